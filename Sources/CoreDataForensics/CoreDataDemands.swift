@@ -18,7 +18,7 @@ struct CoreDataDemands {
 
     let kind: Kind
     let table: String
-    /// The property's name, or that of the column.
+    /// The name of the property or of the column.
     let name: String
   }
 
@@ -109,7 +109,7 @@ struct CoreDataDemands {
   private static func classes(of type: AttributeType) -> StorageClasses? {
     switch type {
     case .integer16, .integer32, .integer64, .boolean: .integer
-    // Integers that these columns hold are stored as integers.
+    // Whole numbers in these columns are stored as integers.
     case .decimal, .double, .float, .date: [.integer, .real]
     case .string, .uri: .text
     case .binary, .uuid, .transformable: .blob

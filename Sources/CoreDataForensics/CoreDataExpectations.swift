@@ -3,7 +3,7 @@ package import ObjectModel
 package import SQLiteFile
 package import SQLiteForensics
 
-/// The tables that a store whose schema is lost must have had: those that every store has, and those of its model.
+/// The tables that a store with a lost schema must have had: those that every store has, and those of its model.
 package enum CoreDataExpectations {
   /// Core Data's own tables, which are the same in every store (macOS 10.12 and later).
   package static let bookkeeping: [ExpectedTable] = [
@@ -65,8 +65,8 @@ package enum CoreDataExpectations {
     return tables
   }
 
-  /// The tables of persistent history of which a store without schema and model has rows. They are the same in every
-  /// store, and each of their rows has an entity number that no entity of an app has.
+  /// The tables of persistent history that have rows in a store without schema and model. These tables are the same in
+  /// every store, and each of their rows has an entity number that no entity of an app has.
   private static func recordedHistory(in database: DamagedDatabase, beside known: [ExpectedTable])
     throws(SQLiteFileError) -> [ExpectedTable]
   {
@@ -79,7 +79,7 @@ package enum CoreDataExpectations {
     return met.sorted().map { database.tables[$0] }
   }
 
-  /// Finds the tables of a store from the store itself: from its schema where that can be read, and from the model that
+  /// Finds the tables of a store from the store itself: from its schema, if that can be read, and from the model that
   /// it carries.
   package static func expect(in database: DamagedDatabase, model given: ManagedObjectModel? = nil)
     throws(SQLiteFileError)
@@ -116,7 +116,7 @@ package enum CoreDataExpectations {
       if knowsEntities || model != nil { known = database.tables }
       if model == nil { known += try recordedHistory(in: database, beside: known) }
     }
-    // Every row of an entity's table gives its entity.
+    // Every row of an entity's table has an entity number.
     for index in known.indices {
       let names = known[index].definition.columns.prefix(2).map(\.name)
       if names == ["Z_PK", "Z_ENT"] { known[index].notNull.insert(1) }

@@ -9,8 +9,8 @@ extension CoreDataStore {
   ///
   /// - Parameters:
   ///   - depth: whether index entries are also compared with the rows.
-  ///   - progress: called now and then with the number of pages that were examined.
-  /// - Returns: what was found, damage included.
+  ///   - progress: called occasionally with the number of pages examined.
+  /// - Returns: what was found, including damage.
   /// - Throws: `SQLiteFileError` when the device fails.
   package func check(depth: CheckDepth = .quick, progress: ((Int) -> Void)? = nil)
     throws(SQLiteFileError) -> CheckReport
@@ -33,7 +33,7 @@ extension CoreDataStore {
   }
 
   /// Compares the highest key of each table with the last one that Z_PRIMARYKEY records. Core Data takes the next key
-  /// from there, and would give a new row a key that is in use.
+  /// from that record. If the record is too low, a new row gets a key that is in use.
   private func checkKeys(_ highest: [SQLName: Int64], _ report: inout CheckReport) {
     if !entities.contains(where: { !$0.isHistory }) {
       report.add(
@@ -131,7 +131,7 @@ extension CoreDataStore {
         UncheckedPart(
           id: .coredataHashes,
           message: "the model against its version hashes, because the rule for "
-            + "\(hashes.unknown.count) of \(cachedModel.entities.count) is not confirmed"))
+            + "\(hashes.unknown.count) of \(cachedModel.entities.count) entities is not confirmed"))
     }
     report.add(
       Finding(

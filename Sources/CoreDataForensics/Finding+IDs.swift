@@ -4,23 +4,23 @@ package import SQLiteFile
 extension Finding.ID {
   /// Rows have primary keys that Core Data would give to new rows.
   package static let coredataKeyCounter = Self(rawValue: "coredata.keyCounter")
-  /// Relationships lead to rows that are not there.
+  /// Relationships lead to rows that do not exist.
   package static let coredataDanglingReference = Self(rawValue: "coredata.danglingReference")
-  /// Links of a many-to-many relationship lead to rows that are not there.
+  /// Links of a many-to-many relationship lead to rows that do not exist.
   package static let coredataDanglingLink = Self(rawValue: "coredata.danglingLink")
-  /// Values have a storage class that the attribute's type is never stored as.
+  /// Values have a storage class that values of the attribute's type never have.
   package static let coredataStorageClass = Self(rawValue: "coredata.storageClass")
-  /// Values are in files of their own, and the files are not there.
+  /// Values are in external files that are missing.
   package static let coredataExternalFileMissing = Self(rawValue: "coredata.externalFileMissing")
-  /// The table of an entity is not there.
+  /// The table of an entity is missing.
   package static let coredataTableMissing = Self(rawValue: "coredata.tableMissing")
-  /// A table lacks columns that the model calls for.
+  /// A table lacks columns that the model needs.
   package static let coredataColumnMissing = Self(rawValue: "coredata.columnMissing")
   /// The model that the store carries is not the one whose hashes it records.
   package static let coredataModelMismatch = Self(rawValue: "coredata.modelMismatch")
-  /// What is recorded as the version hash of an entity is not 32 bytes long.
+  /// The recorded version hash of an entity is not 32 bytes long.
   package static let coredataBadHash = Self(rawValue: "coredata.badHash")
-  /// The digest or checksum in the metadata does not follow from the version hashes.
+  /// The digest or checksum in the metadata does not match the version hashes.
   package static let coredataBadDigest = Self(rawValue: "coredata.badDigest")
   /// Not checked: primary keys and entity numbers.
   package static let coredataKeys = Self(rawValue: "coredata.keys")

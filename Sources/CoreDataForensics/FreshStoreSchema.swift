@@ -3,9 +3,9 @@ package import ObjectModel
 
 /// The content of a new, empty store for a model, as SQL and rows. A caller that has SQLite writes it.
 ///
-/// An app does not need this, because Core Data makes its store. It serves where there is no app.
+/// An app does not need this, because Core Data creates its store. It is for stores that are created without the app.
 package struct FreshStoreSchema: Sendable, Equatable {
-  /// Why a store cannot be made for a model.
+  /// Why a store cannot be created for a model.
   package struct Failure: Error, Sendable, Equatable {
     /// What is wrong, in a sentence without a full stop.
     package let message: String
@@ -13,7 +13,7 @@ package struct FreshStoreSchema: Sendable, Equatable {
 
   /// CREATE TABLE and CREATE INDEX statements, in the order in which to run them.
   package let statements: [String]
-  /// A table and the statement that makes it.
+  /// A table and the statement that creates it.
   package struct Table: Sendable, Equatable {
     /// The name.
     package let name: String
@@ -30,7 +30,7 @@ package struct FreshStoreSchema: Sendable, Equatable {
   /// The content of `Z_MODELCACHE.Z_CONTENT`.
   package let modelCache: [UInt8]
 
-  /// The framework version written into new stores: the newest whose stores were compared with ours (iOS 17).
+  /// The framework version written into new stores: the newest version whose stores were compared with ours (iOS 17).
   package static let frameworkVersion: Int64 = 1344
 
   /// Computes the store of a model.
@@ -180,7 +180,7 @@ package struct FreshStoreSchema: Sendable, Equatable {
     }?.name
   }
 
-  /// Core Data's order: integers and keys, places in ordered relationships, then dates and floats, decimals, text,
+  /// Core Data's order: integers and keys, positions in ordered relationships, then dates and floats, decimals, text,
   /// URIs, UUIDs, transformed values, bytes; within each by entity, attributes before keys, by name.
   private static func ordered(_ columns: [TableLayout.Column], _ layout: TableLayout)
     -> [TableLayout.Column]
@@ -226,7 +226,7 @@ package struct FreshStoreSchema: Sendable, Equatable {
     }
   }
 
-  /// A name in SQL: quoted unless it consists of capitals, digits and underscores.
+  /// A name in SQL: quoted unless it consists of ASCII letters, digits and underscores and begins with no digit.
   private static func quoted(_ name: String) -> String {
     let isPlain = name.utf8.allSatisfy { byte in
       (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)

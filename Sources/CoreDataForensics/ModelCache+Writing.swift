@@ -8,7 +8,7 @@ extension ModelCache {
     try deflate(model.archiveBytes())
   }
 
-  /// The same, together with what the form cannot hold.
+  /// The content of the cache for a model, and what this form of the model cannot hold.
   package static func written(_ model: ManagedObjectModel) throws(Failure) -> WrittenModel {
     let archive = model.archive(form: .modelCache)
     return WrittenModel(bytes: try deflate(archive.bytes), losses: archive.losses)

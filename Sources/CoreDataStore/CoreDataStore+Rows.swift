@@ -3,10 +3,10 @@ import SafeText
 public import SQLiteFile
 
 extension CoreDataStore {
-  /// Hands each row of the given entities to `receive` until it returns false.
+  /// Calls `receive` with each row of the given entities until it returns false.
   ///
   /// - Parameters:
-  ///   - entityNames: the entities wanted, their descendants included; nil for all.
+  ///   - entityNames: the entities wanted, including their descendants; nil for all.
   ///   - tables: the tables to read, of ``entityTables``; nil for all.
   ///   - receive: receives a row and returns whether it wants the next.
   /// - Throws: `SQLiteFileError` when the device fails; damage is among the ``findings``.
@@ -29,7 +29,8 @@ extension CoreDataStore {
     }
   }
 
-  /// How the columns of a table become properties; nil when it has no rows of the wanted entities. nil wants all.
+  /// How the columns of a table become properties; nil when it has no rows of the `wanted` entities (all, if `wanted`
+  /// is nil).
   package func plan(
     for table: Table, wanted: Set<String>?
   ) throws(SQLiteFileError) -> RowPlan? {
@@ -38,7 +39,7 @@ extension CoreDataStore {
     return plan.entities.values.contains { wanted.contains($0.name) } ? plan : nil
   }
 
-  /// Adds a finding for each number of rows' entities that does not belong to the table, at most a hundred.
+  /// Adds a finding for each entity number in rows that does not belong to the table, at most a hundred findings.
   package func note(_ unknownNumbers: [Int64: Int], in table: Table) {
     for (number, count) in unknownNumbers.sorted(by: { $0.key < $1.key }).prefix(100) {
       coreDataFindings.add(
@@ -103,7 +104,7 @@ extension CoreDataStore {
     return links.sorted { $0.name < $1.name }
   }
 
-  /// The links of a join table, from the owner or, when inverse, from the destination.
+  /// The links of a join table, by owner or, when inverse, by destination.
   private func linkTable(_ join: TableLayout.JoinTable, isInverse: Bool, _ layout: TableLayout)
     throws(SQLiteFileError) -> LinkTable?
   {
@@ -130,8 +131,8 @@ extension CoreDataStore {
     owner: Int, destination: Int, ownerOrder: Int?, destinationOrder: Int?
   )
 
-  /// The table of a many-to-many relationship. In a relationship between an entity and itself, either side may have
-  /// given the table its name.
+  /// The table of a many-to-many relationship. If a relationship leads from an entity to the same entity, the table may
+  /// be named after either side.
   package func joinTable(_ join: TableLayout.JoinTable, _ layout: TableLayout)
     -> (Table, JoinColumns)?
   {
@@ -147,7 +148,7 @@ extension CoreDataStore {
       let columns = definition.columns.map { $0.name.uppercased() }
       let keys = columns.indices.filter { !columns[$0].utf8.starts(with: "Z_FOK_".utf8) }
       guard keys.count >= 2 else { continue }
-      // By name where the names are as expected, else by position: the owner comes first.
+      // By name if the names are as expected, else by position: the owner comes first.
       let destination = columns.firstIndex(of: join.destinationColumn)
       let owner = columns.firstIndex(of: join.ownerColumn)
       let columnsFound: JoinColumns = (

@@ -36,11 +36,11 @@ public struct ManagedRow: Sendable {
   }
 }
 
-/// An entity as its rows are read from a store.
+/// An entity in the form in which its rows are read from a store.
 package struct DescribedEntity: Sendable, Hashable {
   /// A property that each row of the entity has.
   package struct Property: Sendable, Hashable {
-    /// What kind of property.
+    /// The kind of a property.
     package enum Kind: String, Sendable, Hashable, Codable {
       /// An attribute of the model.
       case attribute
@@ -48,13 +48,13 @@ package struct DescribedEntity: Sendable, Hashable {
       case toOne
       /// A many-to-many relationship.
       case toMany
-      /// A column of which only the declaration is known.
+      /// A column that is known only by its declaration.
       case column
     }
 
     /// The name in the model; without a model the name of the column.
     package let name: String
-    /// What kind of property.
+    /// The kind of property.
     package let kind: Kind
     /// The attribute's type, the relationship's destination, or the column's declared type.
     package let typeName: String

@@ -70,7 +70,7 @@ package enum ModelCache {
     else { throw Failure(message: "cannot start packing") }
     defer { _ = unsafe deflateEnd(&stream) }
     var input = bytes
-    // deflateBound gives the room that one call needs at most.
+    // deflateBound returns the most space that one call can need.
     var output = unsafe [UInt8](
       repeating: 0, count: Int(deflateBound(&stream, UInt(bytes.count))))
     let count = unsafe input.withUnsafeMutableBufferPointer { source in

@@ -2,7 +2,7 @@ package import ObjectModel
 package import SQLiteFile
 
 extension PropertyValue {
-  /// A stored value of a column of which only the declaration is known.
+  /// A stored value of a column that is known only by its declaration.
   package init(_ stored: StoredValue, isDate: Bool) {
     switch stored {
     case .null: self = .null
@@ -14,7 +14,7 @@ extension PropertyValue {
     }
   }
 
-  /// A stored value of an attribute. A value whose storage class does not fit the attribute's type is given as it is
+  /// A stored value of an attribute. A value whose storage class does not fit the attribute's type is returned as
   /// stored: SQLite allows any class in any column, and a conversion would hide that.
   package init(_ stored: StoredValue, _ attribute: Attribute, storePath: String) {
     switch (attribute.type, stored) {
@@ -24,7 +24,7 @@ extension PropertyValue {
     case (.uuid, .blob(let bytes)) where bytes.count == 16: self = .uuid(bytes)
     case (.double, .integer(let value)), (.float, .integer(let value)),
       (.decimal, .integer(let value)):
-      // Integers in these columns are stored as integers; beyond 2^53 a float would round them.
+      // Whole numbers in these columns are stored as integers; beyond 2^53 a float would round them.
       if let exact = Double(exactly: value) { self = .real(exact) } else { self = .integer(value) }
     case (_, .blob(let bytes)) where attribute.allowsExternalBinaryDataStorage:
       if let identifier = ExternalBlob.identifier(in: bytes) {

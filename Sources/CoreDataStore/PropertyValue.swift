@@ -23,13 +23,13 @@ public enum PropertyValue: Sendable, Hashable {
   case external(ExternalBlob)
   /// The destination of a to-one relationship.
   case toOne(ObjectReference)
-  /// The destinations of a many-to-many relationship, in its order where it has one.
+  /// The destinations of a many-to-many relationship, in order if the relationship is ordered.
   case toMany([ObjectReference])
 }
 
 /// The destination of a relationship.
 public struct ObjectReference: Sendable, Hashable {
-  /// The entity; nil when the store does not tell it.
+  /// The entity; nil when the store does not say which.
   public let entityName: String?
   /// The primary key in that entity's table.
   public let primaryKey: Int64
@@ -40,7 +40,7 @@ public struct ObjectReference: Sendable, Hashable {
   }
 }
 
-/// Seconds since 2001-01-01T00:00:00Z, as Core Data keeps dates.
+/// A date as Core Data stores it: seconds since 2001-01-01T00:00:00Z.
 public struct ReferenceDate: Sendable, Hashable {
   /// Seconds since 2001-01-01T00:00:00Z.
   public let seconds: Double
@@ -65,7 +65,7 @@ public struct ReferenceDate: Sendable, Hashable {
     return text + "Z"
   }
 
-  /// A date in UTC of the Gregorian calendar.
+  /// A date of the Gregorian calendar, in UTC.
   package typealias Moment = (
     year: Int, month: Int, day: Int, secondOfDay: Int, microseconds: Int
   )
@@ -110,14 +110,14 @@ public struct ReferenceDate: Sendable, Hashable {
 public struct ExternalBlob: Sendable, Hashable {
   /// The name of the file: a UUID.
   public let identifier: String
-  /// The path where the file must be.
+  /// The path at which the file must be.
   public let path: String
-  /// The file's size in bytes; nil when it is not there or cannot be read.
+  /// The file's size in bytes; nil when the file is missing or cannot be read.
   public let sizeBytes: Int64?
-  /// Why what is there cannot be read, such as "a symbolic link, not the file that it leads to"; nil when it can be
-  /// read, or when nothing is there.
+  /// Why the file cannot be read, such as "a symbolic link, not the file that it leads to"; nil when it can be read or
+  /// is missing.
   public let unreadable: String?
-  /// Whether this user may not check for the file, or may not read it.
+  /// Whether this user lacks the right to check for the file or to read it.
   package let isRefused: Bool
 
   /// The identifier in a stored value: `0x02`, 36 characters of UUID, NUL. Nil when the value is something else.

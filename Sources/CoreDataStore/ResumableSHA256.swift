@@ -1,6 +1,6 @@
 /// SHA-256 (FIPS 180-4) whose state can be stored, so that a later process can continue.
 ///
-/// It is slower than the library's, and used only for a file that is too large to be read in one go.
+/// It is slower than the `SHA256` of the library, and used only for a file that is too large to be read in one go.
 package struct ResumableSHA256: Sendable {
   /// The state between two blocks of 64 bytes.
   package struct State: Sendable, Codable, Equatable {
@@ -47,7 +47,7 @@ package struct ResumableSHA256: Sendable {
     return count
   }
 
-  /// The hash, in lower-case hex, of all bytes that were added and of `rest`, which is less than a block.
+  /// The hash, in lower-case hex, of all added bytes and of `rest`, which is shorter than a block.
   package mutating func finalize(_ rest: [UInt8]) -> String {
     let bits = UInt64(state.byteCount + Int64(rest.count)) &* 8
     var last = rest + [0x80]

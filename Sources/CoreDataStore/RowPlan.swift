@@ -6,7 +6,7 @@ package struct RowPlan {
   package enum Kind {
     case attribute(Attribute)
     case toOne(destination: String, entityColumn: Int?)
-    /// A column of which only the declaration is known.
+    /// A column that is known only by its declaration.
     case declared(isDate: Bool)
   }
 
@@ -43,9 +43,9 @@ package struct RowPlan {
   package let keyColumn: Int
   package let entityColumn: Int?
   package let saveCountColumn: Int?
-  /// By entity number.
+  /// The plan for the rows of each entity, by entity number.
   package let entities: [Int64: EntityPlan]
-  /// For rows whose number belongs to no entity: the columns as declared.
+  /// The columns as declared, for rows whose number belongs to no entity.
   package let fallback: [Field]
 
   /// The entities whose rows are in the table, by number.

@@ -3,7 +3,7 @@ package import SQLiteFile
 
 /// The row of Z_METADATA: what a store records about itself.
 public struct StoreMetadata: Sendable, Equatable {
-  /// What state the property list in `Z_PLIST` is in.
+  /// The state of the property list in `Z_PLIST`.
   package enum PlistState: Sendable, Equatable {
     /// Readable.
     case present
@@ -13,8 +13,8 @@ public struct StoreMetadata: Sendable, Equatable {
     case unreadable(String)
   }
 
-  /// A key that is not one of the framework's own. Only its name and size are kept, because apps put tokens and other
-  /// secrets there.
+  /// A key other than the framework's own. Only its name and size are kept, because apps put tokens and other secrets
+  /// there.
   package struct OtherKey: Sendable, Equatable, Codable {
     /// The key.
     package let name: String
@@ -26,11 +26,11 @@ public struct StoreMetadata: Sendable, Equatable {
 
   /// The store's UUID (`Z_UUID`); nil when missing.
   public let uuid: String?
-  /// What state the property list is in.
+  /// The state of the property list.
   package let plistState: PlistState
   /// The hash of each entity of the model that wrote the store; empty when not recorded.
   public let versionHashes: [String: VersionHash]
-  /// The entities whose recorded hash is not 32 bytes of data, sorted.
+  /// The names of entities whose recorded hash is not 32 bytes of data, sorted.
   package let unreadHashes: [String]
   /// The version of the hash rules, 3 in every store seen; nil when not recorded.
   package let versionHashesVersion: Int64?
@@ -96,7 +96,7 @@ public struct StoreMetadata: Sendable, Equatable {
 
   /// The systems that a framework version may belong to; nil when the version is not known.
   package static func system(ofFramework version: Int64) -> String? {
-    // Dated with stores of known origin.
+    // Taken from stores of known origin.
     let eras: [(ClosedRange<Int64>, String)] = [
       (230...241, "iPhone OS 2 to 3"), (320...329, "iOS 4"), (407...419, "iOS 6 or OS X 10.8"),
       (519...520, "iOS 8"), (637...641, "iOS 9 or OS X 10.11"),

@@ -42,7 +42,7 @@ package struct StoreSeal: Sendable, Codable, Equatable {
   package struct Difference: Sendable, Equatable {
     /// What differs.
     package struct ID: RawRepresentable, Sendable, Hashable {
-      /// For programs, for example `seal.bytes`.
+      /// The text for programs, for example `seal.bytes`.
       package let rawValue: String
       /// Creates an id from its text.
       package init(rawValue: String) { self.rawValue = rawValue }
@@ -75,8 +75,7 @@ package struct StoreSeal: Sendable, Codable, Equatable {
   /// The size of one read, in bytes.
   package static let window = 256 * 1024
 
-  /// The size of all sealed files together, in bytes, or the largest number if it is larger, because a record can claim
-  /// any size.
+  /// The size of all sealed files together, in bytes, clamped to `Int64.max`, because a record can claim any size.
   package var sizeBytes: Int64 {
     files.reduce(0) { sum, file in
       let (next, overflow) = sum.addingReportingOverflow(max(0, file.sizeBytes))
@@ -89,15 +88,14 @@ package struct StoreSeal: Sendable, Codable, Equatable {
 
   /// Reads every member of `set` and seals it.
   ///
-  /// - Throws: ``StoreSealError`` when a member cannot be read, is no longer what the set says, or changes
-  ///   while it is read.
+  /// - Throws: ``StoreSealError`` when a member cannot be read, no longer matches the set, or changes while it is read.
   package init(sealing set: StoreSet) throws(StoreSealError) {
     try self.init(sealing: set, isCancelled: { false })
   }
 
-  /// The same; asks before each 256 KiB whether to continue.
+  /// Reads every member of `set` and seals it; asks before each 256 KiB whether to stop.
   ///
-  /// - Throws: ``StoreSealError`` as above, and with the code `seal.cancelled` when it was not to continue.
+  /// - Throws: ``StoreSealError`` as ``init(sealing:)``, and with the code `seal.cancelled` when it was to stop.
   package init(
     sealing set: StoreSet, isCancelled: @Sendable () -> Bool
   ) throws(StoreSealError) {
@@ -116,7 +114,7 @@ package struct StoreSeal: Sendable, Codable, Equatable {
     return Set(mine.keys).union(theirs.keys).sorted().compactMap { key in
       let name = key.text
       guard let before = mine[key] else {
-        return Difference(id: .added, name: name, text: "\(name) was not there when sealed")
+        return Difference(id: .added, name: name, text: "\(name) did not exist when sealed")
       }
       guard let after = theirs[key] else {
         return Difference(id: .missing, name: name, text: "\(name) is missing")
@@ -131,12 +129,12 @@ package struct StoreSeal: Sendable, Codable, Equatable {
     if before.kind != after.kind {
       return .init(
         id: .kind, name: name,
-        text: "\(name) was a \(before.kind.rawValue) and is a \(after.kind.rawValue)")
+        text: "\(name) was a \(before.kind.rawValue) and is now a \(after.kind.rawValue)")
     }
     if before.sizeBytes != after.sizeBytes {
       return .init(
         id: .size, name: name,
-        text: "\(name) had \(before.sizeBytes) bytes and has \(after.sizeBytes)")
+        text: "\(name) had \(before.sizeBytes) bytes and now has \(after.sizeBytes)")
     }
     if before.sha256 != after.sha256 {
       return .init(id: .bytes, name: name, text: "\(name) has other bytes than when sealed")
@@ -158,7 +156,7 @@ package struct StoreSeal: Sendable, Codable, Equatable {
     }
     guard status.kind == member.kind else {
       throw StoreSealError(
-        .changed, path: member.path, message: "the path names another file than a moment ago")
+        .changed, path: member.path, message: "the path now names another file")
     }
     var digest: String?
     var size: Int64 = 0
@@ -197,9 +195,9 @@ package struct StoreSeal: Sendable, Codable, Equatable {
     do { return try FileStatus.of(path) } catch { throw StoreSealError(error) }
   }
 
-  /// Reads a file from `offset` on in windows, as long as `body` wants more.
+  /// Reads a file in windows, starting at `offset`, as long as `body` returns true.
   ///
-  /// - Returns: Where the reading ended; the file's size when `body` always wanted more.
+  /// - Returns: The offset where the reading ended; the file's size when `body` always returned true.
   package static func read(
     _ path: String, expecting listed: FileStatus, from offset: Int64 = 0,
     isCancelled: @Sendable () -> Bool, _ body: (UnsafeRawBufferPointer) -> Bool
@@ -258,7 +256,7 @@ package struct StoreSeal: Sendable, Codable, Equatable {
 package struct StoreSealError: Error, Sendable, Equatable {
   /// The kind of failure; more kinds may be added.
   package struct Code: RawRepresentable, Sendable, Hashable {
-    /// For programs, for example `seal.changing`.
+    /// The text for programs, for example `seal.changing`.
     package let rawValue: String
     /// Creates a code from its text.
     package init(rawValue: String) { self.rawValue = rawValue }

@@ -13,7 +13,7 @@ package struct StoreSet: Sendable, Equatable {
     case main
     /// The write-ahead log.
     case wal
-    /// The index of the write-ahead log. It holds no rows.
+    /// The wal-index of the write-ahead log. It holds no rows.
     case sharedMemory
     /// The rollback journal.
     case journal
@@ -95,10 +95,10 @@ package struct StoreSet: Sendable, Equatable {
     ("", .main), ("-wal", .wal), ("-shm", .sharedMemory), ("-journal", .journal),
   ]
 
-  /// How many folders below the support folder members are looked for.
+  /// How many levels of folders below the support folder are searched for members.
   static let depthLimit = 32
 
-  /// How many members are listed at most.
+  /// The most members that are listed.
   static let memberLimit = 200_000
 
   /// Reads the set of the main file at `mainPath`, which need not exist.
@@ -163,14 +163,15 @@ package struct StoreSet: Sendable, Equatable {
     "." + mainName + ".migrationdestination_"
   }
 
-  /// `folder` under its real name when it is a symbolic link, which the owner of a store may choose; else as given.
+  /// The real path of `folder` when it is a symbolic link, which the owner of a store may use; else `folder` as given.
   /// Links below it are not followed.
   package static func resolvedFolder(_ folder: String) -> String {
     guard (try? FileStatus.of(folder))??.kind == .symbolicLink else { return folder }
     return realFolder(folder)
   }
 
-  /// `folder` by a path without symbolic links, which a change in it needs; as given when there is no such path.
+  /// A path of `folder` without symbolic links, which is needed to change it; `folder` as given when there is no such
+  /// path.
   package static func realFolder(_ folder: String) -> String {
     guard let real = unsafe realpath(folder, nil) else { return folder }
     defer { unsafe free(real) }
@@ -199,7 +200,7 @@ private struct Listing {
     let shown = VisibleText.visible(name, limit: 200)
     let status: FileStatus?
     do { status = try FileStatus.of(path) } catch {
-      return note("\(shown) cannot be looked at; give this user the right to read its folder")
+      return note("\(shown) cannot be examined; give this user the right to read its folder")
     }
     guard let status else { return }
     guard members.count < StoreSet.memberLimit else {
@@ -209,7 +210,8 @@ private struct Listing {
       return note("\(shown) is more than \(StoreSet.depthLimit) folders deep; move it out")
     }
     members.append(.init(role: role, path: path, name: name, status))
-    // Only these two are folders by convention; a folder in the place of another member is listed but not entered.
+    // Only these two roles are folders by convention; a folder with the name of another member is listed but not
+    // entered.
     guard status.kind == .folder, role == .support || role == .migrationDestination else { return }
     guard let inside = try? FolderEntries.read(path, limit: StoreSet.memberLimit) else {
       return note("\(shown) cannot be read; give this user the right to read it")
@@ -221,7 +223,7 @@ private struct Listing {
   }
 }
 
-/// An `errno` value, with the path of the call that failed.
+/// A failed system call: its name, its path and its `errno`.
 package struct SystemCallError: Error, Sendable, Equatable {
   package let call: String
   package let path: String
@@ -308,16 +310,16 @@ package struct FileStatus: Sendable, Equatable, Codable {
   }
 }
 
-/// The files of a store that SQLite itself uses, as one look finds them. No folder is read, so the cost does not depend
-/// on how many files lie beside or below the store.
+/// The files of a store that SQLite itself uses, as found at one moment. No folder is read, so the cost does not depend
+/// on how many files are beside or below the store.
 package struct DatabaseFiles: Sendable, Equatable {
-  /// Nil when nothing has the name, or when that cannot be told.
+  /// Nil when there is no such file, or when that is unknown.
   package let main: FileStatus?
   package let log: FileStatus?
-  /// The index of the log.
+  /// The wal-index.
   package let index: FileStatus?
   package let journal: FileStatus?
-  /// False when it cannot be told whether the main file, the log or its index exist.
+  /// False when it is unknown whether the main file, the log or the wal-index exists.
   package let isLogKnown: Bool
 
   package init(at mainPath: String) {

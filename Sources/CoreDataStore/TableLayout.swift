@@ -1,6 +1,6 @@
 package import ObjectModel
 
-/// Where a model's properties are stored: the tables and columns that Core Data makes for it.
+/// Where a model's properties are stored: the tables and columns that Core Data creates for the model.
 package struct TableLayout: Sendable, Equatable {
   /// What a column is for.
   package enum Role: Sendable, Hashable {
@@ -8,19 +8,19 @@ package struct TableLayout: Sendable, Equatable {
     case attribute(Attribute)
     /// The key of a to-one relationship's destination.
     case toOne(Relationship)
-    /// The entity number of that destination, where several entities are possible.
+    /// The entity number of a to-one relationship's destination, when several entities are possible.
     case destinationEntity(Relationship)
-    /// The place in an ordered to-many relationship; the inverse is the key.
+    /// The position in an ordered to-many relationship, whose inverse is the key.
     case order(Relationship)
     /// The key of the owner of a to-many relationship without inverse.
     case owner(Relationship)
-    /// The place in an ordered to-many relationship without inverse.
+    /// The position in an ordered to-many relationship without inverse.
     case ownerOrder(Relationship)
   }
 
   /// A column besides `Z_PK`, `Z_ENT` and `Z_OPT`.
   package struct Column: Sendable, Hashable {
-    /// The name: `Z` and the property's name in capitals, with a digit where the names of two entities collide.
+    /// The name: `Z` and the property's name in capitals, with a digit if the names of two entities collide.
     package let name: String
     /// The entity that declares the property; its descendants have the column too.
     package let entityName: String
@@ -46,20 +46,20 @@ package struct TableLayout: Sendable, Equatable {
     package let name: String
     /// The entity that declares the relationship after which the table is named.
     package let ownerName: String
-    /// That relationship.
+    /// The relationship after which the table is named.
     package let relationship: Relationship
     /// The column with the owner's key.
     package let ownerColumn: String
     /// The column with the destination's key.
     package let destinationColumn: String
-    /// The column with the owner's place among the destination's owners; nil when the inverse is not ordered.
+    /// The column with the owner's position among the destination's owners; nil when the inverse is not ordered.
     package let ownerOrderColumn: String?
-    /// The column with the destination's place among the owner's destinations; nil when the relationship is not
+    /// The column with the destination's position among the owner's destinations; nil when the relationship is not
     /// ordered.
     package let destinationOrderColumn: String?
   }
 
-  /// The model laid out.
+  /// The model that is laid out.
   package let model: ManagedObjectModel
   /// The numbers of the entities.
   package let numbering: EntityNumbering
@@ -161,7 +161,7 @@ package struct TableLayout: Sendable, Equatable {
     return leaves
   }
 
-  /// Columns for to-many relationships without inverse whose destinations are in a table's entities.
+  /// Columns for to-many relationships without inverse whose destinations are among a table's entities.
   private static func ownerColumns(
     of names: [String], in model: ManagedObjectModel, _ numbering: EntityNumbering,
     _ namer: inout Namer
@@ -219,8 +219,8 @@ package struct TableLayout: Sendable, Equatable {
         joins.append((name, number, relationship, inverse, inverseOwner, inverseNumber))
       }
     }
-    // Where columns of two tables would have the same name, the last table's column keeps it. All stores seen have it
-    // so, between entities (wire: Z_23USERS1 in the table of entity 15, Z_23USERS in that of 19) and within one.
+    // If columns of two tables would have the same name, the last table's column keeps it. This is so in all stores
+    // seen, between entities (wire: Z_23USERS1 in the table of entity 15, Z_23USERS in that of 19) and within one.
     var namer = Namer()
     return joins.sorted { one, two in
       one.number == two.number
@@ -260,7 +260,7 @@ package struct TableLayout: Sendable, Equatable {
     }
   }
 
-  /// Gives a digit to names that are in use: the first keeps its own, the next gets 1, then 2.
+  /// Appends a digit to names already in use: the first name is unchanged, the next gets 1, then 2.
   private struct Namer {
     private var uses: [String: Int] = [:]
 

@@ -4,7 +4,7 @@ public import SQLiteForensics
 public import StoreExtraction
 public import Terminal
 
-// Values of the libraries that flags take by name.
+// Types of the libraries whose values options take by name.
 extension ColorChoice: ExpressibleByArgument {}
 extension SQLiteDatabase.LogView: ExpressibleByArgument {}
 extension BlobForm: ExpressibleByArgument {}

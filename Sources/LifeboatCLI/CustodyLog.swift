@@ -4,11 +4,11 @@ import Foundation
 import SafeText
 import StoreExtraction
 
-/// Where a run is recorded.
+/// The option that names the custody log.
 struct CustodyOptions: ParsableArguments {
   @Option(
     name: .customLong("custody-log"),
-    help: "Append a record of this run to a file: what was read and made, with hashes.",
+    help: "Append a record of this run to a file: what it read and made, with hashes.",
     completion: .file())
   var log: String?
 }
@@ -18,7 +18,7 @@ protocol RecordedCommand {
   var custody: CustodyOptions { get }
   /// The stores that the command reads.
   var evidencePaths: [String] { get }
-  /// The files or folders that it makes.
+  /// The files or folders that the command makes.
   var outputPaths: [String] { get }
 }
 
@@ -51,7 +51,7 @@ struct CustodyLog {
 
   /// The files that a command is given to read.
   fileprivate struct Evidence {
-    /// The hashes of each store's files, by their names.
+    /// The hash of each file, by the path of its store and its own name.
     var hashes: [String: [String: String]] = [:]
     /// Other files that are or were stores, and files that could not be read to their end.
     var passedOver: [StoreFinder.PassedOver] = []
@@ -80,8 +80,8 @@ struct CustodyLog {
     let previousSHA256: String?
   }
 
-  /// Appends the record of a run that ended with `exitCode`. Runs at the same time wait for each other, so that
-  /// each line has the one before it.
+  /// Appends the record of a run that ended with `exitCode`. Concurrent runs wait for each other, so that each line
+  /// holds the hash of the line before it.
   func append(exitCode: Int32) throws {
     let after = Self.evidence(at: command.evidencePaths)
     let outputs = Self.outputHashes(of: command.outputPaths)
@@ -90,7 +90,7 @@ struct CustodyLog {
     guard descriptor >= 0, flock(descriptor, LOCK_EX) == 0 else {
       throw Failure(
         73, "custody.cannotOpen", "the custody log cannot be opened for appending, \(path)",
-        hint: "check its folder and permissions; the run itself is done")
+        hint: "check its folder and permissions; the run itself was completed")
     }
     let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     let tail = try tail(of: handle)
@@ -107,13 +107,13 @@ struct CustodyLog {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     encoder.dateEncodingStrategy = .iso8601
-    // A line that was cut off stays as it is, and the next one starts on its own.
+    // A last line that was cut off stays as it is; the record starts on a new line.
     let start = tail.isEmpty || tail.last == 0x0a ? Data() : Data([0x0a])
     try handle.write(contentsOf: start + (try encoder.encode(record)) + Data([0x0a]))
     try handle.synchronize()
   }
 
-  /// Whether there is nothing at a path yet, or a log of ours: a mistyped name must not damage evidence.
+  /// Whether the log may be written to a path: a mistyped name must not damage evidence.
   private static func mayAppend(to path: String) throws -> Bool {
     guard let status = try FileStatus.of(path) else { return true }
     guard status.kind == .file else { return false }
@@ -129,7 +129,7 @@ struct CustodyLog {
     return object["schema"] as? String == "lifeboat.custody"
   }
 
-  /// The end of the log, with the whole of its last line.
+  /// The end of the log, including the whole last line.
   private func tail(of handle: FileHandle) throws -> Data {
     let end = try handle.seekToEnd()
     try handle.seek(toOffset: end > 1 << 20 ? end - (1 << 20) : 0)

@@ -7,7 +7,7 @@ import StoreExtraction
 enum EvidenceGuard {
   /// Refuses an output that is a member of the store set at `storePath`, or would become one by its name.
   static func check(_ output: String, against storePath: String) throws {
-    // Other commands take "-" for standard output; nobody wants a file of that name.
+    // Many tools take "-" for standard output; nobody wants a file of that name.
     guard !PathText.isSame(output, "-") else {
       throw Failure(
         64, "usage.noStandardOutput", "the output is a file, and cannot be standard output (-)",
@@ -19,33 +19,33 @@ enum EvidenceGuard {
     guard PathText.isInside(target, folder), !PathText.isSame(target, folder) else { return }
     let name = String(Substring(target.utf8.dropFirst(PathText.joined(folder, "").utf8.count)))
     let main = PathText.lastComponent(of: store)
-    // On a volume that ignores case the other name is the same file.
+    // On a case-insensitive volume the lowercased name is the same file.
     guard StoreSet.role(ofMember: name, mainName: main) == nil,
       StoreSet.role(ofMember: name.lowercased(), mainName: main.lowercased()) == nil
     else {
       throw Failure(
         73, "output.isEvidence",
-        "the output would become part of the store that is read, \(output)",
-        hint: "name a file outside the store's own")
+        "the output would become part of the store being read, \(output)",
+        hint: "choose a name that does not belong to the store")
     }
   }
 
-  /// Refuses an output that is, or would lie in, a file or folder that is read as evidence.
+  /// Refuses an output that is, or would be inside, a file or folder that is read as evidence.
   static func check(_ output: String, outside path: String) throws {
     guard PathText.isInside(place(of: output), realPath(path) ?? place(of: path)) else { return }
     throw Failure(
-      73, "output.isEvidence", "the output would become part of what is read, \(output)",
+      73, "output.isEvidence", "the output would become part of what is being read, \(output)",
       hint: "name an output outside of \(ShellText.path(path))")
   }
 
-  /// The same for all stores that a path leads to, and for former stores.
+  /// Refuses an output that belongs to any store, or former store, that `path` leads to.
   static func check(_ output: String, againstAllAt path: String) throws {
     let found = try? StoreFinder.find(at: path)
     let stores = found.map { $0.stores + $0.passedOver.map(\.path) } ?? [path]
     for store in stores { try check(output, against: store) }
   }
 
-  /// The whole path of what is, or would be, at `path`: its folder without links, and its own name.
+  /// The full path of an existing or future file: its folder with links resolved, and its own name.
   private static func place(of path: String) -> String {
     let bare = PathText.withoutTrailingSlashes(path)
     let name = PathText.lastComponent(of: bare)
@@ -54,7 +54,7 @@ enum EvidenceGuard {
     return PathText.joined(realPath(folder) ?? folder, name)
   }
 
-  /// The path without links; nil where nothing is.
+  /// The path with links resolved; nil when nothing exists there.
   private static func realPath(_ path: String) -> String? {
     guard let real = unsafe realpath(path, nil) else { return nil }
     defer { unsafe free(real) }

@@ -11,7 +11,7 @@ import StoreRecovery
 import SupportBundle
 import Terminal
 
-/// An error as the command line reports it: what, where, what next, and the exit code of the manual.
+/// An error as the command line reports it: what happened, where, what to do next, and the exit code from the manual.
 struct Failure: Error {
   var exitCode: Int32
   var code: String
@@ -34,7 +34,7 @@ struct Failure: Error {
       hint: "close every program that writes to the store and try again")
   }
 
-  /// The failure behind an error; nil for an error that is the argument parser's.
+  /// The failure behind an error; nil for an error of the argument parser.
   init?(_ error: any Error) {
     switch error {
     case let error as Failure: self = error
@@ -57,8 +57,7 @@ struct Failure: Error {
     }
   }
 
-  /// The failure behind an error of the file system that reached us through Foundation or a system call; nil for
-  /// any other.
+  /// The failure behind an error of the file system from Foundation or a system call; nil for any other error.
   init?(foreign error: any Error) {
     if let error = error as? SystemCallError {
       let isRefused = Self.isRefusal(error.errno)
@@ -90,7 +89,7 @@ struct Failure: Error {
 
   private static func sentence(_ text: String, _ path: String?) -> String {
     guard let path else { return text }
-    // A full stop in front of the path would not end a sentence.
+    // A full stop before the path would not end the sentence.
     let message =
       PathText.ends(text, with: "..") ? text : PathText.dropping(suffix: ".", from: text) ?? text
     guard !path.isEmpty else { return "\(message): the path is empty" }
@@ -112,7 +111,7 @@ struct Failure: Error {
     if let offset = error.offset, offset > 0 { message += ", offset \(Quantity.count(offset))" }
     let (exit, hint): (Int32, String?) =
       switch error.code {
-      case .missing: (66, "check the path; a store's name is that of its main file")
+      case .missing: (66, "check the path; a store is named by its main file")
       case .notRegular: (66, Self.noFileHint(error.path))
       case .permission: (77, "ask for read permission, or work on a copy that you may read")
       case .io: (74, "copy the file to a healthy disk and try again")
@@ -149,7 +148,7 @@ struct Failure: Error {
     guard let path, SQLiteDatabase.isRuinedDatabase(path: path) else { return nil }
     let name = ShellText.path(path)
     return
-      "its header is damaged, but it holds pages of a database; read them with: lifeboat recover \(name) -o NEW.sqlite, or: lifeboat rows --all \(name)"
+      "its header is damaged, but it holds database pages; read them with: lifeboat recover \(name) -o NEW.sqlite, or: lifeboat rows --all \(name)"
   }
 
   /// What to do with a log or journal that was named instead of its database.
@@ -206,7 +205,7 @@ struct Failure: Error {
         : error.code == .tooLarge
           ? nil
           : error.code == .unfitName
-            ? "name the version with --model-version, and a single file with --to"
+            ? "choose the version with --model-version, and a single-file form with --to"
             : "name an .xcdatamodeld, .xcdatamodel, .momd, .mom or VersionInfo.plist"
     )
   }
@@ -274,16 +273,17 @@ struct Failure: Error {
       switch error.code {
       case .inUse: (75, "close the app that uses the store and try again")
       case .noSpace: (74, "free some space on the volume and try again")
-      case .moveFailed, .unfinished: (74, "nothing was lost; the next run finishes or undoes it")
-      case .noSuchIncident: (66, "see them with: lifeboat incidents list FOLDER")
+      case .moveFailed, .unfinished:
+        (74, "nothing was lost; the next run finishes or undoes the move")
+      case .noSuchIncident: (66, "list the incidents with: lifeboat incidents list FOLDER")
       case .unreadableIncident:
         (error.errno == nil ? 65 : 74, Self.keptHint(error.path ?? "."))
-      case .sealBroken: (1, "the kept files changed since; --force restores them as they are now")
+      case .sealBroken: (1, "the kept files have changed; --force restores them as they are now")
       case .blocked: (66, "move that file away and try again; nothing is overwritten")
       case .notAStore:
         (
           65,
-          "look at what is kept with: lifeboat incidents show FOLDER ID; --force restores other files"
+          "look at what is kept with: lifeboat incidents show FOLDER ID; --force restores other kinds of files"
         )
       case .cancelled: (75, "nothing was moved; run it again and let it finish")
       case .nothingKept: (66, "see what became of it with: lifeboat incidents list FOLDER")
@@ -293,7 +293,7 @@ struct Failure: Error {
     self.init(exit, error.code.rawValue, Self.sentence(error.message, error.path), hint: hint)
   }
 
-  /// Says it on standard error.
+  /// Writes the failure to standard error.
   func report(asJSON: Bool) {
     let errors = StandardStream(descriptor: 2)
     if asJSON {
@@ -318,7 +318,7 @@ struct Failure: Error {
 }
 
 extension EvidenceWatch {
-  /// Throws when the evidence has changed since.
+  /// Throws when the evidence has changed since the watch began.
   func requireUnchanged() throws {
     let changed = changes()
     guard changed.isEmpty else { throw Failure.changedDuringRead(changed) }

@@ -3,14 +3,14 @@ import Foundation
 import StoreExtraction
 
 /// Ends the process at once on Ctrl-C, SIGTERM, SIGHUP or SIGXCPU, and removes what is half-written: the files and
-/// folders that this run made, recognised by their identity. Files of others stay.
+/// folders that this run made, recognised by their identity. Other files stay.
 final class Interruption {
   /// Signals that ask a program to end.
   private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGXCPU]
-  /// How much time work that cleans up by itself gets to end.
+  /// How long work that cleans up after itself may take to end.
   private static let grace = DispatchTimeInterval.milliseconds(400)
 
-  /// What this run makes. Nothing more can be made once an interruption removes it.
+  /// The files that this run makes. Once an interruption removes them, no more can be made.
   let files: MadeFiles
   private let handled: [Int32]
   private let sources: [any DispatchSourceSignal]
@@ -37,18 +37,17 @@ final class Interruption {
     var hasEnded: Bool { lock.withLock { isOver } }
   }
 
-  /// From now on an interruption removes what is in ``files`` and ends the process by the signal. With
-  /// `lettingWorkEnd` the work first has a moment to see ``isRequested`` and to end by itself.
+  /// Starts handling the signals: an interruption removes what is in ``files``, and the signal ends the process. With
+  /// `lettingWorkEnd` the work first gets a moment to see ``isRequested`` and to end by itself.
   ///
-  /// `gather` is called before anything is removed, for work that does not record all that it makes.
+  /// `gather` is called before anything is removed, for work that does not record everything it makes.
   init(lettingWorkEnd: Bool = false, gather: @escaping @Sendable (MadeFiles) -> Void = { _ in }) {
     let state = state
     let files = MadeFiles()
     self.files = files
-    // A queue of its own has a thread of its own; a shared queue may wait until the work has ended.
+    // A private queue has its own thread; a shared queue might wait until the work has ended.
     let queue = DispatchQueue(label: "lifeboat.interruption", qos: .userInteractive)
-    // A file that exceeds the size limit is then an ordinary write error, and the work that fails removes what it
-    // made.
+    // Exceeding the file size limit is then an ordinary write error, and the failing work removes what it made.
     signal(SIGXFSZ, SIG_IGN)
     // nohup(1) ignores SIGHUP; it stays ignored.
     handled = Self.signals.filter { $0 != SIGHUP || !Self.isIgnored($0) }
@@ -74,7 +73,7 @@ final class Interruption {
   ) {
     gather(files)
     files.takeBackForGood()
-    // Ending and removing share the lock of the files, so the second one sees that the first one came before it.
+    // `end()` and the removal share the lock of `files`, so whichever comes second sees that the other came first.
     if state.hasEnded { return }
     // The signal itself ends the process, so that a shell sees what happened.
     signal(number, SIG_DFL)
@@ -82,8 +81,7 @@ final class Interruption {
     kill(getpid(), number)
   }
 
-  /// Unblocks signals that the parent process left blocked: work that nobody can interrupt would read a sparse file
-  /// for hours.
+  /// Unblocks signals that the parent process left blocked: uninterruptible work might read a sparse file for hours.
   static func unblock(_ numbers: [Int32] = signals) {
     var set = sigset_t()
     unsafe sigemptyset(&set)
@@ -110,10 +108,10 @@ final class Interruption {
     return { state.isRequested }
   }
 
-  /// Whether an interruption was asked for, for work that cleans up by itself.
+  /// Whether an interruption was requested, for work that cleans up after itself.
   var isRequested: Bool { state.isRequested }
 
-  /// The work is done and stays done: from now on signals change nothing, for a process that is about to exit.
+  /// Marks the work as done, in a process that is about to exit: from now on signals change nothing.
   func end() {
     let state = state
     files.keepAll { state.end() }
@@ -121,7 +119,7 @@ final class Interruption {
 
   deinit {
     for source in sources { source.cancel() }
-    // The handlers are gone, and without them the signals are ignored.
+    // Without the handlers, the signals are ignored. Once the work has ended, they stay so.
     if state.hasEnded { return }
     for number in handled + [SIGXFSZ] { signal(number, SIG_DFL) }
   }

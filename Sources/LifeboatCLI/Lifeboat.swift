@@ -58,7 +58,7 @@ struct Lifeboat: ParsableCommand {
     }
   }
 
-  /// The parser's error as a failure for programs; nil if its own words go to a person.
+  /// The parser's error as a failure in JSON; nil if the parser's own message is to be shown.
   private static func usage(_ error: any Error, _ isJSON: Bool) -> Failure? {
     guard isJSON, exitCode(for: error) == .validationFailure else { return nil }
     return Failure(64, "usage.parser", message(for: error), hint: usageHint)
@@ -68,7 +68,7 @@ struct Lifeboat: ParsableCommand {
     UsageAdvice.hint(for: Array(CommandLine.arguments.dropFirst()))
   }
 
-  /// Ends with the parser's own words. They repeat the command line, which may hold any bytes.
+  /// Exits with the parser's own message. It repeats the command line, which may hold any bytes.
   private static func leave(_ error: any Error) -> Never {
     guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
     let errors = StandardStream(descriptor: 2)

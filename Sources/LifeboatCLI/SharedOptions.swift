@@ -15,7 +15,7 @@ struct DisplayOptions: ParsableArguments {
   @Flag(name: .shortAndLong, help: "Leave out notes, and reports that only confirm what was done.")
   var quiet = false
 
-  @Flag(name: .shortAndLong, help: "Say more.")
+  @Flag(name: .shortAndLong, help: "Show more detail.")
   var verbose: Int
 
   @Option(name: .long, help: "Colour: auto, always or never.")
@@ -28,9 +28,9 @@ struct DisplayOptions: ParsableArguments {
     name: .customLong("exit-zero"), help: "Exit 0 even when there are findings.")
   var exitZero = false
 
-  /// How standard output is to look.
+  /// The style of standard output.
   var style: Style { Style(noColor ? .never : color, descriptor: 1) }
-  /// The width of standard output; that of COLUMNS, or 80, if it is not a terminal.
+  /// The width of standard output in columns; if it is not a terminal, COLUMNS or 80.
   var width: Int { TerminalWidth.columns(of: 1) }
 
   /// Writes text to standard output.
@@ -40,7 +40,7 @@ struct DisplayOptions: ParsableArguments {
     try output.flush()
   }
 
-  /// Says something on standard error, on one line, unless asked to be quiet.
+  /// Writes a note to standard error, on one line, unless `--quiet` is given.
   func note(_ text: String) {
     guard !quiet else { return }
     let errors = StandardStream(descriptor: 2)
@@ -55,19 +55,19 @@ struct DisplayOptions: ParsableArguments {
     try output.flush()
   }
 
-  /// Writes values as JSON, a line for each.
+  /// Writes values as JSON, one per line.
   func write(lines values: some Sequence<some Encodable>) throws {
     let output = StandardStream(descriptor: 1)
     for value in values { try output.write(json: JSONText.line(value)) }
     try output.flush()
   }
 
-  /// Ends with the code for findings, unless asked for 0.
+  /// Throws the exit code for findings, unless `--exit-zero` is given.
   func exitWithFindings() throws {
     if !exitZero { throw ExitCode(1) }
   }
 
-  /// Names findings of damage on standard error, without `-v` the first few of them.
+  /// Lists findings of damage on standard error; without `-v`, only the first five.
   func note(_ findings: [Finding]) {
     let damage = findings.filter { $0.severity == .damage }
     let maxShown = verbose > 0 ? damage.count : 5
@@ -78,13 +78,13 @@ struct DisplayOptions: ParsableArguments {
   }
 }
 
-/// Which rows to read, by which model, and how they are written.
+/// Which rows to read, with which model, and how to write them.
 struct RowOptions: ParsableArguments {
   @Option(
     name: .long, help: "Only this entity (in a plain SQLite file: this table); may be repeated.")
   var entity: [String] = []
 
-  @Option(name: .long, help: "At most so many rows (of each entity, as text and in extract).")
+  @Option(name: .long, help: "The maximum number of rows (of each entity, in text and extract).")
   var limit: Int?
 
   @Option(name: .long, help: "How binary values are written in JSON: hex or summary.")
@@ -99,21 +99,21 @@ struct RowOptions: ParsableArguments {
     name: .long, help: "Use this model instead of the one in the store.", completion: .file())
   var model: String?
 
-  @Option(name: .customLong("model-version"), help: "Which version of --model.")
+  @Option(name: .customLong("model-version"), help: "The version of --model to use.")
   var modelVersion: String?
 
   func validate() throws {
     if let limit, limit < 0 { throw ValidationError("--limit takes a number of rows, 0 or more.") }
   }
 
-  /// The same for the output.
+  /// The options in the form that the row output takes.
   var output: RowOutput.Options {
     .init(
       entityNames: entity.isEmpty ? nil : Set(entity), limit: limit, blobs: blobs,
       isSafeForSpreadsheets: spreadsheetSafe)
   }
 
-  /// The named model; nil when none is named. Reports what is beside it and could not be read.
+  /// The model that `--model` names; nil without it. Reports files beside it that could not be read.
   func givenModel(_ display: DisplayOptions) throws -> ManagedObjectModel? {
     guard let model else { return nil }
     let input = try ModelInput(model)
@@ -121,7 +121,7 @@ struct RowOptions: ParsableArguments {
     return try input.model(named: modelVersion).model
   }
 
-  /// Opens the store with the model of the options.
+  /// Opens the store with the model that the options name.
   func open(
     _ path: String, _ store: StoreOptions, _ display: DisplayOptions
   ) throws -> CoreDataStore {
@@ -129,21 +129,21 @@ struct RowOptions: ParsableArguments {
   }
 }
 
-/// Which store to read, and which view of it.
+/// Which view of the store to read.
 struct StoreOptions: ParsableArguments {
   @Option(
     name: .long,
-    help: "Which frames of the write-ahead log count: committed, ignore or all.")
+    help: "Which frames of the write-ahead log to use: committed, ignore or all.")
   var wal: SQLiteDatabase.LogView = .committed
 }
 
-/// How long work shows how far it is, on standard error.
+/// How long-running work shows its progress, on standard error.
 struct ProgressOptions: ParsableArguments {
   @Option(
     name: .long, help: "How progress is shown: auto, plain, json or none.")
   var progress: ProgressMode = .auto
 
-  /// A meter of one operation; silent where the user wants quiet and has not asked for progress.
+  /// A meter for one operation; silent if the user asked for quiet and not for progress.
   func meter(_ operation: String, unit: ProgressUnit, _ display: DisplayOptions) -> ProgressMeter {
     ProgressMeter(
       operation: operation, total: nil, unit: unit,
@@ -153,7 +153,7 @@ struct ProgressOptions: ParsableArguments {
 
 /// JSON as the commands write it.
 enum JSONText {
-  /// One object, keys in order, dates in ISO 8601, with a line end.
+  /// One object with sorted keys and ISO 8601 dates, and a line end.
   static func pretty(_ value: some Encodable) throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
@@ -170,7 +170,7 @@ enum JSONText {
   }
 }
 
-/// Findings as a line of text.
+/// A finding as a line of text.
 enum FindingText {
   static func line(_ finding: Finding) -> String {
     var place: [String] = []

@@ -5,7 +5,7 @@ import Terminal
 
 /// Advice on a command line that the parser rejects or would misunderstand.
 enum UsageAdvice {
-  /// The letters of all flags that have one.
+  /// All one-letter flags.
   private static let letters = Array("fhnoqv".utf8)
 
   /// Refuses a word such as `-dash.sqlite`: the parser would take each letter for a flag, and the `h` in it would show
@@ -13,7 +13,7 @@ enum UsageAdvice {
   static func check(_ arguments: some Sequence<String>) throws(Failure) {
     for argument in arguments {
       if PathText.isSame(argument, "--") { return }
-      // The parser knows this word.
+      // The parser knows this one.
       if PathText.isSame(argument, "-help") { continue }
       let bytes = argument.utf8
       guard bytes.count > 2, PathText.starts(argument, with: "-"),

@@ -1,6 +1,6 @@
 /// The order of names in version hashes: by UTF-8 bytes, case-sensitive.
 ///
-/// Swift compares strings by their normalised form, which is the same for ASCII only.
+/// Swift compares strings by their normalised form, which gives the same order only for ASCII.
 package enum ByteOrder {
   package static func precedes(_ left: String, _ right: String) -> Bool {
     left.utf8.lexicographicallyPrecedes(right.utf8)

@@ -10,7 +10,7 @@ package enum Hex {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// What a hexadecimal digit stands for; nil for any other byte.
+  /// The value of a hexadecimal digit; nil for any other byte.
   package static func digit(_ byte: UInt8) -> UInt32? {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte - UInt8(ascii: "0"))
@@ -20,7 +20,7 @@ package enum Hex {
     }
   }
 
-  /// The bytes that an even number of hexadecimal digits stand for; nil for any other text.
+  /// The bytes of an even number of hexadecimal digits; nil for any other text.
   package static func bytes(_ text: String) -> [UInt8]? {
     var bytes: [UInt8] = []
     var high: UInt8?

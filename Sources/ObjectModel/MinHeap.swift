@@ -13,7 +13,7 @@ package struct MinHeap<Element: Comparable> {
     }
   }
 
-  /// Takes the smallest element out; nil when there is none.
+  /// Removes and returns the smallest element; nil if there is none.
   package mutating func popFirst() -> Element? {
     guard let first = heap.first else { return nil }
     let last = heap.removeLast()

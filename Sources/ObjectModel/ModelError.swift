@@ -16,7 +16,7 @@ public struct ModelError: Error, Sendable, Hashable {
     public static let malformed = Code(rawValue: "model.malformed")
     /// The file is larger, deeper or has more parts than any real model.
     public static let tooLarge = Code(rawValue: "model.tooLarge")
-    /// The XML declares entities of its own, which no model does and which attacks need.
+    /// The XML declares entities of its own. No model does so; attacks need it.
     public static let unsafeXML = Code(rawValue: "model.unsafeXML")
     /// Two entities, or two properties of one entity, have the same name.
     public static let duplicateName = Code(rawValue: "model.duplicateName")
@@ -24,9 +24,9 @@ public struct ModelError: Error, Sendable, Hashable {
     public static let unfitName = Code(rawValue: "model.unfitName")
     /// An optimised model (`.omo`); not read, the `.mom` beside it has everything.
     public static let optimisedFormat = Code(rawValue: "model.optimisedFormat")
-    /// A version is named by `VersionInfo.plist` or a marker, but its file is not there.
+    /// `VersionInfo.plist` or a marker names a version whose file is missing.
     public static let missingVersion = Code(rawValue: "model.missingVersion")
-    /// A folder was not searched, or not to its end.
+    /// A folder was not searched, or not completely.
     public static let notEntered = Code(rawValue: "input.notEntered")
   }
 
@@ -36,9 +36,9 @@ public struct ModelError: Error, Sendable, Hashable {
   public let message: String
   /// The file, when a file was read.
   public var path: String?
-  /// Where in the bytes, counted from 0, when known.
+  /// The offset in the bytes, counted from 0, if known.
   public let offset: Int?
-  /// Which line of the XML, counted from 1, when known.
+  /// The line of the XML, counted from 1, if known.
   public let line: Int?
 
   /// Makes an error.
@@ -52,7 +52,7 @@ public struct ModelError: Error, Sendable, Hashable {
     self.line = line
   }
 
-  /// The same error, placed in a file; a path that is already known is kept.
+  /// The same error with the path of its file; a path that is already known is kept.
   package func at(path: String) -> ModelError {
     var copy = self
     copy.path = self.path ?? path
@@ -61,7 +61,7 @@ public struct ModelError: Error, Sendable, Hashable {
 }
 
 extension ModelError: CustomStringConvertible {
-  /// The path, the place and the message in one line.
+  /// The path, the position and the message in one line.
   public var description: String {
     var place: [String] = []
     if let path { place.append(path) }
@@ -73,7 +73,7 @@ extension ModelError: CustomStringConvertible {
 }
 
 extension ModelError {
-  /// A property list that cannot be read makes the model that it holds unreadable.
+  /// Converts the error of a property list that should hold a model.
   package init(_ error: PropertyListError) {
     let code: Code
     switch error.code {

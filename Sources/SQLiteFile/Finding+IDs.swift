@@ -18,7 +18,7 @@ extension Finding.ID {
   package static let pageWrongKind = Self(rawValue: "page.wrongKind")
   /// A table leads to the same page twice; it is read once.
   package static let pageReferencedTwice = Self(rawValue: "page.referencedTwice")
-  /// A page, or an overflow chain, already belongs to another table and is read for it only.
+  /// A page, or an overflow chain, already belongs to another table and is read for that table only.
   package static let pageOtherTable = Self(rawValue: "page.otherTable")
   /// The first row of a page has values that SQLite does not store in this table.
   package static let pageOtherRows = Self(rawValue: "page.otherRows")
@@ -54,12 +54,12 @@ extension Finding.ID {
 
   /// An overflow chain ends before its payload does.
   package static let overflowBroken = Self(rawValue: "overflow.broken")
-  /// An overflow chain goes on after the end of its payload.
+  /// An overflow chain continues after the end of its payload.
   package static let overflowTooLong = Self(rawValue: "overflow.tooLong")
 
   /// The schema names a table or index without a root page.
   package static let schemaNoRoot = Self(rawValue: "schema.noRoot")
-  /// An entry of the schema table has flipped bits; it is read as it was before.
+  /// An entry of the schema table has flipped bits; it is read as it was before they flipped.
   package static let schemaRepaired = Self(rawValue: "schema.repaired")
   /// The CREATE statement of a table cannot be read; its rows are read without column names.
   package static let schemaUnreadable = Self(rawValue: "schema.unreadable")
@@ -76,16 +76,16 @@ extension Finding.ID {
   package static let walBadPageCount = Self(rawValue: "wal.badPageCount")
   /// Frames are for pages far beyond what the main file and the log can hold.
   package static let walPageOutOfRange = Self(rawValue: "wal.pageOutOfRange")
-  /// The main file was written on since the log's last commit.
+  /// The main file was changed after the log's last commit.
   package static let walOlderThanMain = Self(rawValue: "wal.olderThanMain")
-  /// The log is of another time than the main file, which is consistent without it.
+  /// The log comes from another time than the main file, which is consistent without it.
   package static let walOtherGeneration = Self(rawValue: "wal.otherGeneration")
 
   /// Note: a transaction was interrupted; pages are read as they were before it.
   package static let journalHot = Self(rawValue: "journal.hot")
   /// Note: the journal belongs to a transaction that was finished; it is not used.
   package static let journalSuperseded = Self(rawValue: "journal.superseded")
-  /// The journal does not start as a rollback journal does; it is not used.
+  /// The journal does not start like a rollback journal; it is not used.
   package static let journalUnreadable = Self(rawValue: "journal.unreadable")
   /// The journal's header holds an impossible size.
   package static let journalBadHeader = Self(rawValue: "journal.badHeader")

@@ -1,4 +1,4 @@
-/// Something wrong or noteworthy in a file, with its place.
+/// Something wrong or noteworthy in a file, with its location.
 public struct Finding: Sendable, Hashable, Codable {
   /// How much it matters.
   public enum Severity: String, Sendable, Hashable, Codable {
@@ -15,7 +15,7 @@ public struct Finding: Sendable, Hashable, Codable {
     /// The identifier as it is printed.
     public var description: String { rawValue }
 
-    /// An id with this text; unknown ones are kept.
+    /// An id with this text; unknown ids are kept.
     public init(rawValue: String) { self.rawValue = rawValue }
   }
 
@@ -35,11 +35,11 @@ public struct Finding: Sendable, Hashable, Codable {
   public var severity: Severity
   /// What is wrong, in a sentence without a full stop.
   public var message: String
-  /// The file that `offset` counts in.
+  /// The file that `offset` refers to.
   public var member: Member
   /// Page number, 1-based; nil when it concerns no single page.
   public var page: UInt32?
-  /// Bytes from the start of the member; nil when it concerns no single place.
+  /// Bytes from the start of the member; nil when it concerns no single position.
   public var offset: Int64?
   /// The table being read; nil when it concerns none.
   public var table: String?
@@ -54,7 +54,7 @@ public struct Finding: Sendable, Hashable, Codable {
     self.message = message
     self.member = member
     self.page = page
-    // A page that lies before the first byte that is left has no place in the file.
+    // A page before the first remaining byte has no offset in the file.
     self.offset = offset.flatMap { $0 < 0 ? nil : $0 }
     self.table = table
   }
@@ -67,9 +67,9 @@ public struct FindingList: Sendable, Equatable {
 
   /// The findings that are kept: the first ``limit`` of all.
   public private(set) var kept: [Finding] = []
-  /// How many findings were added, those not kept included.
+  /// How many findings were added, including those not kept.
   public private(set) var count = 0
-  /// How many of them are damage.
+  /// How many of all findings added are damage.
   public private(set) var damageCount = 0
   private var seen: Set<Finding> = []
 

@@ -1,11 +1,11 @@
 import SafeText
 
-/// Recognizes files that stand beside a database and were named in its place.
+/// Recognizes logs and journals that were named instead of their database.
 package enum MistakenFile {
   /// The error for a write-ahead log or a rollback journal; nil for any other file.
   ///
-  /// The first bytes decide (file format, sections 3 and 4.1). A file that is not a database and has the name of a log
-  /// also counts as a log when its header is lost and one of its frames agrees with its checksum.
+  /// The first bytes decide (file format, sections 3 and 4.1). A file that is not a database but has the name of a log
+  /// also counts as a log when its header is lost and one of its frames matches its checksum.
   package static func error(for file: ByteFile) throws(SQLiteFileError) -> SQLiteFileError? {
     let head = ContiguousArray(try file.bytes(at: 0, count: WriteAheadLog.headerLength))
     guard head.count >= 16, !head.starts(with: DatabaseHeader.magic) else { return nil }

@@ -7,7 +7,7 @@ public struct SQLiteFileError: Error, Sendable, Equatable, CustomStringConvertib
     /// The identifier as it is printed, such as `file.missing`.
     public let rawValue: String
 
-    /// A code with this identifier; unknown ones are kept.
+    /// A code with this identifier; unknown identifiers are kept.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// Nothing is at the path.
@@ -20,15 +20,15 @@ public struct SQLiteFileError: Error, Sendable, Equatable, CustomStringConvertib
     public static let io = Code(rawValue: "file.io")
     /// The file has no bytes.
     public static let empty = Code(rawValue: "file.empty")
-    /// The file does not start as a database does.
+    /// The file does not start like a database.
     public static let notADatabase = Code(rawValue: "file.notADatabase")
-    /// The file does not start as a database does and its bytes look random, as encrypted ones do.
+    /// The file does not start like a database, and its bytes look random, like encrypted ones.
     public static let looksEncrypted = Code(rawValue: "file.looksEncrypted")
-    /// The header is that of a database but holds a number that no database has.
+    /// The file has a database header, but one of its fields has an impossible value.
     public static let badHeader = Code(rawValue: "file.badHeader")
-    /// The file is a write-ahead log, named in the place of its database.
+    /// The file is a write-ahead log, named instead of its database.
     public static let isLog = Code(rawValue: "file.isLog")
-    /// The file is a rollback journal, named in the place of its database.
+    /// The file is a rollback journal, named instead of its database.
     public static let isJournal = Code(rawValue: "file.isJournal")
     /// The output could not be written.
     public static let output = Code(rawValue: "output.io")
@@ -36,13 +36,13 @@ public struct SQLiteFileError: Error, Sendable, Equatable, CustomStringConvertib
     public static let outputClosed = Code(rawValue: "output.closed")
   }
 
-  /// What kind of failure.
+  /// The kind of failure.
   public let code: Code
   /// What happened, in a sentence without a full stop.
   public let message: String
-  /// The file it happened to; nil when it has no name.
+  /// The path of the file; nil when it has none.
   public let path: String?
-  /// Where, in bytes from the start of that file; nil when it concerns the whole file.
+  /// Offset of the failure in the file, in bytes; nil when it concerns the whole file.
   public let offset: Int64?
   /// The system's error number; nil when the system reported none.
   public let systemError: Int32?
@@ -59,7 +59,7 @@ public struct SQLiteFileError: Error, Sendable, Equatable, CustomStringConvertib
     self.systemError = systemError
   }
 
-  /// The sentence that a log shows.
+  /// One line for logs: message, path, offset and code.
   public var description: String {
     var text = message
     if let path { text += ", \(path)" }

@@ -47,7 +47,7 @@ extension Finding.ID {
   /// The freelist leads back into itself.
   package static let freelistCycle = Self(rawValue: "freelist.cycle")
 
-  /// The pointer map gives pages another type or parent than they have.
+  /// The pointer map lists pages with another type or parent than they have.
   package static let ptrmapBadEntry = Self(rawValue: "ptrmap.badEntry")
   /// Note: no entry of a pointer-map page is valid.
   package static let ptrmapUnreadable = Self(rawValue: "ptrmap.unreadable")
@@ -58,9 +58,9 @@ extension Finding.ID {
   package static let pageBadContentStart = Self(rawValue: "page.badContentStart")
   /// The freelist or the pointer map calls pages free, but b-trees lead to them.
   package static let pageNotFree = Self(rawValue: "page.notFree")
-  /// A page is of another store, is stale, or was swapped with another page.
+  /// A page comes from another store, is stale, or was swapped with another page.
   package static let pageMisplaced = Self(rawValue: "page.misplaced")
-  /// The header of a page is damaged; its rows are found by cell pointers or their bytes.
+  /// The header of a page is damaged; its rows are found by cell pointers or by their bytes.
   package static let pageHeaderLost = Self(rawValue: "page.headerLost")
   /// A page contradicts itself; only the rows that are valid by themselves are read.
   package static let pageMended = Self(rawValue: "page.mended")
@@ -96,7 +96,7 @@ extension Finding.ID {
   /// Values of a row are partial: bytes are missing or in doubt.
   package static let rowPartial = Self(rawValue: "row.partial")
 
-  /// Note: texts are not valid in the file's encoding; their bytes are given instead.
+  /// Note: texts are not valid in the file's encoding; their bytes are returned instead.
   package static let textUndecodable = Self(rawValue: "text.undecodable")
 
   /// An index has more or fewer entries than its table has rows.
@@ -128,9 +128,9 @@ extension Finding.ID {
   package static let schemaBadRoot = Self(rawValue: "schema.badRoot")
   /// The schema is lost, so nothing names tables or their root pages.
   package static let schemaLost = Self(rawValue: "schema.lost")
-  /// A part of the schema table cannot be read.
+  /// Part of the schema table cannot be read.
   package static let schemaIncomplete = Self(rawValue: "schema.incomplete")
-  /// The schema gives a b-tree to one table, but the index of another agrees with its rows.
+  /// The schema assigns a b-tree to one table, but an index of another table agrees with its rows.
   package static let schemaOtherRoot = Self(rawValue: "schema.otherRoot")
   /// SQLite rejects a CREATE statement of the schema, and therefore the whole file.
   package static let schemaBadSQL = Self(rawValue: "schema.badSQL")

@@ -2,13 +2,13 @@ import CLibrary
 import SafeFiles
 import SafeText
 
-/// A file that this process has just made, known by device and inode, so that no other file is ever removed in its
+/// A file that this process has just made, identified by device and inode, so that no other file is ever removed in its
 /// place.
 ///
 /// All names are looked up in the folder that was opened at the start. When the folder is replaced meanwhile, for
 /// example by a symbolic link, nothing elsewhere is touched.
 final class NewFile {
-  /// What SQLite puts beside a database of this name.
+  /// The suffixes of the files that SQLite puts beside a database.
   static let sidecarSuffixes = ["-journal", "-wal", "-shm"]
 
   /// The folder, with every symbolic link resolved.
@@ -66,7 +66,7 @@ final class NewFile {
     _ = close(descriptor)
   }
 
-  /// Makes an empty file, which is returned open and with its identity.
+  /// Makes an empty file; returns it open, with its identity.
   private static func make(_ name: String, in folder: Int32, mode: UInt16, _ path: String)
     throws(SQLiteWriterError) -> (descriptor: Int32, stat)
   {
@@ -112,7 +112,7 @@ final class NewFile {
     Self.state(name, in: descriptor).map(isSame) == true
   }
 
-  /// Opens the file again, past SQLite. It must be closed before SQLite takes a lock on the file again.
+  /// Opens the file again, bypassing SQLite. It must be closed before SQLite takes a lock on the file again.
   func opened(_ access: Int32) throws(SQLiteWriterError) -> (descriptor: Int32, sizeBytes: Int64) {
     let file = unsafe openat(descriptor, name, access | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
     guard file >= 0 else {
@@ -131,7 +131,7 @@ final class NewFile {
     SQLiteWriterError(.replaced, "another file has taken the place of the new one", path: path)
   }
 
-  /// Gives the file another name in its folder and removes its first one. A file that has the name already is not
+  /// Gives the file another name in its folder and removes its first one. An existing file of that name is not
   /// replaced.
   ///
   /// - Throws: `exists`, `replaced`, `cannotCreate`, `inputOutput`.
@@ -173,7 +173,8 @@ final class NewFile {
   /// removed.
   func remove() -> Bool {
     guard isOurs(name) else { return false }
-    // The files beside it first: a kill in between must not leave a journal that a later file of this name would meet.
+    // The files beside it first: a kill in between must not leave a journal that a later file of this name would pick
+    // up.
     for suffix in Self.sidecarSuffixes {
       guard let state = Self.state(name + suffix, in: descriptor),
         state.st_mode & S_IFMT == S_IFREG
@@ -183,7 +184,7 @@ final class NewFile {
     return remove(name, where: isSame)
   }
 
-  /// Removes a name as long as it belongs to a file for which `isMeant` is true; returns whether it is gone.
+  /// Removes a name if it belongs to a file for which `isMeant` is true; returns whether it is gone.
   @discardableResult
   private func remove(_ name: String, where isMeant: (stat) -> Bool) -> Bool {
     SafeRemoval.remove(name, in: descriptor) { Self.state($0, in: descriptor).map(isMeant) == true }

@@ -86,8 +86,8 @@ extension SQLiteStatement {
     }
   }
 
-  /// Binds one row, runs the statement to its end, resets it and clears the bindings. No byte is copied before SQLite
-  /// makes a record of them.
+  /// Binds one row, runs the statement to its end, resets it and clears the bindings. No bytes are copied before SQLite
+  /// builds the record.
   ///
   /// - Parameters:
   ///   - bytes: the bytes that all text and blobs of the row are parts of.

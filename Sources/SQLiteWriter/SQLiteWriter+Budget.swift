@@ -3,7 +3,7 @@ import CSQLite
 
 /// Ends a statement that takes too long. SQLite calls it after a fixed number of steps of its virtual machine.
 @safe final class WorkMeter {
-  /// Steps between two looks at the clock: a row of an ordinary table takes some tens.
+  /// Steps between two checks of the clock; a row of an ordinary table takes a few dozen.
   private static let steps: Int32 = 1000
   private var end: UInt64 = .max
 
@@ -41,7 +41,7 @@ extension SQLiteWriter {
   /// `tooLong` once this thread has computed longer than allowed. A single call of a function is not interrupted;
   /// ``Options/maxValueBytes`` bounds it.
   ///
-  /// A statement that writes and is ended rolls back the whole transaction.
+  /// Interrupting a statement that writes rolls back the whole transaction.
   ///
   /// - Parameters:
   ///   - seconds: what may be spent; what was spent is subtracted, also when `body` throws.

@@ -2,17 +2,17 @@ import CLibrary
 import SafeText
 
 extension SQLiteWriter {
-  /// Closes the database, makes all of it durable and gives it its name, which must be free.
+  /// Closes the database, makes it durable and gives it its final name, which must be free.
   ///
-  /// - Parameter path: the name, in the folder of ``path``.
-  /// - Throws: what ``close()`` throws; `exists` when something has the name, `cannotCreate`, `inputOutput`.
-  ///   The file then still has its first name.
+  /// - Parameter path: the final name, in the folder of ``path``.
+  /// - Throws: what ``close()`` throws; `exists` when something already has the name, `cannotCreate`, `inputOutput`.
+  ///   The file then keeps its first name.
   package func publish(as path: String) throws(SQLiteWriterError) {
     if isOpen { try complete() }
     try file.link(as: path)
   }
 
-  /// Closes the database and makes all of it durable, so that ``publish(as:)`` only has to give the name.
+  /// Closes the database and makes it durable, so that ``publish(as:)`` only has to give it its name.
   ///
   /// - Throws: what ``close()`` throws; `inputOutput`.
   package func complete() throws(SQLiteWriterError) {
@@ -30,7 +30,7 @@ extension SQLiteWriter {
       ? name : PathText.joined(PathText.folder(of: path), name)
   }
 
-  /// Whether a database of this name would meet another file at its path or beside it.
+  /// Checks that nothing exists at a path, nor beside it with one of SQLite's suffixes.
   ///
   /// - Throws: `exists`.
   package static func checkFree(_ path: String) throws(SQLiteWriterError) {

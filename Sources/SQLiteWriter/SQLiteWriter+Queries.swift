@@ -91,11 +91,11 @@ extension SQLiteWriter {
     case full = "integrity_check"
   }
 
-  /// The size in bytes up to which a full check is fast enough to be always made.
+  /// The size in bytes up to which a full check is fast enough to always run.
   private static let smallBytes: Int64 = 32 << 20
 
-  /// How deep a finished file is checked before it gets its name: a small file in full, a larger one in full on
-  /// request.
+  /// How thoroughly a finished file is checked before it gets its final name: `integrity_check` for a small file or on
+  /// request, otherwise `quick_check`.
   ///
   /// - Parameter verifies: whether a full check was requested.
   /// - Returns: the depth.
@@ -137,7 +137,7 @@ extension SQLiteWriter {
 
   // MARK: - Internals
 
-  /// Compiles the first statement of `sql`; nil when there is only space and comments.
+  /// Compiles the first statement of `sql`; nil when there are only white space and comments.
   private func compile(_ sql: ArraySlice<UInt8>) throws(SQLiteWriterError)
     -> (statement: SQLiteStatement?, rest: ArraySlice<UInt8>)
   {
@@ -162,7 +162,7 @@ extension SQLiteWriter {
     guard result == SQLITE_OK else { throw failure(result, sql: excerpt(sql)) }
     let rest = sql.dropFirst(used)
     guard let compiled = unsafe compiled else {
-      // Nothing compiled and nothing left, or SQLite would have used up what it skipped.
+      // With nothing compiled and nothing used, nothing is left: SQLite uses up what it skips.
       return (nil, used == 0 ? [] : rest)
     }
     let statement = unsafe SQLiteStatement(
@@ -171,7 +171,7 @@ extension SQLiteWriter {
     return (statement, rest)
   }
 
-  /// Whether only space, semicolons and comments are left.
+  /// Whether only white space, semicolons and comments are left.
   private func isBlank(_ sql: ArraySlice<UInt8>) throws(SQLiteWriterError) -> Bool {
     var rest = sql
     while !rest.isEmpty {
@@ -191,7 +191,7 @@ extension SQLiteWriter {
   }
 
   private func excerpt(_ sql: ArraySlice<UInt8>) -> String {
-    // Masking may shorten a long literal to one mark, but more than this much of it is never needed.
+    // Masking may shorten a long literal to one `?`, but an excerpt never needs more of it than this.
     SQLExcerpt.masked(String(decoding: sql.prefix(4 * SQLExcerpt.maximumLength), as: UTF8.self))
   }
 

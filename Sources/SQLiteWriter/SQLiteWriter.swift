@@ -1,6 +1,6 @@
 import CSQLite
 
-/// A new SQLite database, and the only place of Lifeboat that uses libsqlite3.
+/// A new SQLite database, and the only part of Lifeboat that uses libsqlite3.
 ///
 /// It makes its file itself and never opens an existing one, so that what it writes cannot damage anything. It is not
 /// `Sendable`: one task at a time may use it and its statements.
@@ -180,8 +180,7 @@ import CSQLite
       // fsync on Apple platforms does not reach the storage medium; F_FULLFSYNC does.
       try execute("PRAGMA fullfsync = ON")
     #endif
-    // Set before the first write, so that a journal in memory never exists as a file. The log of the other mode needs
-    // the file.
+    // Set before the first write, so that a journal in memory never exists as a file. WAL mode needs the file first.
     if options.journalMode != .wal {
       try execute("PRAGMA journal_mode = \(options.journalMode.rawValue)")
     }

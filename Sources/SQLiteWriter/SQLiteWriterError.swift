@@ -35,14 +35,14 @@ package struct SQLiteWriterError: Error, Sendable, Hashable, CustomStringConvert
     package static let refused = Code(rawValue: "writer.refused")
     /// A constraint was violated (SQLITE_CONSTRAINT and its extended codes).
     package static let constraint = Code(rawValue: "writer.constraint")
-    /// A value or the SQL is larger than SQLite takes (SQLITE_TOOBIG; 1,000,000,000 bytes unless built
+    /// A value or the SQL is larger than SQLite accepts (SQLITE_TOOBIG; 1,000,000,000 bytes unless built
     /// otherwise).
     package static let tooBig = Code(rawValue: "writer.tooBig")
     /// The values of a definition take too long to compute (SQLITE_INTERRUPT).
     package static let tooLong = Code(rawValue: "writer.tooLong")
     /// The volume is full, or the database has reached its largest size (SQLITE_FULL).
     package static let full = Code(rawValue: "writer.full")
-    /// Reading or writing failed (SQLITE_IOERR); `systemError` is the errno where SQLite kept it.
+    /// Reading or writing failed (SQLITE_IOERR); `systemError` is the errno if SQLite kept it.
     package static let inputOutput = Code(rawValue: "writer.io")
     /// Any other refusal by SQLite; see `resultCode`.
     package static let sqlite = Code(rawValue: "writer.sqlite")

@@ -1,5 +1,5 @@
 extension SQLiteWriter {
-  /// How a new database is laid out. All of it is fixed before the first table.
+  /// The layout of a new database, fixed before its first table.
   package struct Options: Sendable, Hashable {
     /// How a transaction is made safe (<https://sqlite.org/pragma.html#pragma_journal_mode>).
     package enum JournalMode: String, Sendable, Hashable {
@@ -15,7 +15,7 @@ extension SQLiteWriter {
       case memory
     }
 
-    /// Whether free pages are given back (<https://sqlite.org/pragma.html#pragma_auto_vacuum>).
+    /// Whether free pages are removed from the file (<https://sqlite.org/pragma.html#pragma_auto_vacuum>).
     package enum AutoVacuum: String, Sendable, Hashable {
       /// Never, except by VACUUM.
       case none
@@ -39,7 +39,7 @@ extension SQLiteWriter {
     package var pageSize: Int
     /// How a transaction is made safe.
     package var journalMode: JournalMode
-    /// Whether free pages are given back.
+    /// Whether free pages are removed from the file.
     package var autoVacuum: AutoVacuum
     /// How text is stored.
     package var encoding: Encoding
@@ -48,12 +48,12 @@ extension SQLiteWriter {
     /// Whether each commit reaches the storage medium. Otherwise only ``SQLiteWriter/publish(as:)`` syncs: suitable for
     /// a file that is thrown away unless it is finished.
     package var isSynchronous = true
-    /// Memory for pages, in KiB; nil for SQLite's own choice.
+    /// The page cache size in KiB; nil for SQLite's own choice.
     package var cacheKiB: Int?
-    /// The longest value and row in bytes, for definitions from a file, which may compute values of any size; nil for
-    /// SQLite's own limit. A longer one is `tooBig`.
+    /// The maximum size of a value and of a row in bytes, for definitions from a file, which may compute values of any
+    /// size; nil for SQLite's own limit. A larger one fails with `tooBig`.
     package var maxValueBytes: Int?
-    /// How many pages the file may have; nil for SQLite's own limit. A larger file is `full`.
+    /// How many pages the file may have; nil for SQLite's own limit. A larger file fails with `full`.
     package var maxPages: Int?
 
     /// Options with the defaults of Core Data's own stores, except the journal, which a finished file does not need.
@@ -61,7 +61,7 @@ extension SQLiteWriter {
     /// - Parameters:
     ///   - pageSize: bytes, a power of two from 512 to 65,536.
     ///   - journalMode: how a transaction is made safe.
-    ///   - autoVacuum: whether free pages are given back.
+    ///   - autoVacuum: whether free pages are removed from the file.
     ///   - encoding: how text is stored.
     ///   - permissions: the mode of the new file, before the umask.
     package init(

@@ -1,6 +1,6 @@
 import CLibrary
 
-/// Removes a file by its name, even when another process may give that name to another file at any moment.
+/// Removes a file by its name, safely even if another process may give that name to another file at any moment.
 ///
 /// Between the check of a name and its removal another file can be renamed over it, and would be removed. So the file
 /// is first renamed to a name that nobody else knows. Then it is checked, and removed or given its name back.
@@ -13,7 +13,7 @@ package enum SafeRemoval {
     case missing
     /// Another file has the name, and still has it.
     case another
-    /// Another file had the name, and a third one has taken it since: the other file has this name now.
+    /// Another file had the name, and a third file has taken it since; the other file now has this name.
     case displaced(String)
     /// Nothing changed, because of this `errno`.
     case failed(Int32)
@@ -21,8 +21,8 @@ package enum SafeRemoval {
 
   private static let prefix = ".lifeboat-gone-"
 
-  /// Removes the name of a file in an open folder if `isOurs` returns true. It is called with the name, and then with
-  /// the temporary name of the file.
+  /// Removes the name of a file in an open folder if `isOurs` returns true, which is called with the name, and then
+  /// with the temporary name of the file.
   package static func remove(
     _ name: String, in folder: Int32, isOurs: (_ name: String) -> Bool
   ) -> End {
@@ -46,7 +46,7 @@ package enum SafeRemoval {
   package static func isAside(_ name: String) -> Bool { name.utf8.starts(with: prefix.utf8) }
 
   /// Removes a file that a killed run was removing, by its temporary name. The name says which file was to be removed;
-  /// another file, which was to get its own name back, stays.
+  /// any other file stays, because it was to get its own name back.
   package static func sweep(_ name: String, in folder: Int32) {
     guard isAside(name), let raw = status(name, folder),
       name.utf8.starts(with: (prefix + identity(raw)).utf8)

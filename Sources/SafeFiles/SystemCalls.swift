@@ -1,7 +1,7 @@
 import CLibrary
 
-/// System calls that end without an error only when all of their work is done. Each returns the `errno` of its
-/// failure, and nil when there is none.
+/// System calls that succeed only when all of their work is done. Each returns the `errno` of its failure; nil when
+/// there is none.
 package enum SystemCalls {
   /// Repeats a call as long as a signal interrupts it.
   package static func retrying<Number: SignedInteger>(_ call: () -> Number) -> Number {
@@ -18,9 +18,9 @@ package enum SystemCalls {
     retrying { unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK) }
   }
 
-  /// Fills `bytes` from `offset` of a file on, as far as the file goes.
+  /// Fills `bytes` with the content of a file at `offset`, up to the end of the file.
   ///
-  /// - Returns: the number of bytes read, and the `errno` of a failure behind them.
+  /// - Returns: the number of bytes read, and the `errno` of a failure after them.
   package static func read(
     _ descriptor: Int32, at offset: Int64, into bytes: UnsafeMutableRawBufferPointer
   ) -> (count: Int, error: Int32?) {
@@ -37,9 +37,9 @@ package enum SystemCalls {
     return (done, nil)
   }
 
-  /// The bytes from `offset` of a file on, fewer at its end.
+  /// `count` bytes of a file at `offset`; fewer at the end of the file.
   ///
-  /// - Returns: the bytes read, and the `errno` of a failure behind them.
+  /// - Returns: the bytes read, and the `errno` of a failure after them.
   package static func read(
     _ descriptor: Int32, at offset: Int64, count: Int
   ) -> (bytes: [UInt8], error: Int32?) {
@@ -86,8 +86,8 @@ package enum SystemCalls {
     return renameByLink(from, in: source, to: to, in: target)
   }
 
-  /// The same for a volume without that call: a link fails when the new name is taken. For a folder, or where there
-  /// are no links, the name is only checked before the rename.
+  /// Renames like ``rename(_:in:to:in:)`` on a volume that does not support that call: a hard link fails when the new
+  /// name is taken. For a folder, or without hard links, the name is only checked before the rename.
   ///
   /// `between` is for tests: it is called between the link and the removal of the old name.
   static func renameByLink(

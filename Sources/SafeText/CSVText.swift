@@ -1,18 +1,18 @@
 /// How other programs read text in CSV, decided by its bytes.
 package enum CSVText {
-  /// Whether a program that uses or guesses another separator than the comma would end a field at this byte.
+  /// Whether a program that uses or guesses a separator other than the comma would end a field at this byte.
   package static func isOtherSeparator(_ byte: UInt8) -> Bool {
     byte == UInt8(ascii: ";") || byte == 0x09 || byte == 0x0a || byte == 0x0d
   }
 
-  /// Whether a spreadsheet would take text, or a part of it behind a semicolon, a tab or a line end, for a formula
-  /// (OWASP, "CSV injection"). `byte` gives the bytes of the text from 0 up to `count`.
+  /// Whether a spreadsheet would take text, or a part of it after a semicolon, a tab or a line end, for a formula
+  /// (OWASP, "CSV injection"). `byte` returns the byte of the text at an index below `count`.
   ///
-  /// Before a sign, all that is invisible is skipped: spaces of any kind, control characters, combining marks and bytes
-  /// that are not UTF-8. The wide forms of the signs count too, because some programs accept them. A tab or a line end
-  /// at the start makes a formula by itself.
+  /// Everything invisible before a sign is skipped: spaces of any kind, control characters, combining marks and bytes
+  /// that are not UTF-8. The fullwidth forms of the signs count too, because some programs accept them. A tab or a line
+  /// end at the start makes a formula by itself.
   package static func isFormula(count: Int, byte: (Int) -> UInt8) -> Bool {
-    // Whether only skipped bytes are between the start of a part and the place, and whether the part is the first.
+    // Whether only skipped bytes precede `place` in its part, and whether the part is the first.
     var isStart = true
     var isFirst = true
     var place = 0
@@ -27,7 +27,7 @@ package enum CSVText {
         place += 1
       } else if value < 0x80 {
         if isSign(UInt32(value)) { return true }
-        // A quote behind a separator would begin a field.
+        // A quote after a separator would begin a field.
         isStart = value <= 0x20 || value == 0x7f || (value == 0x22 && !isFirst)
         place += 1
       } else {
@@ -44,7 +44,7 @@ package enum CSVText {
 
   private static func isSign(_ scalar: UInt32) -> Bool {
     switch scalar {
-    // The signs =, +, - and @; their wide forms; the minus sign.
+    // The signs =, +, - and @; their fullwidth forms; the minus sign.
     case 0x3d, 0x2b, 0x2d, 0x40, 0xff1d, 0xff0b, 0xff0d, 0xff20, 0x2212: true
     default: false
     }
@@ -59,7 +59,7 @@ package enum CSVText {
     }
   }
 
-  /// The scalar whose first byte, not an ASCII one, is at `place`; nil and one byte for what is not UTF-8.
+  /// The scalar that starts with the non-ASCII byte at `place`; nil and length 1 when it is not UTF-8.
   private static func scalar(at place: Int, count: Int, byte: (Int) -> UInt8) -> (
     scalar: Unicode.Scalar?, length: Int
   ) {

@@ -1,6 +1,6 @@
-/// A file's name as a key, by its bytes.
+/// A file's name as a key that is compared by its bytes.
 ///
-/// Two texts that differ only in how their accents are composed are one key as `String`, and may be two files.
+/// Two names that differ only in how their accents are composed are equal as `String`, but may be two files.
 package struct FileName: Hashable, Comparable, Sendable {
   package let text: String
 

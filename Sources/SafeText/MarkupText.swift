@@ -1,4 +1,4 @@
-/// Text put into a format that gives some of its characters a meaning, escaped scalar by scalar.
+/// Escapes text, scalar by scalar, for formats that give some characters a meaning.
 package enum MarkupText {
   /// For element content and for attribute values in either kind of quotation marks, in HTML and XML.
   package static func html(_ text: String) -> String {
@@ -19,8 +19,8 @@ package enum MarkupText {
     replacing(text) { $0 == "\"" || $0 == "\\" ? "\\" + String($0) : nil }
   }
 
-  /// For labels and members in Mermaid: letters, digits and plain punctuation stay, all else is
-  /// written as a code point (`#60;`), which Mermaid turns back where it shows text.
+  /// For labels and members in Mermaid: letters, digits and plain punctuation stay, everything else is written as a
+  /// code point (`#60;`), which Mermaid shows as the character.
   package static func mermaid(_ text: String) -> String {
     replacing(text) { scalar in
       let isPlain =

@@ -4,7 +4,7 @@ package enum NearestName {
   private static let maxLength = 200
 
   /// The name with the fewest edits from `written`: a letter added, removed or changed, or two neighbours exchanged.
-  /// Case is ignored. nil when no name is near. A name that begins with `written` is near.
+  /// Case is ignored. A name that begins with `written` is near. Nil when no name is near.
   package static func of(_ written: String, among names: some Sequence<String>) -> String? {
     let wanted = Array(written.lowercased().unicodeScalars)
     guard !wanted.isEmpty, wanted.count <= maxLength else { return nil }

@@ -1,4 +1,4 @@
-/// Paths and file names, taken apart by their bytes.
+/// Splits and compares paths and file names by their bytes.
 ///
 /// A file system compares bytes. Swift's `Character` joins a `/` and a combining mark after it into one character
 /// that is not `/`, and `==` treats the names of two files as equal. So nothing here works on characters.
@@ -12,7 +12,7 @@ package enum PathText {
     }
   }
 
-  /// The folder part of `path`: "." when it has none, "/" for what is in the root folder.
+  /// The folder part of `path`: "." when it has none, "/" for an entry of the root folder.
   package static func folder(of path: String) -> String {
     guard let place = lastSlash(of: path) else { return "." }
     return place == path.startIndex ? "/" : String(path[..<place])
@@ -64,7 +64,7 @@ package enum PathText {
 
   // MARK: - Bytes of names
 
-  /// Whether two names are the same bytes, which is what makes them one file.
+  /// Whether two names have the same bytes and are therefore one file.
   package static func isSame(_ one: some StringProtocol, _ other: some StringProtocol) -> Bool {
     one.utf8.elementsEqual(other.utf8)
   }
@@ -100,8 +100,8 @@ package enum PathText {
     return dot
   }
 
-  /// Searches contiguous bytes where the string has them: each launch of a host calls this several times, and the
-  /// string's own views are ten times slower.
+  /// Searches contiguous bytes if the string has them: each launch of a host calls this several times, and the string's
+  /// own views are ten times slower.
   private static func lastSlash(of path: String) -> String.Index? {
     let bytes = path.utf8
     let offset = unsafe bytes.withContiguousStorageIfAvailable { unsafe $0.lastIndex(of: slash) }

@@ -1,4 +1,4 @@
-/// Words for a POSIX shell, for commands that a person copies from the screen.
+/// Quotes words for a POSIX shell, in commands that a person copies from the screen.
 package enum ShellText {
   /// `text` as one word. Quotes are found by bytes: a `'` that a combining mark follows ends a quotation too. Text that
   /// a terminal cannot show as it is becomes `$'…'` with its bytes escaped, so that the user sees what is run.

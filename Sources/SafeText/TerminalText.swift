@@ -8,8 +8,8 @@ package struct TerminalText {
 
   package init() {}
 
-  /// `bytes` in a form that is safe for a terminal. A character that is cut at their end is returned with the next
-  /// bytes. `isEnd` is true for the last ones.
+  /// `bytes` in a form that is safe for a terminal. A character that is cut off at their end is returned with the next
+  /// bytes. `isEnd` is true for the last bytes.
   package mutating func escaped(_ bytes: some Sequence<UInt8>, isEnd: Bool) -> [UInt8] {
     var input = held
     held = []

@@ -1,17 +1,17 @@
 /// Makes text from evidence or a command line safe to print: a reader sees all of it, and no terminal obeys it.
 package enum VisibleText {
-  /// A character of more scalars than this is shown with the rest escaped: a stack of a thousand accents is
-  /// one character and would cover its neighbours.
+  /// How many scalars of one character are shown; the rest are escaped. A stack of a thousand accents is one character
+  /// and would cover its neighbours.
   package static let maxScalarsPerCharacter = 16
 
-  /// `text` with everything made visible that a terminal or a browser would obey, hide or reorder by: control
+  /// `text` with everything made visible that a terminal or a browser would obey, hide or use to reorder text: control
   /// characters, bidirectional controls, zero-width and other ignorable characters, line separators, tags and code
   /// points that Unicode does not assign. They appear as `\n`, `\r`, `\t` or `\u{202E}`. Joiners and variation
   /// selectors stay, since emoji and several scripts need them. The result is for reading, not for parsing.
   package static func visible(_ text: String) -> String {
     if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text }
     var result = ""
-    for character in text {  // characters: a stack of accents is measured by what it stands on
+    for character in text {  // characters: scalars are limited per character
       for (index, scalar) in character.unicodeScalars.enumerated() {
         if index < maxScalarsPerCharacter, !isHidden(scalar) {
           result.unicodeScalars.append(scalar)
@@ -23,7 +23,7 @@ package enum VisibleText {
     return result
   }
 
-  /// `text` as ``visible(_:)`` shows it, cut with `…` after `limit` of its scalars.
+  /// `text` as ``visible(_:)`` shows it, cut after `limit` of its scalars; `…` marks the cut.
   package static func visible(_ text: String, limit: Int) -> String {
     let cut = text.unicodeScalars.prefix(limit)
     let isWhole = cut.endIndex == text.unicodeScalars.endIndex

@@ -14,7 +14,7 @@ public struct ExtractionError: Error, Sendable, CustomStringConvertible {
     public static let writeFailed = Code(rawValue: "output.io")
     /// A folder holds no store.
     public static let noStores = Code(rawValue: "input.noStores")
-    /// A name that the store does not have.
+    /// The store does not have the given name.
     public static let unknownName = Code(rawValue: "input.unknownName")
     /// It is not clear which of several versions of a model is meant.
     public static let whichVersion = Code(rawValue: "usage.whichVersion")
@@ -24,7 +24,7 @@ public struct ExtractionError: Error, Sendable, CustomStringConvertible {
     public static let changedDuringRead = Code(rawValue: "evidence.changedDuringRead")
   }
 
-  /// What kind of failure.
+  /// The kind of failure.
   public let code: Code
   /// What happened, in a sentence without a full stop.
   public let message: String

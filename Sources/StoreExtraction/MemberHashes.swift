@@ -1,10 +1,10 @@
 import CoreDataStore
 import Dispatch
 
-/// The SHA-256 of each file of a store set, taken on another thread while this one reads the rows.
+/// The SHA-256 of each file of a store set, computed on another thread while this one reads the rows.
 final class MemberHashes: @unchecked Sendable {
   private let isDone = DispatchSemaphore(value: 0)
-  /// By the member's name. Only the other thread touches it until ``isDone``.
+  /// The results by member name. Only the other thread touches them until ``isDone`` is signalled.
   private var results: [String: Result<String, any Error>] = [:]
 
   /// Begins to read the files of a set.

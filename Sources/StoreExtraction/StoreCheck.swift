@@ -17,8 +17,8 @@ package struct StoreCheck: Sendable, Codable {
   package let depth: CheckDepth
   /// Whether nothing worse than notes was found in the parts that were checked; see ``notChecked``.
   package let isSound: Bool
-  /// What SQLite's `PRAGMA integrity_check` or a rule of Core Data's checks and this check did not. Only where this is
-  /// empty, no finding means that SQLite has nothing to report either and that Core Data's rules hold.
+  /// What `PRAGMA integrity_check` or Core Data's rules cover but this check does not. Only if this is empty does the
+  /// absence of findings mean that SQLite would report nothing either and that Core Data's rules are met.
   package let notChecked: [UncheckedPart]
   /// What was checked.
   package let counts: Counts
@@ -26,7 +26,7 @@ package struct StoreCheck: Sendable, Codable {
   package let findings: [Finding]
   /// How many findings there are.
   package let findingCount: Int
-  /// How many of them are damage.
+  /// How many of the findings are damage.
   package let damageCount: Int
   /// The members that changed while the store was read; normally empty.
   package let changedDuringRead: [String]
@@ -43,15 +43,15 @@ package struct StoreCheck: Sendable, Codable {
     package let overflowPages: Int
     /// Tables, the schema table included.
     package let tables: Int
-    /// B-trees, or parts of b-trees, that no schema names. They are looked for only where the schema is lost.
+    /// B-trees, or parts of b-trees, that no schema names; looked for only if the schema is lost.
     package let looseTrees: Int
     /// Indexes.
     package let indexes: Int
     /// Cells of all b-trees.
     package let cells: Int
-    /// Rows of all tables except the schema table, those in b-trees without a name included.
+    /// Rows of all tables except the schema table, including those in unnamed b-trees.
     package let rows: Int
-    /// Entries of all indexes, those in b-trees without a name included.
+    /// Entries of all indexes, including those in unnamed b-trees.
     package let indexEntries: Int
     /// CREATE statements with parts that only SQLite itself can judge: expressions, queries, trigger bodies.
     package let unjudgedStatements: Int
@@ -63,9 +63,9 @@ package struct StoreCheck: Sendable, Codable {
   ///   - path: the main file of the store.
   ///   - logView: which part of the write-ahead log counts.
   ///   - depth: whether index entries are also compared with the rows.
-  ///   - progress: called now and then with the number of pages that were examined, and of all pages.
-  /// - Throws: `SQLiteFileError` when the file cannot be opened, or nothing in it is a page of a database. A lost
-  ///   header is a finding.
+  ///   - progress: called repeatedly with the number of pages examined so far and the number of all pages.
+  /// - Throws: `SQLiteFileError` when the file cannot be opened or contains no database page. A lost header is a
+  ///   finding.
   package init(
     path: String, logView: SQLiteDatabase.LogView = .committed, depth: CheckDepth = .quick,
     progress: ((_ done: Int, _ total: Int) -> Void)? = nil

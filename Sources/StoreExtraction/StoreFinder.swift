@@ -9,14 +9,14 @@ import SafeText
 package enum StoreFinder {
   /// Folders deeper than this are not searched.
   package static let deepest = 16
-  /// How many folder entries are examined; stores after that are not found.
+  /// At most this many folder entries are examined; stores after them are not found.
   package static let entryLimit = 100_000
 
   /// What a folder holds.
   package struct Found: Sendable {
     /// Every file that begins like an SQLite file, by name.
     package var stores: [String] = []
-    /// What else is, was or may be a store, by name.
+    /// Other files that are, were or may be a store, by name.
     package var passedOver: [PassedOver] = []
   }
 
@@ -36,17 +36,17 @@ package enum StoreFinder {
       self.message = message
     }
 
-    /// What a search for models did not examine.
+    /// Describes what a search for models did not examine.
     package init(_ error: ModelError) {
       let message = PathText.dropping(suffix: ".", from: error.message) ?? error.message
       self.init(path: error.path ?? "", code: error.code.rawValue, message: message)
     }
   }
 
-  /// The stores at `path`. In a folder also what else is or was a store: files whose header is lost, empty files with a
-  /// log beside them, logs without their main file, and what could not be examined.
+  /// Finds the stores at `path`. In a folder, also reports what else is or was a store: files whose header is lost,
+  /// empty files with a log beside them, logs without their main file, and what could not be examined.
   ///
-  /// - Throws: ``ExtractionError`` with ``ExtractionError/Code/noStores`` when a folder holds nothing of either kind;
+  /// - Throws: ``ExtractionError`` with ``ExtractionError/Code/noStores`` when a folder holds nothing to report;
   ///   an error of the file system when the folder itself cannot be read.
   package static func find(at path: String) throws -> Found {
     var raw = stat()
@@ -65,27 +65,27 @@ package enum StoreFinder {
   }
 }
 
-/// One walk through a folder and its subfolders. No link is followed.
+/// One walk through a folder and its subfolders. Links are not followed.
 private struct StoreSearch {
   private var found = StoreFinder.Found()
   private var left = StoreFinder.entryLimit
-  /// Links to a store; they are reported only when the walk does not meet that store.
+  /// Links to stores. A link is reported only if the walk does not meet its store.
   private var links: [(path: String, target: FileIdentity)] = []
   private var files: [FileIdentity] = []
   private var proofsLeft = Self.maxProofs
 
-  /// Proving that a file is a database takes a look at hundreds of its pages.
+  /// At most this many files are proven to be databases: each proof reads hundreds of pages.
   private static let maxProofs = 1000
 
   /// A folder that is being examined.
   private struct Place {
     let folder: OpenFolder
     let path: String
-    /// False when a name on the way is not UTF-8, so that nothing in the folder can be opened by its path.
+    /// False when a name in the path is not UTF-8, so that nothing in the folder can be opened by its path.
     let isText: Bool
     let entries: [[UInt8]: FileIdentity]
 
-    /// The size of an ordinary file of that name; 0 for anything else.
+    /// The size of the ordinary file with this name; 0 for anything else.
     func size(of name: [UInt8]) -> Int64 {
       guard let entry = entries[name], entry.kind == .file else { return 0 }
       return entry.sizeBytes
@@ -121,7 +121,7 @@ private struct StoreSearch {
     if isCut {
       tell(
         path, "input.notEntered",
-        "only \(StoreFinder.entryLimit) folder entries are searched; name the folders in it one by one"
+        "only \(StoreFinder.entryLimit) folder entries are searched; name its subfolders one by one"
       )
     }
     var entries: [[UInt8]: FileIdentity] = [:]
@@ -139,7 +139,7 @@ private struct StoreSearch {
         if Self.hasCompany(name, place) {
           tell(
             Self.path(name, place), "file.notRegular",
-            "a log lies beside it, but it is not an ordinary file")
+            "it is not an ordinary file, although a log is beside it")
         }
       }
       if entry.kind == .file, found.stores.count + found.passedOver.count > told {
@@ -180,7 +180,7 @@ private struct StoreSearch {
       if Self.hasCompany(name, place) || place.entries[Self.support(of: name)] != nil {
         tell(
           path, "file.empty",
-          "it is empty, and other files of a store lie beside it; lifeboat inspect reads what they hold"
+          "it is empty, but other files of a store are beside it; lifeboat inspect reads their content"
         )
       }
       return
@@ -215,17 +215,17 @@ private struct StoreSearch {
     if isCandidate, isProven(path, name, place) {
       return tell(
         path, "file.notADatabase",
-        "its header is lost, but pages of a database are in it; lifeboat inspect reads it")
+        "its header is lost, but it contains database pages; lifeboat inspect reads it")
     }
     if Self.hasCompany(name, place) {
       tell(
         path, "file.notADatabase",
-        "a log lies beside it, but it does not start like a database; it may be encrypted or ruined"
+        "it does not start like a database, although a log is beside it; it may be encrypted or damaged"
       )
     }
   }
 
-  /// Whether a file is a database by its pages. When too many were proven already, a candidate counts as one.
+  /// Whether a file's pages prove that it is a database. After `maxProofs` proofs, every candidate counts as one.
   private mutating func isProven(_ path: String, _ name: [UInt8], _ place: Place) -> Bool {
     guard place.isText, Self.text(name) != nil, proofsLeft > 0 else { return true }
     proofsLeft -= 1
@@ -305,7 +305,7 @@ private struct StoreSearch {
     var rest = name[...]
     var text = ""
     while !rest.isEmpty {
-      // The longest prefix that is text; a character has at most four bytes.
+      // The shortest prefix that is text; a character has at most four bytes.
       if let length = (1...min(4, rest.count)).first(where: {
         Self.text(rest.prefix($0)) != nil
       }) {
@@ -320,7 +320,7 @@ private struct StoreSearch {
   }
 }
 
-/// A few windows of a file, enough to tell whether it may be a database without its header.
+/// Samples a few windows of a file to find out whether it may be a database that lost its header.
 private final class FileSample {
   private let descriptor: Int32
   private let path: String
@@ -344,11 +344,11 @@ private final class FileSample {
 
   deinit { close(descriptor) }
 
-  /// Whether something in the windows looks like a b-tree page, or the start has CREATE TABLE statements.
+  /// Whether a sampled window looks like a b-tree page, or the first 64 KiB contain a CREATE TABLE statement.
   func hasPages() throws(SystemCallError) -> Bool {
     let start = try FileBytes.read(descriptor, path, at: 0, Self.headBytes)
     if Self.hasPage(start) || Self.hasDefinition(start) { return true }
-    // Windows begin where pages of every size begin.
+    // Windows begin at multiples of the largest page size, so a page of any size begins there.
     let step = max(65_536, (size / Self.windowCount) & ~65_535)
     for place in 1...Self.windowCount where place * step < size {
       let window = try FileBytes.read(descriptor, path, at: place * step, Self.windowBytes)
@@ -367,9 +367,9 @@ private final class FileSample {
     return false
   }
 
-  /// Whether the header of a b-tree page with its cell pointers is anywhere: the lowest pointer is where the cells
-  /// begin (file format, section 1.6). With fewer than three cells that proves little, so it counts only at the start
-  /// of a page.
+  /// Whether the bytes contain the header of a b-tree page with its cell pointers: the lowest pointer is the start of
+  /// the cell content area (file format, section 1.6). With fewer than three cells this proves little, so it counts
+  /// only at the start of a page.
   private static func hasPage(_ bytes: [UInt8]) -> Bool {
     var place = 0
     while place + 16 <= bytes.count {

@@ -5,7 +5,7 @@ public import ObjectModel
 package import SQLiteWriter
 import StoreExtraction
 
-/// Makes a new, empty store for a model, where there is no host app to make one.
+/// Makes a new, empty store for a model when there is no host app to make one.
 public enum FreshStore {
   /// Creates the store at `path`: tables, indexes, Z_METADATA with the computed version hashes, Z_PRIMARYKEY and
   /// the cached model, in WAL mode as Core Data leaves it.
@@ -14,8 +14,8 @@ public enum FreshStore {
   /// everywhere else.
   ///
   /// - Throws: `FreshStoreSchema.Failure` when a version hash follows no confirmed rule, `SQLiteWriterError` when
-  ///   something is at the path already or the file cannot be written, `ExtractionError` when SQLite's check of the
-  ///   new store finds a problem. No file is left then.
+  ///   something already exists at the path or the file cannot be written, `ExtractionError` when SQLite's check of the
+  ///   new store finds a problem. In each case, no file is left.
   public static func create(at path: String, for model: ManagedObjectModel, uuid: UUID = UUID())
     throws
   {
@@ -36,10 +36,10 @@ public enum FreshStore {
     }
   }
 
-  /// How Core Data sets up its files.
+  /// The journal mode and auto-vacuum mode of Core Data's files.
   package static let options = SQLiteWriter.Options(journalMode: .wal, autoVacuum: .incremental)
 
-  /// Writes what a new store consists of, in one transaction.
+  /// Writes the content of a new store, in one transaction.
   package static func write(_ schema: FreshStoreSchema, uuid: UUID, to writer: SQLiteWriter) throws
   {
     try writer.transaction {

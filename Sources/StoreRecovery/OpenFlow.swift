@@ -2,9 +2,9 @@ import CoreDataStore
 import Foundation
 import SafeText
 
-/// One attempt to open a store. Between the calls of the opener it decides what comes next.
+/// One attempt to open a store. Between calls of the opener, it decides what to do next.
 struct OpenFlow: Sendable {
-  /// What comes next.
+  /// What to do next.
   enum Next: Sendable {
     /// Call the opener with the store's URL, after a pause.
     case call(after: Duration?)
@@ -12,7 +12,7 @@ struct OpenFlow: Sendable {
     indirect case end(FailedOpen)
   }
 
-  /// How often an attempt may start because another process has moved the store meanwhile.
+  /// How often an attempt may start: it starts again when another process has moved the store in the meantime.
   private static let startLimit = 3
 
   private let recovery: StoreRecovery
@@ -25,9 +25,9 @@ struct OpenFlow: Sendable {
   private var facts = StoreEvidence(mainKind: nil)
   /// The main file from before the opener ran; nil when there was none.
   private var main: FileStatus?
-  /// Moves of an earlier run that were finished now, and whose incident was not reported yet.
+  /// Moves of an earlier run that this attempt finished and whose incidents are not reported yet.
   private var resumed: [PendingMoves.Ended] = []
-  /// The copy that was made because the opener drops a part of the log.
+  /// The incident of the copy that was made because the opener drops a part of the log.
   private var copied: Incident?
   /// What the opener threw first.
   private var first: (any Error)?
@@ -46,7 +46,7 @@ struct OpenFlow: Sendable {
 
   // MARK: Before the opener
 
-  /// Ends pending moves and gathers cheap facts; ends the attempt for a set that must not be opened.
+  /// Finishes or undoes pending moves and gathers cheap facts. Ends the attempt if the set must not be opened.
   private mutating func start() {
     starts += 1
     first = nil
@@ -57,7 +57,7 @@ struct OpenFlow: Sendable {
       try gatherFacts()
       for _ in 1...5 {
         guard classify(facts, policy: policy).action != .open else { return }
-        // Other processes may be moving the store right now, or making a fresh one, one after the other.
+        // Other processes may be moving the store or making a fresh one right now, one after another.
         DatabaseLock.isUsed(path, forMoreThan: policy.maximumWaitSeconds)
         _ = Deadline(seconds: policy.maximumWaitSeconds).sleepsBriefly()
         try gatherFacts()
@@ -79,7 +79,7 @@ struct OpenFlow: Sendable {
     if keepsCopy(judgement) { return }
     end(
       StoreRecoveryError(
-        .refused, "\(verdict.reason) (\(verdict.rule.rawValue)); the store is as it was",
+        .refused, "\(verdict.reason) (\(verdict.rule.rawValue)); the store was not changed",
         path: path), judgement)
   }
 
@@ -91,7 +91,7 @@ struct OpenFlow: Sendable {
     facts = FileEvidence.beforeOpening(path, files)
   }
 
-  /// Copies a set whose log the opener would drop; true when it may be opened now.
+  /// Copies a set whose log the opener would drop. Returns true when the store may be opened now.
   private mutating func keepsCopy(_ judgement: Judgement) -> Bool {
     guard judgement.verdict.rule == .storeWALDamaged, policy.keepsDamagedLogs,
       policy.mode == .act, facts.isUsedElsewhere == false
@@ -131,7 +131,7 @@ struct OpenFlow: Sendable {
     return Opened(handle: handle, incident: copied ?? told, loss: facts.wal?.loss)
   }
 
-  /// Prunes by the policy's retention. What cannot be removed now is left for a later launch.
+  /// Prunes incidents according to the policy's retention. What cannot be removed now is left for a later launch.
   private func prune() {
     guard let retention = policy.retention, policy.mode == .act else { return }
     let incidents = Incidents(
@@ -187,7 +187,7 @@ struct OpenFlow: Sendable {
         error: problem?.inUse ?? first, verdict: verdict, evidence: aside.judgement.evidence))
   }
 
-  /// Ends the attempt, or starts it again when another process has moved the store away meanwhile.
+  /// Ends the attempt, or starts it again when another process has moved the store away in the meantime.
   private mutating func end(_ error: any Error, _ judgement: Judgement) {
     if isSuperseded, starts < Self.startLimit { return start() }
     next = .end(
@@ -227,7 +227,8 @@ struct OpenFlow: Sendable {
     return judgement
   }
 
-  /// Waits while another process holds a lock: it may be an opener like this one, which fails too and releases it.
+  /// Waits while another process holds a lock: that process may be trying to open the store too, and release the lock
+  /// when it fails.
   private func waitForOtherOpeners(_ evidence: inout StoreEvidence) {
     guard evidence.isUsedElsewhere == true else { return }
     evidence.isUsedElsewhere = DatabaseLock.isUsed(
@@ -235,7 +236,7 @@ struct OpenFlow: Sendable {
   }
 
   /// Sets the store aside, so that the opener makes a fresh one next. Ends the attempt when the last check forbids it
-  /// or the move fails; the set is where it was then.
+  /// or the move fails; the set is then where it was.
   private mutating func setAside(_ judgement: Judgement, _ first: any Error) {
     guard policy.mode == .act else { return end(first, judgement) }
     do {

@@ -5,9 +5,9 @@ public enum Outcome<Handle> {
   /// No store is open. All files are as they were.
   case failed(FailedOpen)
 
-  /// What is open.
+  /// The open store.
   ///
-  /// - Throws: ``FailedOpen/error`` when nothing is.
+  /// - Throws: ``FailedOpen/error`` when no store is open.
   public func get() throws -> Opened<Handle> {
     switch self {
     case .opened(let opened): return opened
@@ -24,8 +24,8 @@ public struct Opened<Handle> {
   public let handle: Handle
   /// What happened to the earlier store; nil on a normal launch. Tell the user.
   public let incident: Incident?
-  /// Committed rows that SQLite silently left out, for example because the log was deleted: proven by what is left of
-  /// it or by the record of the last healthy open. nil when nothing proves a loss, which does not exclude one.
+  /// Committed rows that SQLite silently left out, for example because the log was deleted, proven by what is left of
+  /// the log or by the record of the last healthy open. nil when nothing proves a loss, which does not exclude one.
   public let loss: SilentLoss?
 
   init(handle: Handle, incident: Incident?, loss: SilentLoss? = nil) {

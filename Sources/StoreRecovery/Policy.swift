@@ -8,8 +8,8 @@ public struct Policy: Sendable {
     case act
     /// Evidence is gathered and the verdict reported; nothing is moved, made or written.
     case reportOnly
-    /// As an extension of the app needs it: nothing is moved, made or written, and no file is read through. The
-    /// app itself decides when it runs next.
+    /// For an extension of the app: nothing is moved, made or written, and no file is read in full. The app itself
+    /// decides when it runs next.
     case `extension`
   }
 
@@ -20,42 +20,42 @@ public struct Policy: Sendable {
   /// How often one build of the app may set a store aside, whatever the reasons. For the same reason it does so at
   /// most twice.
   public var maximumQuarantines = 5
-  /// The pauses before the opener is called again when the reason may pass by itself, as with a lock. Empty:
-  /// the error is thrown at once. The synchronous form blocks its thread.
+  /// The pauses before the opener is called again when the reason may pass by itself, such as a lock. If empty, the
+  /// error is thrown at once. The synchronous form blocks its thread.
   public var retryPauses: [Duration] = [.milliseconds(100), .milliseconds(400)]
-  /// How long an open may wait for another process that moves the store, or that has it open while it is to be
-  /// moved, in seconds, 0 to 60. A normal launch does not wait.
+  /// How long an open may wait for another process that moves the store, or that has it open when it should be moved,
+  /// in seconds, 0 to 60. A normal launch does not wait.
   public var maximumWaitSeconds = Self.usualWaitSeconds
   /// Whether the opener must fail twice before the store is set aside.
   public var triesTwice = true
-  /// Opens a store in the way the opener does, makes one where there is none, and closes it again. With it, a
-  /// private copy of the store must fail to open, too, and a throw-away store must open, before anything is
-  /// moved. nil: only Lifeboat's own reader checks the store a second time.
+  /// Opens a store as the opener does, creating it if it is missing, and closes it again. If set, nothing is moved
+  /// unless a private copy of the store also fails to open and a throw-away store opens. If nil, only Lifeboat's own
+  /// reader checks the store a second time.
   public var check: (@Sendable (URL) throws -> Void)?
-  /// The largest set, in bytes, of which a private copy is made; 0 makes none.
+  /// The maximum size of a set that is copied in full, in bytes; 0 for none.
   public var maximumCopyBytes: Int64 = 512 * 1024 * 1024
-  /// Asked when the same failure comes a second time in the same build; a third time the store is never moved.
-  /// false leaves it in place.
+  /// Called when the same failure happens a second time in the same build; returning false leaves the store in place.
+  /// At a third failure the store is never moved.
   public var allowsRepetition: @Sendable (RepeatedFailure) -> Bool = { _ in true }
-  /// Whether a store opens although the header of its log is damaged, which makes SQLite drop the newest rows: a
-  /// copy of the whole set is kept first, from which they can be recovered. false refuses to open it.
+  /// Whether to open a store whose log has a damaged header, which makes SQLite drop the newest rows. A copy of the
+  /// whole set is kept first, so that these rows can be recovered. If false, such a store is not opened.
   public var keepsDamagedLogs = true
-  /// Whether two small hidden files beside the store note after each healthy open what its log held (`.X.lifeboat`)
-  /// and which version of the app opened it (`.X.opened-by-…`), so that a later launch notices that the log was
-  /// deleted or exchanged, or that the app is older than the store.
+  /// Whether two small hidden files beside the store record, after each healthy open, what its log held (`.X.lifeboat`)
+  /// and which version of the app opened it (`.X.opened-by-…`), so that a later launch notices a log that was deleted
+  /// or replaced, or an app that is older than the store.
   public var recordsHealthyOpens = true
-  /// How many bytes one launch reads, at least a file or 32 MiB, for the seal of a set that is too large for an earlier
-  /// launch to read before it ended. Such a set is set aside without a seal, which the next launches complete.
+  /// How many bytes one launch reads, at least a file or 32 MiB, to continue the seal of a set that an earlier launch
+  /// could not read completely. Such a set is set aside without a seal, which the next launches complete.
   public var sealBytesPerLaunch: Int64 {
     get { sealPace.bytesPerLaunch }
     set { sealPace.bytesPerLaunch = max(0, newValue) }
   }
   package var sealPace = SealPace()
-  /// When records and second copies of what was set aside may go, after the store has opened; see
-  /// ``Incidents/prune(_:storeName:dryRun:)``, which never removes the only copy of anything. nil: never.
+  /// The limits for pruning records and second copies after the store has opened; nil for no pruning. See
+  /// ``Incidents/prune(_:storeName:dryRun:)``, which never removes the only copy of anything.
   public var retention: Retention?
-  /// Whether a store that a newer build of the app wrote may be set aside. Without it the open fails, and
-  /// the app should ask for an update.
+  /// Whether a store that a newer build of the app wrote may be set aside. If false, the open fails, and the app should
+  /// ask for an update.
   public var setsAsideNewerStores = false
   /// Whether a store whose version hashes differ from the model's may be set aside when the error itself does not
   /// say that the model is the cause. A store that only waits for its migration differs too. So where Core Data
@@ -69,17 +69,17 @@ public struct Policy: Sendable {
   /// Whether a store may be set aside when only an index or a virtual table is damaged, which a repair on a
   /// copy could fix (267, 523, 779).
   public var setsAsideRepairable = false
-  /// SQLite's extended result code of an error of the host's own type; nil for any other error. Called for
-  /// the opener's error and for those it contains.
+  /// Returns SQLite's extended result code for an error of the host's own type; nil for any other error. Called for the
+  /// opener's error and its underlying errors.
   public var sqliteCode: (@Sendable (any Error) -> Int32?)?
-  /// What an error of the host's own type means; nil for any other error. A code about the surroundings (locks, space,
-  /// permissions, the device) takes precedence.
+  /// Returns what an error of the host's own type means; nil for any other error. A code about the environment (locks,
+  /// space, permissions, the device) takes precedence.
   public var meaning: (@Sendable (any Error) -> FailureMeaning?)?
-  /// What the host knows about the moment. Asked after the opener has failed.
+  /// Returns what the host knows about its own state. Called after the opener has failed.
   public var hostState: (@Sendable () -> HostState)?
   /// Called with each step of the recovery, for the host's log.
   public var report: (@Sendable (RecoveryEvent) -> Void)?
-  /// The words of `incident.txt`. Those of the package are in the user's language at the time of the call.
+  /// The words of `incident.txt`. By default they are the package's, in the user's language at the time of the call.
   public var texts: IncidentTexts {
     get { ownTexts ?? IncidentTexts() }
     set { ownTexts = newValue }

@@ -18,7 +18,7 @@ public enum RecoveryEvent: Sendable {
   case copied(Incident)
   /// Incidents were removed by the policy's ``Policy/retention``.
   case pruned(PruneReport)
-  /// It could not be noted for later launches that the store was set aside; the incident itself shows it.
+  /// Setting the store aside could not be noted for later launches; the incident itself still shows it.
   case notNoted(any Error)
 }
 
@@ -35,7 +35,7 @@ extension RecoveryEvent {
     case error
   }
 
-  /// What happened, for programs: the name of the case, such as `setAside`. More may come.
+  /// What happened, for programs: the name of the case, such as `setAside`. More may be added.
   public var name: String {
     switch self {
     case .resumed: "resumed"
@@ -65,8 +65,8 @@ extension RecoveryEvent {
     }
   }
 
-  /// Short values by key, for a structured log or for telemetry. They hold neither paths nor names of files
-  /// nor the text of an error, as any of these may say something about the user.
+  /// Short values by key, for a structured log or for telemetry. They hold no paths, file names or error texts, because
+  /// these may reveal something about the user.
   ///
   /// | key | value | in |
   /// | --- | --- | --- |
@@ -77,10 +77,10 @@ extension RecoveryEvent {
   /// | `files`, `bytes` | what was kept | `setAside`, `copied` |
   /// | `removed`, `bytes` | how many incidents were removed, and the bytes freed | `pruned` |
   /// | `loss`, `witness` | what happened to the log, and what shows it | `rowsLost` |
-  /// | `frames` | committed frames that are not read, at least; absent when unknown | `rowsLost` |
+  /// | `frames` | the minimum number of committed frames that SQLite does not read; absent when unknown | `rowsLost` |
   /// | `code` | ``StoreRecoveryError/code`` | `setAsideFailed`, `putBack`, `notNoted` with such an error |
-  /// | `errno` | the system's error number | the same |
-  /// | `error` | domain and code of any other error, and of what it contains | the same |
+  /// | `errno` | the system's error number | as `code` |
+  /// | `error` | domain and code of any other error, and of its underlying errors | as `code` |
   public var metadata: [String: String] {
     var values = ["event": name]
     switch self {

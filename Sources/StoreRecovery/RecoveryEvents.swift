@@ -20,10 +20,10 @@ import Foundation
 /// ```
 ///
 /// There may be any number of listeners. Each gets every event after it has begun to listen; earlier events are not
-/// repeated, so begin before `open`. All listeners see the events of one open in the same order.
-/// Streams end when the recovery that they belong to is released; a stream does not keep it alive.
+/// repeated, so start listening before `open`. All listeners see the events of one open in the same order. Streams end
+/// when the recovery that they belong to is released; a stream does not keep it alive.
 public final class RecoveryEvents: Sendable {
-  /// How many events a stream keeps for a listener that is behind. When there are more, the oldest are dropped. One
+  /// How many events a stream keeps for a listener that falls behind. When there are more, the oldest are dropped. One
   /// open sends about ten.
   public static let bufferLimit = 256
 
@@ -34,8 +34,8 @@ public final class RecoveryEvents: Sendable {
 
   deinit { state.finish() }
 
-  /// Calls `listener` with each event, on the thread that opens the store, before the next step is done. It
-  /// should be quick, and must not open the store.
+  /// Calls `listener` with each event, on the thread that opens the store, before the next step. `listener` should be
+  /// quick, and must not open the store.
   public func listen(_ listener: @escaping @Sendable (RecoveryEvent) -> Void) {
     state.add(listener)
   }
@@ -56,7 +56,7 @@ public final class RecoveryEvents: Sendable {
   /// How many streams still have a listener.
   var streamCount: Int { state.streamCount }
 
-  /// Unchecked, as the lock guards everything in it.
+  /// Unchecked, because the lock guards everything in it.
   private final class State: @unchecked Sendable {
     typealias Continuation = AsyncStream<RecoveryEvent>.Continuation
 
@@ -75,7 +75,7 @@ public final class RecoveryEvents: Sendable {
         continuations[next] = continuation
         return next
       }
-      // A listener that stops is forgotten. After a finish this finds nothing.
+      // A listener that stops is forgotten. After `finish` there is nothing to remove.
       continuation.onTermination = { [weak self] _ in self?.remove(number) }
     }
 

@@ -2,8 +2,8 @@ import CoreDataStore
 import SafeText
 public import Foundation
 
-/// Opens a store. When it does not open, evidence decides what to do. A store that no build of the app can open as
-/// it is gets set aside, never deleted, and the app goes on with a fresh one.
+/// Opens a store. If it does not open, the evidence decides what to do. A store that no build of the app can open as it
+/// is gets set aside, never deleted, and the app continues with a fresh one.
 ///
 /// ```swift
 /// let recovery = StoreRecovery(storeURL, app: .init(name: "Done", version: "2.1"))
@@ -36,13 +36,13 @@ public struct StoreRecovery: Sendable {
   public var app: App { parts.app }
   /// What the host decides.
   public var policy: Policy { parts.policy }
-  /// The steps of the recovery, for the host's log; ``Policy/report`` is told as well.
+  /// The steps of the recovery, for the host's log; ``Policy/report`` gets them too.
   public let events = RecoveryEvents()
 
   let parts: Parts
 
-  /// All that a recovery is given, as one object: a launch passes it on many times, and each copy would have to count
-  /// about forty references.
+  /// All inputs of a recovery, in one object: a launch passes them on many times, and each copy of a struct would
+  /// retain about forty references.
   final class Parts: Sendable {
     let storeURL: URL
     let app: App
@@ -81,7 +81,7 @@ public struct StoreRecovery: Sendable {
     self.init(storeURL, app: app, policy: policy, structure: { FileStructure.read($0, &$1) })
   }
 
-  /// The same with replaceable parts for reading, writing and the time.
+  /// Prepares to open the store with a replaceable reader, file system and clock.
   package init(
     _ storeURL: URL, app: App, policy: Policy = .init(), structure: StructureReader?,
     fileSystem: FileSystem = .real,
@@ -91,7 +91,8 @@ public struct StoreRecovery: Sendable {
     parts = Parts(storeURL, app, policy, structure, fileSystem, clock, isCancelled)
   }
 
-  /// The same with a closure that can cancel a move while its files are read. The set goes back then.
+  /// Prepares to open the store with a closure that can cancel a move while its files are read. The set goes back when
+  /// that happens.
   package init(
     _ storeURL: URL, app: App, policy: Policy, isCancelled: @escaping @Sendable () -> Bool
   ) {
@@ -106,19 +107,19 @@ public struct StoreRecovery: Sendable {
   /// ``Policy/retryPauses``; before a store is set aside it runs a second time, and then once more for the fresh
   /// store. It must leave nothing open when it throws.
   ///
-  /// A normal launch costs microseconds. Before a set is moved every byte of it is read, to seal it, so stores of
-  /// gigabytes should not be opened on the main actor.
+  /// A normal launch costs microseconds. A set that is moved is first read completely, to seal it, so do not open
+  /// stores of gigabytes on the main actor.
   ///
   /// - Parameters:
-  ///   - model: The model that the app opens the store with: a `ManagedObjectModel`, a `ModelCollection` whose
-  ///     current version is meant, or an ``ExpectedModel``; nil for an app without one. A store that shares no
-  ///     entity with it is another app's, and stays where it is.
-  ///   - isolation: The actor that `opener` stays on: the caller's.
-  ///   - opener: Opens the store at the URL that it gets, or creates it.
+  ///   - model: The model that the app opens the store with: a `ManagedObjectModel`, a `ModelCollection` (its current
+  ///     version), or an ``ExpectedModel``; nil for an app without one. A store that shares no entity with it is
+  ///     another app's, and stays where it is.
+  ///   - isolation: The actor that `opener` runs on: the caller's.
+  ///   - opener: Opens the store at the given URL, or creates it.
   /// - Returns: What `opener` returned, and what happened to the earlier store.
-  /// - Throws: What `opener` threw first, untouched, whenever the store stays where it is;
-  ///   ``StoreRecoveryError`` when the evidence forbids running `opener` at all, and with the code `store.inUse`
-  ///   when another process moves the store, or has it open while it is to be moved.
+  /// - Throws: What `opener` threw first, untouched, whenever the store stays where it is; ``StoreRecoveryError`` when
+  ///   the evidence forbids running `opener` at all, and with the code `store.inUse` when another process moves the
+  ///   store, or has it open when it should be moved.
   public func open<Handle>(
     expecting model: (any ModelExpectation)? = nil, isolation: isolated (any Actor)? = #isolation,
     opener: (URL) async throws -> Handle
@@ -126,16 +127,16 @@ public struct StoreRecovery: Sendable {
     try await attempt(expecting: model, isolation: isolation, opener: opener).get()
   }
 
-  /// Opens the store with a synchronous `opener`. All else is as in the other form.
+  /// Opens the store with a synchronous `opener`, otherwise like ``open(expecting:isolation:opener:)``.
   ///
   /// - Parameters:
-  ///   - model: The model that the app opens the store with: a `ManagedObjectModel`, a `ModelCollection` whose
-  ///     current version is meant, or an ``ExpectedModel``; nil for an app without one.
-  ///   - opener: Opens the store at the URL that it gets, or creates it.
+  ///   - model: The model that the app opens the store with: a `ManagedObjectModel`, a `ModelCollection` (its current
+  ///     version), or an ``ExpectedModel``; nil for an app without one.
+  ///   - opener: Opens the store at the given URL, or creates it.
   /// - Returns: What `opener` returned, and what happened to the earlier store.
-  /// - Throws: What `opener` threw first, untouched, whenever the store stays where it is;
-  ///   ``StoreRecoveryError`` when the evidence forbids running `opener` at all, and with the code `store.inUse`
-  ///   when another process moves the store, or has it open while it is to be moved.
+  /// - Throws: What `opener` threw first, untouched, whenever the store stays where it is; ``StoreRecoveryError`` when
+  ///   the evidence forbids running `opener` at all, and with the code `store.inUse` when another process moves the
+  ///   store, or has it open when it should be moved.
   public func openSynchronously<Handle>(
     expecting model: (any ModelExpectation)? = nil, opener: (URL) throws -> Handle
   ) throws -> Opened<Handle> {
@@ -147,8 +148,8 @@ public struct StoreRecovery: Sendable {
   ///
   /// - Parameters:
   ///   - model: The model that the app opens the store with; nil for an app without one.
-  ///   - isolation: The actor that `opener` stays on: the caller's.
-  ///   - opener: Opens the store at the URL that it gets, or creates it.
+  ///   - isolation: The actor that `opener` runs on: the caller's.
+  ///   - opener: Opens the store at the given URL, or creates it.
   /// - Returns: What is open, or why nothing is.
   public func attempt<Handle>(
     expecting model: (any ModelExpectation)? = nil, isolation: isolated (any Actor)? = #isolation,
@@ -168,11 +169,11 @@ public struct StoreRecovery: Sendable {
     }
   }
 
-  /// The same for a synchronous `opener`. A pause blocks the thread.
+  /// Does the same as ``attempt(expecting:isolation:opener:)`` with a synchronous `opener`. A pause blocks the thread.
   ///
   /// - Parameters:
   ///   - model: The model that the app opens the store with; nil for an app without one.
-  ///   - opener: Opens the store at the URL that it gets, or creates it.
+  ///   - opener: Opens the store at the given URL, or creates it.
   /// - Returns: What is open, or why nothing is.
   public func attemptSynchronously<Handle>(
     expecting model: (any ModelExpectation)? = nil, opener: (URL) throws -> Handle
@@ -196,7 +197,7 @@ public struct StoreRecovery: Sendable {
 package struct Judgement: Sendable {
   package let evidence: StoreEvidence
   package let verdict: Verdict
-  /// The main file that was judged; nil when it does not matter which file has the name now.
+  /// The main file that was judged; nil when it does not matter which file has its name now.
   var main: FileStatus?
 
   package init(evidence: StoreEvidence, verdict: Verdict) {
@@ -230,14 +231,14 @@ extension StoreRecovery {
   /// | --- | --- | --- |
   /// | sound, and the expected model fits or none is expected | healthy | open |
   /// | with no entity that a known version of the model has | foreign | refuse |
-  /// | with hashes of rules that came after the known ones | newer | refuse |
+  /// | with version hashes of rules newer than the known ones | newer | refuse |
   /// | sound, and its hashes differ from the model's | incompatible | quarantine |
   /// | damaged, according to Lifeboat's reader | corrupt | quarantine |
   /// | with a statement in the schema that only SQLite could judge | corrupt | refuse |
   /// | empty, not an SQLite file, encrypted, or without hashes although a model is expected | foreign | refuse |
   /// | for a newer SQLite, or of a newer build of the app | newer | refuse |
   /// | missing or empty beside a log that may hold rows, or with a log that SQLite would drop | corrupt | refuse |
-  /// | not readable to its end, or changed meanwhile | unavailable | retry |
+  /// | not readable to its end, or changed while it was read | unavailable | retry |
   /// | a link, a folder, a device | host error | refuse |
   ///
   /// When a condition for a quarantine is not met (space, another process), it becomes a wait or a refusal.
@@ -251,10 +252,12 @@ extension StoreRecovery {
     try pending(at: path()).compactMap(\.incident)
   }
 
-  /// The same. Also makes the fresh store when a run ended after it had set the old one aside and before it made one.
+  /// Finishes or undoes unfinished moves. Also makes the fresh store if a run ended after setting the old store aside
+  /// but before making a fresh one.
   ///
   /// - Returns: The incident that the fresh store was made for; nil when none had to be made.
-  /// - Throws: What `fresh` threw, with the set still aside, so that the next run makes it; else as ``resume()``.
+  /// - Throws: What `fresh` threw, with the set still aside, so that the next run makes the fresh store; otherwise as
+  ///   ``resume()``.
   package func resume(makingFresh fresh: (Incident) throws -> Void) throws -> Incident? {
     let path = try path()
     let ended = try pending(at: path).filter { $0.incident?.kind == .setAside }
@@ -277,7 +280,7 @@ extension StoreRecovery {
 
   /// Sets a store at rest aside and makes a fresh one; when that fails, the set goes back.
   ///
-  /// - Throws: What `fresh` threw, with the set back in place; else as ``setAside(_:)``.
+  /// - Throws: What `fresh` threw, with the set back in place; otherwise as ``setAside(_:)``.
   package func recover<Handle>(
     _ judgement: Judgement, fresh: (URL) throws -> Handle
   ) throws -> Opened<Handle> {
@@ -313,7 +316,7 @@ extension StoreRecovery {
       now.isUsedElsewhere != true
     else {
       throw StoreRecoveryError(
-        .refused, "the store changed since it was examined, so something uses it",
+        .refused, "the store has changed since it was examined, so something uses it",
         path: storeURL.path)
     }
     return judgement
@@ -333,7 +336,7 @@ extension StoreRecovery {
   }
 
   /// The main file's path with its folder resolved: the host may choose a folder that is a link. Code that works on the
-  /// store gets this path and not the URL's, because no link is followed below the folder.
+  /// store uses this path, not the URL's, because no link is followed below the folder.
   func path() throws -> String {
     guard let path = parts.path else {
       throw StoreRecoveryError(
@@ -395,7 +398,7 @@ extension StoreRecovery {
       // Another process may have come first.
       if let judged = judgement.main, try fileSystem.status(path)?.isSameFile(as: judged) != true {
         throw StoreRecoveryError(
-          .inUse, "another process has moved the store meanwhile", path: path)
+          .inUse, "another process has moved the store in the meantime", path: path)
       }
       let (folder, record) = try mover.begin(path, name: Timestamp.folderName(now)) { id, folder in
         draft(judgement, id: id, folder: folder, created: now)

@@ -1,6 +1,6 @@
-/// Why the recovery layer itself stopped. An error of the host's opener is never wrapped in one.
+/// Why the recovery layer itself stopped. An error of the host's opener is never wrapped in it.
 public struct StoreRecoveryError: Error, Sendable, CustomStringConvertible {
-  /// The kind of failure; more kinds may come.
+  /// The kind of failure; more kinds may be added.
   public struct Code: RawRepresentable, Sendable, Hashable {
     /// For programs, for example `store.refused`.
     public let rawValue: String
@@ -11,7 +11,7 @@ public struct StoreRecoveryError: Error, Sendable, CustomStringConvertible {
     public static let refused = Code(rawValue: "store.refused")
     /// There is no file of a store at the path.
     public static let missing = Code(rawValue: "store.missing")
-    /// Another process moves the store, or has it open, and did not finish in time.
+    /// Another process was moving the store, or had it open, and did not finish in time.
     public static let inUse = Code(rawValue: "store.inUse")
     /// The URL is not a file URL.
     public static let notAFile = Code(rawValue: "store.notAFile")
@@ -29,7 +29,7 @@ public struct StoreRecoveryError: Error, Sendable, CustomStringConvertible {
     public static let noSuchIncident = Code(rawValue: "incident.missing")
     /// The incident's record cannot be read.
     public static let unreadableIncident = Code(rawValue: "incident.unreadable")
-    /// The files kept differ from their seal.
+    /// The kept files differ from their seal.
     public static let sealBroken = Code(rawValue: "incident.sealBroken")
     /// Another file has the name of a file to restore, and nothing is overwritten.
     public static let blocked = Code(rawValue: "restore.blocked")

@@ -59,7 +59,7 @@ struct BundleCheck {
     problems.append(Problem(id: id, message: message, entry: entry, offset: offset))
   }
 
-  /// An error about the archive is a problem; one about the machine is not.
+  /// Records an error about the archive as a problem; throws an error about the machine.
   private mutating func note(_ error: BundleError) throws(BundleError) {
     switch error.code {
     case .inputMissing, .notAFile, .permissionDenied, .readFailed, .cancelled, .compressionFailed:
@@ -79,7 +79,7 @@ struct BundleCheck {
 
   // MARK: - Archive
 
-  /// A file that starts with a local header for the manifest is a bundle whose rest is damaged.
+  /// Whether the file starts with a local header or the manifest's name; then it is a bundle whose rest is damaged.
   private func startsLikeABundle() -> Bool {
     guard let file = try? InputFile(path: path, followsLink: true) else { return false }
     let name = Array(BundleManifest.entryName.utf8)

@@ -6,7 +6,7 @@ package struct BundleContents: Sendable, Equatable {
   package struct Entry: Sendable, Equatable {
     /// The name within the archive.
     package let name: String
-    /// The size in bytes that the archive announces.
+    /// The size in bytes that the archive announces, before compression.
     package let sizeBytes: UInt64
     /// The size in bytes within the archive.
     package let compressedBytes: UInt64
@@ -18,8 +18,8 @@ package struct BundleContents: Sendable, Equatable {
   package let manifest: BundleManifest
   /// All entries in the order of the archive, the manifest among them.
   package let entries: [Entry]
-  /// Where manifest and archive contradict each other: entries that only one of them has, and different sizes. The
-  /// bytes of entries are not read for it; ``BundleVerification`` reads them.
+  /// Contradictions between manifest and archive: entries that only one of them has, and different sizes. The bytes of
+  /// entries are not compared; ``BundleVerification`` does that.
   package let problems: [BundleVerification.Problem]
 
   /// Compares the directory of an archive with its manifest.

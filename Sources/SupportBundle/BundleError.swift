@@ -22,7 +22,7 @@ public struct BundleError: Error, Sendable, Equatable {
   public let path: String?
   /// The archive entry concerned; nil when the error is about the archive as a whole.
   public let entry: String?
-  /// Where, in bytes from the start of the file at `path`; nil when the place is not known.
+  /// The offset in bytes from the start of the file at `path`; nil when it is not known.
   package let offset: UInt64?
   /// The `errno` of the system call that failed; nil when none did.
   package let systemError: Int32?
@@ -75,7 +75,7 @@ extension BundleError.Code {
 
   /// There is no end of central directory record: the file is not a zip archive, or its end was cut off (65).
   package static let notAZip = Self(rawValue: "bundle.notAZip")
-  /// The file ends before what it announces (65).
+  /// The file is shorter than it announces (65).
   package static let truncated = Self(rawValue: "bundle.truncated")
   /// The central directory or its end record contradicts itself or the file (65).
   package static let badDirectory = Self(rawValue: "bundle.badDirectory")
@@ -89,7 +89,7 @@ extension BundleError.Code {
   package static let duplicateName = Self(rawValue: "bundle.duplicateName")
   /// A limit given by the caller is exceeded (65).
   package static let tooLarge = Self(rawValue: "bundle.tooLarge")
-  /// An entry announces more than deflate can hold in its compressed size (65).
+  /// An entry announces more bytes than deflate can encode in its compressed size (65).
   package static let impossibleRatio = Self(rawValue: "bundle.impossibleRatio")
   /// The entry is encrypted by the archive format itself (65).
   package static let encrypted = Self(rawValue: "bundle.encrypted")
@@ -114,7 +114,7 @@ extension BundleError.Code {
   }
 }
 
-// MARK: - For people
+// MARK: - Text for the user
 
 extension BundleError: CustomStringConvertible {
   /// What, where and the code, on one line.
@@ -138,7 +138,7 @@ extension BundleError: CustomStringConvertible {
     case .badName, .duplicateName, .impossibleRatio:
       "do not unpack this archive with other tools: it may have been made to do harm"
     case .tooLarge:
-      "if you trust the sender, unpack the archive where there is space, and name the unpacked file"
+      "if you trust the sender, unpack the archive where there is space, and pass the unpacked file instead"
     case .encrypted: "ask for the archive without a zip password"
     case .permissionDenied: "check the permissions of the file and of its folder"
     default: nil

@@ -10,7 +10,7 @@ public struct BundleManifest: Codable, Sendable, Equatable {
   package static let currentVersion = 1
   /// The name of the manifest's own entry, which comes first and is not listed.
   package static let entryName = "manifest.json"
-  /// The most bytes of a manifest that is read: 4 MiB, which tens of thousands of entries fit into.
+  /// The most bytes of a manifest that are read: 4 MiB, enough for tens of thousands of entries.
   package static let maxBytes = 4 << 20
 
   /// The program that made the bundle.
@@ -66,7 +66,7 @@ public struct BundleManifest: Codable, Sendable, Equatable {
   package var version: Int
   /// The program that made the bundle.
   package var tool: Tool
-  /// When, in UTC, as ISO 8601 with milliseconds: `2026-11-20T21:53:07.000Z`.
+  /// When the bundle was made, in UTC, as ISO 8601 with milliseconds: `2026-11-20T21:53:07.000Z`.
   package var created: String
   /// How much of the user's data is inside.
   package var contents: Contents

@@ -7,7 +7,7 @@ enum BundleSeal {
 
   static func comment(sha256: String) -> String { prefix + sha256 }
 
-  /// The digest in a comment; nil when it is no seal.
+  /// The digest in a comment; nil when the comment is not a seal.
   static func sha256(in comment: [UInt8]) -> String? {
     PathText.dropping(prefix: prefix, from: String(decoding: comment, as: UTF8.self))
   }

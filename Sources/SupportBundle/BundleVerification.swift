@@ -42,22 +42,22 @@ public struct BundleVerification: Sendable, Equatable {
     public let id: ID
     /// What was found, in one sentence; texts from the archive are escaped.
     public let message: String
-    /// The entry concerned; nil when the problem is about the whole.
+    /// The entry concerned; nil when the problem is about the archive as a whole.
     public let entry: String?
-    /// Where, in bytes from the start of the archive; nil when not known.
+    /// The offset in bytes from the start of the archive; nil when it is not known.
     package let offset: UInt64?
 
     /// Whether the archive is refused because of the problem, and nothing in it was read.
     package var isRefusal: Bool { BundleError.Code(rawValue: id.rawValue).isRefusal }
   }
 
-  /// What a caller does with the result.
+  /// What the check concludes.
   public enum Outcome: Sendable, Equatable {
     /// Complete and unchanged (exit 0).
     case intact
     /// A bundle with problems (exit 1).
     case damaged
-    /// Not a bundle, or not of a version that is known here (exit 65).
+    /// Not a bundle, or a bundle of an unknown version (exit 65).
     case notABundle
   }
 
@@ -67,7 +67,7 @@ public struct BundleVerification: Sendable, Equatable {
   package let size: UInt64?
   /// The manifest; nil when it is missing or cannot be read.
   package let manifest: BundleManifest?
-  /// How many entries of the manifest are as they should be.
+  /// How many entries of the manifest are intact.
   public let intactEntryCount: Int
   /// What is wrong; empty for an intact bundle.
   public let problems: [Problem]
@@ -82,8 +82,8 @@ public struct BundleVerification: Sendable, Equatable {
   ///   - progress: called with the bytes done and the bytes in all.
   ///   - isCancelled: asked about once per 256 KiB; true ends the work with `bundle.cancelled`.
   /// - Returns: what was found.
-  /// - Throws: only what says nothing about the bundle: `bundle.inputMissing`, `bundle.notAFile`,
-  ///   `bundle.permissionDenied`, `bundle.readFailed`, `bundle.cancelled`. All else is a problem.
+  /// - Throws: only errors that say nothing about the bundle: `bundle.inputMissing`, `bundle.notAFile`,
+  ///   `bundle.permissionDenied`, `bundle.readFailed`, `bundle.cancelled`. Everything else is a problem.
   public static func verify(
     path: String, limits: ZipLimits = ZipLimits(),
     progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in },

@@ -44,13 +44,13 @@ public struct StoreBundle {
       origin: "incident", why: "what the user was told")
   }
 
-  /// Adds what is known of a store.
+  /// Adds what is known about a store.
   ///
   /// - Parameters:
   ///   - store: the store, opened.
-  ///   - inspection: what is known of it.
-  ///   - rows: a file of its rows as JSON lines, for a bundle with rows; nil else.
-  /// - Throws: an error of ``BundleError`` when an entry has a name that no bundle takes.
+  ///   - inspection: the inspection of the store.
+  ///   - rows: the path of a file of its rows as JSON lines, for a bundle with rows; otherwise nil.
+  /// - Throws: ``BundleError`` when an entry has a name that is not allowed in a bundle.
   public mutating func add(
     _ store: CoreDataStore, _ inspection: StoreInspection, rows: String? = nil
   )
@@ -63,7 +63,7 @@ public struct StoreBundle {
     if let metadata = inspection.metadata {
       try gathered.add(
         name: "metadata.json", source: .bytes(json(metadata, as: "metadata")), origin: name,
-        why: "the store's metadata; other keys than Core Data's by name and size only")
+        why: "the store's metadata; keys other than Core Data's by name and size only")
       try gathered.add(
         name: "hashes.json",
         source: .bytes(
@@ -87,14 +87,14 @@ public struct StoreBundle {
     }.joined()
     try gathered.add(
       name: "findings.ndjson", source: .bytes(Array(findings.utf8)), origin: name,
-      why: "what is wrong or noteworthy, with its place in the file")
+      why: "what is wrong or noteworthy, with its position in the file")
 
     if contents == .structure {
-      gathered.withhold("The rows of the store: \(inspection.liveRowCount) of them can be read.")
+      gathered.withhold("The rows of the store. Readable rows: \(inspection.liveRowCount).")
     } else if let rows {
       try gathered.add(
         name: "rows.ndjson", source: .file(path: rows), origin: name,
-        why: "the rows that can be read, as asked for")
+        why: "the rows that can be read, as requested")
     }
     try addFiles(of: store.database.path)
     if inspection.metadata?.otherKeys.isEmpty == false {
@@ -104,13 +104,13 @@ public struct StoreBundle {
     }
     if schema.refusedCount > 0 {
       gathered.withhold(
-        "Entries of the schema whose text is not a known CREATE statement: \(schema.refusedCount)."
+        "Schema entries whose text is not a known CREATE statement: \(schema.refusedCount)."
       )
     }
     let quoting = inspection.findings.count { !RecordMask.quotesNothing($0.id.rawValue) }
     if quoting > 0 {
       gathered.withhold(
-        "The messages of findings, where they may quote the store: \(quoting); the findings are listed by id."
+        "Messages of findings that may quote the store: \(quoting). The findings themselves are listed by id."
       )
     }
   }
@@ -124,21 +124,22 @@ public struct StoreBundle {
     try addFiles(of: path)
   }
 
-  /// The files are opened below a folder that is opened now, so that replacing the folder later has no effect.
+  /// Adds the store's files if they were asked for. They are opened relative to a folder that is opened now, so that
+  /// replacing the folder later has no effect.
   private mutating func addFiles(of path: String) throws {
     guard contents == .store else { return gathered.withhold("The files of the store itself.") }
     let folder = try SourceFolder(PathText.folder(of: path))
     var others = 0
     let set = StoreSet(at: path)
     if !set.isComplete {
-      gathered.withhold("Files beside the store that this user may not look at.")
+      gathered.withhold("Files beside the store that this user may not read.")
     }
     for member in set.members {
       switch member.kind {
       case .file:
         try gathered.add(
           name: "store/" + member.name, member: member.name, of: folder,
-          why: "the file of the store itself, as asked for")
+          why: "the file of the store itself, as requested")
       case .folder: break
       case .symbolicLink, .other: others += 1
       }

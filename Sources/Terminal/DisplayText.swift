@@ -1,13 +1,13 @@
 /// Text in the columns of a terminal.
 package enum DisplayText {
-  /// `text` cut to at most `columns` columns, with `…` as the last one where something was cut.
+  /// `text` cut to at most `columns` columns, with `…` in the last one if something was cut.
   package static func truncated(_ text: String, to columns: Int) -> String {
     guard columns > 0 else { return "" }
     var used = 0
     var result = ""
     // The text that fits together with the `…`.
     var fitting = ""
-    for character in text {  // characters: columns are theirs
+    for character in text {  // characters: each has its columns
       used += DisplayWidth.columns(of: character)
       if used > columns { return fitting + "…" }
       result.append(character)
@@ -42,7 +42,7 @@ package enum DisplayText {
       if used > 0 { lines.append(line) }
       line = ""
       used = 0
-      for character in word {  // characters: columns are theirs
+      for character in word {  // characters: each has its columns
         let width = DisplayWidth.columns(of: character)
         if used + width > columns, used > 0 {
           lines.append(line)

@@ -7,7 +7,7 @@ package enum DisplayWidth {
   package static func columns(of text: some StringProtocol) -> Int {
     if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text.utf8.count }
     var sum = 0
-    for character in text { sum += columns(of: character) }  // characters: columns are theirs
+    for character in text { sum += columns(of: character) }  // characters: each has columns
     return sum
   }
 

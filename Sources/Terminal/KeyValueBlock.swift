@@ -33,7 +33,7 @@ package struct KeyValueBlock: Sendable, Equatable {
   /// Spaces between labels and values, and between commands and purposes.
   private static let labelGap = 3
   private static let purposeGap = 6
-  /// A longer label gets a line of its own, so that one long file name does not move all values to the right.
+  /// The widest label that shares a line with its value; one longer file name must not move all values to the right.
   private static let maxLabelWidth = 24
   /// Values always get at least this many columns.
   private static let minValueWidth = 20
@@ -47,7 +47,7 @@ package struct KeyValueBlock: Sendable, Equatable {
       Row(label: VisibleText.visible(label), value: .text(VisibleText.visible(value), tone)))
   }
 
-  /// Adds commands, one on each line and never broken; a purpose that does not fit goes below its command.
+  /// Adds commands, each on one line and never broken; a purpose that does not fit goes below its command.
   package mutating func add(_ label: String, _ suggestions: [Suggestion]) {
     rows.append(Row(label: VisibleText.visible(label), value: .suggestions(suggestions)))
   }

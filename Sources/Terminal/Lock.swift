@@ -1,6 +1,6 @@
 import CLibrary
 
-/// A mutual exclusion lock. That of the standard library needs newer systems than this package supports.
+/// A mutual exclusion lock. The standard library's lock needs newer systems than the oldest that this package supports.
 @safe final class Lock: @unchecked Sendable {
   /// On the heap, because a mutex must not move. Unchecked sendable because being shared is its purpose.
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>

@@ -13,7 +13,7 @@ package final class ProgressMeter: @unchecked Sendable {
   /// Starts to count.
   ///
   /// - Parameters:
-  ///   - operation: what is being done, as one word or two: `Reading`.
+  ///   - operation: what is being done, in one or two words: `Reading`.
   ///   - total: how much there is to do; nil when unknown.
   ///   - unit: what is counted.
   ///   - mode: what the user asked for.
@@ -32,7 +32,7 @@ package final class ProgressMeter: @unchecked Sendable {
     }
   }
 
-  // `canMoveCursor`: the stream is a terminal that supports control sequences. `clock` gives nanoseconds since any
+  // `canMoveCursor`: the stream is a terminal that supports control sequences. `clock` returns nanoseconds since any
   // fixed moment. `print` writes text and returns false when further output is useless.
   init(
     operation: String, total: UInt64?, unit: ProgressUnit, mode: ProgressMode, canMoveCursor: Bool,
@@ -56,7 +56,7 @@ package final class ProgressMeter: @unchecked Sendable {
     cancel()
   }
 
-  /// Reports how much is done of the total given at the start.
+  /// Reports how much of the known total is done.
   package func update(_ current: UInt64) {
     change { $0.update(current: current, total: $0.total, now: $1) }
   }

@@ -17,7 +17,7 @@ package struct ProgressUnit: RawRepresentable, Sendable, Hashable {
   /// The name in JSON and after a count: `bytes`, `rows`.
   package let rawValue: String
 
-  /// A unit by the plural of its name.
+  /// A unit with this plural name.
   package init(rawValue: String) {
     self.rawValue = rawValue
   }
@@ -33,13 +33,13 @@ package struct ProgressUnit: RawRepresentable, Sendable, Hashable {
     self == .bytes ? Quantity.bytes(count) : Quantity.count(count) + " " + rawValue
   }
 
-  /// The count without the unit's name, for a count before another one that has it.
+  /// The count without the unit's name, to be followed by a count that has it.
   func shortText(_ count: UInt64) -> String {
     self == .bytes ? Quantity.bytes(count) : Quantity.count(count)
   }
 }
 
-/// Decides what to print and when. It uses neither clock nor stream.
+/// Decides what to print and when. It uses neither a clock nor a stream.
 struct ProgressReport: Sendable {
   enum Form: Sendable { case bar, plain, json, none }
 
@@ -82,7 +82,7 @@ struct ProgressReport: Sendable {
     samples = [Sample(time: now, current: 0)]
   }
 
-  /// Takes a new position. Returns what to print now; nil for nothing.
+  /// Records new progress. Returns what to print now; nil for nothing.
   mutating func update(current: UInt64, total: UInt64?, now: UInt64) -> String? {
     guard !isFinished else { return nil }
     self.current = current

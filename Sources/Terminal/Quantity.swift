@@ -21,7 +21,7 @@ package enum Quantity {
       // Tenths of the unit, rounded half up. The division comes first, so that nothing overflows.
       let step = unit / 10
       let tenths = value / step + (value % step >= step / 2 ? 1 : 0)
-      // 999.95 kB would read 1000.0 kB: the next unit says it better.
+      // 999.95 kB would read 1000.0 kB, so the next unit is used.
       if tenths < 10_000 || index == 5 { return "\(tenths / 10).\(tenths % 10) \(name)" }
       unit *= 1000
     }

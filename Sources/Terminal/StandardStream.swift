@@ -8,7 +8,7 @@ package struct StreamError: Error, Sendable, Equatable, CustomStringConvertible 
     /// The name, such as `stream.closed`.
     package let rawValue: String
 
-    /// A code by its name.
+    /// A code with this name.
     package init(rawValue: String) {
       self.rawValue = rawValue
     }
@@ -17,7 +17,7 @@ package struct StreamError: Error, Sendable, Equatable, CustomStringConvertible 
     package static let closed = Self(rawValue: "stream.closed")
     /// The device is full.
     package static let full = Self(rawValue: "stream.full")
-    /// Any other refusal.
+    /// Any other failure.
     package static let writeFailed = Self(rawValue: "stream.writeFailed")
   }
 
@@ -30,7 +30,7 @@ package struct StreamError: Error, Sendable, Equatable, CustomStringConvertible 
   /// The `errno` of the call that failed.
   package let systemError: Int32
 
-  /// What, where and the code, on one line.
+  /// The message, the descriptor and the code, on one line.
   package var description: String {
     "\(message), on file descriptor \(descriptor) (\(code.rawValue))"
   }
@@ -53,12 +53,12 @@ package final class StandardStream {
   ///
   /// - Parameters:
   ///   - descriptor: an open file descriptor.
-  ///   - capacity: after how many buffered bytes they are written; 0 writes at once.
+  ///   - capacity: how many bytes are buffered before they are written; 0 writes at once.
   package convenience init(descriptor: Int32, capacity: Int = 64 * 1024) {
     self.init(descriptor: descriptor, capacity: capacity, calls: StreamCalls())
   }
 
-  /// nil for `isTerminal` asks the system.
+  /// With nil for `isTerminal`, the system is asked.
   init(descriptor: Int32, capacity: Int, calls: StreamCalls, isTerminal: Bool? = nil) {
     self.descriptor = descriptor
     self.isTerminal = isTerminal ?? System.isTerminal(descriptor)
@@ -70,7 +70,7 @@ package final class StandardStream {
     try? flush()
   }
 
-  /// Writes text into the buffer. After an error every further call throws the same one.
+  /// Writes text into the buffer. After an error every further call throws the same error.
   package func write(_ text: String) throws(StreamError) {
     try write(bytes: text.utf8)
   }
@@ -92,7 +92,7 @@ package final class StandardStream {
     if buffer.count > capacity { try flush() }
   }
 
-  /// Writes what is buffered now.
+  /// Writes the buffered bytes now.
   package func flush() throws(StreamError) {
     if let failure { throw failure }
     let pending = buffer
@@ -133,7 +133,7 @@ package final class StandardStream {
 @safe struct StreamCalls: Sendable {
   /// As `write(2)`: -1 with `errno` on failure.
   var write: @Sendable (Int32, UnsafeRawBufferPointer) -> Int = { unsafe writeBytes($0, $1) }
-  /// Waits until a descriptor that does not block takes bytes again.
+  /// Waits until a non-blocking descriptor accepts bytes again.
   var waitUntilWritable: @Sendable (Int32) -> Void = { descriptor in
     var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
     _ = unsafe poll(&entry, 1, -1)

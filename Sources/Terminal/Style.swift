@@ -10,7 +10,7 @@ package enum ColorChoice: String, Sendable, CaseIterable {
 
 /// How text looks on one stream: with SGR sequences (ECMA-48, 8.3.117) or without.
 package struct Style: Sendable, Equatable {
-  /// What a text is to look like. Colour only repeats what the words say.
+  /// How a text looks. Colour only repeats what the words say.
   package enum Tone: Int, Sendable, CaseIterable {
     /// Bold.
     case bold = 1
@@ -35,7 +35,7 @@ package struct Style: Sendable, Equatable {
     self.isColored = isColored
   }
 
-  /// The style for a stream. Each stream is judged alone.
+  /// The style for a stream. Each stream has its own.
   ///
   /// - Parameters:
   ///   - choice: what the user asked for.

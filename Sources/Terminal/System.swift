@@ -1,6 +1,6 @@
 import CLibrary
 
-/// What this target asks of the C library besides writing.
+/// What this target uses from the C library besides writing.
 enum System {
   /// An environment variable; nil when it is not set.
   static func environment(_ name: String) -> String? {
@@ -13,7 +13,8 @@ enum System {
     isatty(descriptor) == 1
   }
 
-  /// The columns of the terminal's window; nil when the descriptor is no terminal or does not know.
+  /// The columns of the terminal's window; nil when the descriptor is not a terminal, or the terminal does not report
+  /// them.
   static func windowColumns(_ descriptor: Int32) -> Int? {
     var window = winsize()
     guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 0 else {

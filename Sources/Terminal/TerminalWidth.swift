@@ -1,6 +1,6 @@
 /// How many columns a line may have.
 package enum TerminalWidth {
-  /// The limits of the result: below, tables are unreadable; above, lines are.
+  /// The limits of the result: in fewer columns tables are unreadable, in more columns lines are.
   package static let bounds = 40...400
   /// The result when nothing states a width.
   package static let fallback = 80

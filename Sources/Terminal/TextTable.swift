@@ -4,11 +4,11 @@ import SafeText
 ///
 /// Cells may come from evidence: they are made visible (`VisibleText.visible`) when they are added.
 package struct TextTable: Sendable, Equatable {
-  /// At which side of its column a text is.
+  /// The side of its column at which text is aligned.
   package enum Alignment: Sendable, Equatable {
-    /// At the left, as words.
+    /// At the left, as for words.
     case leading
-    /// At the right, as numbers.
+    /// At the right, as for numbers.
     case trailing
   }
 
@@ -33,7 +33,7 @@ package struct TextTable: Sendable, Equatable {
   package struct Cell: Sendable, Equatable, ExpressibleByStringLiteral {
     /// What it says, made visible.
     package let text: String
-    /// How it looks where colour is allowed; nil for plain.
+    /// How it looks if colour is allowed; nil for plain.
     package let tone: Style.Tone?
 
     /// A cell.
@@ -54,7 +54,7 @@ package struct TextTable: Sendable, Equatable {
   package private(set) var rows: [[Cell]] = []
 
   private static let gap = "  "
-  /// A flexible column is never cut below this many columns, or its title's when that is shorter.
+  /// A flexible column is never cut below this width, or below the width of its title if that is less.
   private static let minFlexibleWidth = 4
 
   /// A table without rows.
@@ -83,8 +83,8 @@ package struct TextTable: Sendable, Equatable {
   /// The header, a rule and the rows, without line feeds.
   ///
   /// - Parameters:
-  ///   - width: the most columns of a line; nil for no limit, as for a file. Lines are longer only when the
-  ///     columns that are not flexible leave no room.
+  ///   - width: the most columns of a line; nil for no limit, as for a file. Lines are longer only when the inflexible
+  ///     columns leave no room.
   ///   - style: whether titles and cells are coloured.
   /// - Returns: the lines; none for a table without columns.
   package func lines(width: Int?, style: Style = .plain) -> [String] {

@@ -64,7 +64,7 @@ struct Quarantines {
     let before = quarantines.state
     let sound = try Program.run("incidents", "verify", stores)
     #expect(sound.status == 0, "\(sound.errors)")
-    #expect(sound.text == "\(id): as it was set aside\n")
+    #expect(sound.text == "\(id): unchanged since it was set aside\n")
     #expect(try Program.run("incidents", "verify", "-v", stores, id).text.contains("  ok: Notes"))
     #expect(try Program.run("incidents", "verify", "-q", stores).text == "")
     let report = try Program.run("incidents", "verify", "--json", stores).json()
@@ -115,7 +115,7 @@ struct Quarantines {
     let done = try Program.run(arguments)
     #expect(done.status == 0, "\(done.errors)")
     #expect(done.text.contains("removed \(old): "))
-    #expect(done.text.contains("kept \(new): no limit asks for it to go\n"))
+    #expect(done.text.contains("kept \(new): no limit requires its removal\n"))
     let rest = quarantines.state
     #expect(rest.count < before.count)
     #expect(rest.allSatisfy { $0.value == before[$0.key] || $0.key.hasSuffix("Incompatible") })

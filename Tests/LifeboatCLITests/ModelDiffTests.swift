@@ -66,7 +66,7 @@ import Testing
     #expect(mermaid.text.hasPrefix("classDiagram\n  class E0["))
     let same = try diff("html", "Moody")
     #expect(same.status == 0)
-    #expect(same.text.contains("Nothing: the two models say the same."))
+    #expect(same.text.contains("Nothing: the two models are equal."))
     let both = try Program.run(
       "model", "diff", "--json", "--format", "dot", moody.models.path, moody.models.path)
     #expect(both.status == 64)

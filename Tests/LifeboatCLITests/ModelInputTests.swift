@@ -148,7 +148,7 @@ import Testing
       "body     String, optional, default \"abc\", at least 3 characters, at most 50 characters, "
         + "must match ^a.*$, was called text",
       "count    Integer 64, optional, derived: count:(pages)",
-      "photo    Binary, may be in a file of its own, kept in history on deletion",
+      "photo    Binary, may be in an external file, kept in history on deletion",
       "shape    Transformable, transformed by T, of class Shape",
       "pages    many Note, ordered, optional, at least 2, inverse gone, on deletion Cascade",
       "recent   fetches Note where count > 3, optional",
@@ -196,7 +196,7 @@ import Testing
       "stores/real/alemar11-CoreDataPlus/Tests/Resources/SampleModel/Fixtures/SampleModel.momd")
     let outcome = try Program.run("model", "show", bundle.path + "/SampleModel.omo")
     #expect(outcome.status == 0, "\(outcome.errors)")
-    #expect(outcome.text.contains("Announces         4 entities, 14 properties"))
+    #expect(outcome.text.contains("Declares          4 entities, 14 properties"))
     #expect(outcome.text.contains("Version of        SampleModel\n"))
     #expect(outcome.text.contains("Not read"))
     let report = try Program.run("model", "show", "--json", bundle.path + "/SampleModel.omo").json()

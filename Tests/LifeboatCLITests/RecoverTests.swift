@@ -127,9 +127,9 @@ import Testing
     let outcome = try Program.run(
       "recover", store.path, "-o", folder.url.appendingPathComponent("new").path)
     #expect(outcome.status == 1)
-    #expect(outcome.text.contains("0 in 1 table; 1 kept beside"))
+    #expect(outcome.text.contains("0 in 1 table; 1 kept in separate tables"))
     #expect(
-      outcome.errors.contains("1 row does not fit into its table and is kept in a table beside it"))
+      outcome.errors.contains("1 row does not fit into its table and is kept in a separate table"))
     for text in [outcome.text, outcome.errors] {
       #expect(!text.contains("1 rows") && !text.contains("1 tables") && !text.contains("1 pages"))
     }

@@ -262,7 +262,7 @@ struct Moody {
     #expect(treeState(of: demo.folder) == before)
     let forced = try Program.run("incidents", "restore", "--force", stores, id)
     #expect(forced.status == 0)
-    #expect(forced.text.contains("not as it was set aside"))
+    #expect(forced.text.contains("changed since it was set aside"))
   }
 
   @Test func incidentsThatAreNot() throws {
@@ -368,7 +368,7 @@ struct Moody {
 
     let outcome = try moody.rescue()
     #expect(outcome.status == 0, "\(outcome.errors)")
-    #expect(outcome.text.contains("by an earlier run that was stopped; now it is replaced"))
+    #expect(outcome.text.contains("by an earlier run that was stopped; it is now replaced"))
     #expect(outcome.text.contains("Incompatible/" + URL(fileURLWithPath: folder).lastPathComponent))
     #expect(!FileManager.default.fileExists(atPath: folder + "/.intent.json"))
     let names = try FileManager.default.contentsOfDirectory(atPath: moody.home + "/Incompatible")

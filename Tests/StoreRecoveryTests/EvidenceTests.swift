@@ -75,7 +75,7 @@ import Testing
       let evidence = FileEvidence.read(other + "/Done.sqlite")
       #expect(evidence.journal?.isHot == true)
       #expect(
-        evidence.strays == ["Done.sqlite-journal holds a transaction that was not finished"])
+        evidence.strays == ["Done.sqlite-journal holds an unfinished transaction"])
       database.close()
       return
     }
@@ -133,7 +133,7 @@ import Testing
     #expect(
       FileEvidence.read(bench.store).strays == [
         "Done.sqlite-shm has no write-ahead log",
-        ".Done.sqlite.migrationdestination_41b5 is left from a migration that did not end",
+        ".Done.sqlite.migrationdestination_41b5 is left over from an unfinished migration",
       ])
     try FileManager.default.removeItem(atPath: bench.store)
     #expect(

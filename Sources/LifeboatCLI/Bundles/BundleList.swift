@@ -18,7 +18,7 @@ struct BundleList: ParsableCommand {
 
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON form: the manifest's own keys, and beside them what the archive holds.
+  /// The JSON form: the manifest's own keys, and what the archive holds.
   struct Report: Encodable {
     struct Entry: Encodable {
       let name: String

@@ -12,7 +12,7 @@ import Terminal
 /// `lifeboat demo`
 struct Demo: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Show the main job in a minute, on a store made for it.",
+    abstract: "Show in a minute what lifeboat does, on a store made for the demo.",
     discussion: """
       Example: lifeboat demo
 
@@ -22,7 +22,7 @@ struct Demo: ParsableCommand {
 
   @Option(
     name: .shortAndLong,
-    help: "The folder to make; by default one in the folder for temporary files.",
+    help: "The folder to make; by default, a new one in the temporary folder.",
     completion: .directory)
   var output: String?
 
@@ -50,7 +50,7 @@ struct Demo: ParsableCommand {
       // A signal that comes later does not change the exit status: the work is done.
       interruption.end()
     } catch {
-      // After any failure there is nothing to look at.
+      // After a failure nothing is worth keeping.
       place.note(in: interruption.files)
       interruption.files.takeBack()
       throw place.failure(error)
@@ -78,7 +78,7 @@ struct Demo: ParsableCommand {
       try DemoApp.open(url, expecting: DemoStore.newModel)
     }
     guard let incident = opened.incident else {
-      throw Failure(70, "demo.opened", "the demo's store opened although it should not")
+      throw Failure(70, "demo.opened", "the demo's store opened although it should not have")
     }
     try show(IncidentText.text(incident, state: "kept", display))
 
@@ -159,18 +159,18 @@ struct Demo: ParsableCommand {
   }
 }
 
-/// The folder that a demo makes, and what it has made in it.
+/// The folder that a demo makes, and the files in it.
 struct DemoPlace: Sendable {
   let folder: URL
   var stores: URL { folder.appendingPathComponent("Stores") }
 
   init(_ path: String) { folder = URL(fileURLWithPath: path) }
 
-  /// Makes the folder, which must not be there, and those above it that are missing.
+  /// Makes the folder, which must not exist yet, and its missing parent folders.
   func make(_ interruption: Interruption) throws {
     let files = FileManager.default
     guard !files.fileExists(atPath: folder.path) else {
-      throw ExtractionError(.outputExists, "something is there already", path: folder.path)
+      throw ExtractionError(.outputExists, "the output already exists", path: folder.path)
     }
     var missing = [folder]
     while let parent = missing.last?.deletingLastPathComponent(), parent.path != "/",
@@ -190,8 +190,8 @@ struct DemoPlace: Sendable {
     }
   }
 
-  /// Records everything that a demo makes in the folder, by the names that it gives. Other files stay, and the folder
-  /// with them. Nothing is recorded of a folder that existed before.
+  /// Records everything that a demo makes in the folder, recognised by name. Other files stay, and the folder then
+  /// stays too. Nothing is recorded for a folder that existed before.
   func note(in files: MadeFiles) {
     guard files.hasMade(stores.path) else { return }
     for name in (try? FileManager.default.subpathsOfDirectory(atPath: folder.path)) ?? []
@@ -217,7 +217,7 @@ struct DemoPlace: Sendable {
     if interruption.isRequested { throw Failure(130, "demo.cancelled", "stopped as asked") }
   }
 
-  /// The failure that ends a demo, with the place of what it could not remove.
+  /// The failure that ends a demo; its hint names the folder if something in it could not be removed.
   func failure(_ error: any Error) -> any Error {
     guard FileManager.default.fileExists(atPath: folder.path),
       var failure = Failure(error) ?? Failure(foreign: error), failure.code != "output.exists"
@@ -229,7 +229,7 @@ struct DemoPlace: Sendable {
 
 /// A stand-in for the app: it opens a store as Core Data does, by comparing version hashes.
 enum DemoApp {
-  /// Opens the store, or makes it where there is none.
+  /// Opens the store, or makes it if there is none.
   static func open(_ url: URL, expecting model: ManagedObjectModel) throws {
     guard FileManager.default.fileExists(atPath: url.path) else {
       return try FreshStore.create(at: url.path, for: model)

@@ -21,7 +21,7 @@ struct DemoStore {
     let files = FileManager.default
     let scratch = folder.appendingPathComponent("scratch")
     try files.createDirectory(at: scratch, withIntermediateDirectories: true)
-    // The writer has removed its own files by then. Files of others stay, and the folder with them.
+    // The writer has removed its own files by then. If other files are in the folder, it stays.
     defer { unsafe _ = rmdir(scratch.path) }
     let made = scratch.appendingPathComponent("Notes.sqlite").path
     let store = folder.appendingPathComponent("Notes.sqlite").path
@@ -70,7 +70,7 @@ struct DemoStore {
     for (index, (title, body)) in texts.enumerated() {
       let key = Int64(index + 1)
       let identifier = (0..<16).map { UInt8(truncatingIfNeeded: ($0 + 1) * (index + 7)) }
-      // 0x02, the name of the file, NUL: a value that is kept outside; 0x01 and the bytes: one kept inside.
+      // 0x02, file name, NUL: the value is in an external file. 0x01, bytes: the value is in the row.
       let picture: SQLiteValue =
         index == 3
         ? .blob([2] + Array(pictureName.utf8) + [0])

@@ -11,8 +11,8 @@ struct IncidentsPrune: ParsableCommand {
     discussion: """
       Example: lifeboat incidents prune --keep-count 3 --dry-run ~/Stores
 
-      Only what can go without a loss is removed, and only as much as the limits ask. Data that is kept \
-      nowhere else stays, whatever the limits are. So does every incident of which anything is in doubt.
+      Only what can be removed without loss is removed, and only as much as the limits require. Data that is kept \
+      nowhere else stays, whatever the limits are. So does every incident about which there is any doubt.
 
       Exit status: 1 when something could not be removed.
       """)
@@ -22,23 +22,23 @@ struct IncidentsPrune: ParsableCommand {
 
   @Option(
     name: .customLong("keep-count"),
-    help: ArgumentHelp("How many incidents may stay.", valueName: "n"))
+    help: ArgumentHelp("The maximum number of incidents to keep.", valueName: "n"))
   var keepCount: Int?
 
   @Option(
     name: .customLong("keep-bytes"),
     help: ArgumentHelp(
-      "How many bytes the incidents may take together, such as 500MB or 2GiB.", valueName: "size"))
+      "The maximum size of all incidents together, such as 500MB or 2GiB.", valueName: "size"))
   var keepBytes: ByteCount?
 
   @Option(
     name: .customLong("keep-days"),
-    help: ArgumentHelp("How many days old an incident may become.", valueName: "n"))
+    help: ArgumentHelp("The maximum age of an incident in days.", valueName: "n"))
   var keepDays: Int?
 
   @Flag(
     name: [.customShort("n"), .customLong("dry-run")],
-    help: "Say what would be removed; remove nothing.")
+    help: "Show what would be removed; remove nothing.")
   var dryRun = false
 
   @OptionGroup(title: "Display") var display: DisplayOptions
@@ -108,7 +108,7 @@ struct IncidentsPrune: ParsableCommand {
     case .restored: "its store was restored, only the record was left"
     case .duplicate:
       "the same content is kept in \(VisibleText.visible(removed.sameAs ?? "another"))"
-    case .interrupted: "an interrupted run had left this"
+    case .interrupted: "an interrupted run left this behind"
     }
   }
 

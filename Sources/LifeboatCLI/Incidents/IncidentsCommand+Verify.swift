@@ -7,7 +7,7 @@ import Terminal
 struct IncidentsVerify: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
-    abstract: "Check that what was set aside is as it was then.",
+    abstract: "Check that what was set aside is unchanged.",
     discussion: """
       Example: lifeboat incidents verify ~/Stores
 
@@ -19,7 +19,7 @@ struct IncidentsVerify: ParsableCommand {
   @Argument(help: "The folder of the store, or its Incompatible folder.", completion: .directory)
   var folder: String
 
-  @Argument(help: "The incident; all of them without it.")
+  @Argument(help: "The incident; without it, all incidents.")
   var id: String?
 
   @OptionGroup(title: "Display") var display: DisplayOptions
@@ -60,9 +60,9 @@ struct IncidentsVerify: ParsableCommand {
   private static func words(_ check: IncidentCheck) -> String {
     let count = check.files.count { $0.state != .ok }
     return switch check.finding {
-    case .intact: "as it was set aside"
-    case .moved: "not kept here any more, it went back"
-    case .different: "not as it was set aside, \(Quantity.count(count)) of its files differ"
+    case .intact: "unchanged since it was set aside"
+    case .moved: "no longer kept here, it was restored or put back"
+    case .different: "changed since it was set aside, \(Quantity.count(count)) of its files differ"
     case .unread: check.problem ?? "\(Quantity.count(count)) of its files cannot be read"
     default: check.problem ?? check.finding.rawValue
     }

@@ -36,7 +36,7 @@ struct IncidentReport: Encodable {
     isSealPending = entry.isSealPending
   }
 
-  /// The bytes that are kept; nil when none are left, or their number is not known.
+  /// The number of bytes kept; nil when none are left, or the number is not known.
   var keptBytes: Int64? { outcome == nil ? incident?.seal?.sizeBytes : nil }
 
   /// What happened to the kept set, in a word or two.
@@ -133,7 +133,7 @@ struct IncidentsShow: ParsableCommand {
 struct IncidentsRestore: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "restore",
-    abstract: "Bring a set-aside store back; the one that is there now is set aside.",
+    abstract: "Bring a set-aside store back; the current one is set aside in turn.",
     discussion: """
       Example: lifeboat incidents restore ~/Stores 2026-11-20-21-53-07Z
 
@@ -191,13 +191,13 @@ struct IncidentsRestore: ParsableCommand {
       text += "the store that was there is kept as incident \(replaced.id)\n"
     }
     for difference in result.differences {
-      text += "not as it was set aside: \(VisibleText.visible(difference.text))\n"
+      text += "changed since it was set aside: \(VisibleText.visible(difference.text))\n"
     }
     for name in result.leftBehind { text += "left behind: \(VisibleText.visible(name))\n" }
     try display.write(text + next(result))
   }
 
-  /// What to do now, and how to take it back.
+  /// What to do now, and how to undo the restore.
   private func next(_ result: Incidents.Restoration) -> String {
     let main = ShellText.path(result.restored.first ?? folder)
     var text =
@@ -218,9 +218,9 @@ struct IncidentsRestore: ParsableCommand {
 
 /// The folder that incidents are in.
 enum IncidentFolder {
-  /// The incidents of a folder that is there.
+  /// The incidents of an existing folder.
   static func incidents(in folder: String) throws -> Incidents {
-    // A store's folder may be a link to another place; the folder of the incidents may not.
+    // A store's folder may be a link; the incidents' folder may not.
     let isOfIncidents = PathText.isSame(
       PathText.lastComponent(of: PathText.withoutTrailingSlashes(folder)), Incidents.folderName)
     let path = isOfIncidents ? folder : StoreSet.resolvedFolder(folder)
@@ -233,10 +233,10 @@ enum IncidentFolder {
   }
 }
 
-/// An incident for people.
+/// An incident as text.
 enum IncidentText {
-  /// The notice says what happened to the kept set since, and where it is now: `folder` may have been moved or
-  /// copied here from another machine.
+  /// The notice, then the facts. The notice says what has happened to the kept set, and where it is now: `folder` may
+  /// have been moved, or copied here from another machine.
   static func text(
     _ incident: Incident, state: String, outcome: IncidentOutcome? = nil, folder: String? = nil,
     _ display: DisplayOptions

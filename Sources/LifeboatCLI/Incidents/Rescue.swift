@@ -13,11 +13,11 @@ import Terminal
 /// `lifeboat rescue`
 struct Rescue: ParsableCommand, RecordedCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Set a store aside that does not fit its model or is damaged, and make a fresh one.",
+    abstract: "Set aside a store that does not fit its model or is damaged, and make a fresh one.",
     discussion: """
       Example: lifeboat rescue Notes.sqlite --model Notes.xcdatamodeld --app Notes
 
-      The whole store set goes into Incompatible/<time>/store/ beside it, under its own names, with a record of what \
+      The whole store set is moved to Incompatible/<time>/store/ beside it, under its own names, with a record of what \
       happened. Nothing is deleted. A store that fits is left alone. Close every program that uses the store first.
       Before it moves anything, the command shows what it found and what it will do; -v shows all of the evidence.
 
@@ -34,8 +34,8 @@ struct Rescue: ParsableCommand, RecordedCommand {
   var model: String
 
   @Option(
-    name: .customLong("model-version"), help: "Which version, instead of the one marked as current."
-  )
+    name: .customLong("model-version"),
+    help: "The version to use, instead of the one marked as current.")
   var modelVersion: String?
 
   @Option(name: .long, help: "The app's name, for the note to the user.")
@@ -51,7 +51,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
       valueName: "policy"))
   var policies: [RescuePolicy] = []
 
-  @Flag(name: [.customShort("n"), .customLong("dry-run")], help: "Only say what would be done.")
+  @Flag(name: [.customShort("n"), .customLong("dry-run")], help: "Only show what would be done.")
   var dryRun = false
 
   private var onlyReports: Bool { dryRun || policies.contains(.report) }
@@ -125,7 +125,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
     try end(judgement)
   }
 
-  /// Makes the fresh store that an earlier run did not make, because it was stopped after it set the store aside.
+  /// Reports that this run made the fresh store for an earlier run, which was stopped after it set the store aside.
   private func tellFinished(_ incident: Incident) throws {
     if display.json {
       try display.write(
@@ -136,7 +136,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
       var block = KeyValueBlock()
       block.add(
         PathText.lastComponent(of: path),
-        "was set aside by an earlier run that was stopped; now it is replaced", tone: .yellow)
+        "was set aside by an earlier run that was stopped; it is now replaced", tone: .yellow)
       block.add("Verdict", "\(incident.verdict.finding.rawValue): \(incident.verdict.reason)")
       try display.write(block.text(width: display.width, style: display.style) + text(incident))
     }
@@ -154,9 +154,9 @@ struct Rescue: ParsableCommand, RecordedCommand {
     var policy = Policy()
     if onlyReports { policy.mode = .reportOnly }
     for case .minimumFree(let bytes) in policies { policy.minimumFreeBytes = bytes }
-    // No launch waits for this.
+    // No app launch waits for this run.
     policy.sealBytesPerLaunch = .max
-    // There is no opener here that could judge a copy; but a fresh store for the model must be possible.
+    // No opener here can try a copy, but it must be possible to make a fresh store for the model.
     policy.maximumCopyBytes = 0
     policy.check = { try FreshStore.create(at: $0.path, for: model) }
     return policy
@@ -168,7 +168,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
     guard judgement.verdict.action == .quarantine, let interruption else { return nil }
     let recovery = recovery(for: model, isCancelled: interruption.requested)
     do {
-      // It is gone already if another process moved it; the recovery reports that.
+      // Nil if another process has already moved the store; the recovery reports that.
       let traits = FileTraits.ofFile(at: path)
       return try recovery.recover(judgement) { _ in
         try makeFresh(recovery, model, traits)
@@ -182,8 +182,8 @@ struct Rescue: ParsableCommand, RecordedCommand {
     }
   }
 
-  /// The fresh store gets owner, group and permissions of the old one, so that the app can use it no matter which user
-  /// runs this command. Its owner may always write to it, even if the old store is a read-only copy.
+  /// Makes the fresh store with the owner, group and permissions of the old one, so that the app can use it no matter
+  /// which user runs this command. Its owner may always write to it, even if the old store is a read-only copy.
   private func makeFresh(
     _ recovery: StoreRecovery, _ model: ManagedObjectModel, _ traits: FileTraits?
   ) throws {
@@ -193,8 +193,8 @@ struct Rescue: ParsableCommand, RecordedCommand {
     }
     let mode = String(traits.mode, radix: 8)
     display.note(
-      "note: the fresh store has the group \(fresh.group): this user may not give it the group \(traits.group) that "
-        + "the old one has. Where a group shares the store, have its owner run, as a member or as root: "
+      "note: the fresh store has the group \(fresh.group): this user may not give it the group \(traits.group) of the "
+        + "old one. If a group shares the store, its owner, as a member of the group, or root must run: "
         + "chgrp \(traits.group) \(ShellText.path(path)) && chmod \(mode) \(ShellText.path(path))")
   }
 
@@ -214,7 +214,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
     if verdict.rule == .holdFreshFails, [EACCES, EPERM].contains(evidence.trial?.freshCode ?? 0) {
       throw Failure(
         77, "file.permission",
-        "permission denied: nothing can be made in the store's folder, \(home)",
+        "permission denied: no file can be made in the store's folder, \(home)",
         hint: "nothing was moved; run lifeboat as the user who owns the folder")
     }
     switch (verdict.action, verdict.finding) {
@@ -266,7 +266,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
     var block = KeyValueBlock()
     let name = PathText.lastComponent(of: path)
     switch verdict.action {
-    // The look at a store that nobody uses reads tables only.
+    // The examination of a store that nobody uses covers its tables only.
     case .open:
       block.add(
         name, "fits \(expected); nothing to do, no damage was found in its tables", tone: .green)
@@ -290,7 +290,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
         block.add(label, names.joined(separator: ", "))
       }
     }
-    // A file that is not a database has no damage.
+    // A file that is not a database is not reported as damaged.
     if let structure = evidence.structure, structure.findingCount > 0,
       structure.findings != [SQLiteFileError.Code.notADatabase.rawValue]
     {
@@ -307,7 +307,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
     return block.text(width: display.width, style: display.style)
   }
 
-  /// All of the evidence for the verdict, in the words that support gets from an app.
+  /// Adds all of the evidence for the verdict, in the words of an app's text for support.
   private func addEvidence(_ judgement: Judgement, to block: inout KeyValueBlock) {
     let told: Set = ["Verdict", "Reason", "Written by", "Expected"]
     for line in judgement.verdict.supportLines(judgement.evidence) where !told.contains(line.name) {
@@ -315,7 +315,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
     }
   }
 
-  /// What to do after a look that moves nothing.
+  /// Adds what to do after an examination that moves nothing.
   private func addNext(_ action: Action, to block: inout KeyValueBlock) {
     guard action == .open || (action == .quarantine && onlyReports) else { return }
     let store = ShellText.path(path)
@@ -330,7 +330,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
     block.add("Next", [.init(words.joined(separator: " "), "do it")])
   }
 
-  /// The folder of the store; the path in a record may be that of another place.
+  /// The folder of the store. The path in a record may be from before the folder was moved.
   private var home: String { PathText.folder(of: path) }
 
   private func text(_ incident: Incident) -> String {

@@ -4,10 +4,10 @@ import Terminal
 
 /// The versions that could not be read, for reports on which version wrote a store.
 enum UnreadVersions {
-  /// The maximum number that text names.
+  /// The maximum number of versions named in text.
   private static let shown = 10
 
-  /// A line for each.
+  /// A line for each version that could not be read.
   static func text(_ versions: [ModelCollection.Version]) -> String {
     var text = ""
     for version in versions.prefix(shown) {
@@ -20,14 +20,14 @@ enum UnreadVersions {
     return text
   }
 
-  /// Why, as a clause with the path.
+  /// Why a version could not be read, as a clause with its path.
   private static func reason(_ version: ModelCollection.Version) -> String {
     guard let problem = version.problem else { return version.path }
     return (PathText.dropping(suffix: ".", from: problem.message) ?? problem.message) + ", "
       + (problem.path ?? version.path)
   }
 
-  /// One version, for programs.
+  /// One version in the JSON form.
   struct Report: Encodable {
     let name: String
     let path: String

@@ -3,7 +3,7 @@ import ObjectModel
 import SafeText
 import Terminal
 
-/// A mapping model for people and for programs: `lifeboat model show X.xcmappingmodel`.
+/// A mapping model as text and as JSON: `lifeboat model show X.xcmappingmodel`.
 enum MappingModelText {
   /// The JSON form.
   struct Report: Encodable {
@@ -85,7 +85,7 @@ enum MappingModelText {
     return text
   }
 
-  /// `Car → Car, custom, by the app's class CarPolicy`.
+  /// A summary such as `Car → Car, custom, by the app's class CarPolicy`.
   static func summary(of entity: EntityMapping) -> String {
     var parts: [String] = []
     switch (entity.sourceEntityName, entity.destinationEntityName) {

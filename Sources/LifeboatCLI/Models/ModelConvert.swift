@@ -13,22 +13,22 @@ struct ModelConvert: ParsableCommand, RecordedCommand {
   static let configuration = CommandConfiguration(
     commandName: "convert",
     abstract:
-      "Write a model in another form: as a source that Xcode opens, compiled, or as a store's cache.",
+      "Write a model in another form: .xcdatamodeld for Xcode, compiled, or a store's model cache.",
     discussion: """
       Examples: lifeboat model convert Notes.sqlite --to xcdatamodeld -o Notes.xcdatamodeld
                 lifeboat model convert Notes.momd --model-version "Notes 2" --to contents -o contents
 
       The report names what the form cannot hold. The output is read back, and its version hashes are compared.
 
-      Exit status: 0 when nothing was lost; 1 when something was; 65 when there is no model that can be read; 73 when \
-      the output exists or would lie in the input.
+      Exit status: 0 when nothing was lost; 1 when something was; 65 when there is no readable model; 73 when the \
+      output exists or would be inside the input.
       """)
 
   /// The forms of a model.
   enum Form: String, ExpressibleByArgument, CaseIterable {
     case contents, xcdatamodeld, mom, momd, cache
 
-    /// Whether it holds several versions.
+    /// Whether the form can hold several versions.
     var isBundle: Bool { self == .xcdatamodeld || self == .momd }
   }
 
@@ -39,11 +39,11 @@ struct ModelConvert: ParsableCommand, RecordedCommand {
 
   @Option(
     name: .customLong("model-version"),
-    help: "Which version; without it, all for a folder of versions, and the current one for a file."
+    help: "The version to write; by default all into a folder of versions, the current into a file."
   )
   var modelVersion: String?
 
-  @Option(name: .customLong("to"), help: "The form.")
+  @Option(name: .customLong("to"), help: "The form to write.")
   var form: Form
 
   @Option(name: .shortAndLong, help: "The file or folder to make.", completion: .file())
@@ -61,7 +61,7 @@ struct ModelConvert: ParsableCommand, RecordedCommand {
       let name: String
       let entityCount: Int
       let losses: [Loss]
-      /// Whether reading back gave an equal model.
+      /// Whether the output reads back as an equal model.
       let isEqual: Bool
       let hashesCompared: Int
       let differingHashes: [String]
@@ -172,15 +172,15 @@ struct ModelConvert: ParsableCommand, RecordedCommand {
   }
 }
 
-/// What a conversion writes: the versions that are meant, and the bytes of each.
+/// What a conversion writes: the chosen versions, and the bytes of each.
 private struct ConversionPlan {
   private typealias Report = ModelConvert.Report
 
   private let form: ModelConvert.Form
   private var versions: [ModelBundle.Version] = []
-  /// The hashes of each of them.
+  /// The hashes of each version, by its name.
   private var hashes: [String: ModelHashes] = [:]
-  /// The values in the files of each that could not be read.
+  /// The unreadable values in the files of each version, by its name.
   private var unread: [String: [ModelProblem]] = [:]
   private var skipped: [Report.Skipped] = []
   private var current: String?
@@ -236,7 +236,7 @@ private struct ConversionPlan {
     return input.versions
   }
 
-  /// What the source of a version says beyond the model, when it was read from one.
+  /// What the .xcdatamodel of a version says beyond the model; the defaults if it was not read from one.
   private static func settings(of version: ModelCollection.Version) -> SourceSettings {
     for path in [version.path, version.path + "/contents"] {
       if let data = try? Data(contentsOf: URL(fileURLWithPath: path)), data.count < 32 << 20,
@@ -284,13 +284,13 @@ private struct ConversionPlan {
       let archive = try version.model.readableArchive(form: .compiled)
       return WrittenModel(bytes: archive.bytes, losses: archive.losses)
     case .cache:
-      // This throws if the cache is too large to be read again; packing does not.
+      // This throws if the cache is too large to be read back; packing does not.
       _ = try version.model.readableArchive(form: .modelCache)
       return try ModelCache.written(version.model)
     }
   }
 
-  /// The versions that the output holds, by name; of a single file under an empty one.
+  /// The versions in the output by name; the version in a single file has an empty name.
   private func readBack(_ output: String) throws -> [String: ModelCollection.Version] {
     let found = try ModelInput(output).versions
     return Dictionary(
@@ -305,7 +305,7 @@ private struct ConversionPlan {
     let found = back[form.isBundle ? version.name : ""]
     if let problem = found?.problem, problem.code == .tooLarge { throw problem }
     guard let copy = found?.model else {
-      throw Failure(70, "model.notReadBack", "what was written of \(version.name) cannot be read")
+      throw Failure(70, "model.notReadBack", "the output for \(version.name) cannot be read back")
     }
     let isEqual = copy == original
     // What an archive keeps of the model is known beforehand.
@@ -324,7 +324,7 @@ private struct ConversionPlan {
     guard isAsExpected, !losses.isEmpty || differing.isEmpty else {
       throw Failure(
         70, "model.notReadBack",
-        "what was written of \(version.name) does not read back as the same model"
+        "the output for \(version.name) does not read back as the same model"
       )
     }
     return .init(

@@ -9,12 +9,12 @@ import Terminal
 struct ModelDiff: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "diff",
-    abstract: "Say what changed from one model to another.",
+    abstract: "Show what changed from one model to another.",
     discussion: """
       Example: lifeboat model diff Notes.sqlite Notes.xcdatamodeld
 
       Each change is shown with what it means for a store: whether the store opens as before and, if not, whether \
-      Core Data's lightweight migration can do it. --format html writes one page with a picture; dot and mermaid \
+      Core Data's lightweight migration handles it. --format html writes one page with a picture; dot and mermaid \
       write the picture for Graphviz or Mermaid.
 
       Exit status: 0 when nothing differs, 1 when something does.
@@ -26,17 +26,17 @@ struct ModelDiff: ParsableCommand {
   }
 
   @Argument(
-    help: "The model to start from, or what holds it: a store, a folder, a support bundle.",
+    help: "The old model, or anything that holds it: a store, a folder, a support bundle.",
     completion: .file())
   var old: String
 
-  @Argument(help: "The model to get to, or what holds it.", completion: .file())
+  @Argument(help: "The new model, or anything that holds it.", completion: .file())
   var new: String
 
-  @Option(name: .customLong("from"), help: "Which version of the first one.")
+  @Option(name: .customLong("from"), help: "The version of the old model.")
   var oldVersion: String?
 
-  @Option(name: .customLong("to"), help: "Which version of the second one.")
+  @Option(name: .customLong("to"), help: "The version of the new model.")
   var newVersion: String?
 
   @Option(name: .long, help: "Write text, or a picture: html, dot or mermaid.")
@@ -82,7 +82,7 @@ struct ModelDiff: ParsableCommand {
     if !difference.isEmpty { try display.exitWithFindings() }
   }
 
-  /// What both sides can hold: a compiled model holds less than a source, and a store's cached model holds even less.
+  /// What both sides can hold: a compiled model holds less than an .xcdatamodel, and a store's cached model even less.
   private static func scope(
     _ inputs: [ModelInput], _ versions: [ModelCollection.Version]
   ) -> ComparisonScope {

@@ -12,8 +12,8 @@ struct ModelHash: ParsableCommand {
     discussion: """
       Example: lifeboat model hash Notes.xcdatamodeld
 
-      A hash whose rule is not confirmed by data is shown as unknown (null in JSON), never guessed. Hashes are cut \
-      short for reading; -v and --json give them whole.
+      A hash whose rule is not confirmed by data is shown as unknown (null in JSON), never guessed. Hashes are \
+      shortened in text; -v and --json show them in full.
       """)
 
   @Argument(help: "A model, a folder that holds models, or a store.", completion: .file())
@@ -63,7 +63,7 @@ struct ModelHash: ParsableCommand {
     }
     let unread = try Self.unread(input)
     for version in unread {
-      let reason = version.problem?.message ?? "its model is not there"
+      let reason = version.problem?.message ?? "its model is missing"
       display.note("note: not read: \(VisibleText.visible("\(version.path): \(reason)"))")
     }
     if display.json {
@@ -75,7 +75,7 @@ struct ModelHash: ParsableCommand {
     if !unread.isEmpty { try display.exitWithFindings() }
   }
 
-  /// The versions that could not be read. For a store, its recorded hashes are enough.
+  /// The versions that could not be read; none for a store that records hashes.
   ///
   /// - Throws: ``Failure`` when there is no hash to show.
   private static func unread(_ input: ModelInput) throws -> [ModelCollection.Version] {
@@ -94,11 +94,11 @@ struct ModelHash: ParsableCommand {
         65, problem.code.rawValue,
         silent.count == 1
           ? "\(first.path): \(problem.message)"
-          : "\(input.path): none of \(Quantity.count(silent.count)) versions could be read; of the first, "
+          : "\(input.path): none of \(Quantity.count(silent.count)) versions could be read; the first is "
             + "\(first.name): \(problem.message)",
         hint: "name an .xcdatamodeld, .xcdatamodel, .momd, .mom or VersionInfo.plist")
     }
-    // The hashes of a broken file may be recorded beside it; that it is broken is still reported.
+    // A broken file is reported even if its hashes are recorded beside it.
     return input.versions.filter { version in
       silent.contains { $0.path == version.path && $0.name == version.name }
         || (version.problem.map { $0.code != .missingVersion } ?? false)
@@ -121,7 +121,7 @@ struct ModelHash: ParsableCommand {
     return text
   }
 
-  /// The computed hashes beside the recorded ones; for a model that was not read, the recorded ones.
+  /// The computed hashes beside the recorded ones; for a model that was not read, only the recorded ones.
   private func table(_ hashes: [String: String?], _ stored: [String: String], isRead: Bool)
     -> String
   {
@@ -142,7 +142,7 @@ struct ModelHash: ParsableCommand {
     for (name, hash) in hashes.sorted(by: { $0.key < $1.key }) {
       var agrees = ""
       if let hash, !stored.isEmpty {
-        agrees = stored[name] == nil ? "not there" : stored[name] == hash ? "same" : "DIFFERS"
+        agrees = stored[name] == nil ? "not recorded" : stored[name] == hash ? "same" : "DIFFERS"
       }
       table.add([name, hash.map(short) ?? "unknown: the rule is not confirmed", agrees])
     }

@@ -10,12 +10,12 @@ import Terminal
 struct ModelIdentify: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "identify",
-    abstract: "Say which version of a model wrote a store.",
+    abstract: "Show which version of a model wrote a store.",
     discussion: """
       Example: lifeboat model identify Notes.sqlite Notes.xcdatamodeld
 
-      Where no version fits, the nearest one is named, with what differs. What no recorded hash confirms counts as \
-      unknown, never as different.
+      If no version fits, the nearest one is named, with its differences. A hash whose rule is not confirmed counts \
+      as unknown, never as different.
 
       Exit status: 0 when a version fits, 1 when no version certainly fits.
       """)
@@ -28,7 +28,7 @@ struct ModelIdentify: ParsableCommand {
 
   @Option(
     name: .long,
-    help: "The framework version that the app runs on, to tell a store that a later one wrote.")
+    help: "The framework version that the app runs on; a store from a later one counts as newer.")
   var framework: Int64?
 
   @OptionGroup(title: "Display") var display: DisplayOptions
@@ -50,7 +50,7 @@ struct ModelIdentify: ParsableCommand {
 
   /// What the store records, and the model that it carries.
   private func stored() throws -> (StoreModelRecord, ManagedObjectModel?) {
-    // A file that is not a store at all gets the error of the store reader.
+    // For a file that is not a store at all, the store reader reports the error.
     if UnpackedArchive.isZip(store) {
       let input = try ModelInput(store)
       guard let hashes = input.store?.recorded?.hashes, !hashes.isEmpty else { throw noHashes }
@@ -90,7 +90,9 @@ struct ModelIdentify: ParsableCommand {
     }
     if found.matches.count > 1 {
       text += "These versions have equal hashes: the store opens with each of them"
-      text += found.matches.first?.sharesIdentifier == true ? "; the first has its identifier" : ""
+      text +=
+        found.matches.first?.sharesIdentifier == true
+        ? "; the first shares its version identifier" : ""
       text += ".\n"
     }
     if found.matches.isEmpty {

@@ -12,24 +12,24 @@ import SupportBundle
 struct ModelInput {
   /// The path as it was given.
   let path: String
-  /// The versions found; of a store the one that is cached in it.
+  /// The versions found; for a store, the model cached in it.
   let collection: ModelCollection
-  /// The stores among them, by name; empty when models were found by themselves.
+  /// The stores that carry these versions; empty when the models are not in stores.
   let stores: [Store]
   /// Other files that are, were or may be a store or a model and could not be read.
   let passedOver: [StoreFinder.PassedOver]
 
-  /// What a store says of the model that it was made with.
+  /// What a store says about the model that it was made with.
   struct Store {
     let name: String
     let metadata: StoreMetadata?
-    /// What `metadata` records, or what a support bundle says of it; nil when nothing is recorded.
+    /// The hashes in `metadata`, or in a support bundle of the store; nil when none are recorded.
     let recorded: RecordedHashes?
   }
 
   /// The store that was given; nil for models, and for a folder of several stores.
   var store: Store? { stores.count == 1 ? stores.first : nil }
-  /// What the store that was given says of itself; nil when no store was given.
+  /// The metadata of the store that was given; nil when no store was given.
   var storeMetadata: StoreMetadata? { store?.metadata }
   /// The versions found.
   var versions: [ModelCollection.Version] { collection.versions }
@@ -54,7 +54,7 @@ struct ModelInput {
       message: "\(path): nothing in it could be read: " + shown.joined(separator: "; ") + more)
   }
 
-  // MARK: - The version that is meant
+  // MARK: - The chosen version
 
   /// The version that is named, else the one marked as current, else the only one.
   func version(named name: String? = nil) throws -> ModelCollection.Version {
@@ -82,7 +82,7 @@ struct ModelInput {
     return current
   }
 
-  /// The version that is meant, with its model.
+  /// The chosen version, with its model.
   func model(named name: String? = nil) throws
     -> (version: ModelCollection.Version, model: ManagedObjectModel)
   {
@@ -93,11 +93,11 @@ struct ModelInput {
       throw Failure(65, "model.unreadable", "\(path): \(problem.message)")
     }
     throw Failure(
-      65, "model.hashesOnly", "\(path): \(version.name) is there as version hashes only",
+      65, "model.hashesOnly", "\(path): only the version hashes of \(version.name) are there",
       hint: "name the model itself: an .xcdatamodel or .mom")
   }
 
-  /// The names of the versions, the first few of them.
+  /// The names of the versions, at most 20 of them.
   private var names: String {
     let shown = versions.prefix(20).map(\.name).joined(separator: ", ")
     return versions.count > 20 ? shown + " and \(versions.count - 20) more" : shown
@@ -130,18 +130,18 @@ struct ModelInput {
     }
   }
 
-  /// Throws when a folder is named where one store is asked for.
+  /// Throws when a folder is named where a single store is expected.
   static func requireNoFolder(_ path: String) throws {
     let resolved = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     guard let status = try FileStatus.of(resolved), status.kind == .folder else { return }
     throw Failure(
-      64, "usage.folderAsStore", "\(path) is a folder, and one store is asked for",
+      64, "usage.folderAsStore", "\(path) is a folder, but a single store is expected",
       hint: "name the store's main file first, and the models after it")
   }
 
-  /// The store at a path; nil when the path leads to something that is no SQLite file.
+  /// The store at a path; nil when the path does not lead to an SQLite file.
   static func store(at path: String) throws -> CoreDataStore? {
-    // A store is not followed through a link, a model is.
+    // Links to models are followed, links to stores are not.
     if let status = try? FileStatus.of(path), status.kind == .symbolicLink,
       let target = try? ByteFile(URL(fileURLWithPath: path).resolvingSymlinksInPath().path),
       try target.bytes(at: 0, count: 16) == DatabaseHeader.magic
@@ -193,7 +193,7 @@ struct ModelInput {
       collection: ModelCollection(of: [.init(storeModel: model, name: name, path: path)]))
   }
 
-  /// The stores of a folder; nil where it has nothing of the kind.
+  /// The stores of a folder; nil when it has none and no file that may be one.
   private static func stores(in folder: String) throws -> Found? {
     let walk: StoreFinder.Found
     do { walk = try StoreFinder.find(at: folder) } catch let error as ExtractionError {
@@ -242,7 +242,7 @@ struct ModelInput {
       throw ModelError(
         code: .notAModel, message: "This archive holds no model and no store.", path: path)
     }
-    let problem = "the bundle holds the store's version hashes, but not the store and its model"
+    let problem = "the bundle holds the store's version hashes, but neither the store nor its model"
     let version = ModelCollection.Version(
       storeModel: nil, name: "recorded in the bundle", path: path, recorded: hashes,
       problem: problem)
@@ -273,7 +273,7 @@ struct ModelInput {
 }
 
 extension DisplayOptions {
-  /// Names what a command could not read, a line for each, and ends the run with the code for findings.
+  /// Names what a command could not read, one per line, and throws the exit code for findings if there is any.
   func tell(passedOver: [StoreFinder.PassedOver]) throws {
     for other in passedOver { note(other) }
     if !passedOver.isEmpty { try exitWithFindings() }

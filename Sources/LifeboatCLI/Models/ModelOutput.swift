@@ -27,7 +27,7 @@ final class ModelOutput {
       let inner = PathText.components(of: file.path)
       guard inner.allSatisfy({ PathText.isPlainName($0) }) else {
         throw Failure(
-          70, "output.unfitName", "no file of the output can be called \(file.path)")
+          70, "output.unfitName", "no output file can have the name \(file.path)")
       }
       let parts = root + inner
       try making { try $0.makeFolders(above: parts, mode: 0o755) }
@@ -35,7 +35,7 @@ final class ModelOutput {
     }
   }
 
-  /// Removes what was made, the last first.
+  /// Removes what was made, in reverse order.
   func discard() {
     tree?.discard()
     tree = nil
@@ -64,7 +64,7 @@ final class ModelOutput {
       let place = error.path ?? path
       throw error.code == .outputExists
         ? Failure(
-          73, "output.exists", "something is there already, \(place)",
+          73, "output.exists", "the output already exists, \(place)",
           hint: "name an output that does not exist yet")
         : Failure(
           73, "output.cannotCreate",

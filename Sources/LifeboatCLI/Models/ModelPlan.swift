@@ -11,11 +11,11 @@ import Terminal
 struct ModelPlan: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "plan",
-    abstract: "Say what would migrate a store to a version of a model, step by step.",
+    abstract: "Show what would migrate a store to a version of a model, step by step.",
     discussion: """
       Example: lifeboat model plan Notes.sqlite Notes.xcdatamodeld
 
-      Mapping models in the given folders and beside the given models are found without being named.
+      Mapping models in the given folders and beside the given models are found automatically.
 
       Exit status: 0 when there is a way, or the store opens as it is; 1 when there is none.
       """)
@@ -30,7 +30,7 @@ struct ModelPlan: ParsableCommand {
   var target: String?
 
   @Option(
-    name: .customLong("mapping"), help: "A mapping model, or a folder of them (repeatable).",
+    name: .customLong("mapping"), help: "A mapping model, or a folder of them; may be repeated.",
     completion: .file())
   var mappings: [String] = []
 
@@ -41,7 +41,7 @@ struct ModelPlan: ParsableCommand {
     let inputs = try models.filter { !MappingModelSet.isMapping(at: $0) }.map { try ModelInput($0) }
     guard !inputs.isEmpty else {
       throw Failure(
-        64, "usage.noModels", "only mapping models are given, and no model to get to",
+        64, "usage.noModels", "only mapping models are given, and no model to migrate to",
         hint: "name the app's models too")
     }
     let version = try chosen(inputs)
@@ -63,7 +63,7 @@ struct ModelPlan: ParsableCommand {
     if plan.steps == nil { try display.exitWithFindings() }
   }
 
-  /// What the store records and carries.
+  /// The version hashes that the store records, and the model that it carries.
   private struct Source {
     let hashes: [String: VersionHash]
     let model: ManagedObjectModel?
@@ -75,7 +75,7 @@ struct ModelPlan: ParsableCommand {
         recorded = input.store?.recorded?.hashes
         model = input.store == nil ? nil : input.versions.first?.model
       } else {
-        // A file that is not a store at all gets the error of the store reader.
+        // For a file that is not a store at all, the store reader reports the error.
         try ModelInput.requireNoFolder(path)
         let store = try CoreDataStore(path: path)
         recorded = store.metadata?.versionHashes
@@ -88,7 +88,7 @@ struct ModelPlan: ParsableCommand {
     }
   }
 
-  /// The version to get to: the one named in any of the models, else the current one.
+  /// The version to migrate to: the one named in any of the models, else the current one.
   private func chosen(_ inputs: [ModelInput]) throws -> ModelCollection.Version {
     if let target {
       let having = inputs.filter { input in
@@ -101,7 +101,7 @@ struct ModelPlan: ParsableCommand {
       guard others.isEmpty else {
         throw Failure(
           64, "usage.whichVersion", "several of the models have a current version",
-          hint: "name the one to get to with --to")
+          hint: "name the one to migrate to with --to")
       }
       return try marked.version()
     }
@@ -112,7 +112,7 @@ struct ModelPlan: ParsableCommand {
     }
   }
 
-  /// Those that were named, those in the folders, and those beside single models.
+  /// The mapping models that were named, those in the folders, and those beside single models.
   private func mappingModels() throws -> MappingModelSet {
     var items: [MappingModelSet.Item] = []
     var notEntered: [ModelError] = []

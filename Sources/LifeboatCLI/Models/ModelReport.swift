@@ -125,7 +125,7 @@ struct ModelReport: Encodable {
     let sentence: String
   }
 
-  /// What is known of an `.omo`.
+  /// What is known about an `.omo`.
   struct Optimised: Encodable {
     let entityCount: Int
     let propertyCount: Int
@@ -310,7 +310,7 @@ extension ModelReport.Index {
 }
 
 extension FetchRequest.Options {
-  /// The switches that are on, by the names of Apple's properties.
+  /// The options that are set, by the names of Apple's properties.
   fileprivate var names: [String] {
     let all: [(FetchRequest.Options, String)] = [
       (.includesSubentities, "includesSubentities"),

@@ -17,11 +17,11 @@ struct ModelShow: ParsableCommand {
       """)
 
   @Argument(
-    help: "A model, a store, which carries its own, or a mapping model.",
+    help: "A model, a store (which carries its own) or a mapping model.",
     completion: .file())
   var path: String
 
-  @Option(name: .customLong("model-version"), help: "Which version.")
+  @Option(name: .customLong("model-version"), help: "The version to show.")
   var modelVersion: String?
 
   @Option(name: .long, help: "Only this entity; may be repeated.")
@@ -58,7 +58,7 @@ struct ModelShow: ParsableCommand {
 
   // MARK: Optimised models
 
-  /// Little is known of a single `.omo`; the versions beside it may show which version it is.
+  /// Little is known about a single `.omo`; the versions beside it may show which version it is.
   private func show(_ optimised: OptimisedModel, _ version: ModelCollection.Version) throws {
     let folder = URL(fileURLWithPath: version.path).deletingLastPathComponent().path
     let beside = (try? ModelCollection(searching: folder))?.versions ?? []
@@ -73,11 +73,11 @@ struct ModelShow: ParsableCommand {
     var block = KeyValueBlock()
     block.add(version.fileName, "optimised model (.omo)")
     block.add(
-      "Announces",
+      "Declares",
       ModelText.counted(optimised.entityCount, "entity", "entities") + ", "
         + ModelText.counted(optimised.propertyCount, "property", "properties"))
     block.add(
-      "Version of", names.isEmpty ? "no model that is beside it" : names.joined(separator: ", "))
+      "Version of", names.isEmpty ? "no model beside it" : names.joined(separator: ", "))
     let identifiers = optimised.versionIdentifiers.filter { !$0.isEmpty }
     if !identifiers.isEmpty { block.add("Identifier", identifiers.joined(separator: ", ")) }
     block.add("Hashes", "\(Quantity.count(optimised.hashes.count)), of entities and properties")

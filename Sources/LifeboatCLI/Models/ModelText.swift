@@ -3,8 +3,8 @@ import ObjectModel
 import SafeText
 import Terminal
 
-/// A model for people: what it is, then each entity with its rules and properties, a line for each, read like
-/// a sentence.
+/// A model as text: what it is, then each entity with its rules and properties, each on a line that reads like a
+/// sentence.
 struct ModelText {
   let version: ModelCollection.Version
   let model: ManagedObjectModel
@@ -65,7 +65,7 @@ struct ModelText {
     for problem in problems { block.add("Problem", problem.sentence, tone: .red) }
     if problems.isEmpty { block.add("Problems", "none found") }
     if version.optimised != nil {
-      block.add("Optimised", "an .omo of the same version is beside it; it is read for hashes only")
+      block.add("Optimised", "an .omo of the same version is beside it; only its hashes are read")
     }
     return block.text(width: display.width, style: display.style)
   }
@@ -106,7 +106,7 @@ struct ModelText {
     if request.options.intersection(rest) != standard.intersection(rest)
       || request.archivedFlags != nil
     {
-      text += ", with other than the usual switches"
+      text += ", with non-default options"
     }
     return text
   }
@@ -178,7 +178,7 @@ struct ModelText {
     return block
   }
 
-  /// The elements of a composite, under its name.
+  /// Adds the elements of a composite attribute, under its name.
   private func add(
     _ elements: [Attribute], of name: String, depth: Int, to block: inout KeyValueBlock
   ) {
@@ -194,7 +194,7 @@ struct ModelText {
     let destination = relationship.destinationEntityName
     var parts = [
       (relationship.isToMany ? "many " : "one ")
-        + (destination.isEmpty ? "of nothing" : destination)
+        + (destination.isEmpty ? "without a destination" : destination)
     ]
     if relationship.isOrdered { parts.append("ordered") }
     if relationship.isOptional { parts.append("optional") }
@@ -213,7 +213,7 @@ struct ModelText {
     return parts.joined(separator: ", ")
   }
 
-  /// What every property can have.
+  /// The facts that every kind of property can have.
   static func common(
     _ renaming: String?, _ modifier: String?, _ info: [String: ArchivedValue]
   ) -> [String] {
@@ -247,7 +247,7 @@ struct AttributeText {
     parts += attribute.validations.map(Self.text)
     if let name = attribute.valueTransformerName { parts.append("transformed by \(name)") }
     if let name = attribute.valueClassName { parts.append("of class \(name)") }
-    if attribute.allowsExternalBinaryDataStorage { parts.append("may be in a file of its own") }
+    if attribute.allowsExternalBinaryDataStorage { parts.append("may be in an external file") }
     if attribute.preservesValueInHistoryOnDeletion { parts.append("kept in history on deletion") }
     if attribute.isIndexed { parts.append("indexed") }
     if attribute.isIndexedBySpotlight { parts.append("in Spotlight") }
@@ -272,7 +272,7 @@ struct AttributeText {
     case .minimumLength(let count): "at least \(characters(count))"
     case .maximumLength(let count): "at most \(characters(count))"
     case .pattern(let pattern): "must match \(pattern)"
-    case nil: "must hold: \(validation.predicate.text)"
+    case nil: "must satisfy: \(validation.predicate.text)"
     }
   }
 

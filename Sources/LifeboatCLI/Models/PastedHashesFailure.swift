@@ -3,8 +3,8 @@ import ObjectModel
 import SQLiteFile
 
 extension Failure {
-  /// What to say of a file that holds version hashes by themselves, where a store or a model is asked for; nil for
-  /// any other file.
+  /// The failure for a file that holds only version hashes where a store or a model is expected; nil for any other
+  /// file.
   static func pastedHashes(at path: String?) -> Failure? {
     guard let path, let file = try? ByteFile(path), file.size <= PastedHashes.maximumByteCount,
       let bytes = try? file.bytes(at: 0, count: Int(file.size)),

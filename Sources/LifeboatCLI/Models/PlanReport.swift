@@ -1,7 +1,7 @@
 import ModelTools
 import ObjectModel
 
-/// A migration plan for programs.
+/// The JSON form of a migration plan.
 struct PlanReport: Encodable {
   struct Place: Encodable {
     let name: String
@@ -29,10 +29,10 @@ struct PlanReport: Encodable {
     let to: String
     /// `mapping`, `inferred` or `uncertain`.
     let way: String
-    /// The first of ``mappings``.
+    /// The name of the first of ``mappings``.
     let mapping: String?
     let mappingPath: String?
-    /// The mapping models, in the order in which they are listed to run.
+    /// The mapping models, in the order in which the plan lists them.
     let mappings: [MappingFile]
     let policies: [Policy]
     let conditions: [String]
@@ -76,7 +76,7 @@ struct PlanReport: Encodable {
   let target: Place
   /// Whether the target is certainly older than the store's version.
   let goesBack: Bool
-  /// Why that is not known, where the names of the versions say that it is.
+  /// Why it is not known that the target is older, although the names of the versions say so.
   let orderDoubt: String?
   /// The version nearest to the store, when none fits.
   let nearest: Nearest?
@@ -84,7 +84,7 @@ struct PlanReport: Encodable {
   let direct: Attempt
   let obstacle: Attempt?
   let mappings: [Mapping]
-  /// The versions that could not be read; where none fits the store, each may be the one.
+  /// The versions that could not be read. If no version fits the store, each of them may be the one that wrote it.
   let unread: [UnreadVersions.Report]
 
   init(store: String, plan: MigrationPlan) {

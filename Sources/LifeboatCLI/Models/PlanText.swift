@@ -3,7 +3,7 @@ import ObjectModel
 import SafeText
 import Terminal
 
-/// A migration plan in words.
+/// A migration plan as text.
 struct PlanText {
   let store: String
   let plan: MigrationPlan
@@ -23,7 +23,7 @@ struct PlanText {
     text += style.apply(VisibleText.visible(store), .bold)
     text += ": from \(start) to \(target), \(Quantity.count(steps.count)) "
     text += steps.count == 1 ? "step\n" : "steps\n"
-    if plan.goesBack { text += "This goes back: the store is of a newer version.\n" }
+    if plan.goesBack { text += "This goes back: the store has a newer version.\n" }
     if plan.start.path != nil, let doubt = plan.orderDoubt {
       text += "Whether this goes forward or back is not known: \(VisibleText.visible(doubt)).\n"
     }
@@ -87,7 +87,7 @@ struct PlanText {
     return shown.joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
   }
 
-  /// That no version fits, and what follows.
+  /// Says that no version fits the store, and what follows from that; empty when one fits.
   private func ownModel() -> String {
     guard plan.start.versionNames.isEmpty else { return "" }
     var text =
@@ -100,20 +100,20 @@ struct PlanText {
     text += ".\n" + UnreadVersions.text(plan.unread)
     // If the app may have the store's version, it is not known what happens.
     if plan.unread.isEmpty, plan.start.model != nil, plan.steps != nil {
-      text += "Core Data finds no source model then and stops with error 134130, unless the app is "
+      text += "Core Data then finds no source model and stops with error 134130, unless the app is "
       text +=
         "given\nthe store's own model: lifeboat model convert \(ShellText.path(store)) -o …\n"
     }
     return text
   }
 
-  /// What Core Data would do by itself, where that is another way.
+  /// What Core Data would do by itself, if that differs from the plan.
   private func shortcut(_ steps: [MigrationPlan.Step]) -> String {
     guard steps.count > 1 else { return "" }
     guard let direct = plan.direct.step else {
       return "\nCore Data cannot do this in one step by itself; the app has to go step by step.\n"
     }
-    var text = "\nIn one step, which Core Data does by itself, it would be "
+    var text = "\nBy itself, Core Data would do this in one step: "
     switch direct.way {
     case .mappings(let items): text += VisibleText.visible(Self.models(items))
     case .inferred: text += "inferred"
@@ -141,11 +141,11 @@ struct PlanText {
     return text + orphans()
   }
 
-  /// The mapping models that are for no step here.
+  /// The mapping models that fit no step between these versions.
   private func orphans() -> String {
     var text = ""
     let orphaned = plan.standings.filter(\.isOrphaned)
-    // Those of other models are counted only.
+    // Mapping models of other models are only counted.
     let related = orphaned.filter { $0.nearestSource != nil || $0.nearestDestination != nil }
     for standing in related {
       text += "\n\(VisibleText.visible(standing.item.fileName)) is for none of these versions:\n"

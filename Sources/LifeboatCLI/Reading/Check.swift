@@ -20,7 +20,7 @@ struct Check: ParsableCommand, RecordedCommand {
       Examples: lifeboat check Notes.sqlite
                 lifeboat check --depth full --format ndjson Notes.sqlite
 
-      Nothing is repaired or written. The check finds what SQLite's own integrity check finds, also in files that \
+      Nothing is repaired or written. The check finds what SQLite's own integrity check finds, even in files that \
       SQLite does not open. It names what it did not look at; a store is called sound only when nothing is left out.
 
       Exit status: 1 when damage was found; 0 also with notes; 65 when the file is not a readable store; 75 \
@@ -32,7 +32,7 @@ struct Check: ParsableCommand, RecordedCommand {
 
   @Option(
     name: .long,
-    help: "quick, or full: also compare the entries of indexes with the rows, and their order.")
+    help: "quick, or full: also compare index entries with the rows, and check their order.")
   var depth: CheckDepth = .quick
 
   @Option(name: .long, help: "text, json, or ndjson: a line for each finding.")
@@ -64,7 +64,7 @@ struct Check: ParsableCommand, RecordedCommand {
   }
 }
 
-/// A check as a person reads it.
+/// The report of a check as text.
 struct CheckText {
   /// The findings that say that the file's header is wrong.
   static let layoutFindings: Set<Finding.ID> = [
@@ -121,7 +121,8 @@ struct CheckText {
       : " and of " + words(counts.looseTrees, "b-tree", "b-trees") + " that no schema names"
     let entries =
       check.depth == .full
-      ? "entries compared with the rows" : "entries counted, not compared (--depth full does)"
+      ? "entries compared with the rows"
+      : "entries counted, not compared (--depth full compares them)"
     return words(counts.checkedPages, "page", "pages") + " of \(Quantity.count(counts.pages)) ("
       + "\(Quantity.count(counts.overflowPages)) overflow, \(Quantity.count(counts.freePages)) free), "
       + words(counts.rows, "row", "rows") + " of "
@@ -137,7 +138,7 @@ struct CheckText {
     let isQuick =
       check.depth == .quick && check.notChecked.contains { full.contains($0.id) }
     return check.notChecked.map(\.message).joined(separator: "; ")
-      + (isQuick ? "; --depth full looks at more" : "")
+      + (isQuick ? "; --depth full checks more" : "")
   }
 
   private var suggestions: [KeyValueBlock.Suggestion] {

@@ -15,11 +15,10 @@ struct Extract: ParsableCommand, RecordedCommand {
 
       For a sound store; lifeboat recover saves more of a damaged one.
 
-      Files of external binary data are copied into _EXTERNAL_DATA in the folder, under the names that rows give them.
+      Files of external binary data are copied into _EXTERNAL_DATA in the folder, under the names that rows give.
 
-      Exit status: 1 when damage was met (what can be read is saved), or an external file is missing, empty, zeroed or \
-      named by no row; 73 when the output exists; 75 when the store \
-      changed while it was read.
+      Exit status: 1 when damage was found (what can be read is saved), or an external file is missing, empty, zeroed \
+      or named by no row; 73 when the output exists; 75 when the store changed while it was read.
       """,
     aliases: ["export"])
 

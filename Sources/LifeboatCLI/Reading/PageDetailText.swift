@@ -2,7 +2,7 @@ import SQLiteFile
 import SQLiteForensics
 import Terminal
 
-/// One page as a person reads it.
+/// One page as text.
 struct PageDetailText {
   private let detail: PageDetail
   private let database: SQLiteDatabase

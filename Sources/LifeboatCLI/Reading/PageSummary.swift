@@ -2,9 +2,9 @@ import SQLiteFile
 import SQLiteForensics
 import Terminal
 
-/// The page map of a store, its pages gathered into runs.
+/// The page map of a store, with its pages grouped into runs.
 struct PageSummary {
-  /// Neighbouring pages of the same use.
+  /// Neighbouring pages of the same kind and owner.
   struct Run: Encodable {
     let firstPage: UInt32
     var pageCount: Int

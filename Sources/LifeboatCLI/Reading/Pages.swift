@@ -30,7 +30,7 @@ struct Pages: ParsableCommand, RecordedCommand {
   @Argument(help: "The store.", completion: .file())
   var path: String
 
-  @Option(name: .long, help: "All of this page: header, cells, free blocks, bytes.")
+  @Option(name: .long, help: "Show all of this page: header, cells, freeblocks, bytes.")
   var page: UInt32?
 
   @Option(name: .long, help: "text, json, or ndjson: a line for each page.")
@@ -103,7 +103,7 @@ struct Pages: ParsableCommand, RecordedCommand {
       throw Failure(
         64, "usage.noSuchPage",
         "there is no page \(Quantity.count(page)); the store has \(Quantity.count(database.pageCount))",
-        hint: "see them with: lifeboat pages \(ShellText.path(path))")
+        hint: "list the pages with: lifeboat pages \(ShellText.path(path))")
     }
     switch format {
     case .text: try display.write(PageDetailText(detail, database, display).text)
@@ -113,9 +113,9 @@ struct Pages: ParsableCommand, RecordedCommand {
   }
 }
 
-/// Pages as lines.
+/// A page as a line of JSON, and bytes as a hex dump.
 enum PageText {
-  /// The page as one JSON object, keys in order, with a line end.
+  /// The page as one JSON object with sorted keys, and a line end.
   static func line(_ entry: PageEntry, quotedOwner: String?) -> String {
     var text = "{"
     if let cells = entry.cellCount { text += "\"cells\":\(cells)," }
@@ -128,8 +128,8 @@ enum PageText {
     return text + "}\n"
   }
 
-  /// Bytes as a dump: offset, 16 bytes, and the printable ASCII among them. Every other byte is a dot, so that no
-  /// evidence controls a terminal.
+  /// Bytes as a hex dump: offset, 16 bytes, and the printable ASCII among them. Every other byte is shown as a dot, so
+  /// that no evidence controls a terminal.
   static func dump(_ bytes: [UInt8], from first: Int64) -> String {
     let digits = Array("0123456789abcdef".utf8)
     var text: [UInt8] = []

@@ -12,16 +12,16 @@ struct Timeline: ParsableCommand, RecordedCommand {
   }
 
   static let configuration = CommandConfiguration(
-    abstract: "Say what happened to a store, and when.",
+    abstract: "Show what happened to a store, and when.",
     usage: "lifeboat timeline [<options>] <path>",
     discussion: """
       Examples: lifeboat timeline Notes.sqlite
                 lifeboat timeline Notes.sqlite --dates --format timesketch > Notes.jsonl
 
-      The changes that Core Data's persistent history recorded, then the commits in the write-ahead log and \
-      what each did to rows. With --dates the dates in rows too.
+      Shows the changes that Core Data's persistent history recorded, then the commits in the write-ahead log with \
+      what each did to rows, and with --dates also the dates in rows.
 
-      Exit status: 1 when damage was met; 65 when the file is not a readable store; 75 when it changed \
+      Exit status: 1 when damage was found; 65 when the file is not a readable store; 75 when it changed \
       while it was read.
       """)
 
@@ -31,10 +31,10 @@ struct Timeline: ParsableCommand, RecordedCommand {
   @Option(name: .long, help: "text, ndjson or timesketch; text by default.")
   var format: Format?
 
-  @Flag(name: .long, help: "The dates in rows are events too.")
+  @Flag(name: .long, help: "Also show the dates in rows as events.")
   var dates = false
 
-  @Option(name: .long, help: "At most so many events.")
+  @Option(name: .long, help: "The maximum number of events.")
   var limit: Int?
 
   @OptionGroup var custody: CustodyOptions
@@ -65,7 +65,7 @@ struct Timeline: ParsableCommand, RecordedCommand {
     try watch.requireUnchanged()
     if timeline.omittedDateCount > 0 {
       display.note(
-        "note: \(Quantity.count(timeline.omittedDateCount)) dates are left out: too many to put in order"
+        "note: \(Quantity.count(timeline.omittedDateCount)) dates are left out: too many to sort"
       )
     }
     display.note(timeline.findings.kept)

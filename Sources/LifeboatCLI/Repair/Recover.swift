@@ -16,12 +16,12 @@ struct LikeOptions: ParsableArguments {
   var like: [String] = []
 }
 
-/// How deep SQLite checks a file before it gets its name.
+/// How thoroughly SQLite checks a file before it gets its final name.
 struct VerificationOptions: ParsableArguments {
   @Flag(
     name: .long,
     help:
-      "Have SQLite check a new SQLite file of more than 32 MB in full, as smaller ones always are.")
+      "Run SQLite's integrity_check, not just quick_check, on a new SQLite file over 32 MB.")
   var verify = false
 }
 
@@ -49,10 +49,10 @@ struct Recover: ParsableCommand, RecordedCommand {
 
   @Flag(
     name: [.customShort("n"), .customLong("dry-run")],
-    help: "Make no file; say what would be in it.")
+    help: "Make no file; show what would be in it.")
   var dryRun = false
 
-  @Flag(name: .long, help: "Also deleted rows, in tables of their own.")
+  @Flag(name: .long, help: "Also recover deleted rows, in tables of their own.")
   var deleted = false
 
   @Option(
@@ -111,7 +111,7 @@ struct Recover: ParsableCommand, RecordedCommand {
   }
 }
 
-/// The report of a recovery for people.
+/// The report of a recovery as text.
 struct RecoverText {
   private let result: RebuildResult
   private let display: DisplayOptions
@@ -188,7 +188,7 @@ struct RecoverText {
       text += ", \(Quantity.count(result.partialRowCount)) of them with missing or doubtful values"
     }
     if result.conflictCount > 0 {
-      text += "; \(Quantity.count(result.conflictCount)) kept beside their tables"
+      text += "; \(Quantity.count(result.conflictCount)) kept in separate tables"
     }
     if result.unattributedCount > 0 {
       text += "; \(Quantity.count(result.unattributedCount)) of an uncertain table"
@@ -200,7 +200,7 @@ struct RecoverText {
     let hasDeleted = result.deletedCount != nil
     var columns: [TextTable.Column] = [
       .init("Table", isFlexible: true), .init("Rows", .trailing), .init("Partial", .trailing),
-      .init("Kept beside", .trailing),
+      .init("Kept apart", .trailing),
     ]
     if hasDeleted { columns.append(.init("Deleted", .trailing)) }
     let hasAssumed = result.tables.contains { $0.isAssumed == true }
@@ -213,7 +213,7 @@ struct RecoverText {
         Quantity.count(part.conflictCount),
       ]
       if hasDeleted { cells.append(Quantity.count(part.deletedCount)) }
-      if hasAssumed { cells.append(part.isAssumed == true ? "only named by --like" : "") }
+      if hasAssumed { cells.append(part.isAssumed == true ? "described only by --like" : "") }
       table.add(cells)
     }
     guard !result.tables.isEmpty else { return "" }

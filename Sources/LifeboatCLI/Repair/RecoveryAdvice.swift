@@ -3,9 +3,9 @@ import SafeText
 import Terminal
 
 /// What to do next with a damaged store. Commands that read as SQLite does stop at the damage, so the advice names
-/// those that read past it.
+/// commands that read past it.
 enum RecoveryAdvice {
-  /// The next steps, with what the log of the store may add to them.
+  /// The next steps, with `--wal all` if the log has frames after an invalid one.
   static func suggestions(for path: String, _ findings: [Finding]) -> [KeyValueBlock.Suggestion] {
     let path = ShellText.path(path)
     let log = findings.contains { $0.id == .walBrokenChain } ? "--wal all " : ""
@@ -15,9 +15,9 @@ enum RecoveryAdvice {
     ]
   }
 
-  /// Says after a reading command that others read more.
+  /// The note after a reading command that other commands read more of a damaged store.
   static func note(for path: String) -> String {
-    "note: the store is damaged; these read past the damage and find more: "
+    "note: the store is damaged; these commands read past the damage: "
       + "lifeboat recover \(ShellText.path(path)) -o NEW.sqlite, "
       + "lifeboat rows --all \(ShellText.path(path))"
   }

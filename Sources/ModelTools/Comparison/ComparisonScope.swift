@@ -1,14 +1,13 @@
 import ObjectModel
 
-/// What two models can both say, by the form they were read from. What one form cannot hold is not
-/// counted as a difference.
+/// What two models can both express, given the forms they were read from. What one form cannot hold does not count as a
+/// difference.
 public enum ComparisonScope: Sendable, Hashable, CaseIterable {
-  /// Both were read from sources: all is compared.
+  /// Both were read from `.xcdatamodel` files: everything is compared.
   case everything
-  /// At least one is a compiled model (`.mom`), or was otherwise archived: what only a source says is
-  /// not compared, which is code generation, the names of composites, and the use with CloudKit or
-  /// SwiftData. What a compiler adds is not compared either: a class with the entity's name, and the
-  /// index of a property that the source calls indexed.
+  /// At least one is a compiled model (`.mom`) or otherwise archived. What only an `.xcdatamodel` holds is not
+  /// compared: code generation, the names of composites, and the use with CloudKit or SwiftData. Nor is what a compiler
+  /// adds: a class with the entity's name, and the index of a property with the indexed flag.
   case compiled
   /// At least one is a store's cached model, which never has fetch request templates either.
   case cached

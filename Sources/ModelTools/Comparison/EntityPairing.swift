@@ -1,10 +1,10 @@
 import ObjectModel
 
-/// Which entity of the old model is which of the new one, and where both are in their hierarchies.
+/// Pairs the entities of an old and a new model, and knows their positions in the hierarchies.
 final class EntityPairing {
   let oldIndex: ModelIndex
   let newIndex: ModelIndex
-  /// In the order of the new names.
+  /// The entities in both models, in the order of the new names.
   let pairs: [(old: Entity, new: Entity)]
   let added: [Entity]
   let removed: [Entity]
@@ -36,7 +36,7 @@ final class EntityPairing {
   /// The old name of an entity of the new model; nil when it is new.
   func oldName(ofNew name: String) -> String? { oldNames[name] }
 
-  /// An entity of the same new hierarchy that comes from another old hierarchy; `name` is a new name.
+  /// An entity that shares a hierarchy with the entity `name` (a new name) in the new model but not in the old one.
   /// Core Data does not merge hierarchies.
   func entity(mergedWith name: String) -> String? {
     guard let root = hierarchies.oldRoots[name] else { return nil }
@@ -45,10 +45,10 @@ final class EntityPairing {
   }
 
   private struct Hierarchies {
-    /// Per entity that both models have, by its new name: the old name of the topmost ancestor.
+    /// For each entity in both models, by its new name: the old name of its topmost ancestor.
     var oldRoots: [String: String] = [:]
-    /// For each topmost ancestor in the new model: of the entities below it that the old model has too,
-    /// the first one from each of the first two old hierarchies.
+    /// For each topmost ancestor in the new model: up to two entities below it that are also in the old model, the
+    /// first from each of the first two old hierarchies.
     var firstByOldRoot: [String: [String]] = [:]
   }
 

@@ -13,7 +13,8 @@ package struct HashEffect: Sendable, Hashable {
     /// Something changed that the entity declares itself: see the changes of this entity that affect
     /// the version hash.
     case ownChanges
-    /// The hash of an ancestor goes into its own; the nearest ancestor that changed by itself.
+    /// An ancestor's hash changed, and it is part of this hash. The value is the nearest ancestor with changes of its
+    /// own.
     case ancestor(String)
   }
 
@@ -23,8 +24,7 @@ package struct HashEffect: Sendable, Hashable {
   package let oldName: String?
   /// Why the hash changed.
   package let cause: Cause
-  /// Why no recorded hash confirms the rule for this entity, so that the effect is not certain; nil
-  /// where it is.
+  /// Why the effect is uncertain (no recorded hash confirms the rule for this entity); nil if it is certain.
   package let doubt: String?
 
   /// The effect as a sentence for a reader.

@@ -1,11 +1,11 @@
 import ObjectModel
 
-/// The entities of a model numbered so that each stands before its descendants, which follow it
-/// without a gap. A cycle is entered at its first entity by name.
+/// The entities of a model in pre-order: all descendants of an entity follow it without a gap. A
+/// cycle is entered at its first entity by name.
 struct HierarchyPositions {
-  /// The names by position.
+  /// The entity names by position.
   private(set) var order: [String] = []
-  /// Per entity its position up to the end of its descendants.
+  /// For each entity, the range from its own position to the end of its descendants.
   private(set) var ranges: [String: Range<Int>] = [:]
 
   init(_ model: ManagedObjectModel, children: [String: [String]]) {

@@ -42,12 +42,12 @@ struct LightweightRules {
   /// [E]
   func constraintAdded(_ names: String, to entity: Entity) -> LightweightVerdict {
     .handledIfDataAllows(
-      reason: "two objects of `\(entity.name)` have the same \(names) already")
+      reason: "two objects of `\(entity.name)` already have the same \(names)")
   }
 
   // MARK: Attributes
 
-  /// Conversions between kinds of numbers in which every value is kept.
+  /// Conversions between number types that keep every value exactly.
   private static let exactConversions: [AttributeType: Set<AttributeType>] = [
     .integer16: [.integer32, .integer64, .decimal, .double, .float],
     .integer32: [.integer64, .decimal, .double],
@@ -62,8 +62,8 @@ struct LightweightRules {
     }
     return .handledIfDataAllows(
       reason:
-        "there are objects of `\(entity.name)` already, as `\(attribute.name)` may not be empty "
-        + "and has no default")
+        "`\(entity.name)` already has objects, because `\(attribute.name)` may not be empty and "
+        + "has no default")
   }
 
   /// [M], [E]
@@ -73,7 +73,7 @@ struct LightweightRules {
     }
     return .handledIfDataAllows(
       reason:
-        "an object of `\(entity.name)` has no `\(attribute.name)`, which has no default either")
+        "an object of `\(entity.name)` has no `\(attribute.name)`, which has no default")
   }
 
   /// [E], and [W] for numbers.
@@ -88,7 +88,7 @@ struct LightweightRules {
     let isBoolean = old.type == .boolean || new.type == .boolean
     if isBoolean, numbers.contains(old.type) || numbers.contains(new.type) {
       return .unknown(
-        reason: "Apple names conversions between kinds of numbers, but not those with Boolean")
+        reason: "Apple names conversions between number types, but not to or from Boolean")
     }
     if old.type == .composite || new.type == .composite {
       return .unknown(reason: "Apple's documentation does not name composite attributes")
@@ -125,7 +125,7 @@ struct LightweightRules {
   func added(_ relationship: Relationship, to entity: Entity) -> LightweightVerdict {
     if Self.mayBeEmpty(relationship) { return .handled }
     return .handledIfDataAllows(
-      reason: "there are objects of `\(entity.name)` already, as `\(relationship.name)` may not be "
+      reason: "`\(entity.name)` already has objects, because `\(relationship.name)` may not be "
         + "empty")
   }
 
@@ -142,7 +142,7 @@ struct LightweightRules {
     relationship.isOptional || (relationship.isToMany && relationship.minCount <= 0)
   }
 
-  /// [M] for an entity that was renamed; otherwise Apple names nothing. [A] infers such steps.
+  /// [M] covers a destination entity that was renamed; Apple names nothing else. The apps of [A] infer such steps.
   func destinationChange(from old: Relationship, to new: Relationship) -> LightweightVerdict {
     if entities.newName(ofOld: old.destinationEntityName) == new.destinationEntityName {
       return .handled
@@ -151,8 +151,8 @@ struct LightweightRules {
       reason: "Apple's documentation does not name a relationship whose destination changes")
   }
 
-  /// The inverse concerns both ends; if it only follows a rename, or is added or removed with its
-  /// relationship, nothing has to be inferred.
+  /// A changed inverse affects both ends. If it only follows a rename, or is added or removed with its relationship,
+  /// nothing has to be inferred.
   func inverseChange(
     from old: Relationship, to new: Relationship, renamedTo: String?
   ) -> LightweightVerdict {
@@ -167,16 +167,16 @@ struct LightweightRules {
     if old.isToMany, !new.isToMany {
       return .unknown(
         reason:
-          "Apple's documentation names a to-one relationship that becomes to-many, and not the "
+          "Apple's documentation names a to-one relationship that becomes to-many, but not the "
           + "reverse")
     }
-    // 0 and -1 both stand for no limit.
+    // 0 and -1 both mean no limit.
     if new.maxCount <= 0 || (old.maxCount > 0 && old.maxCount <= new.maxCount) { return .handled }
     return .handledIfDataAllows(
       reason: "an object has more than \(new.maxCount) in `\(new.name)`")
   }
 
-  /// A lower bound binds when objects are validated.
+  /// Core Data checks a lower bound when it validates objects.
   func minCountChange(from old: Relationship, to new: Relationship) -> LightweightVerdict {
     if new.minCount <= old.minCount { return .handled }
     if new.minCount <= 1, !new.isToMany {

@@ -5,15 +5,16 @@ import ObjectModel
 /// The rules are those of Apple's documentation, see ``LightweightRules``; where it is silent the
 /// verdict is ``unknown(reason:)``.
 public enum LightweightVerdict: Sendable, Hashable {
-  /// It can do the change, whatever the data.
+  /// Lightweight migration can do the change, whatever the data.
   case handled
-  /// It can do the change unless the data prevent it; the reason completes "unless …".
+  /// Lightweight migration can do the change unless the data prevent it; the reason completes
+  /// "unless …".
   case handledIfDataAllows(reason: String)
-  /// It cannot do the change; the reason is a clause of its own.
+  /// Lightweight migration cannot do the change; the reason is a clause of its own.
   case notHandled(reason: String)
   /// The change alters no version hash: a store opens as before, without any migration.
   case nothingToDo
-  /// Apple's documentation does not decide it; the reason says what is missing.
+  /// Apple's documentation does not settle it; the reason says what is missing.
   case unknown(reason: String)
 
   /// The stable word for programs: `handled`, `handledIfDataAllows`, `notHandled`, `nothingToDo`
@@ -48,7 +49,7 @@ public enum LightweightVerdict: Sendable, Hashable {
     }
   }
 
-  /// How much a verdict weighs where several are summed up: the worst one counts.
+  /// The rank of a verdict when several are combined: the worst one counts.
   var weight: Int {
     switch self {
     case .nothingToDo: 0

@@ -11,7 +11,7 @@ extension ModelChange {
   /// The change alone, without a full stop: `Note.updatedAt` was added, Date, optional.
   package var summary: String {
     if part == .uniquenessConstraint {
-      let verb = action == .added ? "now demands" : "no longer demands"
+      let verb = action == .added ? "now requires" : "no longer requires"
       return "`\(entityName ?? "")` \(verb) that no two objects have the same \(name ?? "")"
     }
     switch action {
@@ -24,7 +24,7 @@ extension ModelChange {
     }
   }
 
-  /// What the change is about, as the reader knows it.
+  /// What the change is about, in words for a reader.
   private var subject: String {
     switch part {
     case .model: "the model"
@@ -39,7 +39,7 @@ extension ModelChange {
     }
   }
 
-  /// The key of a user info entry, with where it stands.
+  /// The key of a user info entry, with the entity or property it belongs to.
   private var entry: String {
     let parts = (name ?? "").utf8
       .split(separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false)

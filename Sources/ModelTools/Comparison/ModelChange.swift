@@ -21,7 +21,7 @@ public struct ModelChange: Sendable, Hashable {
     package static let entityRemoved = Kind(.entity, .removed)
     /// An entity under a new name, as its renaming identifier says.
     package static let entityRenamed = Kind(.entity, .renamed)
-    /// A trait of an entity, see ``ModelChange/trait``.
+    /// A changed trait of an entity, see ``ModelChange/trait``.
     package static let entityChanged = Kind(.entity, .changed)
     /// A new attribute.
     package static let attributeAdded = Kind(.attribute, .added)
@@ -29,7 +29,7 @@ public struct ModelChange: Sendable, Hashable {
     package static let attributeRemoved = Kind(.attribute, .removed)
     /// An attribute under a new name, as its renaming identifier says.
     package static let attributeRenamed = Kind(.attribute, .renamed)
-    /// A trait of an attribute, see ``ModelChange/trait``.
+    /// A changed trait of an attribute, see ``ModelChange/trait``.
     package static let attributeChanged = Kind(.attribute, .changed)
     /// A new relationship.
     package static let relationshipAdded = Kind(.relationship, .added)
@@ -37,7 +37,7 @@ public struct ModelChange: Sendable, Hashable {
     package static let relationshipRemoved = Kind(.relationship, .removed)
     /// A relationship under a new name, as its renaming identifier says.
     package static let relationshipRenamed = Kind(.relationship, .renamed)
-    /// A trait of a relationship, see ``ModelChange/trait``.
+    /// A changed trait of a relationship, see ``ModelChange/trait``.
     package static let relationshipChanged = Kind(.relationship, .changed)
   }
 
@@ -67,7 +67,7 @@ public struct ModelChange: Sendable, Hashable {
     case fetchRequest
   }
 
-  /// What happens to them.
+  /// What happened to the part.
   public enum Action: String, Sendable, Hashable {
     /// It is new.
     case added
@@ -83,21 +83,21 @@ public struct ModelChange: Sendable, Hashable {
   public let part: Part
   /// What happened to it.
   public let action: Action
-  /// The entity, by its new name; by its old one when it is gone. Nil for what belongs to the model.
+  /// The new name of the entity, or the old name if it is gone; nil for changes of the model itself.
   public let entityName: String?
-  /// The property, index, constraint, entry, configuration or template, by its new name; by its old
-  /// one when it is gone. Nil for the entity or the model itself.
+  /// The new name of the property, index, constraint, entry, configuration or template, or the old name if it is gone;
+  /// nil for the entity or the model itself.
   public let name: String?
   /// Which trait changed; nil when something was added, removed or renamed.
   package let trait: ModelTrait?
-  /// What it was, as text: the trait, the old name, or a description of what is gone.
+  /// The state before, as text: the trait's value, the old name, or a description of what is gone.
   public let oldValue: String?
-  /// What it is, as text: the trait, the new name, or a description of what is new.
+  /// The state after, as text: the trait's value, the new name, or a description of what is new.
   public let newValue: String?
-  /// Whether the change alters the entity's version hash, so that old stores do not open without
-  /// migration. What follows for other entities is in ``ModelDifference/hashEffects``.
+  /// Whether the change alters the entity's version hash, so that old stores do not open without migration. The effects
+  /// on other entities are in ``ModelDifference/hashEffects``.
   public let affectsVersionHash: Bool
-  /// Whether lightweight migration can do it.
+  /// Whether lightweight migration can do the change.
   public let verdict: LightweightVerdict
   /// What else a reader should know, as a sentence; nil when there is nothing.
   package let remark: String?
@@ -122,8 +122,7 @@ public struct ModelChange: Sendable, Hashable {
   /// What happened to what, in one word for programs.
   package var kind: Kind { Kind(part, action) }
 
-  /// The property that changed, or that the change belongs to; nil for what belongs to an entity or
-  /// to the model.
+  /// The property that changed, or that the change belongs to; nil for changes of an entity or of the model.
   package var propertyName: String? {
     switch part {
     case .attribute, .relationship, .fetchedProperty: name

@@ -48,7 +48,7 @@ extension ModelComparison {
     attribute.isDerived || attribute.type == .composite
   }
 
-  /// Property hashes are joined in the order of the names, so a name counts by its place too.
+  /// Property hashes are joined in name order, so the position of a name counts too.
   private func isReordered(
     _ before: Attribute, _ after: Attribute, _ old: Entity, _ new: Entity
   ) -> Bool {
@@ -134,7 +134,7 @@ extension ModelComparison {
   ) {
     traits.compare(
       .defaultValue, old.defaultValue?.text, new.defaultValue?.text,
-      remark: "Objects that exist keep their values.")
+      remark: "Existing objects keep their values.")
     traits.compare(
       .valueTransformer, old.valueTransformerName, new.valueTransformerName,
       remark: "Stored values stay as the old transformer wrote them; the new one has to read them.")
@@ -142,7 +142,7 @@ extension ModelComparison {
     traits.compare(.isIndexed, old.isIndexed, new.isIndexed)
     traits.compare(
       .validation, Self.text(old.validations), Self.text(new.validations),
-      remark: "Rules count when an object is saved; objects that exist stay as they are until then."
+      remark: "Rules are checked on saving; until then existing objects stay as they are."
     )
     traits.compare(.isIndexedBySpotlight, old.isIndexedBySpotlight, new.isIndexedBySpotlight)
     traits.compare(.isStoredInTruthFile, old.isStoredInTruthFile, new.isStoredInTruthFile)
@@ -187,7 +187,7 @@ extension ModelComparison {
             old: path + "." + before.name, new: elementPath, affects: isStored,
             verdict: rules.compositeChange()))
       }
-      // Composites are as deep as they were read, which is bounded.
+      // The depth of composites is bounded when they are read.
       compare(before, after, in: entity, path: elementPath)
     }
   }

@@ -70,9 +70,9 @@ extension ModelComparison {
     }
   }
 
-  /// The indexes of an entity, except those that only say that a property is indexed, if the other
-  /// entity says so by the property's flag. The compiler turns `indexed="YES"` into an index of
-  /// the property's name (168 of real cached models).
+  /// The indexes of an entity, without those that only repeat the indexed flag of a property in the
+  /// other entity. The compiler turns `indexed="YES"` into an index with the property's name (168
+  /// in real cached models).
   private static func indexes(
     of entity: Entity, besides other: Entity, _ scope: ComparisonScope
   ) -> [FetchIndex] {
@@ -87,7 +87,7 @@ extension ModelComparison {
     }
   }
 
-  /// Compares user info; the owner is a property's name, empty for the entity itself.
+  /// Compares user info; `owner` is the name of a property, or empty for the entity itself.
   mutating func compareUserInfo(
     _ old: [String: ArchivedValue], _ new: [String: ArchivedValue], entity: String, owner: String
   ) {
@@ -171,7 +171,7 @@ extension ModelComparison {
 
   // MARK: Texts
 
-  /// What a request says beyond its entity and its predicate; nil where all of it is as usual.
+  /// The settings of a request other than its entity and predicate; nil if all have their defaults.
   private static func rest(_ request: FetchRequest) -> String? {
     var parts: [String] = []
     if !request.sortDescriptors.isEmpty {

@@ -72,7 +72,7 @@ extension ModelComparison {
     traits.compare(
       .isTransient, old.isTransient, new.isTransient, affects: true,
       verdict: new.isTransient ? .handled : rules.added(new, to: entity),
-      remark: new.isTransient ? "A migration drops what it held." : nil)
+      remark: new.isTransient ? "A migration drops the stored links." : nil)
     traits.compare(
       .versionHashModifier, old.versionHashModifier, new.versionHashModifier, affects: isStored)
     traits.compare(.inverseEntity, old.inverseEntityName, new.inverseEntityName)
@@ -85,7 +85,7 @@ extension ModelComparison {
     compareUserInfo(old.userInfo, new.userInfo, entity: entity.name, owner: new.name)
   }
 
-  /// The new name of the inverse, when only its name changed.
+  /// The new name of the inverse, if only its name changed.
   private func newName(ofInverse relationship: Relationship) -> String? {
     let holder = relationship.inverseEntityName ?? relationship.destinationEntityName
     guard let inverse = relationship.inverseName, let old = entities.old.entities[holder],

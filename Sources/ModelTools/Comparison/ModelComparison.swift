@@ -1,6 +1,6 @@
 import ObjectModel
 
-/// One run over two models, which gathers the changes.
+/// Compares two models and collects the changes.
 struct ModelComparison {
   let entities: EntityPairing
   let rules: LightweightRules
@@ -74,7 +74,7 @@ struct ModelComparison {
     if scope.hasSourceTraits {
       traits.compare(.className, old.className, new.className)
     } else {
-      // A source may leave out the class if it has the entity's name.
+      // An `.xcdatamodel` may omit a class that has the entity's name.
       let before = old.className == old.name ? nil : old.className
       let after = new.className == new.name ? nil : new.className
       if before != after { traits.compare(.className, old.className, new.className) }
@@ -113,7 +113,7 @@ struct ModelComparison {
     }
   }
 
-  /// What one list has more often than the other, sorted.
+  /// The texts that occur more often in one list than in the other, sorted.
   static func difference(_ old: [String], _ new: [String]) -> (removed: [String], added: [String]) {
     var counts: [String: Int] = [:]
     for text in new { counts[text, default: 0] += 1 }

@@ -5,7 +5,7 @@ extension ModelDifference {
   package var outcome: String {
     guard affectsVersionHashes else {
       return isEmpty
-        ? "The two models say the same." : "Stores open as before: no version hash changed."
+        ? "The two models are equal." : "Stores open as before: no version hash changed."
     }
     let (verdict, reasons) = worstVerdict
     switch verdict {
@@ -36,7 +36,7 @@ extension ModelDifference {
     let entities = Set(changes.compactMap(\.entityName)).count
     var text = "\(Self.count(changes.count, "change")) in \(Self.count(entities, "entity"))"
     text += hashed == changes.count ? "" : ", \(hashed) of them with an effect on version hashes"
-    // One each: an entity with a new name has one version hash, not one under either name.
+    // A renamed entity counts once, not once under each name.
     let hashes = hashEffects.count
     return text
       + (hashes == 0 ? "." : "; \(Self.count(hashes, "version hash")) no longer the same.")

@@ -6,7 +6,7 @@ public import ObjectModel
 /// something of the same shape appeared, that is reported as a guess (``guesses``) beside the two
 /// changes; no mapping uses it.
 public struct ModelDifference: Sendable, Hashable {
-  /// All changes: entity by entity in the order of their names, then those of the model itself.
+  /// All changes: first those of the entities, in name order, then those of the model itself.
   public let changes: [ModelChange]
 
   /// The entities whose version hash changed, with the reason, sorted by name.
@@ -18,9 +18,9 @@ public struct ModelDifference: Sendable, Hashable {
   /// Compares two versions.
   ///
   /// - Parameters:
-  ///   - old: the version to start from, which need not be the older one.
+  ///   - old: the version to start from, not necessarily the older one.
   ///   - new: the version to get to.
-  ///   - scope: what both can say, by the form they were read from.
+  ///   - scope: what both models can express, given the forms they were read from.
   public init(
     from old: ManagedObjectModel, to new: ManagedObjectModel, scope: ComparisonScope = .everything
   ) {
@@ -31,19 +31,19 @@ public struct ModelDifference: Sendable, Hashable {
     guesses = RenameGuess.guesses(comparison.entities)
   }
 
-  /// Whether nothing changed that the model values describe.
+  /// Whether the comparison found no change.
   public var isEmpty: Bool { changes.isEmpty }
 
   /// Whether any change alters a version hash, so that a store of the old version needs migration.
   public var affectsVersionHashes: Bool { !hashEffects.isEmpty }
 
-  /// The names whose version hash is not the same in both models, those of entities that only one
-  /// model has included.
+  /// The names of entities whose version hash differs between the models, including entities that
+  /// only one model has.
   package var namesWithOtherHash: Set<String> {
     Set(hashEffects.flatMap { [$0.entityName, $0.oldName ?? $0.entityName] })
   }
 
-  /// The verdict on the whole: the worst one among the changes, with all of its reasons.
+  /// The overall verdict: the worst one among the changes, with all of its reasons.
   public var verdict: LightweightVerdict {
     let (worst, reasons) = worstVerdict
     switch worst {
@@ -55,7 +55,7 @@ public struct ModelDifference: Sendable, Hashable {
     }
   }
 
-  /// The worst verdict, and the reasons of all changes that have it, each once.
+  /// The worst verdict, and the distinct reasons of all changes that have it.
   var worstVerdict: (verdict: LightweightVerdict, reasons: [String]) {
     let verdicts = changes.map(\.verdict)
     guard let worst = verdicts.max(by: { $0.weight < $1.weight }) else { return (.nothingToDo, []) }
@@ -67,13 +67,13 @@ public struct ModelDifference: Sendable, Hashable {
     return (worst, reasons)
   }
 
-  /// The effects on entities that have no change of their own: those below one that changed.
+  /// The effects on entities without changes of their own: the descendants of a changed entity.
   package var indirectEffects: [HashEffect] {
     let named = Set(changes.compactMap(\.entityName))
     return hashEffects.filter { !named.contains($0.entityName) }
   }
 
-  /// The changes of one entity, by its new name, or by its old one when it is gone.
+  /// The changes of one entity, given by its new name, or by its old name if it is gone.
   public func changes(of entityName: String) -> [ModelChange] {
     changes.filter { $0.entityName == entityName }
   }

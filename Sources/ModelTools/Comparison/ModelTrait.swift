@@ -1,7 +1,6 @@
 package import ObjectModel
 
-/// A trait of an entity, of a property or of the model that can change, by its stable name for
-/// programs; more may be added.
+/// A changeable trait of an entity, a property or the model, by its stable name for programs; more may be added.
 package struct ModelTrait: RawRepresentable, Sendable, Hashable {
   /// The stable name: words, such as `external storage`.
   package let rawValue: String
@@ -47,7 +46,7 @@ package struct ModelTrait: RawRepresentable, Sendable, Hashable {
   package static let externalStorage = ModelTrait(rawValue: "external storage")
   /// Whether persistent history keeps the value of a deleted row.
   package static let preservedOnDeletion = ModelTrait(rawValue: "preserved in history on deletion")
-  /// Whether the archived model says read-only.
+  /// Whether the archived model marks a property as read-only.
   package static let isReadOnly = ModelTrait(rawValue: "read-only")
   /// The default value.
   package static let defaultValue = ModelTrait(rawValue: "default")
@@ -67,13 +66,13 @@ package struct ModelTrait: RawRepresentable, Sendable, Hashable {
   package static let maxCount = ModelTrait(rawValue: "greatest count")
   /// Whether a to-many relationship keeps an order.
   package static let isOrdered = ModelTrait(rawValue: "ordered")
-  /// What deletion does.
+  /// The delete rule of a relationship.
   package static let deleteRule = ModelTrait(rawValue: "delete rule")
   /// The rules that values must follow.
   package static let validation = ModelTrait(rawValue: "validation")
   /// Whether Spotlight indexes the values.
   package static let isIndexedBySpotlight = ModelTrait(rawValue: "indexed by Spotlight")
-  /// Whether it is kept in external record files for Spotlight.
+  /// Whether a property is kept in external record files for Spotlight.
   package static let isStoredInTruthFile = ModelTrait(rawValue: "stored in record files")
   /// Whether generated code has a number or a flag instead of an object.
   package static let usesScalarValueType = ModelTrait(rawValue: "scalar in generated code")
@@ -92,7 +91,7 @@ package struct ModelTrait: RawRepresentable, Sendable, Hashable {
   package static let value = ModelTrait(rawValue: "value")
   /// The entities of a configuration.
   package static let members = ModelTrait(rawValue: "entities")
-  /// A fetch request, all but its entity and its predicate.
+  /// The settings of a fetch request other than its entity and predicate.
   package static let request = ModelTrait(rawValue: "request")
   /// The configurations that CloudKit is used with.
   package static let cloudKitConfigurations = ModelTrait(rawValue: "CloudKit configurations")
@@ -120,14 +119,14 @@ package struct ModelTrait: RawRepresentable, Sendable, Hashable {
   /// The trait as it is written before a value: `the parent`.
   var phrase: String { "the \(name)" }
 
-  /// A value as it is written in a sentence: words as they are, names and texts between grave accents.
+  /// A value as it is written in a sentence: words as they are, names and texts in backticks.
   func quoted(_ value: String) -> String { Self.inWords.contains(self) ? value : "`\(value)`" }
 
   private static let inWords: Set<ModelTrait> = [
     .type, .minCount, .maxCount, .deleteRule, .request, .codeGeneration,
   ]
 
-  /// Whether the name is that of several things.
+  /// Whether the trait's name is plural.
   var isPlural: Bool {
     [.columns, .members, .cloudKitConfigurations, .versionIdentifiers].contains(self)
   }

@@ -1,14 +1,13 @@
 import ObjectModel
 
-/// Which old element is which new one.
+/// Pairs old elements with new ones.
 ///
-/// Core Data's rule (Apple, "Migrating your data model automatically"): the renaming identifier is
-/// the canonical name, and an element without one goes by its name. So a new element belongs to the
-/// @old one with the same canonical name, else to the old one whose name its identifier gives; if
-/// there is neither, equal names count. Guesses are not included.
+/// Core Data's rule (Apple, "Migrating your data model automatically"): the renaming identifier is the canonical name,
+/// and an element without one goes by its name. So a new element belongs to the old one with the same canonical name,
+/// else to the old one that its identifier names, else to the old one with the same name. Guesses are not included.
 ///
-/// Archives may hold several elements of one name, such as indexes. Of these, equal ones are paired,
-/// and the others in their order.
+/// Archives may hold several elements of one name, such as indexes. Equal ones among them are paired first, the others
+/// in their order.
 struct Pairing<Element: Hashable> {
   private(set) var pairs: [(old: Element, new: Element)] = []
   private(set) var added: [Element] = []

@@ -1,7 +1,7 @@
 import ObjectModel
 
-/// Where the properties of one kind are declared in a model, so that one can be found up or down the
-/// hierarchy from an entity without a search through all entities.
+/// The declarations of one kind of property in a model. Finds a property above or below an entity in the hierarchy
+/// without a search through all entities.
 struct PropertyDeclarations<Property> {
   struct Declaration {
     let entity: String
@@ -12,7 +12,7 @@ struct PropertyDeclarations<Property> {
   /// The declarations by name and by renaming identifier, in the order of the positions.
   private var declarations: [String: [Declaration]] = [:]
 
-  /// Visits a model once; `names` gives the names that a property is found by.
+  /// Reads a model once; `names` returns the names by which a property is found.
   init(
     _ model: ManagedObjectModel, _ positions: HierarchyPositions,
     _ list: KeyPath<Entity, [Property]>,

@@ -15,8 +15,8 @@ package struct RenameGuess: Sendable, Hashable {
   /// The guess as a sentence for a reader.
   package var sentence: String {
     let prefix = entityName.map { "\($0)." } ?? ""
-    return "`\(prefix)\(oldName)` may have been renamed to `\(prefix)\(newName)`: this is a guess, "
-      + "because both have the same shape. No renaming identifier says so, so a lightweight "
+    return "`\(prefix)\(oldName)` may have been renamed to `\(prefix)\(newName)`: this is a guess "
+      + "from their equal shape. No renaming identifier says so, so a lightweight "
       + "migration drops the old one."
   }
 
@@ -48,7 +48,7 @@ package struct RenameGuess: Sendable, Hashable {
     return found
   }
 
-  /// The pairs of the same shape, where the shape occurs once on either side.
+  /// The pairs with the same shape, if the shape occurs exactly once on each side.
   private static func pairs<Element, Shape: Hashable>(
     _ old: [Element], _ new: [Element], shape: (Element) -> Shape?
   ) -> [(old: Element, new: Element)] {

@@ -1,6 +1,6 @@
 import ObjectModel
 
-/// The traits of one thing before and after, side by side.
+/// Compares the traits of one element before and after.
 struct TraitComparison {
   private let part: ModelChange.Part
   private let entity: String?
@@ -13,7 +13,7 @@ struct TraitComparison {
     self.name = name
   }
 
-  /// Notes a change of a trait as text; nil stands for none.
+  /// Notes a change of a trait as text; nil means no value.
   mutating func compare(
     _ trait: ModelTrait, _ old: String?, _ new: String?, affects: Bool = false,
     verdict: @autoclosure () -> LightweightVerdict = .handled, remark: String? = nil

@@ -1,16 +1,16 @@
 package import ObjectModel
 
-/// Derivation expressions as they are typed in a model's source.
+/// Derivation expressions as they are typed in an `.xcdatamodel`.
 enum DerivationText {
-  /// The collection operators of key paths and the functions Core Data turns them into. Of several
-  /// operators for one function the first is written.
+  /// The collection operators of key paths and the functions that Core Data turns them into. If a
+  /// function has several operators, the first one is written.
   private static let functions = [
     ("@count", "count:"), ("@sum", "sum:"), ("@total", "sum:"), ("@min", "min:"),
     ("@max", "max:"), ("@average", "average:"), ("@avg", "average:"),
   ]
 
-  /// The expression of what was typed: `pages.@count` becomes `count:(pages)`, `pages.@sum.words`
-  /// becomes `sum:(pages.words)`; anything else stays as it is.
+  /// Parses typed text: `pages.@count` becomes `count:(pages)`, `pages.@sum.words` becomes
+  /// `sum:(pages.words)`; anything else stays as it is.
   static func expression(_ typed: String) -> ModelExpression {
     let parsed = ModelExpression(text: typed)
     guard let path = parsed.plainKeyPath else { return parsed }
@@ -23,8 +23,8 @@ enum DerivationText {
     return .call(function, .path(parts.joined(separator: ".")))
   }
 
-  /// What a source says for an expression. It has the operator behind the relationship, the first
-  /// part of the path.
+  /// The text of an expression in an `.xcdatamodel`. The operator comes after the relationship, the
+  /// first part of the path.
   static func source(_ expression: ModelExpression) -> String {
     guard case .function(target: nil, let selector, let arguments) = expression,
       arguments.count == 1, let path = arguments.first?.plainKeyPath,
@@ -38,13 +38,13 @@ enum DerivationText {
 }
 
 extension Derivation {
-  /// Makes a derivation from the text that a model's source has: `pages.@count`.
+  /// Makes a derivation from its text in an `.xcdatamodel`: `pages.@count`.
   package init(text: String, filter: String? = nil) {
     self.init(
       expression: DerivationText.expression(text),
       filterPredicate: filter.map { ModelPredicate(text: $0) })
   }
 
-  /// The expression in the words of a model's source: `pages.@count` for `count:(pages)`.
+  /// The expression as an `.xcdatamodel` spells it: `pages.@count` for `count:(pages)`.
   package var sourceText: String { DerivationText.source(expression) }
 }

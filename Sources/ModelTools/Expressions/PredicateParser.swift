@@ -2,9 +2,10 @@ package import ObjectModel
 
 /// Parses Apple's predicate format by recursive descent.
 struct PredicateParser {
-  /// Brackets count here and not in a tree, hence more than ``ModelExpression/maximumDepth``.
+  /// Higher than ``ModelExpression/maximumDepth``, because brackets count here but add no depth to
+  /// the tree.
   private static let maximumNesting = ModelExpression.maximumDepth * 2 + 8
-  /// The most operators of a kind that nests to the left (`a + b + c`, `a[0][1]`) in one text.
+  /// The most left-nesting operators (`a + b + c`, `a[0][1]`) in one text.
   private static let maximumFolds = 200
 
   private let tokens: [PredicateTokens.Token]
@@ -12,7 +13,7 @@ struct PredicateParser {
   private var place = 0
   private var nesting = 0
   private var folds = 0
-  /// How many parts of the grammar were begun.
+  /// How many parts of the grammar were started.
   private(set) var parts = 0
 
   init(_ text: String) throws(PredicateFormatError) {
@@ -106,7 +107,7 @@ struct PredicateParser {
     }
   }
 
-  /// Whether what follows a bracket makes its content an operand and not a predicate.
+  /// Whether the token after a bracket makes its content an operand, not a predicate.
   private func startsOperator(at place: Int) -> Bool {
     guard place < tokens.count else { return false }
     if comparisonOperator(at: place) != nil { return true }
@@ -169,7 +170,7 @@ struct PredicateParser {
   /// A primary expression with key paths and indexes after it.
   private mutating func suffixed() throws(PredicateFormatError) -> ModelExpression {
     var object = try primary()
-    // A name that is followed by a point is one key path with what comes after.
+    // A name and the dotted keys after it are one key path.
     var path: String?
     if case .keyPath(let first, of: .evaluatedObject) = object,
       tokens[place - 1].kind != .sign(")")
@@ -183,7 +184,7 @@ struct PredicateParser {
     while true {
       if take(".") {
         guard case .name(let name, _) = kind, !PredicateSyntax.takesArgument(name) else {
-          throw error("A key is missing after the point.")
+          throw error("A key is missing after the dot.")
         }
         place += 1
         if path == nil { try fold() }
@@ -240,7 +241,8 @@ struct PredicateParser {
     }
   }
 
-  /// The scanner marks the one integer that only fits with a minus sign as a real of that value.
+  /// The scanner returns 2^63, which only fits an integer with a minus sign, as a real of that
+  /// value.
   private func isWholeLiteral(_ token: PredicateTokens.Token) -> Bool {
     token.kind == .real(9_223_372_036_854_775_808)
   }
@@ -275,7 +277,7 @@ struct PredicateParser {
     case let word:
       guard !PredicateSyntax.reserved.contains(word), !PredicateSyntax.takesArgument(name) else {
         place -= 1
-        throw error("\(name) is not a name; write #\(name) when a key is meant.")
+        throw error("\(name) is not a name; write #\(name) if it is a key.")
       }
       return .path(name)
     }
@@ -345,7 +347,7 @@ struct PredicateParser {
 
   private var kind: PredicateTokens.Kind { tokens[place].kind }
 
-  /// The class in `<opaque "Name">`, which stands for an object that was not read.
+  /// The class in `<opaque "Name">`, the text of an object that was not read.
   private func opaqueName() -> String? {
     guard place + 3 < tokens.count, kind == .sign("<"),
       tokens[place + 1].kind == .name("opaque", isEscaped: false),
@@ -407,9 +409,9 @@ struct PredicateParser {
 }
 
 extension ModelExpression {
-  /// Reads a text in Apple's predicate format, as typed in a model's source.
+  /// Reads a text in Apple's predicate format, as typed in an `.xcdatamodel`.
   ///
-  /// - Throws: ``PredicateFormatError`` with the place.
+  /// - Throws: ``PredicateFormatError`` with the offset.
   package init(parsing text: String) throws(PredicateFormatError) {
     var parser = try PredicateParser(text)
     self = try parser.wholeExpression()
@@ -426,9 +428,9 @@ extension ModelExpression {
 }
 
 extension ModelPredicate {
-  /// Reads a text in Apple's predicate format, as typed in a model's source.
+  /// Reads a text in Apple's predicate format, as typed in an `.xcdatamodel`.
   ///
-  /// - Throws: ``PredicateFormatError`` with the place.
+  /// - Throws: ``PredicateFormatError`` with the offset.
   package init(parsing text: String) throws(PredicateFormatError) {
     var parser = try PredicateParser(text)
     self = try parser.wholePredicate()

@@ -3,8 +3,8 @@ import ObjectModel
 /// The tokens of a text in Apple's predicate format.
 struct PredicateTokens {
   enum Kind: Equatable {
-    /// A name, or a selector when it has colons; whether a `#` or quotation marks keep it from
-    /// being a reserved word.
+    /// A name, or a selector if it has colons. It is escaped if a `#` or quotation marks keep it
+    /// from being a reserved word.
     case name(String, isEscaped: Bool)
     case variable(String)
     case string(String)
@@ -17,14 +17,14 @@ struct PredicateTokens {
 
   struct Token: Equatable {
     let kind: Kind
-    /// In bytes from the start.
+    /// The offset in bytes from the start of the text.
     let offset: Int
   }
 
   /// The longest text that is read, in bytes.
   static let maximumLength = 1 << 16
 
-  /// The signs of two characters and of one, by their bytes.
+  /// The signs of one or two characters, by their bytes.
   private static let signs: [UInt16: String] = {
     let texts = [
       "**", "==", "!=", "<>", "<=", "=<", ">=", "=>", "&&", "||", "=", "<", ">", "!", "(", ")",
@@ -41,7 +41,7 @@ struct PredicateTokens {
   private var index = 0
   /// All tokens; the last one is the end.
   private(set) var tokens: [Token] = []
-  /// For each opening bracket, the place of the closing one among the tokens.
+  /// The token index of each closing bracket, by that of its opening bracket.
   private(set) var closing: [Int: Int] = [:]
 
   init(_ text: String) throws(PredicateFormatError) {
@@ -58,7 +58,7 @@ struct PredicateTokens {
       switch kind {
       case .sign("("), .sign("["), .sign("{"): open.append(tokens.count)
       case .sign(")"), .sign("]"), .sign("}"):
-        // Whether the kinds fit is seen when the parts are parsed.
+        // The parser checks whether the kinds of bracket match.
         if let start = open.popLast() { closing[start] = tokens.count }
       default: break
       }
@@ -85,12 +85,12 @@ struct PredicateTokens {
       return .variable(try name())
     case UInt8(ascii: "#"): return try escaped()
     case UInt8(ascii: "@"):
-      // A collection operator, always after a point.
+      // A collection operator, always after a dot.
       index += 1
       return .name("@" + (try name()), isEscaped: true)
     case 48...57: return try number()
     case UInt8(ascii: ".") where index + 1 < bytes.count && (48...57).contains(bytes[index + 1]):
-      // `.5`, but not the point in `a.5`, which is not a key path anyway.
+      // `.5`, but not the dot in `a.5`, which is not a key path anyway.
       return try number()
     default: break
     }
@@ -107,7 +107,7 @@ struct PredicateTokens {
       index += 1
       return .sign(sign)
     }
-    throw error("There is a character that means nothing here.")
+    throw error("This character has no meaning here.")
   }
 
   private mutating func escaped() throws(PredicateFormatError) -> Kind {
@@ -195,7 +195,7 @@ struct PredicateTokens {
       throw error("A name must not begin with a digit.")
     }
     if !isReal, let value = Int64(text) { return .integer(value) }
-    // The smallest integer has no positive counterpart; the parser puts the sign before it.
+    // The smallest integer has no positive counterpart; the parser applies the sign.
     if !isReal, text == "9223372036854775808" { return .real(9_223_372_036_854_775_808) }
     guard isReal, let value = Double(text.utf8.first == UInt8(ascii: ".") ? "0" + text : text),
       value.isFinite
@@ -245,7 +245,8 @@ struct PredicateTokens {
     return String(decoding: output, as: UTF8.self)
   }
 
-  /// The character of `\u0041` after its letter; nil when no four hexadecimal digits follow.
+  /// The character of an escape such as `\u0041`, from its digits; nil unless four hexadecimal
+  /// digits follow.
   private mutating func fourDigits() -> Unicode.Scalar? {
     guard index + 4 <= bytes.count,
       let value = UInt32(String(decoding: bytes[index..<index + 4], as: UTF8.self), radix: 16),

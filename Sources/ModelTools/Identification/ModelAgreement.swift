@@ -1,19 +1,19 @@
 package import ObjectModel
 
-/// What a store records beside one version of a model: whether the store opens with it, and which
-/// entities agree.
+/// Compares what a store records with one version of a model: whether the store opens with it, and which entities
+/// agree.
 ///
-/// The rules are Core Data's as far as they are known: the same number of entities, and with hashes
-/// version 3 every hash equal; the configuration and the version identifiers play no part. What data
-/// have not confirmed is reported as unknown, never as a difference.
+/// The rules are Core Data's as far as they are known: the same number of entities, and with hashes version 3 every
+/// hash equal; the configuration and the version identifiers play no part. A result of an unconfirmed rule is reported
+/// as unknown, never as a difference.
 package struct ModelAgreement: Sendable, Hashable {
   /// Whether Core Data opens the store with the model, without migration.
   package enum Compatibility: Sendable, Hashable {
-    /// It does: all hashes are equal.
+    /// The store opens: all hashes are equal.
     case compatible
-    /// It does not: an entity is missing on one side, or has another hash for certain.
+    /// The store does not open: an entity is missing on one side, or certainly has a different hash.
     case incompatible
-    /// Nothing contradicts it, but a rule that it depends on is not confirmed; the reason says which.
+    /// The store may open: nothing contradicts it, but it depends on an unconfirmed rule; the reason says which.
     case unknown(reason: String)
   }
 
@@ -23,16 +23,16 @@ package struct ModelAgreement: Sendable, Hashable {
   package let agreeing: [String]
   /// The entities with certainly different hashes, sorted by name.
   package let differing: [String]
-  /// The entities of both that cannot be compared, each with the reason.
+  /// The entities on both sides whose hashes cannot be compared, each with the reason.
   package let undecided: [String: String]
   /// The entities only the store has, sorted by name.
   package let onlyInStore: [String]
   /// The entities only the model has, sorted by name.
   package let onlyInModel: [String]
 
-  /// Compares what a store records with a version, in each way in which Core Data may hash the version:
-  /// as recorded beside it, as computed, with tombstone entries, and for frameworks of about 2011 and
-  /// before in the old style. The best result counts.
+  /// Compares what a store records with a version, in each way in which Core Data may hash the version: as recorded
+  /// beside it, as computed, with tombstone entries, and, for frameworks up to about 2011, in the old style. The best
+  /// result counts.
   package init(_ record: StoreModelRecord, _ version: ModelCollection.Version) {
     let derived = version.hashes?.entitiesWithDerivedAttributes ?? []
     var best: ModelAgreement?
@@ -65,7 +65,7 @@ package struct ModelAgreement: Sendable, Hashable {
     self = best ?? ModelAgreement(record, hashes: [:], unknown: [:], derived: [])
   }
 
-  /// Compares what a store records with one set of hashes; those of unknown entities may be missing.
+  /// Compares what a store records with one set of hashes, which may lack the entities in `unknown`.
   private init(
     _ record: StoreModelRecord, hashes: [String: VersionHash], unknown: [String: String],
     derived: Set<String>
@@ -81,8 +81,8 @@ package struct ModelAgreement: Sendable, Hashable {
         undecided[name] = doubt
       } else if derived.contains(name), record.hasUnstableDerivedHashes {
         undecided[name] =
-          "it has a derived attribute, for which systems of that time recorded "
-          + "hashes that change each time"
+          "it has a derived attribute, and systems of that time recorded "
+          + "a different hash each time"
       } else if let doubt = record.doubt(hash) {
         undecided[name] = doubt
       } else {
@@ -116,7 +116,7 @@ package struct ModelAgreement: Sendable, Hashable {
     return .compatible
   }
 
-  /// How far apart the two are: what is proven first, then what is open.
+  /// How far apart store and model are: first the proven differences, then the undecided entities.
   private var distance: (Int, Int) {
     (differing.count + onlyInStore.count + onlyInModel.count, undecided.count)
   }

@@ -1,8 +1,8 @@
 package import ObjectModel
 
-/// Which version of a model wrote a store, as far as its recorded hashes tell.
+/// The version of a model that wrote a store, as far as the store's recorded hashes tell.
 package struct ModelIdentification: Sendable {
-  /// A version beside what the store records.
+  /// A version and how it compares with the store.
   package struct Candidate: Sendable {
     /// The version.
     package let version: ModelCollection.Version
@@ -15,13 +15,13 @@ package struct ModelIdentification: Sendable {
 
   /// The age of the store compared with the app's current version.
   package enum Age: Sendable, Hashable {
-    /// It fits the current version.
+    /// The store fits the current version.
     case current
-    /// It fits a version that is known to be earlier.
+    /// The store fits a version that is known to be earlier.
     case older
-    /// Later rules or a later framework wrote it; the reason is a clause.
+    /// The store was written by later rules or a later framework; the reason is a clause.
     case newer(reason: String)
-    /// Nothing decides; the reason is a clause. The doubt, if any, is why the order of the versions is not known.
+    /// The age is unknown; the reason is a clause. The doubt, if any, is why the order of the versions is unknown.
     case unknown(reason: String, doubt: String? = nil)
   }
 
@@ -41,8 +41,7 @@ package struct ModelIdentification: Sendable {
   /// The age of the store compared with the current version.
   package let age: Age
 
-  /// The nearest version when none fits for certain; nil when one does, or when there is nothing in
-  /// common.
+  /// The nearest version if none certainly fits; nil if one does, or if no hash is equal.
   package var nearest: Candidate? {
     matches.isEmpty ? (possible + others).first { !$0.agreement.agreeing.isEmpty } : nil
   }
@@ -52,9 +51,8 @@ package struct ModelIdentification: Sendable {
   /// - Parameters:
   ///   - record: what the store records.
   ///   - collections: the versions to look at; the current one is looked for in each.
-  ///   - frameworkVersion: the framework of the system that the app runs on
-  ///     (`NSPersistenceFrameworkVersion` of a store it writes); nil when it is not known. A store
-  ///     that a later one wrote counts as newer.
+  ///   - frameworkVersion: the framework of the system that the app runs on (`NSPersistenceFrameworkVersion` of a store
+  ///     it writes); nil when it is not known. A store written by a later framework counts as newer.
   package init(
     _ record: StoreModelRecord, in collections: [ModelCollection], frameworkVersion: Int64? = nil
   ) {
@@ -105,7 +103,7 @@ package struct ModelIdentification: Sendable {
   ) -> Age {
     if let version = record.hashesVersion, version > StoreModelRecord.confirmedHashesVersion {
       return .newer(
-        reason: "its hashes are of version \(version), and the latest known is "
+        reason: "its hashes have version \(version), and the latest known is "
           + "\(StoreModelRecord.confirmedHashesVersion)")
     }
     var other: Age?
@@ -132,7 +130,7 @@ package struct ModelIdentification: Sendable {
     return .unknown(reason: "no version is marked as the current one")
   }
 
-  /// A store that a later framework wrote than the one the app runs on.
+  /// The age of a store written by a later framework than the one the app runs on; nil for any other store.
   private static func later(_ record: StoreModelRecord, than frameworkVersion: Int64?) -> Age? {
     guard let frameworkVersion, let latest = record.latestFramework, latest > frameworkVersion
     else { return nil }
@@ -140,14 +138,14 @@ package struct ModelIdentification: Sendable {
       reason: "framework \(latest) wrote it, and the app runs on \(frameworkVersion)")
   }
 
-  /// No version fits: whether the store has entities that no version has, as a newer one would.
+  /// The reason when no version fits. It names entities of the store that no version has, as in a newer store.
   private static func noMatchReason(
     _ record: StoreModelRecord, _ collections: [ModelCollection]
   ) -> String {
     var known: Set<String> = []
     for version in collections.flatMap(\.versions) {
       known.formUnion(version.entityNames ?? [])
-      // The strings of an optimised model name its entities, and a hash in it shows one too.
+      // The strings of an optimised model include its entity names; a hash in it also identifies an entity.
       guard let optimised = version.optimised else { continue }
       known.formUnion(optimised.entityStrings)
       known.formUnion(optimised.strings)

@@ -1,17 +1,16 @@
 package import ObjectModel
 import SafeText
 
-/// Which versions of a model are older and which newer.
+/// Orders the versions of a model by age.
 ///
-/// Neither a source nor a compiled model carries a date. What there is:
-/// 1. the numbers in their names: `Moody`, `Moody 2`, … `Moody 10`. Xcode proposes the next number for a version
-///    that it adds, and leaves the first one without.
+/// Neither an `.xcdatamodel` nor a compiled model carries a date. The evidence is:
+/// 1. the numbers in their names: `Moody`, `Moody 2`, … `Moody 10`. Xcode proposes the next number for a new version,
+///    and leaves the first one without.
 /// 2. the marker of the current version, which is the newest one in an app that was released.
-/// 3. the entities' hashes: neighbours have more of them in common than versions further apart.
+/// 3. the entities' hashes: adjacent versions have more of them in common than versions further apart.
 ///
-/// The numbers give the order. The other two can only contradict it, and then the order is not known. It is not known
-/// either where names are not numbered in the same way. Versions that are not named by their age get no answer rather
-/// than a wrong one.
+/// The numbers determine the order. The other two can only contradict it; then the order is unknown. It is also unknown
+/// if names are not numbered in the same way. Versions not named by age get no answer rather than a wrong one.
 package struct ModelVersionOrder: Sendable {
   /// The versions in the natural order of their names: the oldest first, unless there is a ``doubt``.
   package let versions: [ModelCollection.Version]
@@ -35,7 +34,7 @@ package struct ModelVersionOrder: Sendable {
     guard versions.count > 1 else { return nil }
     let folders = Set(versions.map { folder(of: $0.path) })
     if folders.count > 1 {
-      return "the versions are from \(folders.count) different places"
+      return "the versions are from \(folders.count) different folders"
     }
     if let marked = versions.firstIndex(where: \.isMarkedCurrent), marked < versions.count - 1 {
       return "`\(versions[marked].name)` is marked as current, but "
@@ -80,13 +79,13 @@ package struct ModelVersionOrder: Sendable {
     }
   }
 
-  /// A number at the end of a name: digits, with dots between where it has parts.
+  /// A number at the end of a name: digits, with dots between its parts.
   private struct VersionNumber {
-    /// Its parts without leading zeros.
+    /// The parts of the number, without leading zeros.
     let parts: [[UInt8]]
-    /// What comes before it.
+    /// The rest of the name, before the number.
     let rest: [UInt8]
-    /// Whether only characters that join a number to a name come before it: blanks, `-`, `_`, `.` and a `v`.
+    /// Whether the rest is only characters that join a number to a name: blanks, `-`, `_`, `.` and a `v`.
     var isWhole: Bool {
       let joints = Set(" -_.".utf8)
       let bare = rest.filter { !joints.contains($0) }
@@ -135,8 +134,8 @@ package struct ModelVersionOrder: Sendable {
 }
 
 extension ModelCollection {
-  /// The bundles in it, each with its own order and marker: the versions of a folder in which one is
-  /// marked as current. The whole collection if no version is marked.
+  /// The bundles in the collection, each with its own order and marker. A bundle is the versions of a folder, one of
+  /// them marked as current. If no version is marked, the whole collection is one bundle.
   var bundles: [ModelCollection] {
     var folders: [String] = []
     var members: [String: [Version]] = [:]

@@ -1,16 +1,16 @@
 import ObjectModel
 
-/// Version hashes by themselves, as people send them: in a log, in a mail, in a property list of a store's metadata.
+/// Bare version hashes, as people send them: in a log, in a mail, in a property list of a store's metadata.
 ///
-/// It is used to explain such a file where a store or a model is expected.
+/// Used to explain such a file when a store or model is expected.
 package enum PastedHashes {
   /// The most bytes of a file that are looked at: 1 MiB.
   package static let maximumByteCount = 1 << 20
 
   /// The entities whose hashes the bytes hold, sorted; nil when they hold none.
   ///
-  /// Text holds a hash if a name comes before it on its line and it is written as in Core Data's errors, a debugger,
-  /// JSON, base64 or our own tables, which shorten it.
+  /// In text, a hash counts if a name precedes it on its line and it has the form used in Core Data's errors, a
+  /// debugger, JSON, base64 or our own tables, which shorten it.
   package static func entityNames(in bytes: [UInt8]) -> [String]? {
     guard bytes.count <= maximumByteCount else { return nil }
     let names: Set<String>
@@ -32,7 +32,7 @@ package enum PastedHashes {
   }
 }
 
-/// Goes through text once, and from each hash back to the name before it.
+/// Scans text once, and looks back from each hash to the name before it.
 private struct TextScan {
   let bytes: [UInt8]
   private var place = 0
@@ -46,9 +46,9 @@ private struct TextScan {
   private static let minimumDigits = 12
   /// What comes between a name and its hash.
   private static let between = Set(" \t\"'=:<".utf8)
-  /// What names a hash of something else.
+  /// Names that precede hashes of other things.
   private static let otherHashes: Set = ["sha", "sha256", "sha-256", "digest", "checksum", "hash"]
-  /// How many bytes may stand between a name and its hash, and how many a name has at most.
+  /// The maximum number of bytes between a name and its hash, and in a name.
   private static let reach = 64
   private static let maximumNameLength = 256
 
@@ -72,7 +72,7 @@ private struct TextScan {
       place += Self.described.count
       return true
     }
-    // In angle brackets old descriptions of `Data` have a space after each four bytes.
+    // Old descriptions of `Data`, in angle brackets, have a space after every four bytes.
     let isSpaced = place > 0 && bytes[place - 1] == UInt8(ascii: "<")
     if place > 0, Self.isWordByte(bytes[place - 1]) { return false }
     var digits = 0
@@ -90,7 +90,7 @@ private struct TextScan {
       if Self.isHexDigit(byte) { digits += 1 } else { isHexadecimal = false }
       place += 1
     }
-    // Base64 of 32 bytes: 43 characters and one to fill up.
+    // Base64 of 32 bytes: 43 characters and one of padding.
     if length == 43, place < bytes.count, bytes[place] == UInt8(ascii: "=") { return true }
     guard isHexadecimal else { return false }
     return digits == 2 * VersionHash.byteCount

@@ -3,7 +3,7 @@ package import ObjectModel
 extension MappingModel {
   /// Reads a compiled mapping model (`.cdm`), a keyed archive of an `NSMappingModel`.
   ///
-  /// - Throws: ``ModelError``; `model.notAMapping` when it is another archive, or none.
+  /// - Throws: ``ModelError``; `model.notAMapping` if the bytes are another archive or none.
   package init(archive bytes: [UInt8]) throws(ModelError) {
     let archive = try KeyedArchive(
       bytes: bytes, orThrow: .notAMapping,
@@ -15,7 +15,8 @@ extension MappingModel {
 
 /// Builds a mapping model from the object table of an archive.
 struct CompiledMappingReader {
-  /// The most work, in elements visited: the parts of an archive may be shared.
+  /// The most elements visited. An archive may share its parts, so its size does not bound the
+  /// work.
   static let maximumWork = 1_000_000
 
   private enum Key {
@@ -60,7 +61,7 @@ struct CompiledMappingReader {
       mappings.append(mapping)
       if let place = archive.index(stored) { places.insert(place) }
     }
-    // The same mappings by name; those that are only here come last.
+    // The table has the same mappings by name; mappings found only here come last.
     let table = archive.namedEntries(archive.field("NSEntityMappingsByName", of: root)) ?? []
     try spend(table.count)
     for (name, stored) in table where archive.index(stored).map(places.contains) != true {
@@ -82,7 +83,7 @@ struct CompiledMappingReader {
     let destination = try text("NSDestinationEntityName", of: value)
     let name = try text("NSMappingName", of: value)
     let number = archive.integer(archive.field("NSMappingType", of: value)) ?? 0
-    guard let kind = Int(exactly: number) else { throw malformed("A mapping type is \(number).") }
+    guard let kind = Int(exactly: number) else { throw malformed("A mapping has type \(number).") }
     let policy = try text("NSEntityMigrationPolicyClassName", of: value)
     return EntityMapping(
       name: name ?? EntityMapping.standardName(source, destination), kind: .init(rawValue: kind),

@@ -12,7 +12,7 @@ package struct EntityMapping: Sendable, Hashable {
 
     /// Undefined (`NSUndefinedEntityMappingType`); Core Data handles it as ``custom``.
     package static let undefined = Kind(rawValue: 0)
-    /// As the policy class or the expressions say (`NSCustomEntityMappingType`).
+    /// Migrated by the policy class or the expressions (`NSCustomEntityMappingType`).
     package static let custom = Kind(rawValue: 1)
     /// A new entity, without objects (`NSAddEntityMappingType`).
     package static let add = Kind(rawValue: 2)
@@ -20,7 +20,7 @@ package struct EntityMapping: Sendable, Hashable {
     package static let remove = Kind(rawValue: 3)
     /// Equal in both models: copied (`NSCopyEntityMappingType`).
     package static let copy = Kind(rawValue: 4)
-    /// Changed, by the expressions (`NSTransformEntityMappingType`).
+    /// Changed: migrated by the expressions (`NSTransformEntityMappingType`).
     package static let transform = Kind(rawValue: 5)
 
     /// The known kinds, by number.
@@ -49,30 +49,31 @@ package struct EntityMapping: Sendable, Hashable {
 
   /// The mapping's name (`name`), `CarToCar`; property mappings of others refer to it.
   package var name: String
-  /// What it does (`mappingType`).
+  /// What the mapping does (`mappingType`).
   package var kind: Kind
-  /// The entity of the old model (`sourceEntityName`); nil when it adds.
+  /// The entity of the old model (`sourceEntityName`); nil for ``Kind/add``.
   package var sourceEntityName: String?
-  /// The entity of the new model (`destinationEntityName`); nil when it removes.
+  /// The entity of the new model (`destinationEntityName`); nil for ``Kind/remove``.
   package var destinationEntityName: String?
-  /// The version hash that the source entity must have (`sourceEntityVersionHash`); nil when it
-  /// adds, and where the mapping is not bound to hashes.
+  /// The version hash that the source entity must have (`sourceEntityVersionHash`); nil for
+  /// ``Kind/add``, and if the mapping is not bound to hashes.
   package var sourceEntityVersionHash: VersionHash?
   /// The version hash that the destination entity must have (`destinationEntityVersionHash`); nil
-  /// when it removes, and where the mapping is not bound to hashes.
+  /// for ``Kind/remove``, and if the mapping is not bound to hashes.
   package var destinationEntityVersionHash: VersionHash?
   /// How the attributes of the destination get their values (`attributeMappings`), in order.
   package var attributeMappings: [PropertyMapping]
-  /// How the relationships of the destination get theirs (`relationshipMappings`), in order.
+  /// How the relationships of the destination get their values (`relationshipMappings`), in order.
   package var relationshipMappings: [PropertyMapping]
-  /// Which objects it takes (`sourceExpression`), usually a `FETCH(…)`; nil when it adds.
+  /// The objects that the mapping takes (`sourceExpression`), usually a `FETCH(…)`; nil for
+  /// ``Kind/add``.
   package var sourceExpression: ModelExpression?
   /// The class that does the work (`entityMigrationPolicyClassName`), as the file spells it; nil
   /// for Core Data's own.
   package var migrationPolicyClassName: String?
   /// The user info (`userInfo`), by the entries whose keys are text.
   package var userInfo: [String: ArchivedValue]
-  /// What else the file says, under the names that the file uses.
+  /// The other fields of the file, under the file's names.
   package var others: [String: ArchivedValue]
 
   /// Makes an entity mapping.

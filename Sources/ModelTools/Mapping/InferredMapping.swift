@@ -4,21 +4,20 @@ import SafeText
 extension MappingModel {
   /// The mapping that Core Data infers between two versions of a model (lightweight migration).
   ///
-  /// The rules are those of ``LightweightVerdict``. A change that depends on the data, or that Apple does
-  /// not document, does not prevent a mapping. Renames are followed if a renaming identifier gives them;
-  /// guesses are not used.
+  /// The rules are those of ``LightweightVerdict``. A change that depends on the data, or that Apple does not document,
+  /// does not prevent a mapping. Renames are followed if a renaming identifier records them; guesses are not used.
   ///
   /// Each entity of the destination gets one mapping: `IEM_Add_…` for a new one, `IEM_Copy_…` where
   /// the version hash is the same, `IEM_Transform_…` otherwise; each entity that is gone gets
   /// `IEM_Remove_…`. The mappings are bound to the version hashes of both entities; where the rule
   /// of a hash is not confirmed, that hash is nil.
   ///
-  /// No archived inferred mapping was found to compare with. The expressions are those that Xcode's
-  /// compiler writes for the same purpose (V: `V2toV3.cdm`): `$source.name` for attributes;
-  /// for relationships the instances that the destination's mapping made, or, where the
-  /// destination has subentities and so more than one mapping, those of the source relationship.
+  /// No archived inferred mapping was found to compare with. The expressions are those that Xcode's compiler writes for
+  /// the same purpose (V: `V2toV3.cdm`): `$source.name` for attributes; for relationships the instances that the
+  /// destination's mapping made, or, if the destination has subentities and so more than one mapping, the instances
+  /// made for the source relationship.
   ///
-  /// - Throws: ``InferredMappingError`` with every change that prevents it.
+  /// - Throws: ``InferredMappingError`` with every change that prevents the mapping.
   package static func inferred(
     from old: ManagedObjectModel, to new: ManagedObjectModel
   ) throws(InferredMappingError) -> MappingModel {
@@ -36,7 +35,7 @@ extension MappingModel {
 /// One run of inference over two versions; the mapping is valid only if their changes allow it.
 final class MappingInference {
   private let entities: EntityPairing
-  /// What changed between the two.
+  /// What changed between the two versions.
   let changes: [ModelChange]
   private var oldHashes: ModelHashes { entities.oldIndex.hashes }
   private var newHashes: ModelHashes { entities.newIndex.hashes }
@@ -85,7 +84,7 @@ final class MappingInference {
       entityMappings: mappings, sourceModel: entities.old, destinationModel: entities.new)
   }
 
-  /// What ``mappingModel()`` leaves behind, without making the mapping: ``MappingModel/losses(of:)``.
+  /// The losses of ``mappingModel()`` without making the mapping, see ``MappingModel/losses(of:)``.
   func losses() -> [MappingLoss] {
     var losses: [String: [MappingLoss]] = [:]
     for entity in entities.removed where !entity.isAbstract {
@@ -123,8 +122,8 @@ final class MappingInference {
 
   // MARK: Properties
 
-  /// One mapping per persistent attribute, inherited ones included: so properties that move up and
-  /// down the hierarchy keep their values. A new one has no expression and gets its default.
+  /// One mapping per persistent attribute, inherited ones included, so that properties that move up or down the
+  /// hierarchy keep their values. A new attribute has no expression and gets its default.
   private func attributes(from old: Entity, to new: Entity) -> [PropertyMapping] {
     let sources = Dictionary(
       attributePairing(from: old, to: new).pairs.map { ($0.new.name, $0.old.name) }
@@ -165,8 +164,8 @@ final class MappingInference {
   private func instances(of source: Relationship, for relationship: Relationship) -> ModelExpression
   {
     let destination = relationship.destinationEntityName
-    // The objects that it led to are made by the mapping of the new destination only where that is
-    // the old one.
+    // The mapping of the new destination makes the related objects only if the destination is the same entity as
+    // before.
     if let mapping = names[destination], !parents.contains(destination),
       entities.newName(ofOld: source.destinationEntityName) == destination
     {

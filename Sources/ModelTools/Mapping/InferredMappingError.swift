@@ -10,14 +10,14 @@ package struct InferredMappingError: Error, Sendable, Hashable {
     /// Makes a code from its stable text.
     package init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Lightweight migration cannot do some of the changes. Core Data's own error for it is 134190, or
-    /// 134140 without an underlying one.
+    /// Lightweight migration cannot do some of the changes. Core Data's own error for it is 134190, or 134140 without
+    /// an underlying error.
     package static let notInferable = Code(rawValue: "mapping.notInferable")
   }
 
   /// What went wrong.
   package let code: Code
-  /// Every change that prevents it, each with its reason in ``ModelChange/verdict``.
+  /// Every change that prevents the mapping, each with its reason in ``ModelChange/verdict``.
   package let changes: [ModelChange]
 
   /// One sentence for a reader, with all reasons.

@@ -1,14 +1,14 @@
 package import ObjectModel
 
-/// What inference (lightweight migration) says of a step between two models.
+/// Whether inference (lightweight migration) can do a step between two models.
 package enum InferredStep: Sendable {
-  /// It can be done. The reasons say what in the data may prevent it, each completing "unless …"; the
-  /// mapping is nil if only the verdict is known.
+  /// The step can be done. The reasons say what in the data may prevent it, each completing "unless …"; the mapping is
+  /// nil if only the verdict is known.
   case possible(MappingModel?, unless: [String])
-  /// It cannot be done, for these reasons.
+  /// The step cannot be done, for these reasons.
   case impossible([String])
-  /// Apple's documentation does not decide it; the reasons say what is missing. The mapping is the one
-  /// that is inferred if lightweight migration can do it.
+  /// Apple's documentation does not settle it; the reasons say what is missing. The mapping is the one that is inferred
+  /// if lightweight migration can do the step.
   case unknown(MappingModel?, [String])
 }
 
@@ -19,7 +19,7 @@ extension InferredStep {
     self.init(inference.changes) { inference.mappingModel() }
   }
 
-  /// The step that some changes allow; the mapping is made only where there is one.
+  /// The step for some changes; the mapping is made only if the step is not impossible.
   init(_ changes: [ModelChange], mapping: () -> MappingModel?) {
     var obstacles: [String] = []
     var doubts: [String] = []
@@ -29,7 +29,7 @@ extension InferredStep {
       case .notHandled(let reason): obstacles.append("\(change.summary): \(reason)")
       case .unknown(let reason): doubts.append("\(change.summary): \(reason)")
       case .handledIfDataAllows(let reason):
-        // Most reasons name the place; only the others need the change.
+        // Most reasons name the entity; only the others need the change.
         let isPlaced = change.entityName.map { reason.contains("`\($0)`") } ?? true
         conditions.append(isPlaced ? reason : "\(reason) (\(change.summary))")
       case .handled, .nothingToDo: break

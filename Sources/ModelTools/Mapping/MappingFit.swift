@@ -1,46 +1,45 @@
 package import ObjectModel
 
-/// Whether a mapping model is for a step between two models, as
-/// `NSMappingModel(from:forSourceModel:destinationModel:)` decides it: the hash of every source
-/// entity and of every destination entity that it names must be that of the model.
+/// Whether a mapping model is for a step between two models, as `NSMappingModel(from:forSourceModel:destinationModel:)`
+/// decides it: the hash of every source and destination entity that it names must equal the model's hash.
 package struct MappingFit: Sendable, Hashable {
   /// One of the two models of a step.
   package enum Side: String, Sendable, Hashable {
     /// The model that the store has.
     case source
-    /// The model that it gets.
+    /// The model that the store is migrated to.
     case destination
   }
 
   /// An entity that does not fit.
   package struct Mismatch: Sendable, Hashable {
-    /// Of which model.
+    /// The model that the entity belongs to.
     package let side: Side
     /// The entity's name.
     package let entityName: String
-    /// Whether the model has no such entity at all; else its hash is another.
+    /// Whether the model lacks the entity; otherwise its hash differs.
     package let isMissing: Bool
   }
 
   /// The entities that do not fit, in the order of the mapping.
   package let mismatches: [Mismatch]
-  /// The entities that cannot be compared, as the mapping or the model names no hash of them.
+  /// The entities that cannot be compared, because the mapping or the model has no hash for them.
   package let unverified: [String]
-  /// How many entities agree, of both sides.
+  /// How many entities agree, on both sides together.
   package let agreeing: Int
-  /// The entities of the source that have objects of their own and that the mapping does not take:
-  /// their objects are left behind. Empty when the model itself is not known.
+  /// The source entities that are not abstract and that the mapping does not take: their objects are left behind. Empty
+  /// if only hashes of the model are known.
   package let entitiesLeftBehind: [String]
 
-  /// Whether all agree.
+  /// Whether all entities agree.
   package var fits: Bool { mismatches.isEmpty && unverified.isEmpty && agreeing > 0 }
-  /// Whether nothing contradicts it although not everything could be compared.
+  /// Whether nothing contradicts a fit, even if not everything could be compared.
   package var mayFit: Bool { mismatches.isEmpty }
   /// How many entities were to be compared.
   package var compared: Int { mismatches.count + unverified.count + agreeing }
 }
 
-/// A model as far as it is known for comparing hashes: itself, recorded hashes, or both.
+/// What is known of a model for comparing hashes: the model itself, its recorded hashes, or both.
 struct HashedModel: Sendable {
   let model: ManagedObjectModel?
   /// For each entity the hashes that it may have: as recorded, else as computed, with and without
@@ -49,7 +48,7 @@ struct HashedModel: Sendable {
   /// The entities for which a different hash proves nothing.
   let doubtful: Set<String>
 
-  /// The hashes computed from the model, without tombstone entries, may be known already.
+  /// `computed` are the hashes of the model without tombstone entries, if already known.
   init(
     model: ManagedObjectModel?, recorded: [String: VersionHash]?, computed: ModelHashes? = nil
   ) {
@@ -79,8 +78,7 @@ struct HashedModel: Sendable {
       model: version.model, recorded: version.recorded?.hashes, computed: version.hashes)
   }
 
-  /// Whether both are one version, as far as hashes show: the same entities, each with a hash that the
-  /// other may have.
+  /// Whether both are the same version, as far as hashes show: the same entities, each with a possible hash in common.
   func isSame(as other: HashedModel) -> Bool {
     candidates.count == other.candidates.count && !candidates.isEmpty
       && candidates.allSatisfy { name, hashes in
@@ -101,7 +99,7 @@ struct HashedModel: Sendable {
 }
 
 extension MappingModel {
-  /// The entities that it names on a side, each with the hash that it must have.
+  /// The entities that the mapping names on one side, each with the hash that it must have.
   func demands(on side: MappingFit.Side) -> [(name: String, hash: VersionHash?)] {
     entityMappings.compactMap { mapping in
       switch side {
@@ -112,7 +110,7 @@ extension MappingModel {
     }
   }
 
-  /// Compares the hashes with those of one model.
+  /// Compares the mapping's hashes with those of one model.
   func agreement(
     with model: HashedModel, on side: MappingFit.Side
   ) -> (mismatches: [MappingFit.Mismatch], unverified: [String], agreeing: Int) {
@@ -144,8 +142,8 @@ extension MappingModel {
       entitiesLeftBehind: ByteOrder.sorted(behind?.map(\.name) ?? []))
   }
 
-  /// Whether this mapping is for the step from one model to another. One that is not bound to hashes
-  /// yet is bound to those of the models that it carries, or else to the given ones.
+  /// Whether this mapping is for the step from one model to another. A mapping not yet bound to hashes is bound to
+  /// those of the models it carries, or else of the given models.
   package func fit(
     from source: ManagedObjectModel, to destination: ManagedObjectModel
   ) -> MappingFit {

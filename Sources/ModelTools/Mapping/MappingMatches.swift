@@ -1,20 +1,21 @@
 import ObjectModel
 
-/// Which places the mapping models of a set fit, found by their hashes in one pass over all of them.
+/// The places (models on the way) that each mapping model of a set fits, found by hash in one pass over all mapping
+/// models.
 struct MappingMatches {
   /// One side of a mapping model.
   struct Side {
-    /// The places that have the hash of every entity it names.
+    /// The indices of the places that have the hash of every entity that the mapping names on this side.
     var places: Set<Int> = []
-    /// The first of the places that have most of these hashes; nil when no place has any.
+    /// The index of the first place with the most of these hashes; nil if no place has any.
     var nearest: Int?
   }
 
-  /// By the index of the mapping model in its set.
+  /// The source sides, by the index of the mapping model in its set.
   private(set) var sources: [Side] = []
   private(set) var destinations: [Side] = []
 
-  /// Compares each mapping model; nil stands for one that could not be read.
+  /// Compares each mapping model; nil means that it could not be read.
   init(_ mappings: [MappingModel?], among places: [HashedModel]) {
     var holders: [String: [VersionHash: [Int]]] = [:]
     for (place, model) in places.enumerated() {

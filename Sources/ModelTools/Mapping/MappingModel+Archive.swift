@@ -2,8 +2,8 @@ import ObjectModel
 import SafeText
 
 extension MappingModel {
-  /// Writes the mapping as a compiled mapping model (`.cdm`), in the shape of `V2toV3.cdm`, and says
-  /// what that form does not hold: embedded models, paths, and what only the source form has.
+  /// Writes the mapping as a compiled mapping model (`.cdm`), in the form of `V2toV3.cdm`, and reports what that form
+  /// does not hold: embedded models, paths, and what only an `.xcmappingmodel` has.
   ///
   /// Core Data finds a mapping model by its hashes, so one that is not ``isBound`` is of no use; see
   /// ``compiled(from:to:)``.
@@ -21,7 +21,7 @@ private struct CompiledMappingWriter {
     var property: String?
   }
 
-  /// Names of the source form that are settled once the mapping is compiled.
+  /// Names of the `.xcmappingmodel` that have no use once the mapping is compiled.
   private static let settled: Set<String> = [EntityMapping.generatesName, "mappingnumber"]
 
   private var builder = KeyedArchiveBuilder()
@@ -37,7 +37,7 @@ private struct CompiledMappingWriter {
     if !mapping.isBound {
       lose(
         Place(),
-        "Some entity mappings name no version hash, so Core Data will not find the mapping model.")
+        "Some entity mappings have no version hash, so Core Data will not find the mapping model.")
     }
     let root = builder.reserve()
     var entities: [(String, PropertyList)] = []
@@ -75,7 +75,7 @@ private struct CompiledMappingWriter {
       if property.sourceKeyPath != nil || property.sourceMappingName != nil,
         property.valueExpression == nil
       {
-        lose(subject, "The relationship that it follows is not compiled into an expression.")
+        lose(subject, "The source relationship was not compiled into an expression.")
       }
       var fields = others(property.others, of: subject)
       fields["NSDestinationPropertyName"] = builder.string(property.name)
@@ -118,7 +118,7 @@ private struct CompiledMappingWriter {
     return builder.dictionary(written)
   }
 
-  /// Other fields of a `.cdm` are written back; names of the source form mean nothing in it.
+  /// Other fields of a `.cdm` are written back; names of the `.xcmappingmodel` have no meaning in it.
   private mutating func others(
     _ others: [String: ArchivedValue], of subject: Place
   ) -> [String: PropertyList] {

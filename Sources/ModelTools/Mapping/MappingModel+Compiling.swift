@@ -2,22 +2,21 @@ package import ObjectModel
 import SafeText
 
 extension EntityMapping {
-  /// The name that Xcode gives a mapping: `CarToCar`; the entity's name where there is only one.
+  /// The name that Xcode gives a mapping: `CarToCar`, or the entity's name if there is only one entity.
   static func standardName(_ source: String?, _ destination: String?) -> String {
     guard let source, let destination else { return source ?? destination ?? "" }
     return "\(source)To\(destination)"
   }
 
-  /// Whether it is of Xcode's form and the compiler generates its source expression
-  /// (`autogenerateexpression`).
+  /// Whether the mapping has Xcode's form and the compiler generates its source expression (`autogenerateexpression`).
   var generatesSourceExpression: Bool { others[Self.generatesName] == .bool(true) }
 
   static let generatesName = "autogenerateexpression"
 }
 
 extension PropertyMapping {
-  /// Whether it is of Xcode's form and the compiler generates its value expression
-  /// (`autogenerateexpression`). Attribute mappings without an expression are generated always.
+  /// Whether the mapping has Xcode's form and the compiler generates its value expression (`autogenerateexpression`). A
+  /// missing expression of an attribute mapping is always generated.
   var generatesExpression: Bool { others[EntityMapping.generatesName] == .bool(true) }
 }
 
@@ -40,8 +39,8 @@ enum GeneratedExpression {
       context: .keyPath("sourceContext", of: manager), countOnly: false)
   }
 
-  /// The destination objects that one entity mapping made of source objects: of those that a key path
-  /// leads to, or without a key path of the object itself.
+  /// The destination objects that one entity mapping made from the source objects at a key path, or, without a key
+  /// path, from the object itself.
   static func destinations(mappingName: String, keyPath: String?) -> ModelExpression {
     .function(
       target: manager, selector: "destinationInstancesForEntityMappingNamed:sourceInstances:",
@@ -57,7 +56,7 @@ enum GeneratedExpression {
 }
 
 extension MappingModel {
-  /// Whether every entity mapping names the hash of each of its entities, as those of a `.cdm` do.
+  /// Whether every entity mapping has the hash of each of its entities, as in a `.cdm`.
   package var isBound: Bool {
     entityMappings.allSatisfy { mapping in
       (mapping.sourceEntityName == nil) == (mapping.sourceEntityVersionHash == nil)
@@ -65,17 +64,17 @@ extension MappingModel {
     }
   }
 
-  /// The mapping as Xcode's compiler would write it for two models: bound to their hashes, with
-  /// kinds and with the expressions that are generated.
+  /// The mapping as Xcode's compiler would write it for two models: bound to their hashes, with kinds and generated
+  /// expressions.
   ///
-  /// What is there already stays. Without models given it is bound to those it carries; without any
-  /// the hashes stay open. An entity whose hash follows no confirmed rule gets none.
+  /// Existing values stay. A model that is not given is replaced by the one that the mapping carries; without either,
+  /// hashes stay nil. An entity whose hash follows no confirmed rule gets none.
   ///
-  /// The rules are those by which `V2toV3.xcmappingmodel` became `V2toV3.cdm`, the one pair known:
-  /// a mapping with a policy is custom, one without a source adds, one without a destination
-  /// removes, any other is a copy even where the hashes differ. An attribute takes `$source.name`, a
-  /// relationship what became of the objects of that name, if the source entity has one. Where the
-  /// destination entity has subentities, the mapping is chosen by the relationship, else by name.
+  /// The rules are those by which `V2toV3.xcmappingmodel` became `V2toV3.cdm`, the one pair known: a mapping with a
+  /// policy is custom, one without a source adds, one without a destination removes, any other is a copy even where the
+  /// hashes differ. An attribute takes `$source.name`, a relationship the destination objects of the source
+  /// relationship of its name, if the source entity has one. If the destination entity has subentities, the mapping is
+  /// found by relationship, otherwise by name.
   package func compiled(
     from source: ManagedObjectModel? = nil, to destination: ManagedObjectModel? = nil
   ) -> MappingModel {
@@ -94,10 +93,10 @@ private struct MappingCompiler {
   let destinationHashes: [String: VersionHash]
   /// The names of all properties of each source entity, inherited ones included.
   let sourceProperties: [String: Set<String>]
-  /// The relationships of each destination entity, inherited ones included, with their entity.
+  /// The relationships of each destination entity, inherited ones included, with the entities they lead to.
   let destinationEntities: [String: [String: String]]
   let parents: Set<String>
-  /// The mappings by destination entity, where there is exactly one.
+  /// The name of the mapping of each destination entity that has exactly one.
   let mappingNames: [String: String]
 
   init(source: ManagedObjectModel?, destination: ManagedObjectModel?, mapping: MappingModel) {

@@ -7,17 +7,17 @@ package import ObjectModel
 package struct MappingModel: Sendable, Hashable {
   /// The entity mappings in the order in which they run (`NSMappingModel.entityMappings`).
   package var entityMappings: [EntityMapping]
-  /// The model of the old store, where the mapping carries it
-  /// (`sourcemodeldata` of `xcmapping.xml`); nil in a `.cdm`.
+  /// The model of the old store, if the mapping carries it (`sourcemodeldata` of `xcmapping.xml`);
+  /// nil in a `.cdm`.
   package var sourceModel: ManagedObjectModel?
-  /// The model of the new store, where the mapping carries it
-  /// (`destinationmodeldata` of `xcmapping.xml`); nil in a `.cdm`.
+  /// The model of the new store, if the mapping carries it (`destinationmodeldata` of
+  /// `xcmapping.xml`); nil in a `.cdm`.
   package var destinationModel: ManagedObjectModel?
   /// Where the old model was on the developer's machine (`sourcemodelpath`): a hint only.
   package var sourceModelPath: String?
   /// Where the new model was on the developer's machine (`destinationmodelpath`): a hint only.
   package var destinationModelPath: String?
-  /// What else the file says, under the names that the file uses.
+  /// The other fields of the file, under the file's names.
   package var others: [String: ArchivedValue]
 
   /// Makes a mapping model.

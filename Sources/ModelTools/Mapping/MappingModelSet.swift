@@ -4,13 +4,13 @@ import SafeText
 
 /// The mapping models of a folder, an app bundle or a list of files.
 package struct MappingModelSet: Sendable {
-  /// One mapping model with where it came from.
+  /// One mapping model and its path.
   package struct Item: Sendable {
     /// The name without extension: `Moody 2-Moody 3`.
     package let name: String
     /// The file's or folder's name: `Moody 2-Moody 3.xcmappingmodel`.
     package let fileName: String
-    /// Where it is.
+    /// The path of the file or folder.
     package let path: String
     /// The mapping as the file has it; nil when it could not be read, see ``problem``.
     package let mapping: MappingModel?
@@ -31,25 +31,25 @@ package struct MappingModelSet: Sendable {
     }
   }
 
-  /// The mapping models, sorted by path as a person would sort them.
+  /// The mapping models, in natural order of their paths.
   package let items: [Item]
-  /// The folders that a search did not look into, or not to their end, each with the reason.
+  /// The folders that a search did not read, or not completely, each with the reason.
   package let notEntered: [ModelError]
 
-  /// Gathers what other sets have.
+  /// Makes a set from the items of other sets.
   package init(_ items: [Item] = [], notEntered: [ModelError] = []) {
     self.items = items
     self.notEntered = notEntered
   }
 
-  /// Gathers the mapping models from whatever stands at a path: `.xcmappingmodel`, an
-  /// `xcmapping.xml`, `.cdm`, or a folder that has any of these somewhere in it, such as an app.
+  /// Gathers the mapping models at a path: an `.xcmappingmodel`, an `xcmapping.xml`, a `.cdm`, or a
+  /// folder that contains any of these at any depth, such as an app.
   ///
-  /// One that cannot be read is listed with its ``Item/problem``. Symbolic links below the path are
-  /// not followed. A folder without any gives an empty set.
+  /// A mapping model that cannot be read is listed with its ``Item/problem``. Symbolic links below
+  /// the path are not followed. A folder without mapping models yields an empty set.
   ///
-  /// - Throws: ``ModelError`` when there is nothing at the path; for a single file or an
-  ///   `.xcmappingmodel`, why it could not be read.
+  /// - Throws: ``ModelError`` if there is nothing at the path; for a single file or an
+  ///   `.xcmappingmodel`, also if it cannot be read.
   package init(at path: String) throws(ModelError) {
     let resolved = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     switch ModelFile.kind(at: resolved) {
@@ -66,8 +66,8 @@ package struct MappingModelSet: Sendable {
     }
   }
 
-  /// Gathers the mapping models that stand right beside a file or folder; nothing further down is
-  /// looked at. Empty when there are none.
+  /// Gathers the mapping models directly beside a file or folder; subfolders are not searched.
+  /// Empty if there are none.
   package init(beside path: String) {
     let resolved = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     let folder = PathText.folder(of: resolved)
@@ -92,7 +92,7 @@ package struct MappingModelSet: Sendable {
     return item
   }
 
-  /// Reads one mapping model, told apart by content.
+  /// Reads one mapping model, whose form is recognised by content.
   private static func item(_ path: String) -> Item {
     let isBundle = ModelFile.kind(at: path) == .folder
     let file = isBundle ? path + "/xcmapping.xml" : path

@@ -1,14 +1,14 @@
 import ObjectModel
 
-/// Which mapping models are between two places, so that a step from one to the other skips them.
+/// Finds the mapping models between two places, which a step from one to the other skips.
 struct MappingSpans {
   private let positions: [Int]
   private let goesBack: Bool
-  /// For each mapping model and each position: the nearest end of its spans that begin at this position or later;
-  /// nil when none does. On the way back, positions are counted from the last one.
+  /// For each mapping model and each position: the nearest end of its spans that begin at this position or later; nil
+  /// if none begins there. On the way back, positions are counted from the last one.
   private let ends: [[Int?]]
 
-  /// The positions are those of the places, by their numbers.
+  /// `positions` are those of the places, by index.
   init(_ matches: MappingMatches, _ positions: [Int], goesBack: Bool) {
     self.positions = positions
     self.goesBack = goesBack

@@ -1,19 +1,19 @@
 package import ObjectModel
 
-/// What would bring a store to a version of its model, step by step.
+/// The steps that would migrate a store to a version of its model.
 package struct MigrationPlan: Sendable {
-  /// A model on the way: versions with equal hashes are one.
+  /// A model on the way. Versions with equal hashes count as one.
   package struct Place: Sendable {
     /// The names of the versions; empty for a model that only the store has.
     package let versionNames: [String]
-    /// Where the first of them is; nil for a model that only the store has.
+    /// The path of the first version; nil for a model that only the store has.
     package let path: String?
     /// The model; nil when only hashes are known.
     package internal(set) var model: ManagedObjectModel?
     let hashed: HashedModel
     /// The hashes computed from the model, if they are known already.
     let computed: ModelHashes?
-    /// The place in the order of versions; for a model that only the store has, that of the nearest.
+    /// The position in the order of versions; for a model that only the store has, the position of the nearest version.
     let position: Int
 
     /// The name for a reader.
@@ -22,13 +22,13 @@ package struct MigrationPlan: Sendable {
 
   /// How a step is done.
   package enum Way: Sendable {
-    /// By mapping models that someone made: one, or several that share the entities between them, each
-    /// to be run over the whole store. No file says in which order the app runs several. Those that need
-    /// no class of the app come first here, so that the others find what they make.
+    /// By the developer's mapping models: one, or several that divide the entities among them, each to be run over the
+    /// whole store. No file says in which order the app runs several. Mapping models that need no class of the app come
+    /// first here, so that the others find the objects they make.
     case mappings([MappingModelSet.Item])
     /// By inference; the reasons each complete "unless …".
     case inferred(MappingModel?, unless: [String])
-    /// By inference, if that can do it: nothing documented decides it. The reasons say what is missing.
+    /// By inference, but it is not documented whether inference can do the step. The reasons say what is missing.
     case uncertain(MappingModel?, [String])
   }
 
@@ -38,37 +38,37 @@ package struct MigrationPlan: Sendable {
     package let from: Place
     /// The model after.
     package let to: Place
-    /// How.
+    /// How the step is done.
     package let way: Way
     /// What is left behind, on purpose or by mistake; see ``MappingModel/losses(of:)``.
     package let losses: [MappingLoss]
   }
 
-  /// The outcome of one step from a place to another.
+  /// The outcome of trying one step between two models.
   package struct Attempt: Sendable {
     /// The model before.
     package let from: Place
     /// The model after.
     package let to: Place
-    /// The step; nil when there is no way.
+    /// The step; nil if it is impossible.
     package let step: Step?
-    /// Why it cannot be inferred; empty when it can, or when a mapping model does it.
+    /// Why the step cannot be inferred; empty if it can, or if a mapping model does it.
     package let refusals: [String]
   }
 
-  /// What a mapping model of the set has to do with the versions.
+  /// How a mapping model of the set relates to the versions.
   package struct Standing: Sendable {
     /// The mapping model.
     package let item: MappingModelSet.Item
-    /// The steps it is for, by the names of the versions; several where versions have equal hashes.
+    /// The steps that the mapping model fits, by version name; several if versions have equal hashes.
     package let fits: [(from: String, to: String)]
-    /// The version nearest to its source; nil when none agrees in any entity.
+    /// The version nearest to its source; nil if no version agrees in any entity.
     package let nearestSource: Nearest?
-    /// The version nearest to its destination; nil when none agrees in any entity.
+    /// The version nearest to its destination; nil if no version agrees in any entity.
     package let nearestDestination: Nearest?
 
-    /// Whether it is for no step between the versions, as happens when a hash changed after it
-    /// was made. False for one that could not be read.
+    /// Whether the mapping model fits no step between the versions, as happens when a hash changes after it was made.
+    /// False if it could not be read.
     package var isOrphaned: Bool { item.compiled != nil && fits.isEmpty }
   }
 
@@ -78,20 +78,20 @@ package struct MigrationPlan: Sendable {
     package let versionName: String
     /// How many entities agree.
     package let agreeing: Int
-    /// Of how many.
+    /// How many entities were compared.
     package let of: Int
-    /// The entities that do not, sorted by name.
+    /// The entities that do not agree, sorted by name.
     package let differing: [String]
   }
 
-  /// Where the store is.
+  /// The store's model.
   package let start: Place
-  /// When no version fits the store, the nearest one; nil when none agrees in any entity.
+  /// If no version fits the store, the nearest one; nil if no version agrees in any entity.
   package let nearest: Nearest?
-  /// The versions of which nothing is known, as they could not be read. When no version fits the
-  /// store, each may be the one that wrote it.
+  /// The versions that could not be read, so that nothing is known of them. If no version fits the store, any of them
+  /// may have written it.
   package let unread: [ModelCollection.Version]
-  /// Where it should go.
+  /// The model to migrate to.
   package let target: Place
   /// The steps; empty when the store opens as it is, nil when there is no way.
   package let steps: [Step]?
@@ -99,12 +99,12 @@ package struct MigrationPlan: Sendable {
   package let direct: Attempt
   /// If there is no way: the step nearest to the target among those that fail.
   package let obstacle: Attempt?
-  /// All mapping models of the set.
+  /// How each mapping model of the set relates to the versions.
   package let standings: [Standing]
   /// Whether the target is certainly an older version than the store's.
   package let goesBack: Bool
-  /// Why it is not known whether the target is older, as a clause, where the names of the versions say
-  /// that it is; nil where it is known, and where the names say that it is newer.
+  /// Why it is uncertain that the target is older although the version names say so, as a clause; nil if it is certain,
+  /// and if the names say that the target is newer.
   package let orderDoubt: String?
   /// How many pairs of models were compared to find the steps.
   let comparisonCount: Int

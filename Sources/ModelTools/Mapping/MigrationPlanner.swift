@@ -2,13 +2,13 @@ package import ObjectModel
 
 /// Finds the way from a store's model to a version.
 ///
-/// A step uses mapping models that fit, or an inferred mapping. The plan has as few steps as possible,
-/// after three rules: a certain step is preferred to an uncertain one; a mapping model that someone
-/// made for a step on the way is not skipped; and a way that leaves less behind is preferred, where
-/// all objects of one entity weigh more than any number of properties. Back to an earlier version, a
-/// direct step is preferred to a way of several steps that leaves something behind.
+/// A step uses mapping models that fit, or an inferred mapping. The plan has as few steps as three rules of higher
+/// priority allow: a certain step is preferred to an uncertain one; a mapping model for a step on the way is not
+/// skipped; and a way that leaves less behind is preferred, where all objects of one entity weigh more than any number
+/// of properties. On the way back to an earlier version, a direct step is preferred to several steps that leave
+/// something behind.
 package struct MigrationPlanner: Sendable {
-  /// Gives the inferred step between two models.
+  /// Returns the inferred step between two models.
   package typealias Inference =
     @Sendable (_ from: ManagedObjectModel, _ to: ManagedObjectModel) -> InferredStep
 
@@ -31,7 +31,7 @@ package struct MigrationPlanner: Sendable {
   ///
   /// - Parameters:
   ///   - hashes: What the store recorded.
-  ///   - model: The model that the store carries, if it does.
+  ///   - model: The model that the store carries, if any.
   ///   - target: One of the versions.
   /// - Returns: The plan; its ``MigrationPlan/steps`` are nil when there is no way.
   package func plan(

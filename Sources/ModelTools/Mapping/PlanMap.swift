@@ -13,7 +13,7 @@ struct PlanMap {
   private(set) var target = 0
   /// Whether the start is one of the versions beside the target.
   private(set) var isStartAmongVersions = true
-  /// The versions of which nothing is known.
+  /// The versions that could not be read.
   let unread: [ModelCollection.Version]
   /// The version nearest to the store, when none fits.
   private(set) var nearest: MigrationPlan.Nearest?
@@ -32,7 +32,7 @@ struct PlanMap {
   /// Whether the names of the versions put the start after the target.
   var namesGoBack: Bool { places[start].position > places[target].position }
 
-  /// The versions beside the target, those with equal hashes together.
+  /// Gathers the versions in the target's folder, grouped by equal hashes.
   private mutating func gather(
     _ versions: [ModelCollection.Version], target: ModelCollection.Version
   ) {
@@ -79,7 +79,7 @@ struct PlanMap {
     }
     isStartAmongVersions = false
     doubt = "the store's model is not among the versions beside the target"
-    // A version elsewhere gives the model; without one, the store's own model is used.
+    // A fitting version elsewhere provides the model; without one, the store's own model is used.
     let elsewhere = fitting.first { $0.model != nil } ?? fitting.first
     let known = elsewhere?.model ?? model
     let closest = places.max { left, right in
@@ -103,8 +103,8 @@ struct PlanMap {
     hashes.count { place.hashed.candidates[$0.key]?.contains($0.value) == true }
   }
 
-  /// Lets equal entities of the models be one value in memory, so that comparing them costs next to
-  /// nothing: neighbours have nearly all of theirs in common.
+  /// Makes equal entities of the models share one value in memory, so that comparing them costs
+  /// next to nothing: adjacent versions have nearly all entities in common.
   mutating func shareEntities() {
     var pool: Set<Entity> = []
     for index in places.indices {
@@ -116,7 +116,8 @@ struct PlanMap {
     }
   }
 
-  /// Whether the store has nothing to do with the versions: nothing of it would be left.
+  /// Whether the store and the versions have no entity in common, so that nothing of the store
+  /// would be left.
   var isForeign: Bool {
     let known = places[start].hashed.candidates.keys
     guard places[start].path == nil, let model = places[target].model else { return false }

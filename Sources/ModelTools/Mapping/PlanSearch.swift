@@ -1,19 +1,19 @@
 import ObjectModel
 
-/// One search for the cheapest way. Steps are tried in the order of their minimum cost. The two models of a
-/// step are compared only when its turn comes, because the comparisons take the time.
+/// One search for the cheapest way. Steps are tried in the order of their minimum cost. The two models of a step are
+/// compared only when its turn comes, because comparisons are slow.
 struct PlanSearch {
   typealias Place = MigrationPlan.Place
   typealias Attempt = MigrationPlan.Attempt
 
-  /// Beyond this many places, those between are tried only with their neighbours, with the target and
-  /// with where a mapping model begins.
+  /// With more places than this, steps are tried only to neighbours, to the target, and to where a mapping model leads
+  /// or begins.
   static let maximumComplete = 20
   /// The maximum number of pairs of models that are compared freely; after that only neighbours, and each place
   /// with the target.
   static let maximumComparisons = 400
 
-  /// What a way costs; the parts weigh in their order.
+  /// The cost of a way. Earlier parts outweigh later ones.
   struct Cost: Comparable {
     var uncertain = 0
     var passedOver = 0
@@ -86,8 +86,7 @@ struct PlanSearch {
       orderDoubt: map.namesGoBack ? map.doubt : nil, comparisonCount: finder.comparisonCount)
   }
 
-  /// Whether some steps go back, or may, and leave something behind, where one step goes straight to the
-  /// target.
+  /// Whether several steps go back, or may do so, and leave something behind, so that one direct step is better.
   private func isWorse(_ steps: [MigrationPlan.Step], than direct: MigrationPlan.Step) -> Bool {
     map.namesGoBack && steps.count > 1 && steps.contains { !$0.losses.isEmpty }
   }
@@ -97,9 +96,9 @@ struct PlanSearch {
       from: places[start], to: places[target], step: nil,
       refusals: [
         map.unread.isEmpty
-          ? "the two have no entity in common: this is the store of another model"
-          : "the two have no entity in common: this is the store of another model, or of a version "
-            + "that could not be read"
+          ? "store and target have no entity in common: the store belongs to another model"
+          : "store and target have no entity in common: the store belongs to another model, or to "
+            + "a version that could not be read"
       ])
   }
 
@@ -111,7 +110,7 @@ struct PlanSearch {
     let number: Int
     let from: Int
     let to: Int
-    /// What it costs to get to where the step begins.
+    /// The cost of the way to the start of the step.
     let before: Cost
     let isExact: Bool
 
@@ -120,7 +119,7 @@ struct PlanSearch {
     }
   }
 
-  /// The cheapest way; without one the places that can be reached.
+  /// The cheapest way, nil if there is none, and the places that can be reached.
   private mutating func search() -> (way: [(from: Int, to: Int)]?, reached: Set<Int>) {
     var previous: [Int: Int] = [:]
     var done: Set<Int> = []
@@ -173,7 +172,7 @@ struct PlanSearch {
     if from == to || to == start || from == target { return false }
     if to == target { return true }
     let isMapped = begins.contains(to) || finder.hasMapping(from, to)
-    // An order that may be the wrong way round does not show which places are between.
+    // If the order may be reversed, it does not show which places are in between.
     if map.namesGoBack, map.doubt != nil { return isMapped }
     guard isForward(from, to) else { return false }
     return isMapped || places.count <= Self.maximumComplete || isNear(from, to)
@@ -218,8 +217,7 @@ struct PlanSearch {
     return cost
   }
 
-  /// Among the places that can be reached, the one nearest to the target, with what forbids the
-  /// rest of the way.
+  /// The failed step to the target from the nearest place that can be reached.
   private mutating func nearestFailure(_ reached: Set<Int>) -> Attempt {
     let last = places[target].position
     let nearest = reached.sorted().min {

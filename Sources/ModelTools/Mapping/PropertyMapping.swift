@@ -4,8 +4,8 @@ package import ObjectModel
 package struct PropertyMapping: Sendable, Hashable {
   /// The name of the destination property (`name`).
   package var name: String
-  /// What the value is (`valueExpression`); nil when the mapping sets none, as for an attribute
-  /// that keeps its default or that the policy class fills.
+  /// The expression for the value (`valueExpression`); nil if the mapping sets none, as for an
+  /// attribute that keeps its default or that the policy class fills.
   package var valueExpression: ModelExpression?
   /// The relationship of the source that the value follows, in Xcode's form only
   /// (`sourcekeypath`); nil elsewhere.
@@ -18,7 +18,7 @@ package struct PropertyMapping: Sendable, Hashable {
   /// Core Data's own list of steps (`NSPropertyTransforms`), present in inferred mappings; empty
   /// where there is none.
   package var transforms: [ArchivedValue]
-  /// What else the file says, under the names that the file uses.
+  /// The other fields of the file, under the file's names.
   package var others: [String: ArchivedValue]
 
   /// Makes a property mapping.

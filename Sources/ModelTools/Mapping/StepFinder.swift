@@ -57,7 +57,7 @@ struct StepFinder {
     return made
   }
 
-  /// The step of an attempt with the mapping that is inferred for it.
+  /// Completes the step of an attempt with its inferred mapping.
   mutating func whole(_ attempt: Attempt, _ from: Int, _ to: Int) -> Attempt {
     guard let step = attempt.step else { return attempt }
     var way = step.way
@@ -139,10 +139,10 @@ struct StepFinder {
 
   // MARK: Mapping models
 
-  /// The mapping models for a step. One that carries exactly these two models is preferred to one that only
-  /// fits by the entities it names; of equals, the one that names the most of the models' entities is first.
-  /// Others of the same rank are added if they name none of the entities that are taken already: several
-  /// mapping models may do one step.
+  /// The mapping models for a step. Mapping models that carry exactly these two models are preferred to those that only
+  /// fit by the entities they name; among equals, the one that names the most of the models' entities comes first.
+  /// Others of the same rank are added if they name no entity that is already covered: several mapping models may do
+  /// one step.
   private mutating func chosenMappings(_ from: Int, _ to: Int) -> [MappingModelSet.Item] {
     let fitting = mappings.items.indices.filter { fits($0, from, to) }
     guard let first = fitting.first else { return [] }

@@ -1,13 +1,13 @@
 package import ObjectModel
 
 extension MappingModel {
-  /// Reads the source of a mapping model: the file `xcmapping.xml` inside of an `.xcmappingmodel`.
+  /// Reads an uncompiled mapping model: the file `xcmapping.xml` inside an `.xcmappingmodel`.
   ///
   /// It is an XML store of the model `XDDevMappingModel`. What Xcode's compiler would fill in (the
   /// expressions of properties that keep their name, the kinds, the hashes) is left open here:
   /// ``compiled(from:to:)`` adds it.
   ///
-  /// - Throws: ``ModelError``; `model.notAMapping` when it is other XML, or none.
+  /// - Throws: ``ModelError``; `model.notAMapping` if the bytes are other XML or none.
   package init(xcmapping bytes: [UInt8]) throws(ModelError) {
     var reader = XMLMappingReader(store: try XMLStore(bytes))
     self = try reader.mapping()
@@ -16,8 +16,8 @@ extension MappingModel {
 
 /// Builds a mapping model from the objects of an `xcmapping.xml`.
 ///
-/// Names as found in 24 files. An attribute that none of them has is kept under its name in the
-/// `others` of its owner; objects that nothing leads to are kept as well.
+/// The names are those found in 24 files. An attribute that none of them has is kept under its name
+/// in the `others` of its owner; unreferenced objects are kept as well.
 struct XMLMappingReader {
   /// The entities, in capitals as the file has them.
   enum EntityName {
@@ -27,12 +27,12 @@ struct XMLMappingReader {
     static let relationship = "XDDEVRELATIONSHIPMAPPING"
   }
 
-  /// The name under which ``MappingModel/others`` has the objects that nothing leads to. Xcode
-  /// leaves such remains behind when a model changes.
+  /// The name under which ``MappingModel/others`` has the unreferenced objects. Xcode leaves such
+  /// objects behind when a model changes.
   static let unreachableName = "unreachable"
 
-  /// The most values of archives that are looked at: small archives that share their parts can
-  /// stand for huge ones, and a file has many. Real files stay below 2,000.
+  /// The most archived values that are read: a small archive that shares its parts can expand to a
+  /// huge one, and a file has many archives. Real files stay below 2,000.
   static let maximumWork = 1_000_000
 
   private let store: XMLStore
@@ -139,7 +139,7 @@ struct XMLMappingReader {
       guard let object = store[id], object.entityName == entityName else {
         throw ModelError(
           code: .malformed,
-          message: "The object \(owner.id) lists \(id) under \(name), which is of another kind.",
+          message: "Under \(name) the object \(owner.id) lists \(id), which is of another kind.",
           line: owner.line)
       }
       guard reached.insert(id).inserted else {
@@ -223,7 +223,7 @@ struct XMLMappingReader {
     mappings.sorted { ByteOrder.precedes($0.name, $1.name) }
   }
 
-  /// An object as a value, for those that nothing leads to.
+  /// An unreferenced object as a value.
   private static func value(_ object: XMLStore.Object) -> ArchivedValue {
     var entries: [ArchivedValue.Entry] = [
       .init(key: "entity", value: .string(object.entityName)),

@@ -4,7 +4,7 @@ import ObjectModel
 /// A Core Data XML store (`NSXMLStoreType`), read as data: objects with attributes as text and
 /// relationships as lists of ids.
 ///
-/// Names are as in the file: those of entities in capitals, those of properties in small letters.
+/// Names are as in the file: entity names in capitals, property names in lower case.
 struct XMLStore {
   /// One object.
   struct Object {
@@ -14,7 +14,7 @@ struct XMLStore {
     let line: Int
     /// The attributes by name; one without text is null.
     fileprivate(set) var attributes: [String: ArchivedValue] = [:]
-    /// The ids that a relationship leads to, by its name, in stored order.
+    /// The ids of the objects that each relationship leads to, by its name, in stored order.
     fileprivate(set) var relationships: [String: [String]] = [:]
   }
 
@@ -23,7 +23,7 @@ struct XMLStore {
 
   /// The objects in stored order. Their ids are unique, and every reference leads to one of them.
   private(set) var objects: [Object] = []
-  /// What `databaseInfo` says, by the names of its elements; the metadata excepted.
+  /// The contents of `databaseInfo` by element name, without the metadata.
   private(set) var information: [String: String] = [:]
   private var places: [String: Int] = [:]
 
@@ -32,7 +32,7 @@ struct XMLStore {
 
   /// Reads the XML.
   ///
-  /// - Throws: ``ModelError``; `model.notAMapping` when it is other XML, or none.
+  /// - Throws: ``ModelError``; `model.notAMapping` if the bytes are other XML or none.
   init(_ bytes: [UInt8]) throws(ModelError) {
     let document: HardenedXML
     do {
@@ -54,7 +54,7 @@ struct XMLStore {
         guard let missing = ids.first(where: { places[$0] == nil }) else { continue }
         throw ModelError(
           code: .malformed,
-          message: "The object \(object.id) refers in \(name) to \(missing), which is not there. "
+          message: "The object \(object.id) refers in \(name) to \(missing), which does not exist. "
             + "The file may be cut short.", line: object.line)
       }
     }
@@ -105,14 +105,14 @@ struct XMLStore {
       case ("object", "attribute"):
         guard let name = attributes["name"], object?.attributes[name] == nil else {
           throw ModelError(
-            code: .malformed, message: "There is an attribute without a name, or one twice.",
+            code: .malformed, message: "An attribute has no name or occurs twice.",
             line: line)
         }
         attribute = (name, attributes["type"] ?? "", line)
       case ("object", "relationship"):
         guard let name = attributes["name"], object?.relationships[name] == nil else {
           throw ModelError(
-            code: .malformed, message: "There is a relationship without a name, or one twice.",
+            code: .malformed, message: "A relationship has no name or occurs twice.",
             line: line)
         }
         let text = attributes["idrefs"] ?? ""
@@ -150,7 +150,7 @@ struct XMLStore {
       }
     }
 
-    /// The types as the store writes them; an unknown one stays text.
+    /// Reads a value by its type as the store writes it; a value of an unknown type stays text.
     private func value(
       _ attribute: (name: String, type: String, line: Int)
     ) throws(ModelError) -> ArchivedValue {

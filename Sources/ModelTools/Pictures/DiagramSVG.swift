@@ -1,7 +1,7 @@
 import ObjectModel
 
-/// A diagram as SVG, laid out in columns: boxes that are connected stand near each other, lines run
-/// behind the boxes. Colours come from the style sheet around it, by the class of the status.
+/// A diagram as SVG, laid out in columns: connected boxes are near each other, lines run behind the
+/// boxes. Colours come from the surrounding style sheet, by status class.
 struct DiagramSVG {
   private enum Measure {
     static let boxWidth = 300
@@ -27,7 +27,7 @@ struct DiagramSVG {
 
   private let diagram: ModelDiagram
   private var frames: [Frame] = []
-  /// Where each line leaves its first box and meets its second one, from above.
+  /// The y coordinates at which each line leaves its first box and meets its second one.
   private var ends: [(start: Int, end: Int)] = []
   private var width = 0
   private var height = 0
@@ -38,7 +38,8 @@ struct DiagramSVG {
     spreadLines()
   }
 
-  /// Lines that meet at one side of a box are spread over it, in the order of where they come from.
+  /// Spreads the lines that meet at one side of a box over that side, in the order of their other
+  /// ends.
   private mutating func spreadLines() {
     ends = diagram.lines.map { (frames[$0.source].middle, frames[$0.target].middle) }
     struct Side: Hashable {
@@ -88,7 +89,7 @@ struct DiagramSVG {
   var text: String {
     var text =
       "<svg viewBox=\"0 0 \(width) \(height)\" width=\"\(width)\" height=\"\(height)\" role=\"img\" "
-      + "aria-label=\"Entities and their relationships; the text below says the same\">\n"
+      + "aria-label=\"Entities and their relationships; the text below describes them\">\n"
     text += """
       <defs><marker id="arrow" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" \
       markerHeight="7" orient="auto-start-reverse"><path d="M0 1L9 5L0 9" class="head"/></marker>

@@ -2,8 +2,8 @@ package import ObjectModel
 
 /// A difference as one HTML page: what it means, the diagram, and every change in words.
 ///
-/// The page needs nothing from elsewhere and runs no script, and says so to the browser. All text
-/// from the models is escaped.
+/// The page is self-contained and runs no script; its content security policy enforces both. All
+/// text from the models is escaped.
 package struct DifferencePage {
   private let oldName: String
   private let newName: String
@@ -13,7 +13,7 @@ package struct DifferencePage {
   /// The most changes that the page lists.
   static let maximumChangeCount = 5_000
 
-  /// Makes a page; the names are what the reader knows the two models by.
+  /// Makes a page; the names are those by which the reader knows the two models.
   package init(
     oldName: String, newName: String, from old: ManagedObjectModel, to new: ManagedObjectModel,
     _ difference: ModelDifference
@@ -54,7 +54,7 @@ package struct DifferencePage {
   // MARK: Parts
 
   private var overview: String {
-    if difference.isEmpty { return "<p>Nothing: the two models say the same.</p>\n" }
+    if difference.isEmpty { return "<p>Nothing: the two models are equal.</p>\n" }
     var text = "<p class=\"verdict \(difference.verdict.name)\">\(marked(difference.outcome))</p>\n"
     text += "<p>\(marked(difference.countText))</p>\n"
     return text
@@ -122,7 +122,7 @@ package struct DifferencePage {
     return text + "</ul></section>\n"
   }
 
-  /// A sentence in which names stand between grave accents.
+  /// A sentence as HTML, with the names in backticks as code.
   private func marked(_ sentence: String) -> String {
     var text = ""
     for (index, part) in sentence.utf8
@@ -136,6 +136,6 @@ package struct DifferencePage {
 }
 
 extension String {
-  /// The text with its first letter large.
+  /// The text with its first letter in upper case.
   fileprivate var capitalised: String { prefix(1).uppercased() + dropFirst() }
 }

@@ -1,7 +1,7 @@
 import ObjectModel
 
 extension ModelDiagram {
-  /// Colours that people who confuse red and green tell apart, on white.
+  /// Colours that people with red-green colour blindness can distinguish, on white.
   private static func colours(_ status: Status) -> (fill: String, line: String) {
     switch status {
     case .same: ("#f6f8fa", "#6e7781")
@@ -90,7 +90,7 @@ extension ModelDiagram {
     return box.isAbstract ? title + ", abstract" : title
   }
 
-  /// What is not listed in a box; nil when that is nothing.
+  /// How many properties a box does not list, in words; nil if there are none.
   func rest(_ box: Box) -> String? {
     guard box.unchangedCount > 0 else { return nil }
     let noun = box.unchangedCount == 1 ? "property" : "properties"

@@ -14,7 +14,7 @@ package struct ModelDiagram: Sendable {
     /// It changed.
     case changed
 
-    /// A sign beside every colour, for readers who do not see it.
+    /// A sign beside the colour, for readers who cannot see colours.
     var sign: String {
       switch self {
       case .same: ""
@@ -27,7 +27,7 @@ package struct ModelDiagram: Sendable {
 
   /// One line of text in a box.
   package struct Row: Sendable, Hashable {
-    /// The text: a property with its type, or what else changed.
+    /// The text: a property with its type, or another change.
     package let text: String
     /// What happened to it.
     package let status: Status
@@ -43,7 +43,7 @@ package struct ModelDiagram: Sendable {
     package let isAbstract: Bool
     /// What happened to it.
     package let status: Status
-    /// What changed in it, in the order of the names.
+    /// The changes in the entity, in name order.
     package let rows: [Row]
     /// How many properties are as before.
     package let unchangedCount: Int
@@ -51,7 +51,7 @@ package struct ModelDiagram: Sendable {
 
   /// A line from one box to another.
   package struct Line: Sendable, Hashable {
-    /// What it stands for.
+    /// What the line represents.
     package enum Kind: Sendable, Hashable {
       /// From an entity to its parent.
       case parent
@@ -59,11 +59,11 @@ package struct ModelDiagram: Sendable {
       case relationship(isToMany: Bool)
     }
 
-    /// The number of the box it starts at.
+    /// The number of the box where the line starts.
     package let source: Int
-    /// The number of the box it leads to.
+    /// The number of the box where the line ends.
     package let target: Int
-    /// What it stands for.
+    /// What the line represents.
     package let kind: Kind
     /// The relationship's name; with the inverse's, if both are drawn as one.
     package let label: String
@@ -71,15 +71,15 @@ package struct ModelDiagram: Sendable {
     package let status: Status
   }
 
-  /// The entities, those that are gone included.
+  /// The entities, including removed ones.
   package let boxes: [Box]
-  /// The lines between them.
+  /// The lines between the boxes.
   package let lines: [Line]
-  /// How many entities are as before and left out, because nothing that changed leads to them or from
-  /// them and the picture would be too large.
+  /// How many unchanged entities are left out, because no changed entity is linked to them and the picture would be too
+  /// large.
   package let leftOutCount: Int
 
-  /// The most boxes in a picture in which everything is drawn, and in any picture.
+  /// The most boxes in a picture that shows everything, and in any picture.
   static let roomyCount = 40
   static let maximumBoxCount = 300
   /// The most rows in a box.
@@ -104,7 +104,7 @@ package struct ModelDiagram: Sendable {
   }
 }
 
-/// The picture with names in place of numbers, before anything is left out.
+/// The picture with entity names in place of box numbers, before anything is left out.
 private struct ModelSketch {
   struct NamedLine {
     let source: String
@@ -274,8 +274,8 @@ private struct ModelSketch {
 
   // MARK: Choosing
 
-  /// All names where there is room; else those that changed and their neighbours. Connected boxes
-  /// come one after the other.
+  /// All entity names if there is room; otherwise changed entities and their neighbours. Connected boxes come one after
+  /// another.
   func chosenNames() -> [String] {
     let names = ByteOrder.sorted(boxes.keys)
     var wanted = Set(names)

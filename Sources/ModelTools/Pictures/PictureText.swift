@@ -19,7 +19,7 @@ enum PictureText {
     MarkupText.mermaid(VisibleText.visible(text, limit: 300))
   }
 
-  /// Text in its words, broken where a line would be longer than a number of characters.
+  /// Text cut to a number of characters, with an ellipsis if it is longer.
   static func clipped(_ text: String, to count: Int) -> String {
     let shown = VisibleText.visible(text, limit: 300)
     return shown.count <= count ? shown : String(shown.prefix(max(1, count - 1))) + "…"

@@ -31,7 +31,7 @@ extension ContentsReader {
     var read = Attribute(
       name: name, type: type, isOptional: isSet(attributes["optional"]),
       isTransient: isSet(attributes["transient"]),
-      // Xcode has no such switch; the compiler marks derived attributes.
+      // Xcode has no such option; the compiler marks derived attributes.
       isReadOnly: derivation != nil, isIndexed: isSet(attributes["indexed"]),
       isIndexedBySpotlight: isSpotlight(attributes),
       isStoredInTruthFile: isSet(attributes["storedInTruthFile"]),
@@ -51,7 +51,7 @@ extension ContentsReader {
     return read
   }
 
-  /// The limits that the source has words for, in the order minimum, maximum, pattern.
+  /// The limits that an `.xcdatamodel` can express, in the order minimum, maximum, pattern.
   private func validations(
     _ attributes: Attributes, _ type: AttributeType
   ) -> [AttributeValidation] {
@@ -84,7 +84,7 @@ extension ContentsReader {
     return forms.map(\.validation)
   }
 
-  /// A limit in the form of the attribute's type; text when it cannot be read as such.
+  /// A limit of the attribute's type; text if it cannot be read as one.
   private func limit(_ text: String, _ type: AttributeType) -> ExpressionConstant {
     switch type {
     case .decimal: DecimalText.canonical(text).map { .decimal($0) } ?? .string(text)
@@ -104,7 +104,7 @@ extension ContentsReader {
       renamingIdentifier: renaming(attributes, name))
   }
 
-  /// The switches of a fetch request, each under its names.
+  /// The options of a fetch request, each with its attribute names.
   static let requestSwitches: [(names: [String], option: FetchRequest.Options)] = [
     (["returnsDistinctResults", "returnDistinctResults"], .returnsDistinctResults),
     (["includesSubentities", "includeSubentities"], .includesSubentities),
@@ -113,7 +113,7 @@ extension ContentsReader {
     (["includesPendingChanges", "includePendingChanges"], .includesPendingChanges),
   ]
 
-  /// Switches with Apple's default are absent.
+  /// Options with Apple's default are absent.
   func request(_ attributes: Attributes) -> FetchRequest {
     var options = FetchRequest.Options.standard
     for (names, option) in Self.requestSwitches {
@@ -178,7 +178,7 @@ extension ContentsReader {
       renamingIdentifier: renaming(attributes, name))
   }
 
-  /// Replaces references to composites by their elements, composites within composites too.
+  /// Replaces references to composites with their elements, also within other composites.
   func expand(
     _ attribute: inout Attribute, _ remainingElements: inout Int
   ) throws(ModelError) {
@@ -198,7 +198,7 @@ extension ContentsReader {
     remaining -= declared.count
     guard depth < 8, remaining > 0 else {
       throw ModelError(
-        code: .malformed, message: "The composite \(reference) is nested without end.")
+        code: .malformed, message: "The composite \(reference) is nested too deeply.")
     }
     var expanded: [Attribute] = []
     for var element in declared {
@@ -239,7 +239,7 @@ extension ContentsReader {
     return value
   }
 
-  /// `elementID` is the renaming identifier; equal to the name it says nothing.
+  /// `elementID` is the renaming identifier; if it equals the name, it has no effect.
   func renaming(_ attributes: Attributes, _ name: String) -> String? {
     let identifier = nonEmpty(attributes["elementID"])
     return identifier == name ? nil : identifier

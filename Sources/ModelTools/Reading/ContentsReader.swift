@@ -1,19 +1,19 @@
 public import ObjectModel
 
 extension ManagedObjectModel {
-  /// Reads the XML source of a model: the file `contents` inside of an `.xcdatamodel`.
+  /// Reads the XML of an uncompiled model: the file `contents` inside an `.xcdatamodel`.
   ///
-  /// Unknown elements and attributes are passed over. Entities are refused.
+  /// Unknown elements and attributes are ignored. XML entities are refused.
   ///
-  /// - Throws: ``ModelError`` when the bytes are not such XML, or two things have the same name.
+  /// - Throws: ``ModelError`` if the bytes are not such XML, or two parts have the same name.
   public init(contentsXML bytes: [UInt8]) throws(ModelError) {
     var known = KnownEntities()
     self = try Self.read(contentsXML: bytes, knowing: &known).model
   }
 
-  /// Reads the XML source of a model, and reports the values that it could not read. Neither a version hash nor a
-  /// table of a store depends on these, and they are treated as absent. Known entities are not read again; the
-  /// others become known.
+  /// Reads the XML of an uncompiled model, and reports the values that it could not read. They are treated as absent;
+  /// no version hash and no table of a store depends on them. Known entities are not read again; the others become
+  /// known.
   static func read(
     contentsXML bytes: [UInt8], knowing known: inout KnownEntities
   ) throws(ModelError) -> (model: ManagedObjectModel, unread: [ModelProblem]) {
@@ -44,8 +44,8 @@ extension ManagedObjectModel {
 
 /// Builds a model from the events of a `contents` file.
 ///
-/// Element and attribute names as found in several hundred real files; an absent attribute means NO
-/// or the default everywhere.
+/// Element and attribute names are those found in several hundred real files; an absent attribute always means NO or
+/// the default.
 struct ContentsReader {
   typealias Attributes = [String: String]
 
@@ -61,7 +61,7 @@ struct ContentsReader {
   private var templates: [FetchRequestTemplate] = []
   private(set) var composites: [String: [Attribute]] = [:]
 
-  // What is being read; nil outside of the element.
+  // What is being read; nil outside its element.
   private(set) var entity: Entity?
   var propertyNames: Set<String> = []
   private var attribute: Attribute?
@@ -98,7 +98,7 @@ struct ContentsReader {
 
   // MARK: Known entities
 
-  /// How far reading has come.
+  /// The progress of reading.
   struct State {
     let entityCount: Int
     let unreadCount: Int
@@ -109,7 +109,7 @@ struct ContentsReader {
     State(entityCount: entities.count, unreadCount: unread.count, cost: cost)
   }
 
-  /// The entity that was read since, to be known from now on; nil if some of its values were not read, because that
+  /// The entity read since `before`, to be known from now on; nil if some of its values could not be read, because that
   /// must be reported each time.
   func element(
     since before: State, at place: XMLScanner.Place, of bytes: [UInt8]
@@ -138,12 +138,12 @@ struct ContentsReader {
     "regularExpressionString",
   ]
 
-  /// The switches of an entity, an attribute or a relationship that a version hash or a table depends on.
+  /// The YES/NO attributes of an entity, an attribute or a relationship that affect a version hash or a table.
   private static let hashedSwitches: Set<String> = [
     "isAbstract", "optional", "transient", "derived", "ordered", "toMany",
     "allowsExternalBinaryDataStorage", "preserveAfterDeletion",
   ]
-  /// The other switches, by element; no hash and no table depends on those of a fetched property either.
+  /// The other YES/NO attributes, by element. Those of a fetched property affect no hash and no table either.
   private static let quietSwitches: [String: Set<String>] = [
     "model": ["usedWithCloudKit", "usedWithSwiftData"], "configuration": ["usedWithCloudKit"],
     "entity": [],
@@ -161,11 +161,10 @@ struct ContentsReader {
 
   /// Values that were not read, see ``ModelProblem/Kind/unreadValue``.
   private(set) var unread: [ModelProblem] = []
-  /// The maximum number of them that is reported.
+  /// The maximum number of unread values that are reported.
   private static let maximumUnread = 1_000
 
-  /// Refuses a switch that says neither yes nor no where version hashes depend on what it means, and notes
-  /// it elsewhere.
+  /// Refuses a value that is neither YES nor NO if version hashes depend on it, and notes it otherwise.
   private mutating func checkValues(
     _ element: String, _ attributes: Attributes, _ line: Int
   ) throws(ModelError) {
@@ -199,7 +198,7 @@ struct ContentsReader {
         sentence: "\(key) of \(subject) is \"\(text)\", which is not understood; it is ignored."))
   }
 
-  /// Stops a source that asks for more than any real model.
+  /// Refuses a file that needs more than any real model.
   private mutating func spend(_ attributes: Attributes, _ line: Int) throws(ModelError) {
     var more = Cost(parts: 1)
     for key in Self.limitKeys where attributes[key] != nil { more.parts += 1 }
@@ -227,7 +226,7 @@ struct ContentsReader {
       throw ModelError(code: .notAModel, message: "The XML holds no <model>.")
     }
     var expanded = entities
-    // Composites within composites multiply.
+    // Nested composites multiply.
     var remainingElements = 100_000
     for index in expanded.indices {
       for place in expanded[index].attributes.indices {
@@ -327,7 +326,7 @@ struct ContentsReader {
     switch (path.last, name) {
     case ("model", "entity"):
       if entity != nil {
-        // Sorted as the lists of every entity are.
+        // Sorted like the lists of every `Entity`.
         entity?.attributes.sort { ByteOrder.precedes($0.name, $1.name) }
         entity?.relationships.sort { ByteOrder.precedes($0.name, $1.name) }
         entity?.fetchedProperties.sort { ByteOrder.precedes($0.name, $1.name) }

@@ -1,6 +1,6 @@
 package import ObjectModel
 
-/// Attributes, relationships and fetched properties of the editor's form.
+/// Attributes, relationships and fetched properties in the editor's form.
 extension EditorModelReader {
   /// The tagged values of an entity that are read, or that say nothing about the model:
   /// `XD_PSK_classMapping` names the editor's own generic class.
@@ -10,7 +10,7 @@ extension EditorModelReader {
     "XD_PSK_versionHashModifier",
   ]
 
-  /// Those that all properties share.
+  /// The tagged values that all properties share.
   package static let propertyTags: Set<String> = [
     "XD_PPSK_elementID", "XD_PPSK_isIndexed", "XD_PPSK_isOptional", "XD_PPSK_isSpotlightIndexed",
     "XD_PPSK_isStoredInTruthFile", "XD_PPSK_isTransient", "XD_PPSK_userInfo",
@@ -101,7 +101,7 @@ extension EditorModelReader {
       predicate: predicate.map { ModelPredicate(text: $0) })
   }
 
-  /// The limits are texts that the editor shows; of a text attribute they are lengths.
+  /// The limits are the texts that the editor shows; for a text attribute they are lengths.
   private mutating func validations(
     _ type: AttributeType, _ tags: [String: PropertyList]
   ) throws(ModelError) -> [AttributeValidation] {

@@ -6,7 +6,7 @@ extension ManagedObjectModel {
   ///
   /// It is a keyed archive of the editor's own classes (`XDPMModel`, `XDPMEntity`, …), read as data.
   ///
-  /// - Throws: ``ModelError``; `model.notAModel` when it is another archive, or none.
+  /// - Throws: ``ModelError``; `model.notAModel` if the bytes are another archive or none.
   package init(editorArchive bytes: [UInt8]) throws(ModelError) {
     let archive = try KeyedArchive(
       bytes: bytes, orThrow: .notAModel, "This is not a keyed archive, as the editor's models are.")
@@ -16,12 +16,11 @@ extension ManagedObjectModel {
 
 /// Builds a model from an archive of the editor's classes.
 ///
-/// The editor keeps a model as UML: entities are classes in a package, a parent is a generalization,
-/// and everything that UML does not know is a tagged value (an `XDUMLPropertyImp` with a `_default`)
-/// of a stereotype. The names were learnt from 27 models and, where the same model was saved in the
-/// current format later, checked against it.
+/// The editor keeps a model as UML: entities are classes in a package, a parent is a generalization, and everything
+/// that UML does not know is a tagged value (an `XDUMLPropertyImp` with a `_default`) of a stereotype. The names were
+/// learnt from 27 models, and checked against the current format where the same model was later saved in it.
 package struct EditorModelReader {
-  /// The most work, in elements visited: the parts of an archive may be shared.
+  /// The most elements visited. An archive may share its parts, so its size does not bound the work.
   private static let maximumWork = 4_000_000
 
   package let archive: KeyedArchive
@@ -31,10 +30,10 @@ package struct EditorModelReader {
 
   private init(archive: KeyedArchive) { self.archive = archive }
 
-  /// Whether an archive is of this form.
+  /// Whether an archive holds a model in the editor's form.
   package static func isEditorArchive(_ archive: KeyedArchive) -> Bool { root(of: archive) != nil }
 
-  /// The model, and what is in the archive without being read.
+  /// The model, and the tagged values of the archive that are not read.
   package static func model(
     in archive: KeyedArchive
   ) throws(ModelError) -> (model: ManagedObjectModel, unread: [String]) {
@@ -149,8 +148,8 @@ package struct EditorModelReader {
       userInfo: try userInfo(tags["XD_PSK_userInfo"]))
   }
 
-  /// `_configurationsByName`: no file with an entry was found. Entities and names are both taken,
-  /// as members of a list or of an object that has such a list.
+  /// `_configurationsByName`: no file with an entry was found. Both entities and names are accepted, as members of a
+  /// list or of an object that has such a list.
   private mutating func configurations(
     _ root: PropertyList
   ) throws(ModelError) -> [String: [String]] {
@@ -176,8 +175,8 @@ package struct EditorModelReader {
 
   // MARK: UML
 
-  /// The tagged values of all stereotypes of an element. The names of the tags carry a prefix of
-  /// their stereotype, so that they do not meet.
+  /// The tagged values of all stereotypes of an element. Tag names carry a prefix of their stereotype, so they do not
+  /// collide.
   private mutating func tags(
     of element: PropertyList
   ) throws(ModelError) -> [String: PropertyList] {

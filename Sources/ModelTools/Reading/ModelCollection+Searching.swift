@@ -2,19 +2,18 @@ public import ObjectModel
 import SafeText
 
 extension ModelCollection {
-  /// The deepest folders and the most entries that a search looks at: an app bundle has some ten thousand files.
+  /// The maximum depth of folders and number of entries that a search reads. An app bundle has some ten thousand files.
   package static let maximumDepth = 16
   package static let maximumEntries = 200_000
 
-  /// Gathers the versions from whatever stands at a path: `.xcdatamodeld`, `.xcdatamodel`, a
-  /// `contents` file, `.momd`, `.mom`, `VersionInfo.plist`, or a folder that has any of these
-  /// somewhere in it, such as an app bundle.
+  /// Gathers the versions at a path: an `.xcdatamodeld`, an `.xcdatamodel`, a `contents` file, a `.momd`, a `.mom`, a
+  /// `VersionInfo.plist`, or a folder that contains any of these at any depth, such as an app bundle.
   ///
-  /// A version that cannot be read is listed with its ``Version/problem`` and does not spoil the
-  /// others. Symbolic links below the path are not followed.
+  /// A version that cannot be read is listed with its ``Version/problem`` and does not affect the others. Symbolic
+  /// links below the path are not followed.
   ///
-  /// - Throws: ``ModelError`` when there is nothing at the path, or nothing that holds a model;
-  ///   for a single file, why it could not be read.
+  /// - Throws: ``ModelError`` if there is nothing at the path, or nothing that holds a model; for a single file, also
+  ///   if it cannot be read.
   public init(searching path: String) throws(ModelError) {
     let resolved = ModelFile.resolved(path)
     var search = ModelSearch()
@@ -37,20 +36,20 @@ extension ModelCollection {
       throw ModelError(
         code: .notAModel,
         message: "No model was found here. A model is an .xcdatamodeld, .xcdatamodel, .momd or "
-          + ".mom, or lies in a folder or app bundle.", path: path)
+          + ".mom, or is in a folder or app bundle.", path: path)
     }
     self.init(versions: search.versions, notEntered: search.notEntered)
   }
 }
 
-/// The walk over a folder.
+/// Searches a folder for versions.
 private struct ModelSearch {
   private(set) var versions: [ModelCollection.Version] = []
-  /// Where the search did not look.
+  /// The folders that the search did not read, or not completely.
   private(set) var notEntered: [ModelError] = []
   private var entryCount = 0
   private var isCut = false
-  /// The entities of all sources that were read.
+  /// The entities of all `.xcdatamodel` files read so far.
   private var known = KnownEntities()
   /// Files that were taken with their bundle and are not taken again as single files.
   private var takenPaths: Set<[UInt8]> = []
@@ -83,7 +82,7 @@ private struct ModelSearch {
     }
   }
 
-  /// Whether the search goes on; when it stops, that is recorded once.
+  /// Whether the search goes on; a stop is recorded once.
   private mutating func hasRoom(in folder: String) -> Bool {
     let isFull =
       entryCount > ModelCollection.maximumEntries
@@ -97,7 +96,7 @@ private struct ModelSearch {
     isCut = true
   }
 
-  /// Takes a folder that is a model bundle by itself; false when it is an ordinary folder.
+  /// Takes a folder that is itself a model bundle; false for an ordinary folder.
   private mutating func take(bundle path: String) -> Bool {
     switch ModelFile.pathExtension(path) {
     case "xcdatamodel":
@@ -138,8 +137,8 @@ private struct ModelSearch {
     return true
   }
 
-  /// A `.momd`, or any folder with a `VersionInfo.plist`. Of a folder that holds other things too, only the versions
-  /// are taken here.
+  /// Takes a `.momd`, or any folder with a `VersionInfo.plist`. If the folder has other contents, only the versions are
+  /// taken here.
   private mutating func takeCompiledBundle(_ path: String) -> Bool {
     let limit = ModelCollection.maximumVersions - versions.count
     guard let bundle = CompiledBundle(path, limit: limit) else { return false }
@@ -158,7 +157,7 @@ private struct ModelSearch {
       || bundle.names.allSatisfy { ModelFile.isModelPart($0) }
   }
 
-  /// Takes a file by itself; one that the user named is taken by content, whatever its name.
+  /// Takes a single file. A file that the user named is taken by content, whatever its name.
   mutating func take(file path: String, isNamed: Bool) {
     let name = ModelFile.lastComponent(path)
     switch ModelFile.pathExtension(path) {
@@ -247,13 +246,13 @@ private struct ModelSearch {
         problem: problem, unreadValues: unread))
   }
 
-  /// Takes an optimised model in a bundle. It belongs to the version whose hashes are all in it; if there is
-  /// no such version in the bundle, it is a version by itself.
+  /// Takes an optimised model in a bundle. It belongs to the version whose hashes it all contains; without such a
+  /// version in the bundle, it is a version of its own.
   private mutating func takeOptimised(_ path: String, in folder: String) {
     guard takenPaths.insert(Array(path.utf8)).inserted else { return }
     let read = Self.optimised(path)
     guard let model = try? read.get() else {
-      // A broken one is not reported if the compiled model is there.
+      // A damaged optimised model is not reported if the compiled model exists.
       let compiled = String(Substring(path.utf8.dropLast(3))) + "mom"
       if ModelFile.kind(at: compiled) == nil { addOptimised(path, read) }
       return
@@ -297,21 +296,22 @@ private struct ModelSearch {
 }
 
 extension ModelError {
-  /// A folder that lies too deep for a search.
+  /// A folder that is too deep for a search.
   package static func tooDeep(_ path: String) -> ModelError {
     ModelError(
       code: .notEntered,
       message:
-        "Folders deeper than \(ModelCollection.maximumDepth) levels are not entered; name it by itself.",
+        "Folders deeper than \(ModelCollection.maximumDepth) levels are not searched; "
+        + "give the path of this one.",
       path: path)
   }
 
-  /// A folder with more in it than a search reads.
+  /// A folder with more entries or models than a search reads.
   package static func tooMany(_ path: String) -> ModelError {
     ModelError(
       code: .notEntered,
-      message: "Only \(ModelCollection.maximumEntries) entries of folders are looked at, and "
-        + "\(ModelCollection.maximumVersions) models; name the folders in it one by one.",
+      message: "Only \(ModelCollection.maximumEntries) folder entries and "
+        + "\(ModelCollection.maximumVersions) models are read; give its subfolders one by one.",
       path: path)
   }
 

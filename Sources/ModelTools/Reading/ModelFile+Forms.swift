@@ -1,10 +1,10 @@
 package import ObjectModel
 
 extension ModelFile {
-  /// Reads any single-file form of a model, recognised by its content: the source `contents`, a compiled model, or an
-  /// archive of Xcode's editor. Reports the values that could not be read.
+  /// Reads any single-file form of a model, recognised by its content: the `contents` of an `.xcdatamodel`, a compiled
+  /// model, or an archive of Xcode's editor. Reports the values that could not be read.
   ///
-  /// - Throws: ``ModelError``, also when the bytes are of no such form.
+  /// - Throws: ``ModelError``, also if the bytes have none of these forms.
   package static func model(
     _ bytes: [UInt8], knowing known: inout KnownEntities
   ) throws(ModelError) -> (model: ManagedObjectModel, unread: [ModelProblem]) {

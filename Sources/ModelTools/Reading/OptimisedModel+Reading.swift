@@ -3,8 +3,8 @@ package import ObjectModel
 extension OptimisedModel {
   /// Reads an optimised model as far as its format is known.
   ///
-  /// - Throws: ``ModelError``; `model.notAModel` when it is another file, `model.malformed` when the
-  ///   header is not of a form that is known.
+  /// - Throws: ``ModelError``; `model.notAModel` if the bytes are not an optimised model, `model.malformed` if its
+  ///   header has an unknown form.
   package init(bytes: [UInt8]) throws(ModelError) {
     guard Self.isOptimised(bytes) else {
       throw ModelError(code: .notAModel, message: "This is not an optimised model.", offset: 0)
@@ -27,7 +27,7 @@ extension OptimisedModel {
       problems: problems)
   }
 
-  /// The version identifiers are a keyed archive: a text by itself in all files seen, or several.
+  /// The version identifiers are a keyed archive: of a single text in all files seen, or of several.
   private static func identifiers(in items: [ArraySlice<UInt8>]) -> [String] {
     guard let item = items.first(where: { $0.starts(with: Array("bplist00".utf8)) }),
       let archive = try? KeyedArchive(bytes: Array(item))
@@ -40,15 +40,15 @@ extension OptimisedModel {
 
 /// The sections of an optimised model.
 private struct OptimisedReader {
-  /// Where things are in the file. Offsets are in bytes from its start, numbers are big-endian.
+  /// The layout of the file. Offsets are in bytes from its start, numbers are big-endian.
   private enum Layout {
-    /// After the magic come filler characters, another text for each generation of the compiler:
-    /// `6eee…` and `[]qre…`, then `[]77y…` and `srsr…`.
+    /// After the magic number come filler characters, a different text for each generation of the compiler: `6eee…` and
+    /// `[]qre…`, then `[]77y…` and `srsr…`.
     static let headerOffset = 64
-    /// Twice in a row it separates sections.
+    /// Two sentinels in a row separate sections.
     static let sentinel: [UInt8] = [0xEF, 0xBE, 0xAD, 0xDE]
-    /// The headers by generation, in words: those of 20 lack two words at their end, that of 23 has a
-    /// word more within.
+    /// The lengths of the headers by generation, in words. Compared with 22 words, a header of 20 lacks two at its end,
+    /// and one of 23 has one more inside.
     static let headerCounts = [20, 22, 23]
     /// The maximum number of strings and data items that are read.
     static let maximumCount = 200_000
@@ -86,7 +86,7 @@ private struct OptimisedReader {
         code: .malformed, message: "The header of this optimised model has an unknown form.",
         offset: place)
     }
-    // The newest compilers write a word more before the pairs of index records, data and strings.
+    // The newest compilers write one more word before the pairs of index records, data and strings.
     let shift = words.count == 23 ? 10 : 9
     func section(_ index: Int) -> Section {
       Section(offset: words[index], count: words[index + 1])
@@ -97,7 +97,7 @@ private struct OptimisedReader {
       strings: section(shift + 6))
   }
 
-  /// The count that the header gives, when the section starts with the same one.
+  /// The header's count of a section, which the section itself must start with.
   func count(_ section: Section, _ what: String) throws(ModelError) -> Int {
     guard word(section.offset) == section.count,
       section.count <= Layout.maximumCount
@@ -110,7 +110,7 @@ private struct OptimisedReader {
     return section.count
   }
 
-  /// The properties in all, when their section starts with the count of the attributes among them.
+  /// The total number of properties. Their section must start with the number of attributes among them.
   func properties(_ header: Header) throws(ModelError) -> Int {
     let section = header.properties
     guard header.attributeCount <= section.count,
@@ -127,7 +127,7 @@ private struct OptimisedReader {
 
   // MARK: Items
 
-  /// Items of the length in bytes, zero, and UTF-16LE units, each at a multiple of 4. The first is empty.
+  /// Items of a length in bytes, a zero word and UTF-16LE units, each at a multiple of 4. The first is empty.
   func wideStrings(_ section: Section) -> (found: [String], problem: String?) {
     let (start, problem) = start(section, "UTF-16 strings")
     guard var place = start else { return ([], problem) }
@@ -145,8 +145,8 @@ private struct OptimisedReader {
     return (found, nil)
   }
 
-  /// Items of the length in bytes, two zero words and the bytes, with zeros between them that are not
-  /// understood: each item is searched for at multiples of 4. One of the announced items is empty.
+  /// Items of a length in bytes, two zero words and the bytes. Between items are zeros of unknown meaning, so each item
+  /// is searched for at multiples of 4. One of the announced items is empty.
   func strings(_ section: Section) -> (found: [String], problem: String?) {
     let (found, problem) = items(section, "strings", zeroWords: 2) { slice in
       slice.allSatisfy { $0 >= 0x20 }
@@ -154,7 +154,7 @@ private struct OptimisedReader {
     return (found.map { String(decoding: $0, as: UTF8.self) }, problem)
   }
 
-  /// Items of the length in bytes, a zero word and the bytes. One of the announced items is empty.
+  /// Items of a length in bytes, a zero word and the bytes. One of the announced items is empty.
   func data(_ section: Section) -> (found: [ArraySlice<UInt8>], problem: String?) {
     items(section, "data items", zeroWords: 1) { _ in true }
   }
@@ -179,7 +179,7 @@ private struct OptimisedReader {
         place += 4
       }
     }
-    // The first item stands for nil.
+    // The first item means nil.
     let isWhole = found.count + 1 == section.count || (section.count == 0 && found.isEmpty)
     return (
       found,
@@ -187,7 +187,7 @@ private struct OptimisedReader {
     )
   }
 
-  /// The place after a section's own count, which is at the next multiple of 4.
+  /// The offset after a section's own count. The count is at the section's offset, rounded up to a multiple of 4.
   private func start(_ section: Section, _ what: String) -> (place: Int?, problem: String?) {
     // Offsets are 32-bit numbers, so that rounding up cannot overflow.
     let place = aligned(section.offset)
@@ -197,7 +197,7 @@ private struct OptimisedReader {
     return (place + 4, nil)
   }
 
-  /// Where a section ends: at the next sentinel, which may be at any offset, or at the end of the file.
+  /// The end of a section: the next two sentinels, which may be at any offset, or the end of the file.
   private func end(from place: Int) -> Int {
     var place = place
     while place <= bytes.count - 8 {

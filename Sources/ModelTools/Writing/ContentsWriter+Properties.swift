@@ -2,7 +2,7 @@ import ObjectModel
 
 /// Attributes, relationships and fetched properties.
 extension ContentsWriter {
-  /// An attribute of an entity, or with `entity` nil an element of a composite.
+  /// Writes an attribute of an entity, or an element of a composite if `entity` is nil.
   mutating func write(_ attribute: Attribute, of entity: String?) {
     let defaultText = defaultText(attribute, of: entity)
     noteLosses(attribute, of: entity)
@@ -18,7 +18,7 @@ extension ContentsWriter {
       attributes.add("composite", name)
       if name != attribute.compositeName {
         lose(
-          entity, attribute.name, "The source needs a name for its composite; \(name) is written.")
+          entity, attribute.name, "The .xcdatamodel needs a composite name; \(name) is written.")
       }
     }
     addLimits(attribute, of: entity, to: &attributes)
@@ -58,26 +58,26 @@ extension ContentsWriter {
     if !AttributeType.known.contains(attribute.type) {
       lose(
         entity, attribute.name,
-        "The source has no name for attribute type \(attribute.type.rawValue); no type is written, "
-          + "which changes the version hash.")
+        "An .xcdatamodel has no name for attribute type \(attribute.type.rawValue); no type is "
+          + "written, which changes the version hash.")
     }
     if attribute.isReadOnly != attribute.isDerived {
       lose(
         entity, attribute.name,
         attribute.isReadOnly
-          ? "The source cannot mark an attribute read-only, which changes the version hash."
-          : "In the source every derived attribute is read-only.")
+          ? "An .xcdatamodel cannot mark an attribute read-only, which changes the version hash."
+          : "In an .xcdatamodel every derived attribute is read-only.")
     }
     if let derivation = attribute.derivation,
       Derivation(text: derivation.sourceText).expression != derivation.expression
     {
       lose(
         entity, attribute.name,
-        "The expression \(derivation.expressionText) cannot be typed in a source as it is.")
+        "An .xcdatamodel cannot hold the expression \(derivation.expressionText) as it is.")
     }
   }
 
-  /// The text of a default value. Noted as a loss where reading the text does not give the value back.
+  /// The text of a default value. Notes a loss if the text does not read back as the same value.
   private mutating func defaultText(_ attribute: Attribute, of entity: String?) -> String? {
     guard let value = attribute.defaultValue else { return nil }
     let text: String
@@ -91,26 +91,26 @@ extension ContentsWriter {
     case .data, .object, .opaque:
       lose(
         entity, attribute.name,
-        "The source has no form for a default that is \(value.text); it is left out.")
+        "An .xcdatamodel cannot hold the default, which is \(value.text); it is left out.")
       return nil
     }
     if DefaultValue(text: text, type: attribute.type) != value {
       lose(
         entity, attribute.name,
-        "The default \(value.text) does not have the attribute's type, and is read back "
+        "The default \(value.text) does not have the attribute's type; it is read back "
           + "as that type.")
     }
     return text
   }
 
-  /// Seconds as Xcode writes them: whole ones without a point.
+  /// Seconds as Xcode writes them: whole ones without a decimal point.
   private static func text(_ seconds: Double) -> String {
     Int64(exactly: seconds).map { String($0) } ?? seconds.description
   }
 
   // MARK: Validation
 
-  /// The rules that the source has words for, each once; the others are noted.
+  /// Adds the rules that an `.xcdatamodel` can express, each once; notes the others as losses.
   private mutating func addLimits(
     _ attribute: Attribute, of entity: String?, to attributes: inout Attributes
   ) {
@@ -128,7 +128,7 @@ extension ContentsWriter {
       else {
         lose(
           entity, attribute.name,
-          "The source has no words for the rule \(validation.predicate.text); it is left out.")
+          "An .xcdatamodel cannot hold the rule \(validation.predicate.text); it is left out.")
         continue
       }
       limits[name] = value
@@ -136,7 +136,7 @@ extension ContentsWriter {
       last = place
     }
     if !isInOrder {
-      lose(entity, attribute.name, "The source keeps no order of the validation rules.")
+      lose(entity, attribute.name, "An .xcdatamodel does not keep the order of validation rules.")
     }
     for name in names { attributes.add(name, limits[name]) }
   }
@@ -169,13 +169,15 @@ extension ContentsWriter {
     if count == -1 {
       lose(
         entity, relationship.name,
-        "Its maximum count is -1, which code uses for unbounded; the source can only say 0, which "
-          + "changes the version hash.")
+        "The maximum count is -1, which code uses for unbounded; an .xcdatamodel can only hold 0, "
+          + "which changes the version hash.")
     }
     let rule = relationship.deleteRule
     let isKnown = DeleteRule(name: rule.name) != nil
     if !isKnown {
-      lose(entity, relationship.name, "The source has no name for delete rule \(rule.rawValue).")
+      lose(
+        entity, relationship.name,
+        "An .xcdatamodel has no name for delete rule \(rule.rawValue).")
     }
     let destination = relationship.destinationEntityName
     var attributes = Attributes()
@@ -222,7 +224,8 @@ extension ContentsWriter {
     output.end()
   }
 
-  /// A fetch request of a template or of a fetched property; losses are recorded for that one.
+  /// Writes the fetch request of a template or a fetched property; losses are recorded under its
+  /// name.
   mutating func write(
     _ request: FetchRequest, named name: String, of entity: String?, _ property: String
   ) {
@@ -258,10 +261,10 @@ extension ContentsWriter {
       ("grouping", !request.propertiesToGroupBy.isEmpty || request.havingPredicate != nil),
       ("list of relationships to load", !request.prefetchedKeyPaths.isEmpty),
       ("allocation type", request.allocationType != 0),
-      ("unknown switches", request.archivedFlags != nil),
+      ("unknown options", request.archivedFlags != nil),
     ]
     for (what, _) in parts.filter(\.isThere) {
-      lose(entity, property, "The source has no words for the \(what) of its fetch request.")
+      lose(entity, property, "An .xcdatamodel cannot hold the \(what) of a fetch request.")
     }
   }
 

@@ -1,15 +1,13 @@
 package import ObjectModel
 
 extension ManagedObjectModel {
-  /// The model as the XML source that Xcode opens: the file `contents` inside of an `.xcdatamodel`.
+  /// The model as XML that Xcode opens: the file `contents` inside an `.xcdatamodel`.
   ///
-  /// Attributes are in the order in which Xcode writes them, entities and properties in the order of
-  /// their names, so that equal models give equal bytes. Reading back gives an equal model, apart from
-  /// the losses.
+  /// Attributes are in the order in which Xcode writes them, entities and properties in name order, so that equal
+  /// models yield equal bytes. Reading back returns an equal model, apart from the losses.
   ///
-  /// - Parameter settings: what the source is to say beyond the model; by default what Xcode says of a
-  ///   new model.
-  /// - Returns: the file's bytes, and what could not be said in it.
+  /// - Parameter settings: what the file holds beyond the model; by default what Xcode writes for a new model.
+  /// - Returns: the file's bytes, and what the file cannot hold.
   package func contentsXML(settings: SourceSettings = SourceSettings()) -> WrittenModel {
     var writer = ContentsWriter(model: self, settings: settings)
     return writer.written()
@@ -38,7 +36,7 @@ struct ContentsWriter {
     if identifiers.count > 1 {
       lose(
         nil, nil,
-        "The source holds one version identifier, not \(identifiers.count); the first is kept.")
+        "An .xcdatamodel holds only the first of \(identifiers.count) version identifiers.")
     }
     var attributes = Attributes()
     attributes.add("type", "com.apple.IDECoreDataModeler.DataModel")
@@ -150,7 +148,7 @@ struct ContentsWriter {
       if let value = entries[key], value.stringValue == nil {
         lose(
           entity, property,
-          "The source holds text only in user info; \(key) is left out: \(value.text).")
+          "An .xcdatamodel holds only text in user info; \(key) is left out: \(value.text).")
         continue
       }
       attributes.add("value", entries[key]?.stringValue)
@@ -162,7 +160,7 @@ struct ContentsWriter {
   // MARK: The rest of the model
 
   private mutating func writeComposites() {
-    // Writing one may add those nested in it.
+    // Writing a composite may add those nested in it.
     while let (name, elements) = composites.next() {
       var attributes = Attributes()
       attributes.add("name", name)
@@ -178,27 +176,27 @@ struct ContentsWriter {
     losses.append(ModelLoss(entityName: entity, propertyName: property, sentence: sentence))
   }
 
-  /// An expression as it is typed in a source. What has no text is noted and left out.
+  /// An expression as typed in an `.xcdatamodel`. If it has no text form, this is noted and it is left out.
   mutating func text(
     _ expression: ModelExpression?, of entity: String?, _ property: String?
   ) -> String? {
     guard let expression else { return nil }
     if case .unparsed(let text) = expression { return text }
     guard expression.isWhole, ModelExpression(text: expression.text) == expression else {
-      lose(entity, property, "The expression \(expression.text) has no form as text; left out.")
+      lose(entity, property, "The expression \(expression.text) has no text form; it is left out.")
       return nil
     }
     return expression.text
   }
 
-  /// A predicate as it is typed in a source. What has no text is noted and left out.
+  /// A predicate as typed in an `.xcdatamodel`. If it has no text form, this is noted and it is left out.
   mutating func text(_ predicate: ModelPredicate?, of entity: String?, _ property: String?)
     -> String?
   {
     guard let predicate else { return nil }
     if case .unparsed(let text) = predicate { return text }
     guard predicate.isWhole, ModelPredicate(text: predicate.text) == predicate else {
-      lose(entity, property, "The predicate \(predicate.text) has no form as text; left out.")
+      lose(entity, property, "The predicate \(predicate.text) has no text form; it is left out.")
       return nil
     }
     return predicate.text
@@ -211,8 +209,7 @@ struct CompositeNames {
   private var taken: Set<String> = []
   private var pending: [(name: String, elements: [Attribute])] = []
 
-  /// The name of the composite with these elements; a new one is called like `suggestion`, with a number
-  /// where that is taken.
+  /// The name of the composite with these elements; a new composite gets `suggestion`, with a number if that is taken.
   mutating func name(for elements: [Attribute], suggestion: String) -> String {
     if let known = names[elements] { return known }
     var name = suggestion

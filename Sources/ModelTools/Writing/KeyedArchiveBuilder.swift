@@ -9,13 +9,13 @@ struct KeyedArchiveBuilder {
   private var scalars: [PropertyList: PropertyList] = [:]
   private var classes: [String: PropertyList] = [:]
 
-  /// A place for an object that is filled in later, for cyclic references.
+  /// Reserves an object that is filled in later, for cyclic references.
   mutating func reserve() -> PropertyList {
     objects.append(.null)
     return .uid(UInt64(objects.count - 1))
   }
 
-  /// Fills a place that was reserved.
+  /// Fills a reserved object.
   mutating func fill(
     _ place: PropertyList, _ classNames: [String], _ fields: [String: PropertyList]
   ) {
@@ -31,7 +31,7 @@ struct KeyedArchiveBuilder {
     return place
   }
 
-  /// A plain value as an object of its own; equal ones are stored once.
+  /// A plain value as an object of its own; equal values are stored once.
   mutating func scalar(_ value: PropertyList) -> PropertyList {
     if let known = scalars[value] { return known }
     objects.append(value)
@@ -68,7 +68,7 @@ struct KeyedArchiveBuilder {
     add(["NSDate", "NSObject"], ["NS.time": .real(seconds)])
   }
 
-  /// A text that is not a UUID is written as text.
+  /// Writes a UUID; any other text is written as text.
   mutating func uuid(_ text: String) -> PropertyList {
     guard let bytes = Hex.bytes(text.filter { $0 != "-" }), bytes.count == 16 else {
       return string(text)
@@ -80,7 +80,7 @@ struct KeyedArchiveBuilder {
     add(["NSURL", "NSObject"], ["NS.base": Self.null, "NS.relative": string(text)])
   }
 
-  /// Text that is not a decimal number is written as text.
+  /// Writes a decimal number; any other text is written as text.
   mutating func decimal(_ text: String) -> PropertyList {
     guard let parts = DecimalText.parts(text) else { return string(text) }
     let used = parts.mantissa.lastIndex { $0 != 0 } ?? -1
@@ -93,7 +93,7 @@ struct KeyedArchiveBuilder {
       ])
   }
 
-  /// A value with all it holds; what was not decoded is nil.
+  /// A value with its contents; parts that were not decoded become nil.
   mutating func value(_ value: ArchivedValue) -> PropertyList {
     switch value {
     case .null, .opaque: return Self.null
@@ -130,7 +130,7 @@ struct KeyedArchiveBuilder {
     return list
   }
 
-  /// Numbers and flags are in the object itself, as archivers write them.
+  /// Puts numbers and flags into the object itself, as archivers do.
   private mutating func inline(_ value: ArchivedValue) -> PropertyList {
     switch value {
     case .bool(let flag): .bool(flag)

@@ -1,6 +1,6 @@
 package import ObjectModel
 
-/// The two shapes in which Core Data archives a model.
+/// The two forms in which Core Data archives a model.
 package enum ModelArchiveForm: Sendable, Hashable, CaseIterable {
   /// A compiled model, `.mom`: each entity has its own properties only.
   case compiled
@@ -10,27 +10,26 @@ package enum ModelArchiveForm: Sendable, Hashable, CaseIterable {
 }
 
 extension ManagedObjectModel {
-  /// The model as a keyed archive, in the shape that Core Data itself writes.
+  /// The model as a keyed archive, in the form that Core Data itself writes.
   ///
-  /// Reading it back gives an equal model with the same hashes, but for what ``archive(form:)`` names
-  /// as lost.
+  /// Reading it back returns an equal model with the same hashes, apart from the losses of ``archive(form:)``.
   package func archiveBytes(form: ModelArchiveForm = .modelCache) -> [UInt8] {
     archive(form: form).bytes
   }
 
-  /// The model as a keyed archive, and what the archive cannot hold: traits that only a source has,
-  /// fetch request templates in a cache, predicates that were not understood. What is written in a
-  /// form that no real archive confirms is named among the losses too.
+  /// The model as a keyed archive, and what the archive cannot hold: traits that only an `.xcdatamodel` has, fetch
+  /// request templates in a cache, predicates that were not understood. Parts written in a form that no real archive
+  /// confirms are listed as losses too.
   package func archive(form: ModelArchiveForm) -> (bytes: [UInt8], losses: [ModelLoss]) {
     let reduction = ModelArchiveReduction(self, form: form)
     var writer = ModelArchiveWriter(model: reduction.model, form: form)
     return (writer.list().binaryBytes(), reduction.losses)
   }
 
-  /// The same, for a file that is to be read again.
+  /// Like ``archive(form:)``, for a file that is to be read again.
   ///
-  /// - Throws: ``ModelError`` with the code `model.tooLarge` when the archive has more values than
-  ///   are read (``PropertyList/maximumCount``), or more bytes.
+  /// - Throws: ``ModelError`` with the code `model.tooLarge` if the archive has more values
+  ///   (``PropertyList/maximumCount``) or bytes than are read.
   package func readableArchive(
     form: ModelArchiveForm
   ) throws(ModelError) -> (bytes: [UInt8], losses: [ModelLoss]) {

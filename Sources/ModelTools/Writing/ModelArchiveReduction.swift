@@ -1,15 +1,17 @@
 import ObjectModel
 
-/// What of a model an archive can hold, and what is lost.
+/// Reduces a model to what an archive can hold, and lists the losses.
 struct ModelArchiveReduction {
-  /// The model without what the archive cannot hold: reading the archive gives exactly this.
+  /// The model without what the archive cannot hold: reading the archive returns exactly this
+  /// model.
   private(set) var model: ManagedObjectModel
   /// What is left out, and what is written in a form that no real archive confirms.
   private(set) var losses: [ModelLoss] = []
 
   private let form: ModelArchiveForm
   private var entityName: String?
-  /// How many of each thing that only a source can say.
+  /// How many attributes and entities have a code generation setting, which only an `.xcdatamodel`
+  /// holds.
   private var scalarCount = 0
   private var generatedCount = 0
 
@@ -27,13 +29,13 @@ struct ModelArchiveReduction {
   private mutating func reduceModel() {
     if scalarCount > 0 {
       lose(
-        "A compiled model does not say which attributes have plain numbers in generated code; "
-          + "the source says so of \(scalarCount).")
+        "A compiled model does not say which attributes are scalar in generated code; "
+          + "attributes with this setting: \(scalarCount).")
     }
     if generatedCount > 0 {
       lose(
-        "A compiled model does not say how Xcode generates classes; the source says so of "
-          + "\(generatedCount) entities.")
+        "A compiled model does not say how Xcode generates classes; entities with this setting: "
+          + "\(generatedCount).")
     }
     if model.isUsedWithCloudKit || !model.cloudKitConfigurations.isEmpty {
       lose("A compiled model does not say that it is used with CloudKit.")
@@ -94,7 +96,7 @@ struct ModelArchiveReduction {
       entity.codeGenerationType = nil
     }
     if entity.spotlightDisplayNameExpression != nil {
-      lose("How an archive holds the expression of Spotlight's display name is not known.")
+      lose("It is not known how an archive holds the expression for the Spotlight display name.")
       entity.spotlightDisplayNameExpression = nil
     }
     reduce(userInfo: &entity.userInfo, nil)
@@ -112,7 +114,7 @@ struct ModelArchiveReduction {
     model.entities[name] = entity
   }
 
-  /// A property that an ancestor has too is read as that one.
+  /// Drops properties that an ancestor also has, because they would be read as the ancestor's.
   private mutating func dropShadowed(_ entity: inout Entity) {
     guard entity.superentityName != nil else { return }
     var inherited: Set<String> = []
@@ -133,7 +135,7 @@ struct ModelArchiveReduction {
   private mutating func isKept(_ index: FetchIndex) -> Bool {
     if index.elements.contains(where: { $0.expression != nil }) {
       lose(
-        "The index is left out: how an archive holds an index on an expression is not known.",
+        "The index is left out: it is not known how an archive holds an index on an expression.",
         index.name)
       return false
     }
@@ -154,11 +156,11 @@ struct ModelArchiveReduction {
       attribute.usesScalarValueType = nil
     }
     if attribute.isStoredInTruthFile {
-      lose("How an archive says that values are kept in truth files is not known.", name)
+      lose("It is not known how an archive marks values kept in truth files.", name)
       attribute.isStoredInTruthFile = false
     }
     if let composite = attribute.compositeName {
-      lose("A compiled model does not name the composite, which is \(composite).", name)
+      lose("A compiled model does not keep the composite's name, \(composite).", name)
       attribute.compositeName = nil
     }
     if case .opaque(let className)? = attribute.defaultValue {
@@ -210,20 +212,21 @@ struct ModelArchiveReduction {
   private mutating func reduce(_ relationship: inout Relationship) {
     if relationship.isStoredInTruthFile {
       lose(
-        "How an archive says that values are kept in truth files is not known.", relationship.name)
+        "It is not known how an archive marks values kept in truth files.", relationship.name)
       relationship.isStoredInTruthFile = false
     }
     reduce(userInfo: &relationship.userInfo, relationship.name)
     let inverseEntity = archivedInverseEntity(of: relationship)
     if inverseEntity != relationship.inverseEntityName {
       lose(
-        "The inverse is looked for in \(inverseEntity ?? "no entity") instead of "
+        "The inverse is looked up in \(inverseEntity ?? "no entity") instead of "
           + "\(relationship.inverseEntityName ?? "no entity").", relationship.name)
       relationship.inverseEntityName = inverseEntity
     }
   }
 
-  /// The archive refers to the inverse itself, which is in its topmost declaration.
+  /// The entity of the inverse as archived: an archive refers to the topmost declaration of the
+  /// inverse.
   private func archivedInverseEntity(of relationship: Relationship) -> String? {
     guard let inverse = relationship.inverseName else { return nil }
     let holder = relationship.inverseEntityName ?? relationship.destinationEntityName
@@ -237,7 +240,7 @@ struct ModelArchiveReduction {
   private mutating func reduced(_ property: FetchedProperty) -> FetchedProperty? {
     var copy = property
     if let name = copy.requestName {
-      lose("A compiled model does not name the fetch request, which is \(name).", copy.name)
+      lose("A compiled model does not keep the fetch request's name, \(name).", copy.name)
       copy.requestName = nil
     }
     reduce(userInfo: &copy.userInfo, copy.name)
@@ -250,13 +253,13 @@ struct ModelArchiveReduction {
     return copy
   }
 
-  /// False when a predicate cannot be written.
+  /// False if a predicate cannot be written.
   private mutating func reduce(_ request: inout FetchRequest, of name: String) -> Bool {
     if let predicate = request.predicate, !note(predicate, name) { return false }
     if let predicate = request.havingPredicate, !note(predicate, name) { return false }
     if request.options != .standard {
       lose(
-        "How a compiled model holds the switches of a fetch request is not known; it has the usual ones.",
+        "It is not known how a compiled model holds fetch request options; it gets the defaults.",
         name)
       request.options = .standard
     }
@@ -273,7 +276,7 @@ struct ModelArchiveReduction {
     }
   }
 
-  /// False, with a loss, when the predicate cannot be written.
+  /// False, after noting a loss, if the predicate cannot be written.
   private mutating func note(_ predicate: ModelPredicate, _ name: String) -> Bool {
     let standing = PredicateStanding(predicate)
     guard standing.isWritable else {
@@ -298,7 +301,7 @@ struct ModelArchiveReduction {
 }
 
 extension ArchivedValue {
-  /// Whether something in it was not decoded.
+  /// Whether any part of the value was not decoded.
   var hasOpaqueParts: Bool {
     switch self {
     case .opaque: true
@@ -310,7 +313,7 @@ extension ArchivedValue {
     }
   }
 
-  /// The same with null for what was not decoded.
+  /// The value with null in place of parts that were not decoded.
   var withoutOpaqueParts: ArchivedValue {
     guard hasOpaqueParts else { return self }
     switch self {

@@ -3,10 +3,10 @@ import ObjectModel
 /// Writes a model as a keyed archive with the classes and keys found in real `.mom` files and
 /// cached models.
 struct ModelArchiveWriter {
-  /// The maximum number of copies of inherited properties that are written; after that, entities get
-  /// their own properties only, as in a compiled model.
+  /// The maximum number of copies of inherited properties that are written; after that, entities get only their own
+  /// properties, as in a compiled model.
   private static let maximumCopies = 200_000
-  /// The reader follows composites no deeper.
+  /// The maximum depth of composites, as deep as the reader follows them.
   static let maximumCompositeDepth = 8
 
   private let model: ManagedObjectModel
@@ -16,7 +16,7 @@ struct ModelArchiveWriter {
   private var builder = KeyedArchiveBuilder()
   private var root = KeyedArchiveBuilder.null
   private var entityPlaces: [String: PropertyList] = [:]
-  /// The places of relationships, by declaring entity and name.
+  /// The archive references of relationships, by declaring entity and name.
   private var relationshipPlaces: [String: [String: PropertyList]] = [:]
 
   init(model: ManagedObjectModel, form: ModelArchiveForm) {
@@ -201,7 +201,7 @@ struct ModelArchiveWriter {
 // MARK: - Properties
 
 extension ModelArchiveWriter {
-  /// Bits of `_P` that repeat the flags; the others are the same in every real archive.
+  /// Bits of `_P` that repeat the flags; the other bits are the same in every real archive.
   private enum Packed {
     static let base: Int64 = 0xF1
     static let optional: Int64 = 0x2

@@ -5,16 +5,16 @@ import SafeText
 package struct ModelBundle: Sendable {
   /// One version that goes into the folder.
   package struct Version: Sendable {
-    /// Its name without extension, which becomes a file's name.
+    /// The version's name without extension, which becomes a file's name.
     package let name: String
     /// The model.
     package let model: ManagedObjectModel
-    /// What a source is to say beyond the model.
+    /// What the `.xcdatamodel` holds beyond the model.
     package let settings: SourceSettings
-    /// Hashes that were recorded beside the model: they replace those that cannot be computed.
+    /// Hashes recorded beside the model, used in place of those that cannot be computed.
     package let recorded: RecordedHashes?
 
-    /// Names a model.
+    /// Makes a version.
     package init(
       name: String, model: ManagedObjectModel, settings: SourceSettings = SourceSettings(),
       recorded: RecordedHashes? = nil
@@ -30,18 +30,17 @@ package struct ModelBundle: Sendable {
   package struct File: Sendable, Hashable {
     /// The path within the folder: `Notes 2.xcdatamodel/contents`.
     package let path: String
-    /// What is in it.
+    /// The file's contents.
     package let bytes: [UInt8]
   }
 
   /// The files, by path.
   package let files: [File]
-  /// What the form cannot hold of each version, by the version's name; versions without a loss are not
-  /// there.
+  /// What the form cannot hold of each version, by the version's name; versions without a loss are omitted.
   package let losses: [String: [ModelLoss]]
 
-  /// The folder `.xcdatamodeld`: a source for each version, and `.xccurrentversion` where one of several
-  /// is current.
+  /// The folder `.xcdatamodeld`: an `.xcdatamodel` for each version, and `.xccurrentversion` if one of several is
+  /// current.
   ///
   /// - Throws: ``ModelError`` when two versions have the same name, or one has a name that no file can
   ///   have.
@@ -62,8 +61,8 @@ package struct ModelBundle: Sendable {
     self.losses = losses
   }
 
-  /// The folder `.momd`: a compiled model for each version, and `VersionInfo.plist` with the hashes, the
-  /// checksums and the name of the current one.
+  /// The folder `.momd`: a compiled model for each version, and `VersionInfo.plist` with the hashes, the checksums and
+  /// the name of the current version.
   ///
   /// An entity whose hash is not known is left out of `VersionInfo.plist`, and the checksum with it.
   ///
@@ -127,7 +126,7 @@ package struct ModelBundle: Sendable {
       else {
         throw ModelError(
           code: .unfitName,
-          message: "A version is called \(version.name), which no file can be called.")
+          message: "The version name \(version.name) cannot be a file name.")
       }
       // Names that differ only in case are one file on some systems.
       guard names.insert(version.name.lowercased()).inserted else {

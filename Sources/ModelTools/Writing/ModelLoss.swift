@@ -1,13 +1,13 @@
 import ObjectModel
 
-/// One thing of a model that a form cannot hold, so that writing the model in that form leaves it
-/// out or changes it.
+/// A part of a model that a file form cannot hold, so that writing the model in that form omits or
+/// changes it.
 package struct ModelLoss: Sendable, Hashable {
   /// The entity; nil for the model itself.
   package let entityName: String?
   /// The property, index or template; nil for the entity itself.
   package let propertyName: String?
-  /// What is lost and why, as one sentence for a reader, without the names above.
+  /// What is lost and why, as one sentence for a reader, without the names of entity and property.
   package let sentence: String
 
   /// Makes a loss.
@@ -19,7 +19,7 @@ package struct ModelLoss: Sendable, Hashable {
 }
 
 extension ModelLoss: CustomStringConvertible {
-  /// The place and the sentence: "`Note.title`: ...".
+  /// The entity, property and sentence: "`Note.title`: ...".
   package var description: String {
     let place = [entityName, propertyName].compactMap { $0 }.joined(separator: ".")
     return place.isEmpty ? sentence : "`\(place)`: \(sentence)"

@@ -1,10 +1,10 @@
 import ObjectModel
 
-/// Writes expressions and predicates into a keyed archive, in the shape of real ones.
+/// Writes expressions and predicates into a keyed archive, in the form of real archives.
 struct PredicateArchiveWriter {
   private var builder: KeyedArchiveBuilder
 
-  /// Writes into a builder; the archive's nil when a part has no archived form.
+  /// Writes into a builder; returns the archive's nil if a part has no archived form.
   static func write(
     _ expression: ModelExpression, into builder: inout KeyedArchiveBuilder
   ) -> PropertyList {
@@ -12,7 +12,7 @@ struct PredicateArchiveWriter {
     return write(into: &builder) { $0.expression(expression) }
   }
 
-  /// Writes into a builder; the archive's nil when a part has no archived form.
+  /// Writes into a builder; returns the archive's nil if a part has no archived form.
   static func write(
     _ predicate: ModelPredicate, into builder: inout KeyedArchiveBuilder
   ) -> PropertyList {
@@ -33,7 +33,7 @@ struct PredicateArchiveWriter {
 
   // MARK: Expressions
 
-  /// `NSExpressionType` of what is written.
+  /// The values of `NSExpressionType` that are written.
   private enum Number {
     static let constant: Int64 = 0
     static let evaluatedObject: Int64 = 1
@@ -127,8 +127,8 @@ struct PredicateArchiveWriter {
     return builder.array(parts)
   }
 
-  /// A key path of the object itself differs from any other by its number, and a single key of it
-  /// has the shorter selector.
+  /// A key path of `SELF` has a number of its own, and a single key of `SELF` has the shorter
+  /// selector.
   private mutating func keyPath(_ path: String, of object: ModelExpression) -> PropertyList {
     let isOwn = object == .evaluatedObject
     let isKey = isOwn && !path.utf8.contains(UInt8(ascii: "."))
@@ -215,7 +215,7 @@ struct PredicateArchiveWriter {
     return builder.add([className, "NSPredicateOperator", "NSObject"], fields)
   }
 
-  /// Operators that no real archive shows.
+  /// Writes, by analogy, operators that no real archive contains.
   private mutating func byAnalogy(
     _ sign: ModelPredicate.Operator, _ fields: inout [String: PropertyList]
   ) -> String {

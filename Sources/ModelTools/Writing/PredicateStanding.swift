@@ -4,7 +4,7 @@ package import ObjectModel
 package struct PredicateStanding {
   /// Whether every part has an archived form at all.
   package private(set) var isWritable = true
-  /// The parts whose archived form no real model, cache or mapping model shows, in words.
+  /// The names of the parts whose archived form no real model, cache or mapping model shows.
   package private(set) var unconfirmed: Set<String> = []
 
   package init(_ expression: ModelExpression) { visit(expression) }

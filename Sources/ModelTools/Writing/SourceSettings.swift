@@ -1,18 +1,18 @@
 package import ObjectModel
 
-/// What a `contents` file says that is not part of a managed object model: the tools it was saved with, and
-/// what they write without a meaning for Core Data.
+/// What a `contents` file holds beyond the managed object model: the tools it was saved with, and attributes without a
+/// meaning for Core Data.
 package struct SourceSettings: Sendable, Hashable {
   /// The attributes of `<model>` apart from the version identifier, by name.
   package var model: [String: String]
-  /// Whether entities that ``entities`` does not name are written as synced, as Xcode writes all.
+  /// Whether entities that are not in ``entities`` are written as syncable, as Xcode does.
   package var newEntitiesAreSyncable = true
   /// The attributes of each entity that are settings, by entity name.
   package var entities: [String: [String: String]]
   /// The attributes of each property that are settings, by entity name and property name.
   package var properties: [String: [String: [String: String]]]
 
-  /// Settings as Xcode 15.4 writes them for a new model; nothing for its parts.
+  /// Makes the settings that Xcode 15.4 writes for a new model; entities and properties have none.
   ///
   /// A `contents` file names the tools it was saved with, and Xcode requires no particular ones.
   package init() {
@@ -60,7 +60,7 @@ extension SourceSettings {
           entity = attributes["name"]
           guard let entity else { break }
           var settings = Self.picked(attributes, Self.entityAttributes)
-          // The model means the same without it.
+          // The model is the same without this class name.
           if attributes["representedClassName"] == "NSManagedObject" {
             settings["representedClassName"] = "NSManagedObject"
           }

@@ -1,7 +1,7 @@
 package import ObjectModel
 
 extension VersionInfo {
-  /// The file's bytes, a binary property list with the keys of real files; a digest is in none of them.
+  /// The file's bytes, a binary property list with the keys of real files, none of which has a digest.
   package func binaryBytes() -> [UInt8] {
     var list: [String: PropertyList] = [
       Key.hashes: .dictionary(

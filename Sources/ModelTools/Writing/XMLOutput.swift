@@ -1,14 +1,14 @@
 import ObjectModel
 
-/// XML as Xcode lays it out: four blanks for each level, attributes on one line, empty elements
-/// closed in place, no line end after the last tag.
+/// XML as Xcode lays it out: four spaces for each level, attributes on one line, empty elements closed in place, no
+/// line end after the last tag.
 struct XMLOutput {
   private(set) var text = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n"
   /// How many characters could not be written: XML 1.0 does not allow most control characters
   /// (clause 2.2), not even as references.
   private(set) var droppedCount = 0
   private var open: [String] = []
-  /// Whether the start tag of the innermost element still lacks its end.
+  /// Whether the start tag of the innermost element is still open.
   private var isUnfinished = false
 
   /// The attributes of an element, in order.
@@ -69,11 +69,11 @@ struct XMLOutput {
     isUnfinished = false
   }
 
-  /// The text of an attribute's value. Blanks other than the space are written as references, as a
-  /// reader turns them into spaces otherwise (clause 3.3.3).
+  /// The text of an attribute's value. White space other than the space is written as references, because a reader
+  /// would turn it into spaces (clause 3.3.3).
   private mutating func escaped(_ value: String) -> String {
-    // Nearly all values are plain: nothing below a space, none of `"`, `&`, `<`, `>`, and nothing that
-    // could be one of the two characters at the end of the basic plane.
+    // Nearly all values are plain: nothing below a space, none of `"`, `&`, `<`, `>`, and nothing that could be U+FFFE
+    // or U+FFFF.
     let isPlain = value.utf8.allSatisfy {
       $0 >= 0x20 && $0 != 0x22 && $0 != 0x26 && $0 != 0x3C && $0 != 0x3E && $0 != 0xEF
     }

@@ -13,26 +13,26 @@ package indirect enum ModelExpression: Sendable, Hashable {
   case variable(String)
   /// A key path of another expression: `name`, `$source.owner.name`.
   case keyPath(String, of: ModelExpression)
-  /// A call. Without a target one of the functions that every expression knows: `count:`, `now`,
-  /// `add:to:` (printed `a + b`), `castObject:toType:` (printed `CAST(a, "T")`).
+  /// A call. Without a target it is a built-in function: `count:`, `now`, `add:to:` (printed `a + b`),
+  /// `castObject:toType:` (printed `CAST(a, "T")`).
   case function(target: ModelExpression?, selector: String, arguments: [ModelExpression])
   /// `{a, b}`.
   case aggregate([ModelExpression])
   /// `SUBQUERY(collection, $variable, predicate)`, the variable without the dollar sign.
   case subquery(ModelExpression, variable: String, predicate: ModelPredicate)
-  /// `a UNION b` and its like.
+  /// `a UNION b` and the like.
   case set(ExpressionSetOperation, ModelExpression, ModelExpression)
   /// `TERNARY(predicate, a, b)`.
   case ternary(ModelPredicate, ModelExpression, ModelExpression)
   /// `FETCH(request, context, countOnly)`.
   case fetch(request: ModelExpression, context: ModelExpression, countOnly: Bool)
-  /// A word that an index takes: `FIRST`, `LAST`, `SIZE`.
+  /// A keyword used as an index: `FIRST`, `LAST`, `SIZE`.
   case symbol(String)
   /// `ANYKEY`: any key of the object (Spotlight).
   case anyKey
   /// An archived object of a class that is not read: the class name.
   case opaque(className: String)
-  /// Text that could not be parsed, verbatim. It stands only at the top of a tree.
+  /// Text that could not be parsed, verbatim. It occurs only at the root of a tree.
   case unparsed(String)
 
   /// The deepest nesting, of expressions and predicates together, that is read from text or from
@@ -47,19 +47,19 @@ package indirect enum ModelExpression: Sendable, Hashable {
     .keyPath(keyPath, of: .evaluatedObject)
   }
 
-  /// A call of one of the functions that every expression knows.
+  /// A call of a built-in function.
   package static func call(_ selector: String, _ arguments: ModelExpression...) -> ModelExpression {
     .function(target: nil, selector: selector, arguments: arguments)
   }
 }
 
-/// How two collections are joined.
+/// How two collections are combined.
 package enum ExpressionSetOperation: String, Sendable, Hashable, CaseIterable {
-  /// What is in either.
+  /// The elements of either collection.
   case union = "UNION"
-  /// What is in both.
+  /// The elements of both collections.
   case intersect = "INTERSECT"
-  /// What is in the first only.
+  /// The elements of the first collection only.
   case minus = "MINUS"
 }
 
@@ -116,13 +116,13 @@ extension ModelExpression {
     }
   }
 
-  /// The text of the constant, when this is one of text.
+  /// The text, if this is a text constant; nil otherwise.
   package var stringConstant: String? {
     guard case .constant(.string(let text)) = self else { return nil }
     return text
   }
 
-  /// The key path of the evaluated object, when this is one.
+  /// The key path, if this is a key path of the evaluated object; nil otherwise.
   package var plainKeyPath: String? {
     guard case .keyPath(let path, of: .evaluatedObject) = self else { return nil }
     return path

@@ -16,16 +16,16 @@ package indirect enum ModelPredicate: Sendable, Hashable {
   case constant(Bool)
   /// An archived object of a class that is not read: the class name.
   case opaque(className: String)
-  /// Text that could not be parsed, verbatim. It stands only at the top of a tree.
+  /// Text that could not be parsed, verbatim. It occurs only at the root of a tree.
   case unparsed(String)
 
   /// One comparison (`NSComparisonPredicate`).
   package struct Comparison: Sendable, Hashable {
-    /// What is compared.
+    /// The left side.
     package var left: ModelExpression
-    /// How.
+    /// The operator.
     package var `operator`: Operator
-    /// What it is compared with.
+    /// The right side.
     package var right: ModelExpression
     /// Whether all or any elements of a to-many key path must match.
     package var modifier: Modifier
@@ -67,13 +67,13 @@ package indirect enum ModelPredicate: Sendable, Hashable {
     case beginsWith
     /// `ENDSWITH`
     case endsWith
-    /// `IN`: the left one is in the right one.
+    /// `IN`: the left side is in the right side.
     case `in`
-    /// A method of the left one that takes the right one, such as `isNear:`.
+    /// A method of the left side that takes the right side, such as `isNear:`.
     case selector(String)
-    /// `CONTAINS`: the right one is in the left one.
+    /// `CONTAINS`: the right side is in the left side.
     case contains
-    /// `BETWEEN`: the right one is an aggregate of two bounds, both included.
+    /// `BETWEEN`: the right side is an aggregate of two bounds, both included.
     case between
   }
 
@@ -81,9 +81,9 @@ package indirect enum ModelPredicate: Sendable, Hashable {
   package enum Modifier: Int64, Sendable, Hashable, CaseIterable {
     /// The values themselves.
     case direct = 0
-    /// Every element of the left one.
+    /// Every element of the left side.
     case all = 1
-    /// At least one element of the left one; also written `SOME`.
+    /// At least one element of the left side; also written `SOME`.
     case any = 2
   }
 

@@ -2,12 +2,12 @@ import SafeText
 
 /// Reads expressions and predicates from keyed archives.
 ///
-/// Classes and keys as in real models, caches and mapping models. Those of `NSAggregateExpression`,
-/// `NSSetExpression`, `NSSubqueryExpression` and `NSTernaryExpression`, which none of them has, are
-/// named by analogy; where they do not fit the object stays opaque.
+/// The classes and keys are those of real models, caches and mapping models. None of these contains
+/// `NSAggregateExpression`, `NSSetExpression`, `NSSubqueryExpression` or `NSTernaryExpression`:
+/// their keys are named by analogy, and an object that they do not fit stays opaque.
 package struct PredicateArchiveReader {
   package let archive: KeyedArchive
-  /// How many parts were met, nil ones and repeated ones too.
+  /// How many parts were met, including nil and repeated ones.
   private(set) var partCount = 0
   /// How many bytes of text were read.
   private(set) var textLength = 0
@@ -18,7 +18,7 @@ package struct PredicateArchiveReader {
 
   // MARK: Expressions
 
-  /// Nil for nil. A graph that is cyclic, too deep or too big ends in opaque parts.
+  /// Returns nil for nil. A graph that is cyclic, too deep or too big ends in opaque parts.
   package mutating func expression(_ value: PropertyList?, depth: Int = 0) -> ModelExpression? {
     guard archive.resolve(value) != nil else { return nil }
     partCount += 1
@@ -109,7 +109,7 @@ package struct PredicateArchiveReader {
     return .function(target: target, selector: selector, arguments: arguments)
   }
 
-  /// The class whose methods are the functions that every expression knows.
+  /// The class whose methods are the built-in functions.
   package static let utilities = "_NSPredicateUtilities"
 
   // MARK: Constants
@@ -178,7 +178,7 @@ package struct PredicateArchiveReader {
 
   // MARK: Predicates
 
-  /// Nil for nil. A graph that is cyclic, too deep or too big ends in opaque parts.
+  /// Returns nil for nil. A graph that is cyclic, too deep or too big ends in opaque parts.
   package mutating func predicate(_ value: PropertyList?, depth: Int = 0) -> ModelPredicate? {
     guard archive.resolve(value) != nil else { return nil }
     partCount += 1
@@ -238,7 +238,7 @@ package struct PredicateArchiveReader {
       found = .selector(selector)
     }
     guard let found else { return nil }
-    // Equality keeps the options under one name, CONTAINS and IN under the other.
+    // Equality keeps the options under `NSOptions`, CONTAINS and IN under `NSFlags`.
     let bits =
       archive.integer(archive.field("NSOptions", of: stored))
       ?? archive.integer(archive.field("NSFlags", of: stored)) ?? 0

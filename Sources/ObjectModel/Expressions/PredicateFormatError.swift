@@ -10,7 +10,7 @@ package struct PredicateFormatError: Error, Sendable, Hashable {
 
     /// The text does not follow the format.
     package static let syntax = Code(rawValue: "predicate.syntax")
-    /// The text is longer, deeper or richer in parts than is read.
+    /// The text is too long, is nested too deeply or has too many parts.
     package static let tooComplex = Code(rawValue: "predicate.tooComplex")
   }
 
@@ -18,7 +18,7 @@ package struct PredicateFormatError: Error, Sendable, Hashable {
   package let code: Code
   /// One sentence for a reader.
   package let message: String
-  /// Where, in UTF-8 bytes from the start of the text.
+  /// The position, in UTF-8 bytes from the start of the text.
   package let offset: Int
 
   /// Makes an error.
@@ -30,6 +30,6 @@ package struct PredicateFormatError: Error, Sendable, Hashable {
 }
 
 extension PredicateFormatError: CustomStringConvertible {
-  /// The place and the message in one line.
+  /// The offset and the message in one line.
   package var description: String { "offset \(offset): \(message) [\(code.rawValue)]" }
 }

@@ -1,10 +1,10 @@
 /// Writes expressions and predicates as `predicateFormat` text.
 struct PredicatePrinter {
-  /// Which of two texts a constant has where they differ.
+  /// The two ways to write a constant, where they differ.
   enum Style {
     /// Parsing gives the same tree: `YES`, `5.0`.
     case exact
-    /// As Apple's `predicateFormat`, which the version hash takes in: `1`, `5`.
+    /// As Apple's `predicateFormat`, which is part of the version hash: `1`, `5`.
     case apple
   }
 
@@ -13,7 +13,7 @@ struct PredicatePrinter {
 
   private init(_ style: Style) { self.style = style }
 
-  /// What `write` writes.
+  /// The text that `write` produces.
   static func text(_ style: Style, _ write: (inout PredicatePrinter) -> Void) -> String {
     var printer = PredicatePrinter(style)
     write(&printer)
@@ -146,7 +146,7 @@ struct PredicatePrinter {
 
   private mutating func write(_ path: String, of object: ModelExpression) {
     if case .keyPath = object {
-      // `a.b` is one key path; a path of a path is another thing.
+      // `a.b` is one key path; a path of a path is a different expression.
       text += "("
       write(object)
       text += ")."
@@ -155,7 +155,7 @@ struct PredicatePrinter {
       text += "."
     }
     guard PredicateSyntax.isKeyPath(path) else {
-      // Nothing that a source can hold; Apple prints it as it is.
+      // An `.xcdatamodel` cannot hold this; Apple prints it as it is.
       if style == .apple { text += path } else { writeQuotedKey(path) }
       return
     }
@@ -212,7 +212,7 @@ struct PredicatePrinter {
     text += ")"
   }
 
-  /// A cast that reads as a constant; a real call of that form is printed as a function.
+  /// Whether a cast would be read as a constant; a real call of that form is printed as a function.
   private static func isLiteralCast(_ arguments: [ModelExpression]) -> Bool {
     PredicateSyntax.constant(arguments[0], castTo: arguments[1]) != nil
   }
@@ -221,14 +221,14 @@ struct PredicatePrinter {
     _ left: ModelExpression, _ sign: (sign: String, selector: String, level: Int),
     _ right: ModelExpression
   ) {
-    // Left-associative: the right side needs brackets at the same level too. So does a negative
-    // number before a power, and an operand that is not simple.
+    // Left-associative: the right side needs brackets at the same level too. So do a negative
+    // number before a power and an operand that is not simple.
     writeOperand(left, level: sign.level)
     text += " \(sign.sign) "
     writeOperand(right, level: sign.level + 1)
   }
 
-  /// Writes an operand in brackets where it would come apart.
+  /// Writes an operand, in brackets if it would be parsed differently without them.
   private mutating func writeOperand(_ expression: ModelExpression, level: Int = 9) {
     var needsBrackets = false
     switch expression {
@@ -287,7 +287,7 @@ struct PredicatePrinter {
     if style == .apple, let whole = Int64(exactly: value) {
       text += String(whole)
     } else if value.isNaN || value.isInfinite {
-      // No literal of the format; the parser knows these words.
+      // The format has no such literals; our parser knows these words.
       text += value.isNaN ? "#nan" : (value < 0 ? "#-inf" : "#inf")
     } else {
       text += value.description
@@ -327,8 +327,8 @@ extension ModelExpression {
     PredicatePrinter.text(.exact) { $0.write(self) }
   }
 
-  /// The expression as Apple's `predicateFormat` gives it, which the version hash takes in. It
-  /// tells less than ``text``: `1` stands for `YES` too.
+  /// The expression as Apple's `predicateFormat`, which is part of the version hash. It is less
+  /// exact than ``text``: `1` also means `YES`.
   package var predicateFormat: String {
     PredicatePrinter.text(.apple) { $0.write(self) }
   }
@@ -336,13 +336,13 @@ extension ModelExpression {
 
 extension ModelPredicate {
   /// The predicate in Apple's predicate format. ``init(parsing:)`` reads it back as the same tree,
-  /// except that an AND or OR of fewer than two parts comes back as what it means.
+  /// except that an AND or OR of fewer than two parts comes back simplified.
   package var text: String {
     PredicatePrinter.text(.exact) { $0.write(self) }
   }
 
-  /// The predicate as Apple's `predicateFormat` gives it, which the version hash takes in. It tells
-  /// less than ``text``: `1` stands for `YES` too.
+  /// The predicate as Apple's `predicateFormat`, which is part of the version hash. It is less
+  /// exact than ``text``: `1` also means `YES`.
   package var predicateFormat: String {
     PredicatePrinter.text(.apple) { $0.write(self) }
   }

@@ -1,7 +1,7 @@
 /// The words and signs of Apple's predicate format (Predicate Programming Guide, "Predicate Format
 /// String Syntax"), for the printer and the parser alike.
 package enum PredicateSyntax {
-  /// The operators and what they are called; of several names the first one is printed.
+  /// The operators and their names; the first name is the one printed.
   package static let operators: [(names: [String], operator: ModelPredicate.Operator)] = [
     (["=="], .equal), (["="], .equal), (["!="], .notEqual), (["<>"], .notEqual),
     (["<="], .lessThanOrEqual), (["=<"], .lessThanOrEqual), ([">="], .greaterThanOrEqual),
@@ -14,7 +14,7 @@ package enum PredicateSyntax {
     "IN": .in, "CONTAINS": .contains, "BETWEEN": .between,
   ]
 
-  /// Words that a name must not be without a `#` before it, in capitals.
+  /// The reserved words, in capitals. A name equal to one of them needs a `#` before it.
   package static let reserved: Set<String> = [
     "AND", "OR", "IN", "NOT", "ALL", "ANY", "SOME", "NONE", "LIKE", "CASEINSENSITIVE", "CI",
     "MATCHES", "CONTAINS", "BEGINSWITH", "ENDSWITH", "BETWEEN", "NULL", "NIL", "SELF", "TRUE",
@@ -22,8 +22,8 @@ package enum PredicateSyntax {
     "FALSEPREDICATE", "FUNCTION", "FETCH", "TERNARY", "UNION", "INTERSECT", "MINUS",
   ]
 
-  /// Functions of two arguments that are printed as operators, weakest first. The first argument is
-  /// always the one before the sign: `from:subtract:` is `a - b`.
+  /// Functions of two arguments that are printed as operators, lowest precedence first. The first argument is always
+  /// the one before the sign: `from:subtract:` is `a - b`.
   package static let arithmetic: [(sign: String, selector: String, level: Int)] = [
     ("+", "add:to:", 1), ("-", "from:subtract:", 1), ("*", "multiply:by:", 2),
     ("/", "divide:by:", 2), ("**", "raise:toPower:", 3),
@@ -32,7 +32,7 @@ package enum PredicateSyntax {
   package static let cast = "castObject:toType:"
   package static let index = "objectFrom:withIndex:"
 
-  /// The class names that stand for constants in a `CAST` of a literal.
+  /// The class names that mean constants in a `CAST` of a literal.
   package static let dateClass = "NSDate"
   package static let decimalClass = "NSDecimalNumber"
   package static let dataClass = "NSData"
@@ -50,7 +50,7 @@ package enum PredicateSyntax {
     isNameStart(byte) || (48...57).contains(byte)
   }
 
-  /// Whether a text is a name, apart from being a reserved word.
+  /// Whether a text has the form of a name; it may be a reserved word.
   package static func isName(_ text: String) -> Bool {
     guard let first = text.utf8.first, isNameStart(first) else { return false }
     return text.utf8.allSatisfy(isNamePart)
@@ -66,13 +66,13 @@ package enum PredicateSyntax {
   /// Whether a text ends with a colon, as the selectors of methods with arguments do.
   package static func takesArgument(_ name: String) -> Bool { name.utf8.last == colon }
 
-  /// The keys of a key path, empty ones too. Points are recognised by their bytes, as the tokens are.
+  /// The keys of a key path, empty ones too. Dots are recognised by their bytes, as the tokens are.
   package static func keys(of path: String) -> [String] {
     path.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
       .map { String(Substring($0)) }
   }
 
-  /// Whether a text can stand as a key path: names joined by points, with collection operators.
+  /// Whether a text is a valid key path: names joined by dots, with collection operators.
   package static func isKeyPath(_ text: String) -> Bool {
     keys(of: text).allSatisfy { key in
       isName(key.utf8.first == UInt8(ascii: "@") ? String(Substring(key.utf8.dropFirst())) : key)
@@ -81,7 +81,7 @@ package enum PredicateSyntax {
 
   private static let colon = UInt8(ascii: ":")
 
-  /// The constant that a cast of a literal stands for; nil for any other cast.
+  /// The constant that a cast of a literal means; nil for any other cast.
   package static func constant(_ value: ModelExpression, castTo type: ModelExpression)
     -> ExpressionConstant?
   {

@@ -6,8 +6,8 @@ extension Entity {
       && (relationship.inverseEntityName ?? name) == name
   }
 
-  /// Why no recorded hash confirms the rule for this entity, looking at what it declares itself;
-  /// nil when all of it is confirmed. What it inherits is looked at where entities are hashed.
+  /// Why no recorded hash confirms the rule for what this entity declares itself; nil if all of it is confirmed.
+  /// Inherited properties are checked where entities are hashed.
   var hashDoubt: String? {
     if !ByteOrder.isASCII(name) { return "its name is not ASCII" }
     if let modifier = versionHashModifier, !ByteOrder.isASCII(modifier) {
@@ -36,8 +36,9 @@ extension Entity {
 
   /// The name of a persistent relationship declared here that is its own inverse; nil when there is none.
   ///
-  /// Where it is declared, the inverse's name is left out of the hash: both such entities in a store of framework 851
-  /// (`AircraftEntity`, `FlightRecord`) confirm it. No hash is recorded of an entity that inherits one.
+  /// The hash of the declaring entity leaves out the inverse's name: both such entities in a store of framework 851
+  /// (`AircraftEntity`, `FlightRecord`) confirm it. No recorded hash is known of an entity that inherits such a
+  /// relationship.
   var selfInverseName: String? {
     relationships.first { !$0.isTransient && isSelfInverse($0) }?.name
   }
@@ -97,7 +98,7 @@ extension Derivation {
     return Self.isKeyPath(expression)
   }
 
-  /// Whether this is ASCII names joined by points.
+  /// Whether an expression is ASCII names joined by dots.
   private static func isKeyPath(_ expression: ModelExpression) -> Bool {
     guard let path = expression.plainKeyPath else { return false }
     return PredicateSyntax.isKeyPath(path) && !path.utf8.contains(UInt8(ascii: "@"))

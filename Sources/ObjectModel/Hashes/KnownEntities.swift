@@ -1,10 +1,9 @@
-/// The entities of sources that were read before, by the bytes of their elements: neighbouring versions of a model
-/// have nearly all of theirs in common, and what is read once need not be read again.
+/// The entities already read from `.xcdatamodel` files, by the bytes of their elements: adjacent versions of a model
+/// share nearly all entities, which need not be read again.
 ///
-/// What an element of a `<model>` says depends on its bytes alone.
+/// The meaning of an element in a `<model>` depends on its bytes alone.
 package struct KnownEntities {
-  /// What was read of ``ManagedObjectModel/maximumPartCount`` and
-  /// ``ManagedObjectModel/maximumPredicateLength``.
+  /// How much was used of ``ManagedObjectModel/maximumPartCount`` and ``ManagedObjectModel/maximumPredicateLength``.
   package struct Cost {
     package var parts = 0
     package var predicateLength = 0
@@ -18,7 +17,7 @@ package struct KnownEntities {
   /// An `<entity>` element and what was read from it.
   package struct Element {
     let bytes: [UInt8]
-    /// Where its start tag ends.
+    /// The length of the start tag in bytes.
     let tagLength: Int
     let eventCount: Int
     package let entity: Entity
@@ -38,21 +37,21 @@ package struct KnownEntities {
 
   /// The maximum number of bytes of elements that are kept: 16 MiB.
   package static let maximumByteCount = 16 << 20
-  /// What begins all of these elements.
+  /// The bytes with which each of these elements begins.
   package static let opening = Array("<entity ".utf8)
   private static let maximumKeyLength = 256
 
-  /// The last element that was read, for each beginning.
+  /// The last element read for each key.
   private var elements: [ArraySlice<UInt8>: Element] = [:]
   private var byteCount = 0
   /// How many entities were read from their elements, and how many were known.
   package private(set) var readCount = 0
   package private(set) var knownCount = 0
 
-  /// Creates a collection without any.
+  /// Creates an empty collection.
   package init() {}
 
-  /// The known element at a place; nil if another element is there.
+  /// The known element at an offset; nil if another element is there.
   package func element(at index: Int, of bytes: [UInt8]) -> Element? {
     guard let element = elements[Self.key(bytes[index...])],
       bytes[index...].starts(with: element.bytes)
@@ -74,7 +73,7 @@ package struct KnownEntities {
 
   package mutating func count(known: Int) { knownCount += known }
 
-  /// The start tag, or as much of it as tells elements apart.
+  /// The key of an element: its start tag, or the first ``maximumKeyLength`` bytes of it.
   private static func key(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     bytes.prefix(maximumKeyLength).prefix { $0 != UInt8(ascii: ">") }
   }

@@ -1,12 +1,12 @@
 extension ManagedObjectModel {
-  /// The user info key of an entity that names attributes, joined by commas, to keep in persistent
-  /// history when a row is deleted.
+  /// The user info key under which an entity lists attributes, separated by commas, to keep in persistent history when
+  /// a row is deleted.
   package static let tombstoneKey = "NSPersistentHistoryTombstoneAttributes"
 
   /// Computes the version hash of every entity.
   ///
-  /// On demand a ``tombstoneKey`` entry counts as "preserved in history on deletion". Core Data
-  /// tries both ways when it opens a store, so a store that matches either is compatible.
+  /// With `honouringTombstones`, a ``tombstoneKey`` entry counts as "preserved in history on deletion". Core Data tries
+  /// both ways when it opens a store, so a store that matches either is compatible.
   public func versionHashes(honouringTombstones: Bool = false) -> ModelHashes {
     var computation = HashComputation(
       model: self, tombstones: honouringTombstones ? tombstoneAttributes() : [:])
@@ -14,7 +14,7 @@ extension ManagedObjectModel {
     return computation.result
   }
 
-  /// Whether the two ways of ``versionHashes(honouringTombstones:)`` can differ.
+  /// Whether the two results of ``versionHashes(honouringTombstones:)`` can differ.
   package var hasTombstoneEntries: Bool {
     entities.values.contains { $0.userInfo[Self.tombstoneKey] != nil }
   }
@@ -37,22 +37,21 @@ extension ManagedObjectModel {
   }
 }
 
-/// One run over a model. Parents are computed before their children; a property is hashed once,
-/// where it is declared.
+/// Hashes one model. Parents are computed before their children; a property is hashed once, where it is declared.
 private struct HashComputation {
   /// The maximum number of property hashes that are fed into entity hashes in one run. A model of 1,000 entities
   /// with 100 properties each feeds 100,000.
   private static let maximumInputs = 8_000_000
 
   private struct State {
-    /// Nil when the recipe cannot be followed at all.
+    /// Nil if the hash cannot be computed at all.
     var hash: VersionHash?
     /// Nil when every input is confirmed.
     var doubt: String?
     /// The persistent properties, inherited ones included, sorted by name.
     var properties: [VersionHashing.PropertyHash]
     var hasDerived: Bool
-    /// A relationship, its own or inherited, that is its own inverse.
+    /// The name of a relationship, own or inherited, that is its own inverse.
     var selfInverseName: String?
     var depth: Int
   }
@@ -174,7 +173,7 @@ private struct HashComputation {
     return own.sorted { ByteOrder.precedes($0.name, $1.name) }
   }
 
-  /// Both lists are sorted; of equal names the entity's own counts.
+  /// Merges two sorted lists; of equal names the entity's own property counts.
   private func merge(
     _ own: [VersionHashing.PropertyHash], into inherited: [VersionHashing.PropertyHash]
   ) -> (properties: [VersionHashing.PropertyHash], repeats: Bool) {

@@ -3,12 +3,12 @@ public struct ModelHashes: Sendable, Hashable {
   /// The hash of each entity whose every input follows a rule that recorded hashes confirm.
   public let hashes: [String: VersionHash]
 
-  /// The other entities: why no recorded hash confirms the rule. A tool says "unknown" of them,
-  /// never "incompatible". The descendants of an unknown entity are unknown too.
+  /// For each other entity, why no recorded hash confirms the rule. A tool reports it as "unknown",
+  /// never as "incompatible". The descendants of an unknown entity are unknown too.
   public let unknown: [String: String]
 
-  /// For unknown entities, the hash that the unconfirmed rule yields. Where it equals a recorded
-  /// one, the entity is certainly the same; where it differs, that proves nothing.
+  /// For unknown entities, the hash that the unconfirmed rule yields. If it equals a recorded one,
+  /// the entity is certainly the same; a different hash proves nothing.
   public let unconfirmed: [String: VersionHash]
 
   /// The entities with a derived attribute of their own or inherited. Systems from iOS 13 to about

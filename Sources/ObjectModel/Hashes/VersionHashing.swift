@@ -1,13 +1,13 @@
 import Crypto
 import Foundation
 
-/// The byte recipe of version hashes, one function per kind of thing that is hashed.
+/// The recipe of version hashes, byte by byte, with one function per kind of element.
 ///
-/// Strings go in as UTF-8 without length or terminator, nil as nothing; integers little-endian.
-/// The recipe was confirmed against several thousand recorded hashes; see ``ModelHashes/unknown``
-/// for the parts that no recording confirms.
+/// Strings are hashed as UTF-8 without length or terminator, nil as nothing, integers as
+/// little-endian. The recipe was confirmed against several thousand recorded hashes; see
+/// ``ModelHashes/unknown`` for the parts that no recording confirms.
 enum VersionHashing {
-  /// `NSPropertyDescription` flags that take part.
+  /// The `NSPropertyDescription` flags that are hashed.
   private enum Flag {
     static let optional: UInt8 = 1
     static let transient: UInt8 = 2
@@ -68,7 +68,7 @@ enum VersionHashing {
 
   /// SHA-256( base || destination || inverse || maxCount:i32 || minCount:i32 || [01 00 ordered] )
   ///
-  /// The inverse name is left out when the relationship is its own inverse in the entity that first
+  /// The inverse name is left out if the relationship is its own inverse in the entity that first
   /// declares it.
   static func relationship(_ relationship: Relationship, isSelfInverse: Bool) -> [UInt8] {
     var bytes = base(

@@ -1,13 +1,13 @@
 extension ManagedObjectModel {
-  /// What its entities are called, and what an earlier version called those that have a renaming identifier.
+  /// The names of the model's entities, and the earlier names that their renaming identifiers record.
   package var entityNameHistory: Set<String> {
     Set(entities.keys).union(entities.values.compactMap(\.renamingIdentifier))
   }
 }
 
 extension ModelCollection {
-  /// What the entities of all versions are and were called; nil when a version could not be read or is known by an
-  /// optimised model alone, as its entities may have other names.
+  /// The current and earlier names of the entities of all versions; nil if a version could not be read or is known only
+  /// from an optimised model, because its entities may have other names.
   package var entityNameHistory: Set<String>? {
     var names: Set<String> = []
     for version in versions {
@@ -20,7 +20,7 @@ extension ModelCollection {
 }
 
 extension ModelCollection.Version {
-  /// The names of its entities; nil when neither its model nor its hashes are known.
+  /// The names of the version's entities; nil if neither its model nor its hashes are known.
   package var entityNames: Set<String>? {
     guard model != nil || recorded != nil else { return nil }
     var names = Set<String>()

@@ -1,4 +1,4 @@
-/// Two sets of entity hashes side by side: what a store recorded, and what a model has.
+/// A comparison of two sets of entity hashes: those a store recorded, and those of a model.
 package struct HashComparison: Sendable, Hashable, Codable {
   /// The entities only the store knows, sorted by name.
   package let onlyInStore: [String]
@@ -27,8 +27,7 @@ package struct HashComparison: Sendable, Hashable, Codable {
     self.agreeing = ByteOrder.sorted(agreeing)
   }
 
-  /// Whether the sets are the same, which is what Core Data demands for opening a store without
-  /// migration.
+  /// Whether the sets are the same, which Core Data requires to open a store without migration.
   package var isEqual: Bool {
     onlyInStore.isEmpty && onlyInModel.isEmpty && differing.isEmpty
   }

@@ -1,10 +1,9 @@
 extension ManagedObjectModel {
-  /// The hashes of the old style that frameworks up to 386 (about 2011) try when the ordinary ones do
-  /// not fit: a relationship that is its own inverse is hashed with the inverse's name where it is
-  /// inherited. No recorded hash confirms either style for entities that inherit one, so these stay
-  /// unknown, and only equality says anything.
+  /// The old-style hashes that frameworks up to 386 (about 2011) try when the ordinary ones do not fit: for an entity
+  /// that inherits a relationship which is its own inverse, they include the inverse's name. No recorded hash confirms
+  /// either style for such entities, so they stay unknown, and only equality proves anything.
   ///
-  /// Nil where the two styles cannot differ: no entity inherits such a relationship.
+  /// Nil if no entity inherits such a relationship: then the two styles cannot differ.
   package func oldStyleHashes() -> [String: VersionHash]? {
     var found: [String: VersionHash] = [:]
     for (name, entity) in entities {

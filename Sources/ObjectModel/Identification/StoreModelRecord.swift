@@ -9,8 +9,8 @@ package struct StoreModelRecord: Sendable, Hashable {
   package let hashesVersion: Int64?
   /// The framework that wrote the store (`NSPersistenceFrameworkVersion`); nil when not recorded.
   package let frameworkVersion: Int64?
-  /// The highest framework that ever wrote it (`NSPersistenceMaximumFrameworkVersion`); nil when not
-  /// recorded, as in most stores.
+  /// The highest framework that ever wrote the store (`NSPersistenceMaximumFrameworkVersion`); nil when not recorded,
+  /// as in most stores.
   package let maximumFrameworkVersion: Int64?
   /// The model's version identifiers: free text that may repeat between versions, a hint only.
   package let versionIdentifiers: [String]
@@ -36,13 +36,12 @@ package struct StoreModelRecord: Sendable, Hashable {
     [frameworkVersion, maximumFrameworkVersion].compactMap { $0 }.max()
   }
 
-  /// Systems from iOS 13 to 16 (frameworks 977 to 1251) recorded hashes for entities with derived
-  /// attributes that changed at each creation of the model. A store without a framework version
-  /// counts as one of them.
+  /// Whether a system from iOS 13 to 16 (frameworks 977 to 1251) wrote the store. For entities with derived attributes
+  /// these recorded hashes that changed at each creation of the model. True without a framework version.
   package var hasUnstableDerivedHashes: Bool {
     frameworkVersion.map { (977...1251).contains($0) } ?? true
   }
 
-  /// Frameworks of about 2011 and before try a second style of hash when the first does not fit.
+  /// Whether the framework, of about 2011 or before, tries a second style of hash if the first does not fit.
   package var hasSecondTry: Bool { frameworkVersion.map { $0 <= 386 } ?? false }
 }

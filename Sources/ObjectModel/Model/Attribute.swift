@@ -8,7 +8,7 @@ public struct Attribute: Sendable, Hashable {
   public var isOptional: Bool
   /// Whether the value is never stored.
   public var isTransient: Bool
-  /// Whether the archived model says read-only; true of every derived attribute.
+  /// Whether the archived model marks the attribute as read-only; true for every derived attribute.
   package var isReadOnly: Bool
   /// Whether the old `indexed` flag is set.
   package var isIndexed: Bool
@@ -22,14 +22,14 @@ public struct Attribute: Sendable, Hashable {
   package var preservesValueInHistoryOnDeletion: Bool
   /// The default value; nil when there is none.
   public var defaultValue: DefaultValue?
-  /// What the values must follow, in stored order.
+  /// The validation rules, in stored order.
   package var validations: [AttributeValidation]
-  /// Whether generated code has a number or a flag instead of an object; nil where the form does not
-  /// say, as in compiled models.
+  /// Whether generated code uses a scalar instead of an object; nil if the file form does not say, as in compiled
+  /// models.
   package var usesScalarValueType: Bool?
   /// The value transformer of a transformable attribute; nil for the default one.
   public var valueTransformerName: String?
-  /// The class of the values, when the model names another than the type's own.
+  /// The class of the values, if the model names one other than the type's own.
   package var valueClassName: String?
   /// The version hash modifier.
   public var versionHashModifier: String?
@@ -41,10 +41,10 @@ public struct Attribute: Sendable, Hashable {
   package var derivation: Derivation?
   /// The elements of a composite attribute, sorted by name; empty for any other.
   package var elements: [Attribute]
-  /// The name that a model's source gives the composite; nil in compiled models.
+  /// The composite's name in an `.xcdatamodel`; nil in compiled models.
   package var compositeName: String?
 
-  /// Makes an attribute; what is left out is as in Apple's API: mandatory, persistent, plain.
+  /// Makes an attribute. The defaults are those of Apple's API: mandatory, persistent, plain.
   package init(
     name: String, type: AttributeType, isOptional: Bool = false, isTransient: Bool = false,
     isReadOnly: Bool = false, isIndexed: Bool = false, isIndexedBySpotlight: Bool = false,

@@ -47,7 +47,7 @@ public struct AttributeType: RawRepresentable, Sendable, Hashable, Codable {
     .date, .binary, .uuid, .uri, .transformable, .objectID, .composite,
   ]
 
-  /// The type in Apple's words, as in a model's source ("Integer 16", "UUID"); "Type 17" for a
+  /// Apple's name for the type, as in an `.xcdatamodel` ("Integer 16", "UUID"); "Type 17" for a
   /// number without a name.
   public var name: String {
     switch self {
@@ -71,7 +71,7 @@ public struct AttributeType: RawRepresentable, Sendable, Hashable, Codable {
     }
   }
 
-  /// Reads the name that a model's source uses in `attributeType`; nil for an unknown name.
+  /// Reads a name from `attributeType` of an `.xcdatamodel`; nil for an unknown name.
   public init?(name: String) {
     guard let type = Self.known.first(where: { $0.name == name }) else {
       // Xcode writes "Object ID"; older notes write it in one word.

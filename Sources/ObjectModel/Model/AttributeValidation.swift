@@ -1,7 +1,7 @@
 /// One rule that the values of an attribute must follow: a predicate on the value (`SELF >= 0`,
-/// `length <= 50`) and what Core Data reports when it does not hold.
+/// `length <= 50`) and what Core Data reports when a value breaks the rule.
 package struct AttributeValidation: Sendable, Hashable {
-  /// What must hold.
+  /// The condition that must be true.
   package var predicate: ModelPredicate
   /// What is reported: a number is a Cocoa error code, a text is the message itself.
   package var warning: ArchivedValue
@@ -14,10 +14,10 @@ package struct AttributeValidation: Sendable, Hashable {
 }
 
 extension AttributeValidation {
-  /// The rules that a model's source has its own words for.
+  /// The rules that an `.xcdatamodel` can express.
   ///
-  /// The predicate and the code of a minimum number are as in a real cached model. The others
-  /// follow it, with the codes of `NSValidationErrorCode` in Apple's documentation.
+  /// The predicate and the code of a minimum number are as in a real cached model. The others are
+  /// analogous, with the codes of `NSValidationErrorCode` in Apple's documentation.
   package enum Form: Sendable, Hashable {
     /// `minValueString` of a number.
     case minimumNumber(ExpressionConstant)
@@ -54,7 +54,7 @@ extension AttributeValidation {
     }
   }
 
-  /// The rule in the words of a model's source; nil for one that only code can make.
+  /// The rule as an `.xcdatamodel` expresses it; nil for a rule that only code can make.
   package var form: Form? {
     guard case .comparison(let comparison) = predicate, comparison.modifier == .direct,
       case .constant(let limit) = comparison.right

@@ -8,7 +8,7 @@ public enum DefaultValue: Sendable, Hashable {
   case boolean(Bool)
   /// For Decimal: plain digits without exponent or superfluous zeros, such as `-0.25`.
   case decimal(String)
-  /// For String, and for text in any other type that could not be read as that type.
+  /// For String, and for a text that could not be read as the attribute's type.
   case string(String)
   /// Seconds since the start of 2001, UTC.
   case date(Double)

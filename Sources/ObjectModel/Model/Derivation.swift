@@ -11,8 +11,8 @@ package struct Derivation: Sendable, Hashable {
     self.filterPredicate = filterPredicate
   }
 
-  /// The expression as text; the version hash takes it in.
+  /// The expression as text, which is part of the version hash.
   package var expressionText: String { expression.predicateFormat }
-  /// The filtering predicate as text; the version hash takes it in.
+  /// The filtering predicate as text, which is part of the version hash.
   package var filterText: String? { filterPredicate?.predicateFormat }
 }

@@ -1,5 +1,4 @@
-/// An entity of a managed object model, with its own properties only; the inherited ones are in
-/// its ancestors.
+/// An entity of a managed object model, with only its own properties; its ancestors have the inherited ones.
 public struct Entity: Sendable, Hashable {
   /// The entity's name.
   public var name: String
@@ -27,7 +26,7 @@ public struct Entity: Sendable, Hashable {
   public var renamingIdentifier: String?
   /// The expression that Spotlight takes the display name from; nil when there is none.
   package var spotlightDisplayNameExpression: ModelExpression?
-  /// How Xcode generates the class (`class`, `category`); nil for not at all and in compiled models.
+  /// How Xcode generates the class (`class`, `category`); nil if it does not, and in compiled models.
   package var codeGenerationType: String?
   /// The user info.
   public var userInfo: [String: ArchivedValue]

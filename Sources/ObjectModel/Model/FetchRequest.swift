@@ -4,20 +4,20 @@ package struct FetchRequest: Sendable, Hashable {
   package var entityName: String?
   /// Which objects it fetches; nil for all.
   package var predicate: ModelPredicate?
-  /// The order of the objects; a model's source has none.
+  /// The order of the objects; an `.xcdatamodel` has none.
   package var sortDescriptors: [FetchSort]
   /// The most objects that are fetched; 0 for no limit.
   package var fetchLimit: Int64
-  /// How many objects are left out at the start.
+  /// How many objects are skipped at the start.
   package var fetchOffset: Int64
   /// How many objects are loaded at once; 0 for all.
   package var batchSize: Int64
-  /// What is fetched.
+  /// The kind of results.
   package var resultType: ResultType
-  /// The switches; Apple's defaults if the request was archived with other flags, see ``archivedFlags``.
+  /// The options; Apple's defaults if the request was archived with other flags, see ``archivedFlags``.
   package var options: Options
-  /// `NSFetchRequestFlags` of an archived request, if they are not the defaults. Which bit stands for which switch is
-  /// not documented, so they are kept as they are; nil for the defaults, and for a request from a source.
+  /// `NSFetchRequestFlags` of an archived request, if they are not the defaults. Which bit means which option is not
+  /// documented, so they are kept as they are; nil for the defaults, and for a request from an `.xcdatamodel`.
   package var archivedFlags: Int64?
   /// The names or key paths of the properties that are fetched; empty for all.
   package var propertiesToFetch: [String]
@@ -25,7 +25,7 @@ package struct FetchRequest: Sendable, Hashable {
   package var propertiesToGroupBy: [String]
   /// Which groups are fetched; nil for all.
   package var havingPredicate: ModelPredicate?
-  /// The key paths of relationships that are loaded too.
+  /// The key paths of relationships that are prefetched.
   package var prefetchedKeyPaths: [String]
   /// `NSAllocationType` of an archived request, whose meaning is not known; 0 in all that were seen.
   package var allocationType: Int64
@@ -48,7 +48,7 @@ package struct FetchRequest: Sendable, Hashable {
     package static let count = ResultType(rawValue: 4)
   }
 
-  /// The switches of a request. The bits are this library's own.
+  /// The options of a request. The bits are this library's own.
   package struct Options: OptionSet, Sendable, Hashable {
     /// The bits.
     package let rawValue: Int64
@@ -58,7 +58,7 @@ package struct FetchRequest: Sendable, Hashable {
 
     /// Objects of subentities are fetched too.
     package static let includesSubentities = Options(rawValue: 1)
-    /// Unsaved changes are taken in.
+    /// Unsaved changes are included.
     package static let includesPendingChanges = Options(rawValue: 2)
     /// Rows are loaded along with the IDs.
     package static let includesPropertyValues = Options(rawValue: 4)
@@ -77,7 +77,7 @@ package struct FetchRequest: Sendable, Hashable {
   /// `NSFetchRequestFlags` of every archived request seen; all of these have Apple's defaults.
   package static let standardFlags: Int64 = 30
 
-  /// Makes a request; what is left out is as in Apple's API.
+  /// Makes a request. The defaults are those of Apple's API.
   package init(
     entityName: String? = nil, predicate: ModelPredicate? = nil,
     sortDescriptors: [FetchSort] = [], fetchLimit: Int64 = 0, fetchOffset: Int64 = 0,
@@ -103,7 +103,7 @@ package struct FetchRequest: Sendable, Hashable {
   }
 }
 
-/// One step of an order (`NSSortDescriptor`).
+/// One sort key (`NSSortDescriptor`).
 package struct FetchSort: Sendable, Hashable {
   /// The key path.
   package var key: String
@@ -114,7 +114,7 @@ package struct FetchSort: Sendable, Hashable {
   /// Whether the archive says that nulls come last (`NSReverseNullOrder`).
   package var reversesNullOrder: Bool
 
-  /// Makes one step of an order.
+  /// Makes a sort key.
   package init(
     key: String, isAscending: Bool = true, selector: String? = "compare:",
     reversesNullOrder: Bool = false

@@ -1,4 +1,4 @@
-/// A fetch request that the model names.
+/// A named fetch request of a model.
 package struct FetchRequestTemplate: Sendable, Hashable {
   /// The template's name.
   package var name: String
@@ -34,14 +34,14 @@ package struct FetchedProperty: Sendable, Hashable {
   package var name: String
   /// What it fetches.
   package var request: FetchRequest
-  /// The name that a model's source gives the request, if it is not the one that Xcode gives by
-  /// itself; nil in compiled models.
+  /// The request's name in an `.xcdatamodel`, if it is not ``standardRequestName``; nil in compiled
+  /// models.
   package var requestName: String?
   /// Whether it may be empty.
   package var isOptional: Bool
   /// Whether Spotlight indexes it.
   package var isIndexedBySpotlight: Bool
-  /// The version hash modifier, which no hash takes in.
+  /// The version hash modifier, which is part of no hash.
   package var versionHashModifier: String?
   /// The name in an earlier version of the model, when the model gives one.
   package var renamingIdentifier: String?

@@ -4,7 +4,7 @@ extension ManagedObjectModel {
 
   /// The ancestors of an entity, from the parent to the root; the given entity is not among them.
   ///
-  /// It stops, without an error, at a parent that is missing, that was already met, or after
+  /// The list ends, without an error, at a parent that is missing or was already met, or after
   /// ``maximumInheritanceDepth`` steps. Empty for an entity the model does not have.
   package func ancestors(of entityName: String) -> [Entity] {
     guard let entity = entities[entityName] else { return [] }
@@ -20,8 +20,8 @@ extension ManagedObjectModel {
     return found
   }
 
-  /// The entities whose parent is the given one, sorted by name. To ask for many entities use
-  /// ``subentityNames()``, which looks at the model once.
+  /// The entities whose parent is the given one, sorted by name. For many entities use ``subentityNames()``, which goes
+  /// through the model once.
   package func subentities(of entityName: String) -> [Entity] {
     entities.values.filter { $0.superentityName == entityName }
       .sorted { ByteOrder.precedes($0.name, $1.name) }
@@ -45,14 +45,14 @@ extension ManagedObjectModel {
     return root
   }
 
-  /// The attributes of an entity, inherited ones included, sorted by name. Where a descendant
-  /// repeats a name, its own declaration counts.
+  /// The attributes of an entity, inherited ones included, sorted by name. If a descendant repeats a name, its own
+  /// declaration counts.
   package func allAttributes(of entityName: String) -> [Attribute] {
     flattened(entityName, \.attributes, name: \.name)
   }
 
-  /// The relationships of an entity, inherited ones included, sorted by name. Where a descendant
-  /// repeats a name, its own declaration counts.
+  /// The relationships of an entity, inherited ones included, sorted by name. If a descendant repeats a name, its own
+  /// declaration counts.
   package func allRelationships(of entityName: String) -> [Relationship] {
     flattened(entityName, \.relationships, name: \.name)
   }

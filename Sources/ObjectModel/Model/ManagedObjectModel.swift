@@ -1,6 +1,6 @@
 /// A managed object model, whatever form it was read from.
 ///
-/// It describes; it is not checked. ``validate()`` lists what Core Data would refuse.
+/// A model is not checked when it is read; ``validate()`` lists what Core Data would refuse.
 public struct ManagedObjectModel: Sendable, Hashable {
   /// The entities, by name.
   public var entities: [String: Entity]
@@ -8,11 +8,11 @@ public struct ManagedObjectModel: Sendable, Hashable {
   public var versionIdentifiers: [String]
   /// The named configurations, each with its entity names sorted.
   public var configurations: [String: [String]]
-  /// The configurations that CloudKit is used with, sorted; only a model's source says so.
+  /// The configurations that CloudKit is used with, sorted; only an `.xcdatamodel` lists them.
   package var cloudKitConfigurations: [String]
-  /// Whether a model's source says that the model is used with CloudKit.
+  /// Whether the `.xcdatamodel` says that the model is used with CloudKit.
   package var isUsedWithCloudKit: Bool
-  /// Whether a model's source says that the model is used with SwiftData.
+  /// Whether the `.xcdatamodel` says that the model is used with SwiftData.
   package var isUsedWithSwiftData: Bool
   /// The fetch request templates, sorted by name. A store's cached model never has any.
   package var fetchRequestTemplates: [FetchRequestTemplate]

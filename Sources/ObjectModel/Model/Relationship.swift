@@ -6,13 +6,13 @@ public struct DeleteRule: RawRepresentable, Sendable, Hashable, Codable {
   /// Wraps a number, known or not.
   public init(rawValue: Int32) { self.rawValue = rawValue }
 
-  /// Nothing happens to them.
+  /// Nothing happens to the related objects.
   public static let noAction = DeleteRule(rawValue: 0)
-  /// Their inverse is set to null.
+  /// The inverse of the related objects is set to null.
   public static let nullify = DeleteRule(rawValue: 1)
-  /// They are deleted too.
+  /// The related objects are deleted too.
   public static let cascade = DeleteRule(rawValue: 2)
-  /// The deletion is refused while there are any.
+  /// The deletion is refused while there are related objects.
   public static let deny = DeleteRule(rawValue: 3)
 
   /// The rule in Apple's words; "Rule 9" for a number without a name.
@@ -26,7 +26,7 @@ public struct DeleteRule: RawRepresentable, Sendable, Hashable, Codable {
     }
   }
 
-  /// Reads the name that a model's source uses in `deletionRule`; nil for an unknown name.
+  /// Reads a name from `deletionRule` of an `.xcdatamodel`; nil for an unknown name.
   public init?(name: String) {
     let known: [DeleteRule] = [.noAction, .nullify, .cascade, .deny]
     guard let rule = known.first(where: { $0.name == name }) else { return nil }
@@ -47,7 +47,7 @@ public struct Relationship: Sendable, Hashable {
   /// The minimum number of objects, as stored.
   public var minCount: Int32
   /// The maximum number of objects, as stored: 1 for to-one; 0 from Xcode's compiler or -1 from
-  /// code for an unbounded to-many. The difference takes part in the version hash.
+  /// code for an unbounded to-many. The difference affects the version hash.
   public var maxCount: Int32
   /// Whether a to-many relationship keeps an order.
   public var isOrdered: Bool
@@ -61,7 +61,7 @@ public struct Relationship: Sendable, Hashable {
   package var isIndexedBySpotlight: Bool
   /// Whether it is kept in external record files for Spotlight ("truth files", macOS).
   package var isStoredInTruthFile: Bool
-  /// What deletion does.
+  /// The delete rule.
   public var deleteRule: DeleteRule
   /// The version hash modifier.
   public var versionHashModifier: String?
@@ -70,7 +70,7 @@ public struct Relationship: Sendable, Hashable {
   /// The user info.
   public var userInfo: [String: ArchivedValue]
 
-  /// Makes a relationship; to-one, mandatory and without inverse unless said otherwise.
+  /// Makes a relationship, by default to-one, mandatory and without an inverse.
   package init(
     name: String, destinationEntityName: String, inverseName: String? = nil,
     inverseEntityName: String? = nil, minCount: Int32 = 0, maxCount: Int32 = 1,

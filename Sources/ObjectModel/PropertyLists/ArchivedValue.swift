@@ -28,7 +28,7 @@ public indirect enum ArchivedValue: Sendable, Hashable {
   case url(String)
   /// An object of a class that is not decoded, with its fields as they are.
   case object(ArchivedObject)
-  /// A value that is too deep, or one too many, to be decoded: the class name.
+  /// A value that exceeds the limit of depth or count and is not decoded: the class name.
   case opaque(className: String)
 
   /// One entry of a dictionary.
@@ -45,7 +45,7 @@ public indirect enum ArchivedValue: Sendable, Hashable {
     }
   }
 
-  /// The deepest nesting that is decoded; what lies below is ``opaque(className:)``.
+  /// The deepest nesting that is decoded; deeper values are ``opaque(className:)``.
   package static let maximumDepth = 32
   /// The most values that are decoded; the rest is ``opaque(className:)``.
   package static let maximumCount = 20_000
@@ -82,13 +82,13 @@ extension ArchivedValue: ExpressibleByStringLiteral {
 }
 
 extension KeyedArchive {
-  /// Decodes an object with all it holds, down to ``ArchivedValue/maximumDepth``. A graph that is
-  /// cyclic, or that repeats itself without end, ends in opaque values.
+  /// Decodes an object and everything in it, down to ``ArchivedValue/maximumDepth``. A cyclic or
+  /// endlessly repeating graph ends in opaque values.
   package func decoded(_ value: PropertyList?) -> ArchivedValue {
     decodedWithCount(value).value
   }
 
-  /// The same, with the number of values that were met.
+  /// Like ``decoded(_:)``, with the number of values met.
   func decodedWithCount(_ value: PropertyList?) -> (value: ArchivedValue, count: Int) {
     var remaining = ArchivedValue.maximumCount
     let decoded = decode(value, depth: 0, remaining: &remaining)

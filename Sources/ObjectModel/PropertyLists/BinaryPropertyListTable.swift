@@ -19,7 +19,8 @@ struct BinaryPropertyListTable {
     var offset: Int
     /// Where its payload starts, after marker and count.
     var payload: Int
-    /// Bytes of a scalar, UTF-16 units of a string, elements or entries of a collection.
+    /// The number of bytes of a scalar, UTF-16 units of a string, elements or entries of a
+    /// collection.
     var count: Int
   }
 
@@ -74,8 +75,8 @@ struct BinaryPropertyListTable {
 
     var objects: [Object] = []
     objects.reserveCapacity(count)
-    // Objects of a well-formed list do not share bytes. Counting what they occupy keeps a small
-    // file from naming one long string a million times.
+    // Objects of a well-formed list do not share bytes. Adding up their lengths keeps a small file
+    // from listing one long string a million times.
     var occupied = 0
     for index in 0..<count {
       let entry = tableOffset + index * offsetSize
@@ -108,7 +109,7 @@ struct BinaryPropertyListTable {
     return index
   }
 
-  /// The object's value, when it is not a collection.
+  /// The value of an object that is not a collection.
   func scalar(_ object: Object) throws(PropertyListError) -> PropertyList {
     let start = object.payload
     switch object.kind {
@@ -133,7 +134,7 @@ struct BinaryPropertyListTable {
 // MARK: - Bytes
 
 extension BinaryPropertyListTable {
-  /// A big-endian unsigned number; nil when it is outside of the bytes or of `Int`.
+  /// A big-endian unsigned number; nil if it is outside the bytes or does not fit `Int`.
   private static func number(_ bytes: [UInt8], at offset: Int, size: Int) -> Int? {
     guard offset >= 0, offset <= bytes.count - size else { return nil }
     var value: UInt64 = 0
@@ -213,8 +214,8 @@ extension BinaryPropertyListTable {
     return value
   }
 
-  /// Integers of 1, 2 and 4 bytes are unsigned, of 8 bytes signed. Those of 16 bytes are written
-  /// for numbers beyond that; what fits is taken, the rest becomes a real.
+  /// Integers of 1, 2 and 4 bytes are unsigned, of 8 bytes signed. Integers of 16 bytes are written
+  /// for larger numbers: a value that fits `Int64` stays an integer, any other becomes a real.
   private func integer(_ object: Object) -> PropertyList {
     guard object.count == 16 else { return .integer(Int64(bitPattern: pattern(object))) }
     var high: UInt64 = 0

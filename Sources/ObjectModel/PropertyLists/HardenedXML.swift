@@ -10,7 +10,7 @@ package struct HardenedXML {
     case start(name: String, attributes: [String: String], line: Int)
     case end
     case text(String)
-    /// An element that was read before stands here, and its events are left out; only in sources of models.
+    /// An element that was read before, in place of its events; only in an `.xcdatamodel`.
     indirect case known(KnownEntities.Element, line: Int)
   }
 
@@ -22,7 +22,7 @@ package struct HardenedXML {
   package static let maximumAttributeCount = 256
 
   package let events: [Event]
-  /// Where the entities of a model's source stand that are not known.
+  /// The positions of the unknown `<entity>` elements of an `.xcdatamodel`.
   package let entities: [XMLScanner.Place]
 
   package init(

@@ -3,7 +3,7 @@
 ///
 /// The object graph may be cyclic; each accessor follows one reference at a time.
 package struct KeyedArchive: Sendable, Hashable {
-  /// The object table (`$objects`). Index 0 stands for nil.
+  /// The object table (`$objects`). Index 0 is nil.
   package let objects: [PropertyList]
   /// The named entry points (`$top`), usually one called `root`.
   package let top: [String: PropertyList]
@@ -17,7 +17,8 @@ package struct KeyedArchive: Sendable, Hashable {
 
   /// Reads a model file that must be a keyed archive.
   ///
-  /// - Throws: ``ModelError`` with `code` and `message` when it is not one, else with the property list's error.
+  /// - Throws: ``ModelError`` with `code` and `message` if the file is not a keyed archive, otherwise with the property
+  ///   list's error.
   package init(bytes: [UInt8], orThrow code: ModelError.Code, _ message: String) throws(ModelError)
   {
     do {
@@ -31,7 +32,7 @@ package struct KeyedArchive: Sendable, Hashable {
     }
   }
 
-  /// Takes a property list that is a keyed archive.
+  /// Makes an archive from a property list.
   ///
   /// - Throws: ``PropertyListError``; `plist.notAnArchive` when it is another property list.
   package init(_ list: PropertyList) throws(PropertyListError) {
@@ -140,7 +141,7 @@ extension KeyedArchive {
     }
   }
 
-  /// The truth value of a number object or of an inline one; nil for anything else.
+  /// The truth value of a number object or of an inline number; nil for anything else.
   package func bool(_ value: PropertyList?) -> Bool? {
     number(value)?.boolValue
   }
@@ -158,7 +159,7 @@ extension KeyedArchive {
     return real(object["NS.time"])
   }
 
-  /// The bytes of an `NSData` or of an inline one.
+  /// The bytes of an `NSData` or of inline data.
   package func data(_ value: PropertyList?) -> [UInt8]? {
     guard let object = resolve(value) else { return nil }
     if case .data(let bytes) = object { return bytes }

@@ -1,12 +1,12 @@
 extension ModelExpression {
-  /// How many expressions the tree has, predicates' parts excepted.
+  /// How many expressions the tree has, without those in predicates.
   package var partCount: Int {
     children.expressions.reduce(1) { $0 + $1.partCount }
   }
 }
 
 extension ArchivedValue {
-  /// How many values there are in all.
+  /// The number of values, nested ones included.
   package var count: Int {
     switch self {
     case .array(let values), .set(let values): values.reduce(1) { $0 + $1.count }
@@ -24,7 +24,7 @@ extension ArchivedValue {
 }
 
 extension PropertyList {
-  /// How many values there are in all, shared ones as often as they stand.
+  /// The number of values, nested ones included; a shared value counts each time it occurs.
   package var valueCount: Int {
     switch self {
     case .array(let values), .set(let values): values.reduce(1) { $0 + $1.valueCount }
@@ -35,6 +35,6 @@ extension PropertyList {
 }
 
 extension KeyedArchive {
-  /// How many values all its objects have.
+  /// The number of values in all objects together.
   package var valueCount: Int { objects.reduce(0) { $0 + $1.valueCount } }
 }

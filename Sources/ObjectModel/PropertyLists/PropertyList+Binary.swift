@@ -1,8 +1,9 @@
 extension PropertyList {
   /// Reads the binary form (`bplist00`).
   ///
-  /// Every offset, count and reference is checked. A list that holds itself, is nested deeper than
-  /// ``maximumDepth``, or has more than ``maximumCount`` values when sharing is undone, is refused.
+  /// Every offset, count and reference is checked. A list is refused if it contains itself, is
+  /// nested deeper than ``maximumDepth``, or has more than ``maximumCount`` values with shared ones
+  /// expanded.
   ///
   /// - Throws: ``PropertyListError``.
   package init(binary bytes: [UInt8]) throws(PropertyListError) {
@@ -12,8 +13,8 @@ extension PropertyList {
   }
 }
 
-/// Turns the object table into a tree without recursion. Each object is built once, and those that
-/// refer to it share it; its size counts each time.
+/// Turns the object table into a tree without recursion. Each object is built once and shared by
+/// all references to it; its size counts each time.
 private struct Expansion {
   private struct Built {
     var value: PropertyList
@@ -101,8 +102,8 @@ private struct Expansion {
       children.append(part.value)
       guard count <= PropertyList.maximumCount else { throw tooLarge(frame.object) }
     }
-    // Depth on the way down is checked by the stack; a shared part may sit deeper than it was
-    // first met.
+    // The stack checks depth on the way down; a shared part may be deeper than where it was first
+    // met.
     guard height <= PropertyList.maximumDepth else {
       throw PropertyListError(
         code: .tooDeep,

@@ -1,9 +1,9 @@
 extension PropertyList {
   /// The binary form (`bplist00`).
   ///
-  /// The same value always gives the same bytes: keys are sorted, equal scalars are stored once,
-  /// and objects are in the order in which they are met. Nested up to any depth that can be
-  /// built; read back up to ``maximumDepth``.
+  /// The same value always yields the same bytes: keys are sorted, equal scalars are stored once,
+  /// and objects are in the order in which they are met. Any depth that can be built is written;
+  /// reading is limited to ``maximumDepth``.
   package func binaryBytes() -> [UInt8] {
     var writer = BinaryPropertyListWriter()
     return writer.bytes(of: self)
@@ -19,7 +19,7 @@ private struct BinaryPropertyListWriter {
     case dictionary(keys: [Int], values: [Int])
   }
 
-  /// Scalars under their own bits: as values 0.0 and -0.0 would be equal, and NaN not even to
+  /// Scalars by their bits: as values, 0.0 and -0.0 would be equal, and NaN would not even equal
   /// itself.
   private enum Key: Hashable {
     case bits(kind: UInt8, UInt64)
@@ -60,7 +60,7 @@ private struct BinaryPropertyListWriter {
     return layOut()
   }
 
-  /// The index of a value's object; a new one unless it is a scalar that is stored already.
+  /// The index of a value's object, which is new unless the value is a scalar already stored.
   private mutating func reserve(_ value: PropertyList) -> (index: Int, isNew: Bool) {
     guard let key = Self.key(value) else {
       items.append(.scalar(.null))

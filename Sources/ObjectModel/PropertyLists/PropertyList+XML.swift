@@ -3,8 +3,8 @@ import Foundation
 extension PropertyList {
   /// Reads the XML form.
   ///
-  /// A dictionary of nothing but `CF$UID` is a reference of a keyed archive, as Apple's tools write
-  /// it. Documents that declare entities are refused.
+  /// A dictionary with only the key `CF$UID` is a reference of a keyed archive, as Apple's tools
+  /// write it. Documents that declare entities are refused.
   ///
   /// - Throws: ``PropertyListError``.
   package init(xml bytes: [UInt8]) throws(PropertyListError) {
@@ -23,7 +23,7 @@ private struct XMLPropertyListReader {
 
   private var stack: [Collection] = []
   private var openScalar: (name: String, text: String, line: Int)?
-  /// The enclosing `plist` elements, which are not values.
+  /// The number of enclosing `plist` elements, which are not values.
   private var wrapperDepth = 0
   private var root: PropertyList?
 
@@ -46,7 +46,7 @@ private struct XMLPropertyListReader {
 
   private mutating func start(_ name: String, _ line: Int) throws(PropertyListError) {
     guard openScalar == nil, root == nil else {
-      throw malformed("<\(name)> is where no value may be.", line)
+      throw malformed("A <\(name)> is not allowed here.", line)
     }
     switch name {
     case "plist" where stack.isEmpty: wrapperDepth += 1
@@ -66,7 +66,7 @@ private struct XMLPropertyListReader {
       openScalar = nil
       if scalar.name == "key" {
         guard case .dictionary(let entries, nil)? = stack.popLast() else {
-          throw malformed("A <key> is where no key may be.", scalar.line)
+          throw malformed("A <key> is not allowed here.", scalar.line)
         }
         stack.append(.dictionary(entries, key: scalar.text))
       } else {
@@ -140,8 +140,8 @@ private struct XMLPropertyListReader {
     PropertyListError(code: .malformed, message: message, line: line)
   }
 
-  /// Seconds since 2001 of `2024-05-31T10:20:30Z`, by the calendar's rules and not by a formatter,
-  /// which is slow and depends on locale data.
+  /// Seconds since 2001 of `2024-05-31T10:20:30Z`, computed without a formatter, which is slow and
+  /// depends on locale data.
   private static func seconds(_ text: String) -> Double? {
     let parts = text.utf8.filter { $0 > 0x20 }.split { "-T:Z".utf8.contains($0) }
       .map { Int(String(decoding: $0, as: UTF8.self)) }

@@ -1,4 +1,4 @@
-/// A property list as data: no class of any kind is made from it.
+/// A property list as data: no object of any class is made from it.
 ///
 /// It is read from the binary form (`bplist00`) or the XML form and written in the binary form.
 package indirect enum PropertyList: Sendable, Hashable {
@@ -22,20 +22,19 @@ package indirect enum PropertyList: Sendable, Hashable {
   case array([PropertyList])
   /// A set, in stored order; only the binary form has it.
   case set([PropertyList])
-  /// Values under names. Of equal names the last one counts.
+  /// Values by name. If a name occurs twice, the last value counts.
   case dictionary([String: PropertyList])
 
   /// The deepest nesting of collections that is read.
   package static let maximumDepth = 128
-  /// The most values, counted as if nothing were shared, that are read. Real archives of models
-  /// stay below 100,000.
+  /// The most values that are read, counted as if nothing were shared. Real archives of models stay below 100,000.
   package static let maximumCount = 1 << 20
   /// The maximum number of bytes that are read: 64 MiB.
   package static let maximumByteCount = 64 << 20
 
-  /// Reads either form, told apart by the first bytes.
+  /// Reads either form, recognised by the first bytes.
   ///
-  /// - Throws: ``PropertyListError``; `plist.notAPropertyList` when it is neither form.
+  /// - Throws: ``PropertyListError``; `plist.notAPropertyList` if the bytes have neither form.
   package init(bytes: [UInt8]) throws(PropertyListError) {
     if bytes.starts(with: BinaryPropertyListTable.magic) {
       try self.init(binary: bytes)
@@ -100,8 +99,8 @@ extension PropertyList {
     return values
   }
 
-  /// The number of values as ``maximumCount`` counts them: this one, and in collections all keys and
-  /// values, as if nothing were shared.
+  /// The number of values as ``maximumCount`` counts them: this one, and all keys and values in it, as if nothing were
+  /// shared.
   package var expandedCount: Int {
     var count = 0
     var pending = [self]

@@ -14,7 +14,7 @@ package struct PropertyListError: Error, Sendable, Hashable {
     package static let truncated = Code(rawValue: "plist.truncated")
     /// A marker, a reference or an element that the format does not allow there.
     package static let malformed = Code(rawValue: "plist.malformed")
-    /// A collection holds itself.
+    /// A collection contains itself.
     package static let cyclic = Code(rawValue: "plist.cyclic")
     /// Collections are nested deeper than ``PropertyList/maximumDepth``.
     package static let tooDeep = Code(rawValue: "plist.tooDeep")
@@ -30,9 +30,9 @@ package struct PropertyListError: Error, Sendable, Hashable {
   package let code: Code
   /// One sentence for a reader.
   package let message: String
-  /// Where in the bytes, counted from 0, when known.
+  /// The offset in the bytes, counted from 0, if known.
   package let offset: Int?
-  /// Which line of the XML, counted from 1, when known.
+  /// The line of the XML, counted from 1, if known.
   package let line: Int?
 
   /// Makes an error.
@@ -45,7 +45,7 @@ package struct PropertyListError: Error, Sendable, Hashable {
 }
 
 extension PropertyListError: CustomStringConvertible {
-  /// The message, where, and the code in one line.
+  /// The message, the position and the code in one line.
   package var description: String {
     let place = offset.map { " at offset \($0)" } ?? line.map { " at line \($0)" } ?? ""
     return message + place + " [\(code.rawValue)]"

@@ -1,4 +1,4 @@
-/// The scanner behind ``HardenedXML``: one pass over the bytes, no recursion, each byte looked at a
+/// The scanner behind ``HardenedXML``: one pass over the bytes, no recursion, each byte read a
 /// bounded number of times. Clauses are those of XML 1.0, fifth edition.
 package struct XMLScanner {
   package static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
@@ -20,10 +20,10 @@ package struct XMLScanner {
     static let nameStops = Array("/>=<\"'&".utf8)
   }
 
-  /// An `<entity>` right below the root.
+  /// An `<entity>` directly below the root.
   package struct Place {
     package let start: Int
-    /// Where its start tag ends.
+    /// The offset of the end of its start tag.
     package let tagEnd: Int
     package fileprivate(set) var end = 0
     package let firstEvent: Int
@@ -34,14 +34,14 @@ package struct XMLScanner {
   private let known: KnownEntities?
   private var index = 0
   private var events: [HardenedXML.Event] = []
-  /// How many events the known elements stand for, without their own.
+  /// How many events the known elements replace, not counting their own.
   private var knownEventCount = 0
-  /// The entities that were scanned; only where known ones are asked for.
+  /// The `<entity>` elements that were scanned; empty unless known entities were given.
   private(set) var entities: [Place] = []
   /// The names of the open elements.
   private var open: [String] = []
   private var hasRoot = false
-  /// The line at `lineIndex`, counted on as the scan proceeds.
+  /// The line at `lineIndex`, updated as the scan proceeds.
   private var line = 1
   private var lineIndex = 0
 
@@ -85,7 +85,7 @@ package struct XMLScanner {
       index += 4
       try skip(past: Token.commentEnd)
     } else if starts(with: Token.cdata) {
-      guard !open.isEmpty else { throw error(.malformed, "There is text outside of the XML.") }
+      guard !open.isEmpty else { throw error(.malformed, "There is text outside the XML.") }
       let start = index + 9
       index = start
       try skip(past: Token.cdataEnd)
@@ -93,7 +93,7 @@ package struct XMLScanner {
     } else if starts(with: Token.documentType) {
       try skipDocumentType()
     } else if starts(with: Token.declaration) {
-      throw error(.unsafeXML, "The XML declares things of its own; such files are not read.")
+      throw error(.unsafeXML, "The XML has declarations of its own; such files are not read.")
     } else if starts(with: Token.endTag) {
       try scanEndTag()
     } else {
@@ -114,8 +114,8 @@ package struct XMLScanner {
     }
   }
 
-  /// A document type may name an external file, which is not looked at. An internal subset
-  /// (clause 2.8) is refused.
+  /// A document type may name an external file, which is not read. An internal subset (clause 2.8)
+  /// is refused.
   private mutating func skipDocumentType() throws(PropertyListError) {
     guard !hasRoot else {
       throw error(.malformed, "A document type declaration is inside the XML.")
@@ -243,7 +243,7 @@ package struct XMLScanner {
     let end = bytes[index...].firstIndex(of: UInt8(ascii: "<")) ?? bytes.count
     if open.isEmpty {
       guard bytes[index..<end].allSatisfy(Self.isBlank) else {
-        throw error(.malformed, "There is text outside of the XML.")
+        throw error(.malformed, "There is text outside the XML.")
       }
     } else {
       events.append(.text(try resolved(index..<end, isAttribute: false)))
@@ -268,11 +268,11 @@ package struct XMLScanner {
       place += 1
       switch byte {
       case UInt8(ascii: "&"):
-        // The longest reference that means anything is &#1114111;
+        // The longest valid reference is &#1114111;
         let limit = min(range.upperBound, place + 12)
         guard let end = bytes[place..<limit].firstIndex(of: UInt8(ascii: ";")),
           let scalar = Self.scalar(String(decoding: bytes[place..<end], as: UTF8.self))
-        else { throw error(.malformed, "A reference in the text leads to nothing.") }
+        else { throw error(.malformed, "The text has an invalid character or entity reference.") }
         output += Array(String(Character(scalar)).utf8)
         place = end + 1
       case 0x0D:
@@ -300,7 +300,7 @@ package struct XMLScanner {
     if radix == 16 { digits = digits.dropFirst() }
     var value: UInt32 = 0
     for byte in digits {
-      // No sign may stand here (clause 4.1), and a reference of twelve bytes overflows nothing.
+      // No sign is allowed here (clause 4.1), and a reference of twelve bytes cannot overflow.
       guard let digit = Hex.digit(byte), digit < radix else { return nil }
       value = value &* radix &+ digit
       if value > 0x10FFFF { return nil }

@@ -8,8 +8,7 @@ extension ArchiveModelReader {
   ) throws(ModelError) -> Attribute {
     let type = AttributeType(
       rawValue: try neededInteger("NSAttributeType", value, in: 0...Int32.max))
-    // 4 external storage, 16 preserved in history on deletion. Models from before external storage may
-    // lack it.
+    // 4 external storage, 16 preserved in history on deletion. Models from before external storage may lack the flags.
     let flags = try integer("NSFlagsKey", value, in: 0...Int32.max) ?? 0
     var derivation: Derivation?
     if archive.isKind(value, of: "NSDerivedAttributeDescription") {
@@ -77,7 +76,7 @@ extension ArchiveModelReader {
     value.flatMap(underlying)
   }
 
-  /// The topmost of an entity and its ancestors that has a property.
+  /// The topmost entity, among an entity and its ancestors, that has a property.
   private func declaring(_ property: String, from entity: String) -> String {
     lineage(of: entity).last { names[$0]?.contains(property) == true } ?? entity
   }
@@ -96,7 +95,7 @@ extension ArchiveModelReader {
       renamingIdentifier: try renaming(value, name), userInfo: try userInfo(value))
   }
 
-  /// The predicates and what is reported when they do not hold are parallel lists.
+  /// The predicates and their warnings are parallel lists.
   private mutating func validations(
     _ value: PropertyList?
   ) throws(ModelError) -> [AttributeValidation] {

@@ -34,7 +34,7 @@ extension ArchiveModelReader {
     archive.integer(archive.field(key, of: value)) ?? 0
   }
 
-  /// Properties by name; archives may hold the names or the properties.
+  /// The names of properties; archives may hold the names or the properties themselves.
   private mutating func propertyNames(
     _ key: String, _ value: PropertyList?
   ) throws(ModelError) -> [String] {
@@ -65,7 +65,7 @@ extension ArchiveModelReader {
     return expression
   }
 
-  /// A value of any kind, with all it holds.
+  /// A value of any kind, with its contents.
   mutating func decoded(_ value: PropertyList?) throws(ModelError) -> ArchivedValue {
     let (decoded, count) = archive.decodedWithCount(value)
     try spend(count * Cost.value)

@@ -12,7 +12,7 @@ extension ManagedObjectModel {
     try self.init(archive)
   }
 
-  /// Reads a model from an archive whose object table is read.
+  /// Reads a model from an archive that was already parsed.
   package init(_ archive: KeyedArchive) throws(ModelError) {
     var reader = ArchiveModelReader(archive: archive)
     self = try reader.model()
@@ -23,11 +23,12 @@ extension ManagedObjectModel {
 ///
 /// The keys are those of Core Data's own coding: `NSEntities`, `NSProperties` and so on.
 struct ArchiveModelReader {
-  /// The most work, roughly in 32 bytes of the values that are made. The parts of an archive may be
-  /// shared, so a small file can describe a huge model; a real one needs some hundred thousand.
+  /// The most work, in units of roughly 32 bytes of resulting values. The parts of an archive may
+  /// be shared, so a small file can describe a huge model; a real model needs some hundred thousand
+  /// units.
   static let maximumWork = 12_000_000
 
-  /// What one value of a kind costs.
+  /// The cost of one value of each kind.
   enum Cost {
     static let reference = 3
     static let name = 4
@@ -40,7 +41,7 @@ struct ArchiveModelReader {
   }
 
   let archive: KeyedArchive
-  /// Names of all properties in each entity, inherited copies included.
+  /// The names of all properties in each entity, inherited copies included.
   private(set) var names: [String: Set<String>] = [:]
   private(set) var parents: [String: String] = [:]
   /// How much of ``maximumWork`` was used.
@@ -134,7 +135,7 @@ struct ArchiveModelReader {
       renamingIdentifier: try renaming(value, name), userInfo: try userInfo(value))
   }
 
-  /// The names of the ancestors, nearest first; stops where they repeat.
+  /// The names of the ancestors, nearest first; stops if one repeats.
   func lineage(of name: String) -> [String] {
     var found: [String] = []
     var met: Set<String> = [name]
@@ -148,7 +149,7 @@ struct ArchiveModelReader {
     return found
   }
 
-  /// What a proxy of an inherited property stands for.
+  /// The property behind a proxy of an inherited property; any other value is returned as it is.
   func underlying(_ value: PropertyList) -> PropertyList? {
     archive.className(of: value) == "_NSPropertyDescriptionProxy"
       ? archive.field("NSUnderlyingProperty", of: value) : value
@@ -207,7 +208,7 @@ struct ArchiveModelReader {
 
   // MARK: Values
 
-  /// Counts work, and stops an archive that asks for more than any real model.
+  /// Counts work, and refuses an archive that needs more than any real model.
   mutating func spend(_ amount: Int) throws(ModelError) {
     work += amount
     guard work <= Self.maximumWork else {
@@ -319,7 +320,8 @@ struct ArchiveModelReader {
     return number
   }
 
-  /// Whether a field is absent or holds the archive's nil. A reference that leads nowhere does not.
+  /// Whether a field is absent or holds the archive's nil. False for a reference that leads
+  /// nowhere.
   func isNull(_ value: PropertyList?) -> Bool {
     switch value {
     case nil, .null, .uid(0): true
@@ -367,7 +369,7 @@ struct ArchiveModelReader {
     return lists
   }
 
-  /// Core Data stores the name itself where the model gives no renaming identifier.
+  /// Core Data stores the name itself if the model gives no renaming identifier.
   mutating func renaming(
     _ value: PropertyList?, _ name: String
   ) throws(ModelError) -> String? {

@@ -1,4 +1,4 @@
-/// The versions in a folder of compiled ones: a `.momd`, or any folder with a `VersionInfo.plist`.
+/// The versions in a folder of compiled models: a `.momd`, or any folder with a `VersionInfo.plist`.
 package struct CompiledBundle {
   /// The versions: those with a `.mom`, then those that only `VersionInfo.plist` names.
   package private(set) var versions: [ModelCollection.Version] = []
@@ -9,8 +9,8 @@ package struct CompiledBundle {
   /// Whether there are more versions than were taken.
   package private(set) var isCut = false
 
-  /// Reads the versions in a folder. nil when the folder is no `.momd` and has no `VersionInfo.plist` that can be read.
-  /// A folder may hold other things too, as the resources of an app do.
+  /// Reads the versions in a folder; nil if the folder is not a `.momd` and has no readable `VersionInfo.plist`. The
+  /// folder may have other contents too, such as the resources of an app.
   ///
   /// - Parameters:
   ///   - path: The folder.
@@ -65,7 +65,7 @@ extension ModelCollection.Version {
       recorded: recorded, isMarkedCurrent: isMarkedCurrent, problem: problem)
   }
 
-  /// A version that a bundle names and does not have.
+  /// A version that a bundle names but does not contain.
   package init(
     missing fileName: String, in path: String, recorded: RecordedHashes?, isMarkedCurrent: Bool
   ) {
@@ -85,10 +85,10 @@ extension ModelCollection {
   /// Reads the versions of a compiled model, as an app has it in its bundle: a `.momd`, or a `.mom`. Symbolic links to
   /// it are followed. A version that cannot be read is listed with its ``Version/problem``.
   ///
-  /// Other forms, and folders that hold models somewhere, are read by `init(searching:)` of ModelTools.
+  /// Other forms, and folders that contain models at any depth, are read by `init(searching:)` of ModelTools.
   ///
-  /// - Throws: ``ModelError`` when there is nothing at the path, or no compiled model; for a `.mom`, why it could not
-  ///   be read.
+  /// - Throws: ``ModelError`` if there is nothing at the path, or no compiled model; for a `.mom`, also if it cannot be
+  ///   read.
   public init(at path: String) throws(ModelError) {
     let resolved = ModelFile.resolved(path)
     switch ModelFile.kind(at: resolved) {
@@ -111,6 +111,6 @@ extension ModelCollection {
 
   private static func noCompiledModel(at path: String) -> ModelError {
     ModelError(
-      code: .notAModel, message: "No compiled model is here. It is a .momd or a .mom.", path: path)
+      code: .notAModel, message: "There is no compiled model (.momd or .mom) here.", path: path)
   }
 }

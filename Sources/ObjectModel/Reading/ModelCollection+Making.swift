@@ -3,11 +3,11 @@ import Foundation
 // Collections of models that do not come from model files.
 
 extension ModelCollection.Version {
-  /// A version that stands for a store's cached model, or for hashes that someone recorded.
+  /// Makes a version of a store's cached model, or of recorded hashes.
   ///
   /// - Parameters:
   ///   - storeModel: the model; nil when it is missing or not readable.
-  ///   - name: what to call it.
+  ///   - name: the name of the version.
   ///   - path: where it came from.
   ///   - recorded: the hashes recorded beside it; nil when there are none.
   ///   - problem: why there is no model, in a sentence; nil when there is one.
@@ -26,8 +26,8 @@ extension ModelCollection {
   /// Gathers versions that were made one by one; none of them is marked as current.
   public init(of versions: [Version]) { self.init(versions: versions) }
 
-  /// The same versions under another folder: what lay below `folder` is said to lie below `path`.
-  /// For versions that were read from a copy that users never see.
+  /// The same versions with paths below `folder` replaced by paths below `path`. For versions read
+  /// from a copy that users never see.
   package func moved(from folder: String, to path: String) -> ModelCollection {
     func moved(_ text: String) -> String { Self.moved(text, from: folder, to: path) }
     return ModelCollection(

@@ -6,24 +6,24 @@ public struct ModelCollection: Sendable {
     public let name: String
     /// The file's or folder's name: `Moody 6.xcdatamodel`.
     package let fileName: String
-    /// Where it is; for a version that only `VersionInfo.plist` knows, where that file is.
+    /// Where the version is; for a version that only `VersionInfo.plist` names, where that file is.
     public let path: String
     /// The model; nil when it could not be read, see ``problem``, or when only its hashes are
     /// recorded.
     public let model: ManagedObjectModel?
     /// The hashes computed from ``model``, without tombstone entries; nil when there is no model.
     public let hashes: ModelHashes?
-    /// The hashes that `VersionInfo.plist` recorded for it; nil when there is no such record.
+    /// The hashes that `VersionInfo.plist` recorded for the version; nil if there is no such record.
     public let recorded: RecordedHashes?
-    /// Whether a marker beside it names it as the current version.
+    /// Whether a marker beside the version names it as the current one.
     public let isMarkedCurrent: Bool
     /// Why ``model`` is nil although there should be one.
     public let problem: ModelError?
-    /// The values in the model's file that could not be read, of kind
-    /// ``ModelProblem/Kind/unreadValue``; empty where all could.
+    /// The values in the model's file that could not be read, of kind ``ModelProblem/Kind/unreadValue``; empty if all
+    /// could be read.
     package let unreadValues: [ModelProblem]
-    /// The optimised model (`.omo`) of this version beside it, or all that there is of the version; nil
-    /// when no optimised model is known to be of this version.
+    /// The optimised model (`.omo`) of this version, beside the model or on its own; nil if no optimised model is known
+    /// to belong to this version.
     package var optimised: OptimisedModel?
 
     package init(
@@ -45,15 +45,14 @@ public struct ModelCollection: Sendable {
     }
   }
 
-  /// All versions found, those of one bundle together, sorted by path as a person would sort them:
-  /// `Moody 2` before `Moody 10`.
+  /// All versions found, those of one bundle together, in natural order of their paths: `Moody 2` before `Moody 10`.
   public let versions: [Version]
 
   /// The name of the version that markers (`.xccurrentversion`, `VersionInfo.plist`) name as the
   /// current one; nil when there is no marker, or when several bundles name different ones.
   public let currentVersionName: String?
 
-  /// The folders that were not searched, or not to their end, each with the reason.
+  /// The folders that were not searched, or not completely, each with the reason.
   package let notEntered: [ModelError]
 
   /// The current version: the one that a marker names, else the sole version, else nil.
@@ -81,9 +80,9 @@ extension ModelCollection.Version {
     problem != nil && model == nil && recorded == nil && optimised == nil
   }
 
-  /// Whether a store with these recorded hashes opens with this version without migration: the same
-  /// entities, all hashes equal. Hashes recorded beside the version count, then computed ones, then
-  /// those with tombstone entries, as Core Data tries both.
+  /// Whether a store with these recorded hashes opens with this version without migration: the same entities, all
+  /// hashes equal. Hashes recorded beside the version are tried first, then computed ones, without and with tombstone
+  /// entries, as Core Data tries both.
   public func matches(_ hashes: [String: VersionHash]) -> Bool {
     if recorded?.hashes == hashes { return true }
     if self.hashes?.matches(hashes) == true { return true }
@@ -92,8 +91,8 @@ extension ModelCollection.Version {
     return model.versionHashes(honouringTombstones: true).matches(hashes)
   }
 
-  /// The best knowledge of the version's hashes: recorded ones, else computed ones. Entities of
-  /// which the hash is unknown are left out.
+  /// The hashes of the version as far as known: recorded ones, else computed ones. Entities with an unknown hash are
+  /// left out.
   package var knownHashes: [String: VersionHash] {
     recorded?.hashes ?? hashes?.hashes ?? [:]
   }
@@ -113,9 +112,9 @@ extension ModelCollection {
   public struct Nearness: Sendable {
     /// The version.
     public let version: Version
-    /// How many of the hashes it has too.
+    /// How many of the hashes the version has too.
     public let agreeing: Int
-    /// Of how many.
+    /// How many hashes were compared.
     public let of: Int
   }
 
@@ -124,8 +123,8 @@ extension ModelCollection {
     versions.filter { $0.matches(hashes) }
   }
 
-  /// The version with the most of these hashes; of equals, the one with the fewest entities of its
-  /// own, then the first. Nil when no version has any of them.
+  /// The version with the most of these hashes; among equals, the one with the fewest entities, then the first. Nil if
+  /// no version has any of them.
   public func nearest(to hashes: [String: VersionHash]) -> Nearness? {
     var best: Nearness?
     for version in versions {

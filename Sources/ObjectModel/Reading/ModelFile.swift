@@ -18,7 +18,7 @@ package enum ModelFile {
     URL(fileURLWithPath: path).resolvingSymlinksInPath().path
   }
 
-  /// What is at a path, without following a symbolic link; nil when nothing is.
+  /// The kind of file at a path, without following a symbolic link; nil if there is none.
   package static func kind(at path: String) -> Kind? {
     guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else {
       return nil
@@ -47,7 +47,7 @@ package enum ModelFile {
   /// The names in a folder in natural order (`2` before `10`); empty when it cannot be read.
   package static func names(in folder: String) -> [String] { readNames(in: folder) ?? [] }
 
-  /// The same; nil when the folder cannot be read.
+  /// The names in a folder in natural order; nil if it cannot be read.
   package static func readNames(in folder: String) -> [String]? {
     guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
       return nil
@@ -97,12 +97,12 @@ package enum ModelFile {
     return PathText.ending(of: name).isEmpty ? name : PathText.stem(of: name)
   }
 
-  /// Whether a name is one that a folder of compiled versions has.
+  /// Whether a name is typical of a folder of compiled versions.
   package static func isModelPart(_ name: String) -> Bool {
     name == "VersionInfo.plist" || ["mom", "omo", "cdm"].contains(pathExtension(name))
   }
 
-  /// Digits weigh by their number: each run is preceded by its length.
+  /// The sort key of natural order, in which each run of digits is preceded by its length.
   private static func naturalKey(_ name: String) -> [UInt8] {
     var key: [UInt8] = []
     var digits: [UInt8] = []

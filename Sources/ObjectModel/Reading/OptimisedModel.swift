@@ -1,8 +1,7 @@
 /// What can be read from an optimised model (`.omo`), the second compiled form of a model's current version.
 ///
-/// The format is not documented. Five files showed the header, the sections and how strings and hashes are
-/// kept in them; the records of entities and properties are not read. The `.mom` of the same name, if there
-/// is one, has everything.
+/// The format is not documented. The header, the sections and the form of strings and hashes are known from five files;
+/// the records of entities and properties are not read. The `.mom` of the same name, if there is one, has everything.
 package struct OptimisedModel: Sendable, Hashable {
   /// How many entities the header announces.
   package let entityCount: Int
@@ -17,7 +16,7 @@ package struct OptimisedModel: Sendable, Hashable {
   package let versionIdentifiers: [String]
   /// Every hash in the file, those of entities and those of properties; nothing distinguishes them.
   package let hashes: Set<VersionHash>
-  /// What does not agree with the header; empty when everything does.
+  /// What disagrees with the header; empty if nothing does.
   package let problems: [String]
 
   /// Creates a model from what was read.
@@ -48,9 +47,9 @@ package struct OptimisedModel: Sendable, Hashable {
     hashes.values.count { self.hashes.contains($0) }
   }
 
-  /// The entity hashes, as far as those of a store identify them: a hash that occurs here belongs to its
-  /// entity, and an entity that is named here without that hash has a different one. A last entry,
-  /// under no entity's name, stands for entities that the store does not have.
+  /// The entity hashes, as far as those of a store identify them: a hash that occurs here belongs to its entity, and an
+  /// entity that is named here without that hash has a different one. One more entry, whose name is no entity's,
+  /// represents entities that the store does not have.
   package func hashes(beside stored: [String: VersionHash]) -> [String: VersionHash] {
     let other = VersionHash(digest: [UInt8](repeating: 0, count: VersionHash.byteCount))
     var found: [String: VersionHash] = [:]
@@ -65,13 +64,13 @@ package struct OptimisedModel: Sendable, Hashable {
     return found
   }
 
-  /// What the file begins with.
+  /// The bytes that an optimised model begins with.
   package static let magic = Array("momv2$".utf8)
 
   /// Whether a file starts as an optimised model does.
   package static func isOptimised(_ bytes: [UInt8]) -> Bool { bytes.starts(with: magic) }
 
-  /// The error where a model is expected.
+  /// The error for an optimised model in place of a full one.
   package static var error: ModelError {
     ModelError(
       code: .optimisedFormat,

@@ -1,6 +1,6 @@
-/// What the text of a switch in a model's source says.
+/// Reads the text of a YES/NO attribute in an `.xcdatamodel`.
 package enum SwitchText {
-  /// YES and NO, which Xcode nearly always writes, true and false, which its own template has once, 1 and 0, in
+  /// The value of YES and NO (which Xcode nearly always writes), true and false (once in its own template), 1 and 0, in
   /// upper or lower case; empty text is no. Nil for any other text.
   package static func value(_ text: String) -> Bool? {
     switch text.lowercased() {

@@ -32,7 +32,7 @@ package struct VersionInfo: Sendable, Hashable {
     try self.init(list)
   }
 
-  /// Takes the file's property list.
+  /// Reads the file's property list.
   ///
   /// Keys: `NSManagedObjectModel_VersionHashes` (version to entity to 32 bytes),
   /// `NSManagedObjectModel_VersionChecksums` (newer compilers), and

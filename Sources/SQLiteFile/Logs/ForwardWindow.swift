@@ -1,4 +1,4 @@
-/// A part of a file in memory, for readers that go through it once from its start to its end.
+/// A part of a file in memory, for readers that go through the file once from start to end.
 package struct ForwardWindow {
   private static let length = 262_144
 
@@ -9,7 +9,7 @@ package struct ForwardWindow {
   package init(_ file: ByteFile) { self.file = file }
 
   /// Makes sure that `count` bytes from `offset` on are in ``bytes``.
-  /// - Returns: where in ``bytes`` they start; nil when the file ends before they do.
+  /// - Returns: their offset in ``bytes``; nil when the file ends before they do.
   package mutating func hold(_ offset: Int64, _ count: Int) throws(SQLiteFileError) -> Int? {
     guard offset >= 0, count >= 0, offset <= file.size, Int64(count) <= file.size - offset else {
       return nil
@@ -19,7 +19,7 @@ package struct ForwardWindow {
     }
     start = offset
     bytes = ContiguousArray(try file.bytes(at: offset, count: max(count, Self.length)))
-    // A file that another process truncates gives less than its size promised.
+    // A file that another process truncates returns fewer bytes than its size promised.
     return bytes.count >= count ? 0 : nil
   }
 }

@@ -1,5 +1,5 @@
-/// What must be known of a write-ahead log before its frames can be read. It comes from the header, or from the frames
-/// where the header is lost.
+/// What must be known about a write-ahead log before its frames can be read. It comes from the header or, if the header
+/// is lost, from the frames.
 package struct LogBasis {
   package let pageSize: Int
   package let isBigEndian: Bool
@@ -7,7 +7,7 @@ package struct LogBasis {
   package let firstFrame: Int64
   /// The salts of the newest generation; nil when it is not known which generation that is.
   package let salts: UInt64?
-  /// The first frame that counts; 0 unless the beginning of the log is ruined.
+  /// The first frame that counts; 0 unless the beginning of the log is damaged.
   package let firstLiveFrame: Int
   /// The checksum after the header; nil when it is not known.
   package let headerSum: LogChecksum?
@@ -44,13 +44,13 @@ package struct LogBasis {
   // MARK: - Without a header
 
   private static let order = [4096, 1024, 2048, 8192, 16_384, 32_768, 65_536, 512]
-  /// How many bytes at the start of a log may be damaged before its newest generation is no longer certain: the largest
-  /// page.
+  /// How many bytes at the start of a log may be damaged before it is uncertain which generation is the newest: the
+  /// size of the largest page.
   private static let largestHeadDamage: Int64 = 65_536
-  /// A larger restart counter is taken for chance.
+  /// The highest plausible restart counter; a larger one is taken for chance.
   private static let highestSequence: UInt32 = 1 << 24
 
-  /// What the frames say; nil when no frame agrees with its checksum.
+  /// Infers the basis from the frames; nil when no frame matches its checksum.
   package init?(guessing file: ByteFile, pageSize expected: Int?) throws(SQLiteFileError) {
     let sizes = (expected.map { [$0] } ?? []) + Self.order.filter { $0 != expected }
     let head = ContiguousArray(try file.bytes(at: 0, count: 4 * 65_560 + 65_536))
@@ -70,8 +70,8 @@ package struct LogBasis {
     return nil
   }
 
-  /// Reads the basis from the first frame alone. Its checksum, undone, must give the checksum of a header with the same
-  /// salts.
+  /// Reads the basis from the first frame alone. Its checksum, computed backwards, must give the checksum of a header
+  /// with the same salts.
   private static func fromFirstFrame(_ bytes: RawSpan, _ pageSize: Int) -> LogBasis? {
     let start = WriteAheadLog.headerLength
     let headerLength = WriteAheadLog.frameHeaderLength
@@ -101,7 +101,7 @@ package struct LogBasis {
     return nil
   }
 
-  /// Reads the basis from two frames, where the checksum of the second continues that of the first. The newest
+  /// Reads the basis from two adjacent frames, where the checksum of the second continues that of the first. The newest
   /// generation starts the log, so the first such pair belongs to it.
   private static func fromPair(_ bytes: RawSpan, _ pageSize: Int) -> LogBasis? {
     let stride = pageSize + WriteAheadLog.frameHeaderLength
@@ -121,7 +121,7 @@ package struct LogBasis {
     }
   }
 
-  /// Reads the basis from two frames at any place, for a log whose beginning is missing.
+  /// Reads the basis from two adjacent frames at any offset, for a log whose beginning is missing.
   private static func atAnyPlace(_ bytes: RawSpan, _ pageSize: Int) -> LogBasis? {
     let stride = pageSize + WriteAheadLog.frameHeaderLength
     // Content that repeats from page to page looks like salts, so at most 64 MiB of checksums are computed.
@@ -142,8 +142,8 @@ package struct LogBasis {
     return nil
   }
 
-  /// The byte order in which the checksum of the second frame continues that of the first; nil when it continues in
-  /// neither.
+  /// Whether the checksum of the second frame continues that of the first in big-endian byte order; nil when it
+  /// continues in neither byte order.
   private static func order(of bytes: RawSpan, _ start: Int, _ pageSize: Int) -> Bool? {
     let next = start + pageSize + WriteAheadLog.frameHeaderLength
     guard bytes.uint32(at: start) > 0, bytes.uint32(at: next) > 0,

@@ -1,25 +1,24 @@
 /// Whether a write-ahead log belongs to the content that the main file has now.
 ///
 /// A log does not name the file that it was written for: SQLite applies any log with valid checksums to the main file
-/// beside it. Log and main file can be of different moments: a copy was put together from two, a backup was restored
+/// beside it. Log and main file can come from different times: a copy was put together from two, a backup was restored
 /// beside a newer log, or a log came back after its content had been checkpointed and the main file had been changed.
 /// Their pages together then make a state that never existed.
 ///
-/// A log that SQLite would use counts unless one of these speaks against it:
+/// A log that SQLite would use counts unless one of these facts speaks against it:
 ///
 /// 1. The main file's change counter is ahead of the one in the log's newest page 1. A checkpoint copies page 1, so the
 ///    main file's counter may be equal but never greater. Both copies of the counter in the main file's header must
-///    agree, so that one flipped bit does not decide, and the main file alone must not be in worse order than both
-///    together.
-/// 2. Around the log's pages, the b-trees of both files together contradict themselves, and those of the main file
-///    alone do not, or do in fewer than an eighth as many places. What SQLite commits is consistent, and a checksum
+///    agree, so that one flipped bit does not decide, and the main file alone must not have more contradictions than
+///    both together.
+/// 2. Around the log's pages, the b-trees of both files together contradict themselves, while those of the main file
+///    alone do not, or do so in fewer than an eighth as many places. What SQLite commits is consistent, and a checksum
 ///    protects each frame, so a log that belongs here cannot break a consistent b-tree.
-/// 3. Numbers that only grow are greater in the main file, and nowhere less. (Within one connection the change counter
-///    stays the same.) These numbers are the `Z_OPT` of a row and the schema cookie, of which two are needed, and the
-///    last key handed out (`Z_MAX`, `sqlite_sequence`), of which one is enough when it differs by more than a flipped
-///    bit.
+/// 3. Numbers that only grow are greater in the main file, and none is less. (Within one connection the change counter
+///    stays the same.) Of the `Z_OPT` values of rows and the schema cookie, two must be greater. One last key handed
+///    out (`Z_MAX`, `sqlite_sequence`) is enough when it differs by more than a flipped bit.
 ///
-/// Nothing speaks against the log where the main file alone cannot be read.
+/// Nothing speaks against the log if the main file alone cannot be read.
 package struct LogGeneration {
   /// What speaks against a log.
   package enum Verdict: Equatable {
@@ -50,12 +49,12 @@ package struct LogGeneration {
   private let pageCount: UInt32
   private let pageSize: Int
 
-  /// A log with more pages is not judged: logs are checkpointed long before.
+  /// The most pages of a log that is judged: logs are checkpointed long before.
   private static let maxPages = 1 << 18
 
   /// What speaks against a log; nil when nothing does.
   ///
-  /// `offsets`: where each page's newest committed frame keeps its content.
+  /// `offsets`: the offset of each page's newest committed content in the log.
   /// `pageCount`: the size of the database after the last commit.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   package static func verdict(
@@ -112,7 +111,8 @@ package struct LogGeneration {
     Int32(bitPattern: one &- other) > 0
   }
 
-  /// The b-trees of a view of the database, walked where the log changed them; nil when no schema can be read.
+  /// The b-trees of the database with these overlays, walked where the log changed them; nil when no schema can be
+  /// read.
   private func trees(
     _ header: DatabaseHeader, _ overlays: [PageReader.Overlay], _ pageCount: UInt32
   ) throws(SQLiteFileError) -> ChangedTrees? {
@@ -135,10 +135,10 @@ package struct LogGeneration {
 
   // MARK: - Numbers that only grow
 
-  /// How many leaves are compared. When nothing differs in so many, the whole log was checkpointed.
+  /// The most leaves that are compared. If none of so many differs, the whole log was checkpointed.
   private static let maxLeaves = 4096
 
-  /// Whether numbers that only grow are greater in main, and nowhere less.
+  /// Whether numbers that only grow are greater in the main file, and none is less.
   private func hasGrown(
     _ header: DatabaseHeader, _ newest: DatabaseHeader, _ trees: ChangedTrees
   ) throws(SQLiteFileError) -> Bool {
@@ -206,10 +206,10 @@ package struct LogGeneration {
   }
 }
 
-/// The b-trees of a database around the changed pages: all interior pages, and as leaves the changed pages and those
-/// below one of them.
+/// The b-trees of a database around the changed pages: all interior pages, and the leaves that were changed or are
+/// below a changed page.
 private struct ChangedTrees {
-  /// Places where b-trees contradict themselves or each other.
+  /// How often b-trees contradict themselves or each other.
   private(set) var contradictions = 0
   /// Changed pages that are leaves of a table, with their table.
   private(set) var leaves: [UInt32: Table] = [:]
@@ -310,7 +310,7 @@ private struct ChangedTrees {
     }
   }
 
-  /// Looks at a leaf: its rows must be between those of its neighbours.
+  /// Checks a leaf: its row ids must be between those of its neighbours.
   private mutating func look(at leaf: BTreePage, _ page: RawSpan, _ branch: Branch) {
     if changed.contains(branch.page), let table = branch.table, branch.isTable {
       leaves[branch.page] = table
@@ -329,7 +329,7 @@ private struct ChangedTrees {
     return Int64(bitPattern: key.value)
   }
 
-  /// Walks the freelist: a page of a b-tree is not free.
+  /// Walks the freelist: a page of a b-tree must not be free.
   private mutating func walkFreelist(from first: UInt32, _ reader: inout PageReader)
     throws(SQLiteFileError)
   {

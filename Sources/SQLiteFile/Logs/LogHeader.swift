@@ -52,7 +52,7 @@
   package var first: UInt32 = 0
   package var second: UInt32 = 0
 
-  /// A checksum of no bytes, or one that continues stored numbers.
+  /// A checksum of no bytes, or one that continues from stored sums.
   package init(isBigEndian: Bool, first: UInt32 = 0, second: UInt32 = 0) {
     self.isBigEndian = isBigEndian
     self.first = first
@@ -74,8 +74,8 @@
     }
   }
 
-  /// Takes away the bytes that were added last. Each step of the sum can be undone, so a checksum and the bytes that
-  /// led to it give the checksum before them.
+  /// Removes the bytes that were added last. Each step of the sum can be undone, so a checksum and its last bytes give
+  /// the checksum before these bytes.
   package mutating func remove(_ bytes: RawSpan) {
     var offset = (bytes.byteCount & ~7) - 8
     while offset >= 0 {

@@ -1,10 +1,10 @@
-/// Where the pages of a log are, as of any of its frames: one entry for each committed frame, sorted by page.
+/// Where the pages of a log are, up to any of its frames: one entry for each committed frame, sorted by page.
 package struct LogIndex {
   /// Page number in the upper half, number of the frame in the lower; ascending.
   private let keys: ContiguousArray<UInt64>
   private let firstOffset: Int64
   private let stride: Int64
-  /// This frame and later ones do not count.
+  /// Frames with this number or a higher one do not count.
   package var frameLimit: UInt32 = 0
 
   /// The index of a log whose first frame starts at `firstOffset`, and whose frames have `stride` bytes.

@@ -2,8 +2,8 @@ import SafeText
 
 /// The `-journal` beside a database (file format, section 3 "The Rollback Journal").
 ///
-/// A hot journal holds the pages as they were before a transaction that did not finish. Read over the main file, they
-/// give the last committed state, which SQLite itself would restore.
+/// A hot journal holds the pages as they were before a transaction that did not finish. Together with the main file
+/// they give the last committed state, which SQLite itself would restore.
 package struct RollbackJournal: Sendable, Equatable {
   /// What state the journal is in.
   package enum State: String, Sendable {
@@ -23,11 +23,11 @@ package struct RollbackJournal: Sendable, Equatable {
   package let sizeBytes: Int64
   /// What state the journal is in.
   package let state: State
-  /// Pages of the journal that are used.
+  /// The number of pages used from the journal.
   package let pageCount: Int
   /// Size of the database in pages before the transaction.
   package let databasePageCount: UInt32
-  /// Page size that the journal gives; 0 unless it is hot.
+  /// Page size in the header of the journal; 0 unless the journal is hot.
   package let pageSize: Int
   /// Why playback stopped early; nil when it did not.
   package let defect: Finding?
@@ -153,7 +153,7 @@ package struct RollbackJournal: Sendable, Equatable {
       return .hot
     }
 
-    /// Takes the records of one segment; false when playback ends at one of them.
+    /// Reads the records of one segment; returns false when playback ends at one of them.
     private mutating func play(_ count: Int64, from start: Int64, nonce: UInt32)
       throws(SQLiteFileError) -> Bool
     {
@@ -179,7 +179,7 @@ package struct RollbackJournal: Sendable, Equatable {
             member: .journal, page: page, offset: offset)
           return false
         }
-        // Pages past the old end go away in the rollback, so their old content is not needed.
+        // The rollback drops pages past the old end, so their old content is not needed.
         guard page <= databasePageCount else { continue }
         if page <= limit {
           offsets[page] = offset + 4

@@ -1,5 +1,5 @@
-/// The frames of a write-ahead log up to where SQLite reads them (file format, section 4.4), and the later frames of
-/// the same generation.
+/// The frames of a write-ahead log that SQLite reads (file format, section 4.4), and later frames of the same
+/// generation.
 struct ValidFrames {
   private let file: ByteFile
   private let mainSize: Int64
@@ -14,27 +14,27 @@ struct ValidFrames {
   private(set) var databasePageCount: UInt32 = 0
   private(set) var offsets: [UInt32: Int64] = [:]
   private(set) var defect: String?
-  /// Committed frames after the one that ended the valid frames.
+  /// Committed frames after the broken frame that ended the valid ones.
   private(set) var lostFrames = 0
 
   private var limit: UInt32 = 0
   private var pending: [(page: UInt32, offset: Int64)] = []
   private var isValid = true
   private var lastPageCount: UInt32 = 0
-  /// Frames of this generation after the last commit, also those that do not agree with their checksums.
+  /// Frames of this generation after the last commit, including those that do not match their checksums.
   private var unfinishedFrames = 0
   private var impossible = ImpossiblePages()
   private var impossibleSize: UInt32?
-  // After the valid frames.
+  // What follows the valid frames.
   private var brokenFrame: (index: Int, offset: Int64)?
   private var index = 0
   private var behind: [(page: UInt32, offset: Int64)] = []
   private var behindPageCount: UInt32 = 0
   private var soundBehind = 0
-  /// Bytes that hold no frame of this generation.
+  /// Consecutive bytes without a frame of this generation.
   private var strangeBytes = 0
 
-  /// The search for frames of this generation ends after so many bytes of other generations.
+  /// The search for frames of this generation ends after this many bytes of other generations.
   private static let longestGap = 64 << 20
 
   init(file: ByteFile, mainSize: Int64) {
@@ -67,8 +67,8 @@ struct ValidFrames {
       index += 1
     }
     databasePageCount = plausible(lastPageCount)
-    // When no commit follows, a frame that does not agree with its checksum is the end of an unfinished transaction:
-    // SQLite itself overwrites such frames and computes their checksums only at the commit.
+    // When no commit follows, a frame that does not match its checksum is the end of an unfinished transaction: SQLite
+    // itself overwrites such frames and computes their checksums only at the commit.
     if lostFrames == 0 { brokenFrame = nil }
     guard includeUncommitted else { return }
     for entry in pending + behind {

@@ -15,9 +15,9 @@ package struct WriteAheadLog: Sendable, Equatable {
   package let salt1: UInt32
   /// Second salt.
   package let salt2: UInt32
-  /// Frames up to the last commit, that one included.
+  /// Number of frames up to and including the last commit.
   package let committedFrameCount: Int
-  /// Number of commits among them.
+  /// Number of commits.
   package let commitCount: Int
   /// Valid frames after the last commit: a transaction that was never finished.
   package let uncommittedFrameCount: Int
@@ -28,11 +28,11 @@ package struct WriteAheadLog: Sendable, Equatable {
   /// Why the whole log is not used; nil when its header is valid.
   package let defect: String?
 
-  /// Committed frames of this generation after a frame that does not agree with its checksum. SQLite does not read them
+  /// Committed frames of this generation after a frame that does not match its checksum. SQLite does not read them
   /// although they were committed. 0 in an intact log.
   package let committedFramesBehindBreak: Int
 
-  /// Where each page's newest frame keeps its content, in bytes from the start of the log.
+  /// The offset of each page's newest content in the log.
   package let pageOffsets: [UInt32: Int64]
   /// The findings about the log; empty when it has a ``defect``.
   package let findings: [Finding]
@@ -42,7 +42,7 @@ package struct WriteAheadLog: Sendable, Equatable {
   /// - Parameters:
   ///   - file: the log.
   ///   - mainSize: size of the main file in bytes, which bounds the page numbers.
-  ///   - includeUncommitted: whether pages of frames after the last commit, also those after a broken frame, are used.
+  ///   - includeUncommitted: whether to use frames after the last commit, including those after a broken frame.
   /// - Throws: ``SQLiteFileError`` when the device fails; a file that is not a log has a ``defect``.
   package init(parsing file: ByteFile, mainSize: Int64, includeUncommitted: Bool)
     throws(SQLiteFileError)

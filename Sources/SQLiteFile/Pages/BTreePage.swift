@@ -50,7 +50,7 @@
     rightChild = kind.isLeaf ? 0 : page.uint32(at: start + 8)
   }
 
-  /// The first byte of a cell; nil when its pointer leads outside the cell area.
+  /// The offset of a cell; nil when its pointer leads outside the cell content area.
   @inlinable @inline(__always)
   package func cellStart(_ page: RawSpan, _ index: Int) -> Int? {
     let start = Int(page.uint16(at: pointers &+ 2 &* index))

@@ -12,10 +12,9 @@ package final class ByteFile: Sendable {
   package let size: Int64
   private let descriptor: Int32
 
-  /// Opens the regular file at `path`. Symbolic links are refused, so that the file that is read is the file that was
-  /// named.
+  /// Opens the regular file at `path`. Symbolic links are refused, so that the file read is the file named.
   package init(_ path: String) throws(SQLiteFileError) {
-    // O_NONBLOCK: opening a pipe in the place of a store must not block.
+    // O_NONBLOCK: opening a pipe instead of a store must not block.
     let descriptor = SystemCalls.openForReading(path)
     guard descriptor >= 0 else {
       throw Self.failure(opening: path, errno)
@@ -55,7 +54,7 @@ package final class ByteFile: Sendable {
       SQLiteFileError(
         .notRegular, "a symbolic link, not the file that it leads to", path: path,
         systemError: number)
-    // Sockets, and devices without a driver, give the first of these on Linux and the second on Apple's systems.
+    // Opening a socket, or a device without a driver, fails with ENXIO on Linux and with EOPNOTSUPP on Apple's systems.
     case ENXIO, EOPNOTSUPP:
       SQLiteFileError(
         .notRegular, "a socket or a device, not an ordinary file", path: path,
@@ -74,7 +73,7 @@ package final class ByteFile: Sendable {
     return unsafe lstat(path, &status) == 0
   }
 
-  /// Fills `buffer` from `offset` on, as far as the file goes.
+  /// Fills `buffer` with the bytes at `offset`, up to the end of the file.
   /// - Returns: the number of bytes read.
   package func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer)
     throws(SQLiteFileError) -> Int
@@ -88,8 +87,8 @@ package final class ByteFile: Sendable {
     return count
   }
 
-  /// The next offset from `offset` on that is not in a hole: `offset` itself where that cannot be told, the end of the
-  /// file where only a hole follows.
+  /// The first offset at or after `offset` that is not in a hole: `offset` itself when the system cannot tell, the end
+  /// of the file when only a hole follows.
   package func nextData(from offset: Int64) -> Int64 {
     #if canImport(Darwin)
       let seekData: Int32 = 4
@@ -101,7 +100,7 @@ package final class ByteFile: Sendable {
     return max(offset, Int64(found))
   }
 
-  /// Fills a part of `buffer` from `offset` on, as far as the file goes.
+  /// Fills a part of `buffer` with the bytes at `offset`, up to the end of the file.
   /// - Returns: the number of bytes read.
   package func read(at offset: Int64, into buffer: inout ContiguousArray<UInt8>, _ part: Range<Int>)
     throws(SQLiteFileError) -> Int
@@ -115,7 +114,7 @@ package final class ByteFile: Sendable {
     return try result.get()
   }
 
-  /// The bytes from `offset` on, at most `count`, fewer at the end of the file.
+  /// At most `count` bytes at `offset`; fewer at the end of the file.
   package func bytes(at offset: Int64, count: Int) throws(SQLiteFileError) -> [UInt8] {
     guard offset >= 0, offset < size, count > 0 else { return [] }
     let wanted = Int(min(Int64(count), size - offset))

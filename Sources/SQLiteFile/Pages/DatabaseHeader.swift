@@ -42,11 +42,11 @@
   package let freelistPageCount: UInt32
   /// Changes with the schema (offset 40).
   package let schemaCookie: UInt32
-  /// Schema format, 1 to 4 (offset 44). SQLite reads only its lowest byte, and takes 0 for 1.
+  /// Schema format, 1 to 4 (offset 44). SQLite reads only its lowest byte, and treats 0 as 1.
   package let schemaFormat: UInt32
   /// Largest root page in auto-vacuum databases, else 0 (offset 52).
   package let largestRootPage: UInt32
-  /// How text is stored. SQLite reads only the two lowest bits of the number, and takes 0 for UTF-8.
+  /// How text is stored. SQLite reads only the two lowest bits of the number, and treats 0 as UTF-8.
   package let textEncoding: TextEncoding
   /// The application's own version number (offset 60).
   package let userVersion: Int32
@@ -54,7 +54,7 @@
   package let isIncrementalVacuum: Bool
   /// The application's identifier (offset 68).
   package let applicationID: UInt32
-  /// The change counter for which ``pageCount`` holds (offset 92).
+  /// The change counter at which ``pageCount`` was recorded (offset 92).
   package let versionValidFor: UInt32
   /// The version of SQLite that wrote last, as 3040001 for 3.40.1 (offset 96).
   package let sqliteVersion: UInt32
@@ -68,7 +68,7 @@
   /// Bytes of a page that hold content, at least 480.
   package var usableSize: Int { pageSize - reservedBytes }
 
-  /// SQLite's version as people write it, such as "3.40.1".
+  /// SQLite's version in the usual form, such as "3.40.1".
   package var sqliteVersionText: String {
     "\(sqliteVersion / 1_000_000).\(sqliteVersion / 1000 % 1000).\(sqliteVersion % 1000)"
   }
@@ -94,7 +94,7 @@
     let reserved = Int(bytes.byte(at: 20))
     guard size - reserved >= 480 else { throw .usableSize(size - reserved) }
     let encoding = bytes.uint32(at: 56)
-    // SQLite reads only the two lowest bits, and takes 0 for UTF-8 (`sqlite3InitOne`).
+    // SQLite reads only the two lowest bits, and treats 0 as UTF-8 (`sqlite3InitOne`).
     let textEncoding = TextEncoding(rawValue: encoding & 3) ?? .utf8
     guard bytes.byte(at: 19) <= 2 else { throw .readVersion(bytes.byte(at: 19)) }
     self.init(
@@ -102,8 +102,8 @@
       largestRootPage: bytes.uint32(at: 52))
   }
 
-  /// A header in place of a lost or contradicted one: what is needed to read pages comes from `layout`, the other
-  /// fields from `bytes`, which has the length of a header.
+  /// A replacement for a lost or contradicted header. The fields needed to read pages come from `layout`, the others
+  /// from `bytes`, which has the length of a header.
   package init(_ layout: FileLayout, remains bytes: RawSpan) {
     let stored = bytes.uint32(at: 52)
     self.init(

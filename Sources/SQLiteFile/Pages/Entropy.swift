@@ -1,6 +1,6 @@
-/// Tells random bytes from others.
+/// Distinguishes random bytes from others.
 package enum Entropy {
-  /// Whether at least 4 KiB of bytes are spread as evenly as encrypted ones are.
+  /// Whether there are at least 4 KiB of bytes, and they are distributed as evenly as encrypted bytes.
   ///
   /// A chi-squared test over the 256 byte values: for random bytes the sum is near 255 with a deviation of about 23;
   /// for text, code and databases it is greater by thousands.
@@ -15,12 +15,12 @@ package enum Entropy {
     return sum < 400
   }
 
-  /// How many bytes are judged together: enough for the test, and no more than most pages have.
+  /// The length of a tested block: enough for the test, and no more than most pages have.
   private static let blockLength = 4096
   private static let maxBlocks = 64
 
   /// Whether a file is random throughout, as an encrypted one is: each of up to 64 blocks spread over it is random. A
-  /// database whose start was overwritten with noise has other blocks.
+  /// database whose start was overwritten with noise still has blocks that are not random.
   package static func looksEncrypted(_ file: ByteFile) throws(SQLiteFileError) -> Bool {
     // Skips a header, which may be unencrypted.
     let start: Int64 = file.size >= Int64(blockLength) + 512 ? 512 : 0

@@ -1,4 +1,4 @@
-/// What must be known of a file before its pages can be read. Header, pages and log vote on each fact.
+/// What must be known about a file before its pages can be read. Header, pages and log vote on each fact.
 package struct FileLayout: Sendable, Equatable {
   /// What decided a fact.
   package enum Source: String, Sendable {
@@ -18,8 +18,8 @@ package struct FileLayout: Sendable, Equatable {
   package var reservedBytes: Int
   /// The encoding of all text.
   package var textEncoding: DatabaseHeader.TextEncoding
-  /// Offset of page 1 in the file: usually 0, more when other bytes precede it, less when the start of the file is cut
-  /// off.
+  /// Offset of page 1 in the file: usually 0, positive when other bytes precede it, negative when the start of the file
+  /// is cut off.
   package var origin: Int64
   /// Whether the file has pointer-map pages (file format, section 1.8).
   package var hasPointerMap: Bool

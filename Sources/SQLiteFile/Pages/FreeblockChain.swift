@@ -1,7 +1,8 @@
 /// The freeblocks of a b-tree page (file format, section 1.6). The first two bytes of each give the offset of the next
-/// one, the next two its size. They are in the order of their offsets, so that a chain ends.
+/// one, the next two its size. They are in ascending order of offset, so every chain ends.
 @usableFromInline package struct FreeblockChain {
-  /// A freeblock. Its size is as stored; the caller judges a size that is less than 4 or reaches past the page's end.
+  /// A freeblock. Its size is as stored; the caller checks for a size that is less than 4 or reaches past the page's
+  /// end.
   @usableFromInline package struct Block {
     /// Offset in the page.
     @usableFromInline package let offset: Int
@@ -31,15 +32,15 @@
     self.usableSize = usableSize
   }
 
-  /// Whether the chain leads back, or to a place where no block can be. ``next(_:)`` returns nil there.
+  /// Whether the chain leads backwards, or to an offset where no block can be. ``next(_:)`` returns nil there.
   @inlinable package var isBroken: Bool {
     offset != 0 && (isBackwards || offset &+ 4 > usableSize)
   }
 
-  /// Whether the chain leads to a place that is not after the previous block.
+  /// Whether the chain leads to an offset that is not after the previous block.
   @inlinable package var isBackwards: Bool { offset != 0 && offset <= last }
 
-  /// The next block; nil at the end and where the chain is broken.
+  /// The next block; nil at the end, or when the chain is broken.
   @inlinable
   package mutating func next(_ page: RawSpan) -> Block? {
     guard offset != 0, !isBroken else { return nil }
@@ -49,10 +50,10 @@
     return block
   }
 
-  /// Hands on the blocks of a consistent chain; false for an inconsistent one, of which some blocks may have been
-  /// handed on.
+  /// Calls `body` with the blocks of a consistent chain. Returns false for an inconsistent chain, possibly after some
+  /// of its blocks.
   ///
-  /// `floor`: no block starts before it.
+  /// `floor`: the lowest offset at which a block may start.
   @inlinable @inline(__always)
   package static func walk(
     _ page: RawSpan, first: Int, floor: Int, usableSize: Int, _ body: (Block) -> Void

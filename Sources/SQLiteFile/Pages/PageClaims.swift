@@ -1,29 +1,30 @@
 /// Which table each page is read for.
 ///
-/// In an intact file no page is part of two tables. A small file that leads thousands of tables to one page would have
-/// its rows given out thousands of times. A page is therefore read for one table only: the one whose root it is by the
-/// schema, else the first that reached it. The same goes for the overflow pages of its rows.
+/// In an intact file no two tables share a page. In a small crafted file thousands of tables can lead to one page, and
+/// its rows would be returned thousands of times. A page is therefore read for one table only: the table that has it as
+/// its root page in the schema, else the first table that reaches it. The same applies to the overflow pages of its
+/// rows.
 ///
-/// Scans look here while they run, also on several threads, and hand in the pages they met when they end, on one
-/// thread.
+/// Running scans, possibly on several threads, only look claims up. Each scan adds the pages it met when it ends, on
+/// one thread.
 package final class PageClaims {
   /// The number of the schema's own table.
   package static let schema: UInt32 = 1
 
-  /// The numbers of the tables that own pages, 0 for none, in blocks of 4,096 pages. A block without an owned page is
-  /// empty, because a sparse file may have any number of pages.
+  /// For each page the number of the table that owns it, 0 for none, in blocks of 4,096 pages. A block without an owned
+  /// page is empty, because a sparse file may have any number of pages.
   private var owners: ContiguousArray<ContiguousArray<UInt32>>
-  /// The same for pages past the end of the main file, which only an overlay has.
+  /// The owners of pages past the end of the main file, which only an overlay has.
   private var others: [UInt32: UInt32] = [:]
   private var names: [String] = ["sqlite_schema"]
-  /// How many bytes of payload all tables together may read beyond what the pages met can hold, and how many each has
-  /// read: cells of damaged pages overlap.
+  /// How many bytes of payload all tables together may still read beyond the capacity of the pages met, and how many
+  /// each table has read beyond it: cells of damaged pages overlap.
   private var spare: Int
   private var taken: [UInt32: Int] = [:]
 
   /// - Parameters:
   ///   - pageCount: pages of the main file.
-  ///   - spare: bytes of payload that may be read beyond what the pages can hold.
+  ///   - spare: bytes of payload that may be read beyond the capacity of the pages.
   package init(pageCount: UInt32, spare: Int) {
     owners = ContiguousArray(repeating: [], count: Int(pageCount >> 12) + 1)
     self.spare = spare
@@ -34,7 +35,7 @@ package final class PageClaims {
     table.place.map { UInt32(clamping: $0 + 2) } ?? schema
   }
 
-  /// Gives each root page to one of the tables that the schema gives it to; `choose` picks the table.
+  /// Assigns each root page to a table; when the schema names several for it, `choose` picks one.
   package func reserveRoots(
     of tables: [Table], _ choose: ([Table]) throws(SQLiteFileError) -> Table
   ) throws(SQLiteFileError) {
@@ -83,10 +84,10 @@ package final class PageClaims {
     return owner > 0 && owner <= names.count ? names[owner - 1] : ""
   }
 
-  /// How many bytes a table may read beyond what its pages can hold.
+  /// How many bytes a table may read beyond the capacity of its pages.
   package func spare(of table: UInt32) -> Int { spare + (taken[table] ?? 0) }
 
-  /// Takes the pages that a scan for a table met, and how many bytes it read beyond what they can hold.
+  /// Records the pages that a scan of a table met, and how many bytes it read beyond their capacity.
   func settle(_ pages: borrowing PagesMet, of table: UInt32, beyond: Int) {
     pages.forEach { page in
       if owner(of: page) == 0 { set(page, table) }
@@ -98,8 +99,8 @@ package final class PageClaims {
   }
 }
 
-/// Page numbers met by a scan. A few are kept as a list, so that a file of a hundred thousand small tables does not
-/// cost a set of bits for each.
+/// Page numbers met by a scan. Up to 64 pages are kept as a list, so that a file with a hundred thousand small tables
+/// does not need a bit set for each.
 struct PagesMet: ~Copyable {
   private static let maxFew = 64
   private let pageCount: UInt32
@@ -108,7 +109,7 @@ struct PagesMet: ~Copyable {
 
   init(pageCount: UInt32) { self.pageCount = pageCount }
 
-  /// Adds a page; false when it was there.
+  /// Adds a page; returns false when it was already added.
   mutating func insert(_ page: UInt32) -> Bool {
     if many != nil { return many?.insert(page) ?? false }
     guard !few.contains(page) else { return false }
@@ -122,7 +123,7 @@ struct PagesMet: ~Copyable {
     return true
   }
 
-  /// Hands out all pages.
+  /// Calls `receive` with each page.
   func forEach(_ receive: (UInt32) -> Void) {
     if let many { many.forEach(receive) } else { few.forEach(receive) }
   }

@@ -1,11 +1,11 @@
 /// Which page numbers are plausible.
 ///
 /// A page number has 32 bits and costs its writer nothing, so the reader's effort must depend not on the number but on
-/// the bytes that are there. A main file that was truncated may have had several times as many pages as are left.
+/// the existing bytes. A truncated main file may once have had several times as many pages.
 package enum PageNumberLimit {
-  /// What is accepted for the smallest file: 256 MB with pages of 4 KB, for less than a megabyte of memory.
+  /// The limit for the smallest file: 256 MB with pages of 4 KB, at a cost of less than a megabyte of memory.
   package static let minimum: Int64 = 1 << 16
-  /// How many times as many pages as are there a file may have had.
+  /// The highest plausible ratio of a file's former page count to its present one.
   private static let maxPerPage: Int64 = 4
 
   /// The highest page number that is accepted for a main file and a file beside it.
@@ -14,7 +14,7 @@ package enum PageNumberLimit {
   ///   - mainSize: size of the main file in bytes.
   ///   - sideSize: size of the log or journal in bytes.
   ///   - pageSize: bytes in a page, at least 1.
-  /// - Returns: a number from ``minimum`` on.
+  /// - Returns: at least ``minimum``.
   package static func highest(mainSize: Int64, sideSize: Int64, pageSize: Int) -> UInt32 {
     let size = Int64(max(1, pageSize))
     let held = mainSize / size + sideSize / size + 2
@@ -23,7 +23,7 @@ package enum PageNumberLimit {
   }
 }
 
-/// Page numbers of a log or journal past ``PageNumberLimit``.
+/// Counts page numbers in a log or journal that exceed ``PageNumberLimit``.
 package struct ImpossiblePages: Equatable {
   package private(set) var count = 0
   package private(set) var highest: UInt32 = 0
@@ -31,7 +31,7 @@ package struct ImpossiblePages: Equatable {
 
   package init() {}
 
-  /// Counts a page with an impossible number; `offset` is that of its record.
+  /// Counts a page with an impossible number; `offset` is the offset of its record.
   package mutating func add(_ page: UInt32, at offset: Int64) {
     if count == 0 { firstOffset = offset }
     count += 1

@@ -3,12 +3,12 @@
 /// Noncopyable, and a page borrows it exclusively: the compiler makes sure that no page is in use when the next read
 /// may replace its bytes.
 package struct PageReader: ~Copyable {
-  /// What is newer (write-ahead log) or older (hot journal) than the main file, by page number.
+  /// Pages that replace those of the main file: newer ones (write-ahead log) or older ones (hot journal).
   package struct Overlay {
     package var file: ByteFile
     package var member: Finding.Member
     package var offsets: [UInt32: Int64]
-    /// A log as of one of its frames; replaces `offsets`.
+    /// A log up to one of its frames; replaces `offsets`.
     var history: LogIndex?
 
     package init(
@@ -38,12 +38,12 @@ package struct PageReader: ~Copyable {
   package let pageSize: Int
   /// Bytes of a page that hold content.
   package let usableSize: Int
-  /// Pages that may be asked for: those of the main file and of the overlays.
+  /// The highest page number in the main file and the overlays; later pages do not exist.
   package let pageLimit: UInt32
-  /// The number of stored pages; pages that both the main file and an overlay have count twice.
+  /// The number of stored pages; a page that is in both the main file and an overlay counts twice.
   package let storedPageCount: Int
-  /// Offset of page 1 in the main file: more than 0 when other bytes precede it, less when the start of the file is cut
-  /// off.
+  /// Offset of page 1 in the main file: positive when other bytes precede it, negative when the start of the file is
+  /// cut off.
   package let origin: Int64
   /// Where bytes were lost or inserted in the middle of the main file; usually nil.
   private let shift: PageShift?
@@ -51,9 +51,9 @@ package struct PageReader: ~Copyable {
   private let firstDoubtful: UInt32
   private let overlays: [Overlay]
   private var windows: WindowCache
-  /// A shorter hole is read like other bytes.
+  /// The shortest hole that is skipped, in bytes; shorter ones are read like other bytes.
   private static let minHole = 1 << 20
-  /// The page from which on a hole is looked for again.
+  /// The page at which to look for the next hole.
   private var nextLook: UInt32 = 0
 
   package init(
@@ -80,8 +80,8 @@ package struct PageReader: ~Copyable {
       origin: origin, shift: shift, overlays: overlays)
   }
 
-  /// Announces that the pages of a range are read next. They are read ahead, and nothing after them, which another
-  /// reader reads.
+  /// Announces that the pages of a range are read next. Read-ahead stops at the end of the range, because another
+  /// reader reads the rest.
   package mutating func expect(_ pages: Range<UInt32>) {
     let start = origin + (Int64(pages.lowerBound) - 1) * Int64(pageSize)
     windows.expect(start..<start + Int64(pages.count) * Int64(pageSize))
@@ -130,8 +130,8 @@ package struct PageReader: ~Copyable {
   }
 
   /// Copies a page, so that other pages can be read while it is examined.
-  /// - Returns: how many of its bytes are there, 0 for none. Where the file ends within the page, the rest of the
-  ///   buffer is zero.
+  /// - Returns: how many of its bytes exist, 0 for none. If the file ends within the page, the rest of the buffer is
+  ///   zero.
   package mutating func copy(_ number: UInt32, into buffer: inout ContiguousArray<UInt8>)
     throws(SQLiteFileError) -> Int
   {
@@ -154,9 +154,9 @@ package struct PageReader: ~Copyable {
     return count
   }
 
-  /// A page from `number` on; all pages before it are in a hole of a sparse file and need not be read.
+  /// The first page at or after `number` that may hold data. The pages before it are in a hole of a sparse file.
   package mutating func nextStored(from number: UInt32) -> UInt32 {
-    // A hole is looked for only now and then; pages of holes that are not noticed are read as zeros.
+    // Holes are looked for only occasionally; pages in an unnoticed hole are read as zeros.
     guard number >= nextLook, number >= 1 else { return number }
     let step = UInt32(Self.minHole / pageSize)
     nextLook = number.addingReportingOverflow(step).partialValue
@@ -175,7 +175,7 @@ package struct PageReader: ~Copyable {
     return stored
   }
 
-  /// The kind of a b-tree page; nil when the page is none or is not there.
+  /// The kind of a b-tree page; nil when the page is not a b-tree page or does not exist.
   package mutating func kind(of number: UInt32) throws(SQLiteFileError) -> BTreePage.Kind? {
     let usableSize = usableSize
     guard let page = try page(number) else { return nil }
@@ -191,7 +191,7 @@ package struct PageReader: ~Copyable {
   }
 }
 
-/// Eight windows over the files of a store set, least recently used replaced first.
+/// Eight windows over the files of a store set; the least recently used window is replaced first.
 ///
 /// Reading ahead pays only where reading is sequential, so a window starts small and grows as long as the bytes after
 /// it are requested next.
@@ -223,12 +223,12 @@ package struct PageReader: ~Copyable {
 
   deinit { unsafe memory.deallocate() }
 
-  /// `count` bytes (at most a page, 65,536) from `offset` on; fewer where the file ends.
+  /// `count` bytes (at most a page, 65,536) at `offset`; fewer at the end of the file.
   mutating func bytes(of file: ByteFile, source: Int, at offset: Int64, count: Int)
     throws(SQLiteFileError) -> UnsafeRawBufferPointer
   {
     if let found = unsafe find(source, offset, count, in: current) { return unsafe found }
-    // The current window was used until now, and its uses were not noted.
+    // Uses of the current window are not recorded while it stays current.
     noteUse(of: current)
     for index in 0..<Self.slotCount where index != current {
       if let found = unsafe find(source, offset, count, in: index) {
@@ -242,7 +242,7 @@ package struct PageReader: ~Copyable {
 
   mutating func expect(_ part: Range<Int64>) { expected = part }
 
-  /// Keeps a page that no file contains in this form, in place of the window that was used least recently.
+  /// Keeps a rebuilt page, which no file contains, in the least recently used window.
   mutating func hold(_ page: ContiguousArray<UInt8>) -> UnsafeRawBufferPointer {
     var victim = 0
     for index in 0..<Self.slotCount where slots[index].lastUse < slots[victim].lastUse {

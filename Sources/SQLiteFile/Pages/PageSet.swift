@@ -1,5 +1,5 @@
-/// A set of page numbers, one bit each. Numbers past the main file's end, which only an overlay has, are kept apart, so
-/// that a hostile page number costs no memory.
+/// A set of page numbers, one bit each. Numbers past the main file's end, which only an overlay has, are kept in
+/// ``others``, so that a hostile page number costs no memory.
 @usableFromInline package struct PageSet {
   @usableFromInline var bits: PageValues<UInt64>
   @usableFromInline var others: Set<UInt32> = []
@@ -9,7 +9,7 @@
     bits = PageValues(repeating: 0, count: Int(pageCount) / 64 + 1)
   }
 
-  /// Adds a page; false when it was there.
+  /// Adds a page; returns false when it is already in the set.
   @inlinable package mutating func insert(_ page: UInt32) -> Bool {
     let word = Int(page / 64)
     guard word < bits.count else { return others.insert(page).inserted }
@@ -27,11 +27,11 @@
     return bits[word] & (UInt64(1) << UInt64(page % 64)) != 0
   }
 
-  /// Whether there is no page in the set.
+  /// Whether the set is empty.
   @inlinable @inline(__always)
   package var isEmpty: Bool { others.isEmpty && next(from: 0) == .max }
 
-  /// Hands out all pages.
+  /// Calls `receive` with each page.
   @inlinable package func forEach(_ receive: (UInt32) -> Void) {
     bits.forEachMade { index, word in
       var left = word
@@ -43,7 +43,7 @@
     others.forEach(receive)
   }
 
-  /// Takes a page out.
+  /// Removes a page.
   @inlinable package mutating func remove(_ page: UInt32) {
     let word = Int(page / 64)
     guard word < bits.count else {
@@ -53,7 +53,7 @@
     bits[word] &= ~(UInt64(1) << UInt64(page % 64))
   }
 
-  /// The pages that are in another set for the same file, too.
+  /// The pages that are also in another set for the same file.
   @inlinable package func intersection(_ other: PageSet) -> PageSet {
     var found = self
     bits.forEachMade { index, word in
@@ -63,7 +63,7 @@
     return found
   }
 
-  /// The first page of the set from `page` on, those kept apart aside; the highest number there is without any.
+  /// The first page at or after `page`, not counting ``others``; `UInt32.max` when there is none.
   @inlinable @inline(__always)
   package func next(from page: UInt32) -> UInt32 {
     var word = Int(page / 64)

@@ -1,12 +1,12 @@
-/// A place in the middle of a file where bytes were lost or inserted: later pages are not where their numbers say.
+/// Lost or inserted bytes in the middle of a file: later pages are not at the offsets that their numbers give.
 package struct PageShift: Sendable, Equatable {
-  /// How many bytes after its old place a page is; negative where bytes were lost.
+  /// How far later pages have moved, in bytes; negative when bytes were lost.
   package let distance: Int64
-  /// Where in the main file the first displaced byte is, as nearly as the pages tell.
+  /// Offset of the first displaced byte in the main file, as closely as the pages tell.
   package let place: Int64
-  /// The pages around the place. Only those in ``torn`` can be read, and only the cells given there.
+  /// The pages around ``place``. Of these, only the cells in ``torn`` can be read.
   package let doubtful: Range<UInt32>
-  /// What is certain of the pages around the place, as leaves that have only these cells.
+  /// The certainly intact cells of the ``doubtful`` pages, as leaves with only these cells.
   package let torn: [UInt32: TornLeaf]
 
   package init(distance: Int64, place: Int64, doubtful: Range<UInt32>, torn: [UInt32: TornLeaf]) {
@@ -23,7 +23,7 @@ package struct PageShift: Sendable, Equatable {
     case lost
   }
 
-  /// How a page is read that would be at `offset` without the shift.
+  /// How to read a page that would be at `offset` without the shift.
   package func reading(of page: UInt32, at offset: Int64) -> Reading {
     if page < doubtful.lowerBound { return .inFile(offset) }
     if page >= doubtful.upperBound { return .inFile(offset + distance) }

@@ -1,5 +1,5 @@
-/// A small value for each page of a file, or for each run of pages. It is kept in blocks that are allocated when a
-/// value differs from the usual one, because a sparse file may have any number of pages.
+/// A small value for each page of a file, or for each run of pages. The values are in blocks, each allocated only when
+/// one of its values differs from the usual one, because a sparse file may have any number of pages.
 @usableFromInline package struct PageValues<Value: BitwiseCopyable & Equatable> {
   @inlinable static var blockLength: Int { 4096 }
   @usableFromInline var blocks: ContiguousArray<ContiguousArray<Value>>
@@ -33,7 +33,7 @@
     }
   }
 
-  /// The first index from `index` on in an allocated block; ``count`` when there is none.
+  /// The first index at or after `index` that is in an allocated block; ``count`` when there is none.
   @inlinable @inline(__always)
   package func nextMade(from index: Int) -> Int {
     guard index < count else { return count }
@@ -43,7 +43,7 @@
     return min(block * Self.blockLength, count)
   }
 
-  /// Hands out the values of all allocated blocks, from `start` on, with their indices.
+  /// Calls `body` with the index and value of each element of the allocated blocks, beginning at index `start`.
   @inlinable @inline(__always)
   package func forEachMade(from start: Int = 0, _ body: (Int, Value) -> Void) {
     var index = nextMade(from: start)

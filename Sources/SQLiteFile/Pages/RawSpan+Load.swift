@@ -35,7 +35,7 @@ extension RawSpan {
     unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: SIMD4<UInt64>.self)
   }
 
-  /// 16 bytes with a zero byte after each, eight bytes in a lane, the first lowest.
+  /// 16 bytes, each followed by a zero byte, in four lanes of eight bytes, the first byte lowest.
   @inlinable @inline(__always)
   package func spread(at offset: Int) -> SIMD4<UInt64> {
     var spread = SIMD32<UInt8>()

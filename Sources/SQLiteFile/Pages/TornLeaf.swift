@@ -1,11 +1,11 @@
-/// A leaf of a table of which a part was lost, rebuilt from the cells that are certainly intact. The cells keep their
-/// places and all else is free, so that the rest of a row, or a mix of two pages, is never taken for a value.
+/// A table leaf that lost a part, rebuilt from the cells that are certainly intact. The cells keep their offsets, and
+/// everything else is free space, so that a fragment of a row, or a mix of two pages, is never taken for a value.
 package struct TornLeaf: Sendable, Equatable {
   /// A cell as it is in the file.
   package struct Cell: Equatable {
-    /// Its place on its page.
+    /// Its byte range on its page.
     package let place: Range<Int>
-    /// Its place in the file.
+    /// Its offset in the file.
     package let offset: Int64
     package let rowID: Int64
     package let columnCount: Int
@@ -21,10 +21,10 @@ package struct TornLeaf: Sendable, Equatable {
   }
 
   package let bytes: ContiguousArray<UInt8>
-  /// Where in the file its first cell is.
+  /// Offset of its first cell in the file.
   package let offset: Int64
 
-  /// Nil without cells, or when they do not fit on one page.
+  /// Nil when there are no cells, or when they do not fit on one page.
   package init?(
     _ cells: [Cell], pageSize: Int, usableSize: Int,
     content: (Cell) throws(SQLiteFileError) -> ContiguousArray<UInt8>
@@ -40,7 +40,7 @@ package struct TornLeaf: Sendable, Equatable {
     }
     var last = first.place.lowerBound
     var fragments = 0
-    // Where the next freeblock is noted: in the header, then in the block before.
+    // Where the offset of the next freeblock is written: in the page header, then in the previous freeblock.
     var link = 1
     for index in 0...placed.count {
       let next = index < placed.count ? placed[index].place.lowerBound : usableSize

@@ -1,9 +1,9 @@
-/// Sectors of a page that a disk has lost: all zero up to their very borders, which SQLite does not write.
+/// Sectors of a page that a disk lost. They are zero exactly up to their boundaries; SQLite does not write such zeros.
 package enum ZeroSectors {
   /// The smallest unit that disks write, in bytes.
   private static let size = 512
 
-  /// Whether a sector that a range touches looks all zero, judged by three of its words.
+  /// Whether any sector that overlaps a range looks all zero, judged by three of its words.
   package static func touch(_ range: Range<Int>, of page: RawSpan) -> Bool {
     var sector = range.lowerBound / size * size
     while sector < range.upperBound, sector + size <= page.byteCount {
@@ -17,7 +17,7 @@ package enum ZeroSectors {
     return false
   }
 
-  /// Hands on the parts of a range that are in lost sectors, in order.
+  /// Calls `receive` with the parts of a range that are in lost sectors, in order.
   package static func forEach(
     in range: Range<Int>, of page: RawSpan, _ receive: (Range<Int>) -> Void
   ) {
@@ -28,7 +28,7 @@ package enum ZeroSectors {
       var end = sector
       while end + 8 <= page.byteCount, page.word(at: end) == 0 { end += 8 }
       guard end >= sector + size else { continue }
-      // Zeros that begin before the sector, or end after a border, may be content.
+      // Zeros that begin before the sector, or end after a sector boundary, may be content.
       let beginsAtBorder =
         sector == 0 || page.byte(at: sector - 1) != 0 || page.word(at: sector - 8) != 0
       while end < page.byteCount, page.byte(at: end) == 0 { end += 1 }
@@ -43,13 +43,13 @@ package enum ZeroSectors {
     }
   }
 
-  /// Whether a page is all zero. A value that ends just before it may then continue in its zeros.
+  /// Whether a page is all zero. A value that ends just before such a page may continue in its zeros.
   package static func fill(_ page: RawSpan) -> Bool {
     for offset in 0..<page.byteCount where page.byte(at: offset) != 0 { return false }
     return true
   }
 
-  /// The first byte of a range of a page that is in a lost sector; nil for none.
+  /// Offset of the first byte in a range that is in a lost sector; nil when there is none.
   package static func firstLost(in range: Range<Int>, of page: RawSpan) -> Int? {
     var first: Int?
     forEach(in: range, of: page) { first = first ?? $0.lowerBound }
@@ -58,15 +58,15 @@ package enum ZeroSectors {
 
   /// Whether a record has lost part of itself with a sector.
   package enum Loss {
-    /// It has not.
+    /// Nothing is lost.
     case none
-    /// It has, or it ends in a BLOB that ends in zeros: the other BLOBs of the table tell.
+    /// A part is lost, or the record ends in a BLOB that ends in zeros: the table's other BLOBs tell which.
     case possible
-    /// It has.
+    /// A part is lost.
     case certain
   }
 
-  /// What a record that stands on one page has lost.
+  /// What a record without overflow pages has lost.
   package static func loss(of record: Range<Int>, on page: RawSpan, usableSize: Int) -> Loss {
     guard let first = firstLost(in: record, of: page) else { return .none }
     return areContent(
@@ -81,8 +81,8 @@ package enum ZeroSectors {
     return true
   }
 
-  /// Whether zeros that look like a lost sector may be the content that a record ends in: they reach its end, and all
-  /// are in BLOBs, which may hold anything. Text does not contain U+0000.
+  /// Whether zeros that look like a lost sector may be the content at the end of a record: they reach its end and are
+  /// all in BLOBs, which may hold anything. Text does not contain U+0000.
   package static func areContent(from start: Int, of record: RawSpan) -> Bool {
     for offset in start..<record.byteCount where record.byte(at: offset) != 0 { return false }
     guard let header = Varint.read(record, at: 0, end: record.byteCount),

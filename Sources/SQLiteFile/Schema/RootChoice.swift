@@ -1,6 +1,6 @@
-/// Chooses the table that owns the rows below a root page that the schema gives to several tables.
+/// Chooses the table that owns the rows below a root page when the schema names several tables for it.
 package enum RootChoice {
-  /// Tables whose declarations are held against the rows.
+  /// The most tables whose declarations are compared with the rows.
   private static let maxTables = 4096
 
   /// The table whose declaration fits the first rows best; of several, the first in the schema.
@@ -17,7 +17,7 @@ package enum RootChoice {
       guard let definition = table.definition else { continue }
       var score = definition.isWithoutRowID == !isTable ? 1 << 16 : 0
       let demands = FieldDemands(definition)
-      // How many rows the declaration allows, and of those, how many have a field for each column.
+      // Counts the rows that the declaration allows; a row with a field for each column weighs slightly more.
       for record in records
       where allows(record.payload.rawSpan, demands, encoding, &types) {
         score += types.types.count == demands.fields.count ? 257 : 256

@@ -1,5 +1,5 @@
-/// A name as SQLite compares names: only ASCII letters have two cases; all other bytes are compared as they are.
-/// Swift's own `==` and `lowercased()` would treat two different tables of SQLite as one.
+/// A name that is compared as SQLite compares names: ASCII letters without case, all other bytes exactly. Swift's own
+/// `==` and `lowercased()` would treat two different SQLite tables as one.
 package struct SQLName: Hashable, Comparable, Sendable {
   private let folded: [UInt8]
 

@@ -1,4 +1,4 @@
-/// A word of a CREATE statement, split as SQLite's own tokenizer does.
+/// A token of a CREATE statement, split as by SQLite's own tokenizer.
 package struct SQLToken: Equatable {
   package enum Kind: Equatable {
     /// A bare word: a keyword or an identifier.
@@ -9,9 +9,9 @@ package struct SQLToken: Equatable {
     case string
     /// A number.
     case number
-    /// `x'…'`, its digits.
+    /// A BLOB literal `x'…'`, only its digits.
     case blob
-    /// A parameter, which stands for NULL in the schema: `?1`, `:name`, `@name`, `#name`, `$name`.
+    /// A parameter, which means NULL in the schema: `?1`, `:name`, `@name`, `#name`, `$name`.
     case parameter
     /// One character of punctuation.
     case punctuation
@@ -31,13 +31,13 @@ package struct SQLToken: Equatable {
     kind == .punctuation && text.utf8.elementsEqual(character.utf8)
   }
 
-  /// The words of the one statement that SQLite reads from an entry of the schema: it ends at a zero byte or a
-  /// semicolon, except for semicolons inside a trigger.
+  /// The tokens of the statement that SQLite reads from a schema entry. It ends at a zero byte or, unless it creates a
+  /// trigger, at a semicolon.
   package static func statement(in sql: [UInt8]) -> [SQLToken] {
     all(in: Array(statementBytes(of: sql)))
   }
 
-  /// The bytes of that statement, without the semicolon.
+  /// The bytes of the statement that SQLite reads from a schema entry, without the semicolon.
   package static func statementBytes(of sql: [UInt8]) -> ArraySlice<UInt8> {
     let text = sql.prefix { $0 != 0 }
     guard text.contains(UInt8(ascii: ";")) else { return text }
@@ -48,7 +48,7 @@ package struct SQLToken: Equatable {
     return text.prefix(end.range.lowerBound)
   }
 
-  /// Splits a statement into words; comments and white space are dropped. An unfinished literal ends at the end of the
+  /// Splits a statement into tokens; comments and white space are dropped. An unfinished literal ends at the end of the
   /// text.
   package static func all(in sql: [UInt8]) -> [SQLToken] {
     var tokens: [SQLToken] = []
@@ -135,7 +135,8 @@ package struct SQLToken: Equatable {
     return tokens
   }
 
-  /// The end of a parameter that begins at `start`; nil when none does (tokenize.c, CC_VARNUM, CC_DOLLAR, CC_VARALPHA).
+  /// The end of a parameter that begins at `start`; nil when no parameter begins there (tokenize.c, CC_VARNUM,
+  /// CC_DOLLAR, CC_VARALPHA).
   private static func parameterEnd(_ sql: [UInt8], _ start: Int) -> Int? {
     var index = start + 1
     switch sql[start] {

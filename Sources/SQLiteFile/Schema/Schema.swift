@@ -29,9 +29,9 @@ public struct Table: Sendable, Hashable {
   package let rootPage: UInt32
   /// What its CREATE statement declares; nil when that could not be read.
   package let definition: TableDefinition?
-  /// The CREATE statement as it stands.
+  /// The CREATE statement as stored.
   public let sql: String?
-  /// The place among the tables of the schema; nil for the schema's own.
+  /// The index in ``Schema/tables``; nil for the schema table itself.
   package var place: Int?
 
   package init(
@@ -50,15 +50,15 @@ public struct Table: Sendable, Hashable {
 
 /// What the schema table says.
 public struct Schema: Sendable, Equatable {
-  /// All entries as they stand, in the order of the file.
+  /// All entries as stored, in file order.
   package let entries: [SchemaEntry]
-  /// All entries, those of tables as SQLite wrote them where bits of them were flipped since.
+  /// All entries; flipped bits in the entries of tables are repaired as far as possible.
   package let repairedEntries: [SchemaEntry]
-  /// The tables that have rows in the file, in the order of the file: not virtual tables, but the tables that these
-  /// keep their content in.
+  /// The tables that have rows in the file, in file order: with the shadow tables of virtual tables, but without
+  /// virtual tables.
   public private(set) var tables: [Table]
 
-  /// The table of this name, upper and lower case alike as in SQL.
+  /// The table with this name; case is ignored as in SQL.
   public func table(named name: String) -> Table? {
     places[SQLName(name)].map { tables[$0] }
   }
@@ -81,14 +81,14 @@ public struct Schema: Sendable, Equatable {
       tables.enumerated().map { (SQLName($1.name), $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// The places of tables whose statements are readable but contradicted by their rows.
+  /// The indices of tables whose statements are readable but contradicted by their rows.
   private var ignoredStatements: Set<Int> = []
 
   package func isStatementIgnored(of table: Table) -> Bool {
     table.place.map(ignoredStatements.contains) ?? false
   }
 
-  /// Does without the statement of a table, which its rows contradict, or takes `repaired` in its place.
+  /// Drops the statement of a table because its rows contradict it, or replaces it with `repaired`.
   package mutating func ignoreStatement(of table: Table, repaired: String? = nil) {
     guard let place = table.place else { return }
     ignoredStatements.insert(place)
@@ -113,15 +113,15 @@ public struct Schema: Sendable, Equatable {
 }
 
 extension SchemaEntry {
-  /// Whether SQLite accepts the entry: it is of a known kind, and its statement, if any, begins as one.
+  /// Whether SQLite accepts the entry: its type is known, and its statement, if any, begins with CREATE.
   package var isReadable: Bool {
     guard ["table", "index", "view", "trigger"].contains(type) else { return false }
     guard let sql, !sql.isEmpty else { return true }
     return SQLName(Substring(sql.utf8.prefix(6))) == SQLName("CREATE")
   }
 
-  /// Whether it is of a table that keeps rows in the file, not of a virtual one, and yet names no page for them. SQLite
-  /// refuses such an entry.
+  /// Whether the entry declares an ordinary table, not a virtual one, but gives no root page. SQLite refuses such an
+  /// entry.
   package var lacksRoot: Bool {
     guard type == "table", rootPage < 2, let sql else { return false }
     return SchemaGrammar.isTable(sql)
@@ -151,13 +151,12 @@ extension SchemaEntry {
     self.tableName = tableName
     switch row.values[3] {
     case .integer(let page): rootPage = UInt32(exactly: page) ?? 0
-    // SQLite reads the number also from text.
+    // SQLite also reads the number from text.
     case .text(let page): rootPage = UInt32(page.string) ?? 0
     default: rootPage = 0
     }
     sql = Self.text(row.values[4], encoding)
-    // SQLite compares the type without case. Where there is no statement it ignores the type: such an entry is an
-    // index.
+    // SQLite compares the type without case. Without a statement it ignores the type: such an entry is an index.
     let known = ["table", "index", "view", "trigger"].first { SQLName.isSame($0, type) }
     let isAutomatic = sql == nil && SQLName(name).hasPrefix("sqlite_autoindex_")
     self.type = known ?? (isAutomatic ? "index" : type)

@@ -1,6 +1,6 @@
 /// Parses a CREATE statement of the schema word by word, as strictly as SQLite's own grammar (parse.y).
 ///
-/// Of expressions, queries and trigger bodies only the words and parentheses are judged; ``hasUnjudged`` tells whether
+/// In expressions, queries and trigger bodies only tokens and parentheses are checked; ``hasUnjudged`` tells whether
 /// there were any.
 package struct SchemaGrammar {
   /// Why SQLite cannot accept a statement.
@@ -14,7 +14,7 @@ package struct SchemaGrammar {
 
   private let tokens: [SQLToken]
   private var position = 0
-  /// The columns of a table so far, with the type where it is one word.
+  /// The columns of a table so far, with the type if it is one word.
   private var columns: [(name: String, type: String?)] = []
   private var uniqueCount = 0
   /// The column with AUTOINCREMENT.
@@ -43,7 +43,7 @@ package struct SchemaGrammar {
     }
   }
 
-  /// Words that are not names without quotes: SQLite's keywords that have no fallback to an identifier.
+  /// Words that must be quoted to be names: SQLite's keywords without a fallback to an identifier.
   private static let reserved: Set<String> = [
     "ADD", "ALL", "ALTER", "AND", "AS", "AUTOINCREMENT", "BETWEEN", "CASE", "CHECK", "COLLATE",
     "COMMIT", "CONSTRAINT", "CREATE", "DEFAULT", "DEFERRABLE", "DELETE", "DISTINCT", "DROP", "ELSE",
@@ -71,7 +71,7 @@ package struct SchemaGrammar {
 
   private func unexpected(_ wanted: String) -> Defect {
     guard let token = current else { return Defect(message: "it ends where \(wanted) is expected") }
-    return Defect(message: "\"\(token.text.prefix(40))\" stands where \(wanted) is expected")
+    return Defect(message: "\"\(token.text.prefix(40))\" is found where \(wanted) is expected")
   }
 
   private mutating func expect(_ keywords: String...) throws(Defect) {
@@ -132,7 +132,7 @@ package struct SchemaGrammar {
   package struct TableNames {
     package var name: String
     package var columns: [String] = []
-    /// UNIQUE constraints.
+    /// The number of UNIQUE constraints.
     var uniqueCount = 0
   }
 
@@ -209,7 +209,7 @@ package struct SchemaGrammar {
     let column = try name("the name of a column")
     let typeStart = position
     try type()
-    // A type of several words, or with a length, is none of those that matter here.
+    // A type of several words, or with a length, does not matter here.
     columns.append(
       (
         column,
@@ -417,7 +417,7 @@ package struct SchemaGrammar {
       if take("COLLATE") { _ = try name("the name of a collation") }
       if !take("ASC") { _ = take("DESC") }
       if current?.isPunctuation(",") == true || current?.isPunctuation(")") == true {
-        // SQLite takes a string, or a double-quoted word that is no column, for a constant.
+        // SQLite treats a string, or a double-quoted word that is not a column, as a constant.
         return token.kind == .word ? token.text : nil
       }
     }

@@ -1,6 +1,6 @@
-/// Looks for what SQLite's tokenizer refuses (tokenize.c). Such a statement cannot be parsed at all.
+/// Finds what SQLite's tokenizer refuses (tokenize.c). A refused statement cannot be parsed at all.
 @usableFromInline package enum SchemaLexis {
-  /// What is wrong with the words of a statement; nil when nothing is.
+  /// What is wrong with the tokens of a statement; nil when nothing is.
   package static func defect(in sql: [UInt8]) -> String? {
     if let defect = unfinished(sql) { return defect }
     var depth = 0
@@ -81,7 +81,7 @@
           }
           position += 1
         }
-        guard isClosed else { return "a quoted word has no end" }
+        guard isClosed else { return "a quoted word is not closed" }
         index = position
       default: index += 1
       }

@@ -1,13 +1,13 @@
-/// Reads entries of the schema as SQLite wrote them where bits of them were flipped since.
+/// Repairs flipped bits in entries of the schema.
 ///
-/// One value is used for a whole file: a hostile file may have any number of false entries.
+/// One value, with one budget, serves a whole file: a hostile file may have any number of false entries.
 package struct SchemaRepair {
   /// How many characters may still be parsed.
   private var budget = 1 << 24
 
   package init() {}
 
-  /// The entries, those of tables repaired as far as their parts tell.
+  /// The entries; those of tables are repaired as far as their columns tell.
   package mutating func repaired(_ entries: [SchemaEntry]) -> [SchemaEntry] {
     let automatic = Set(
       entries.lazy.filter { $0.type == "index" && $0.sql == nil }.map { SQLName($0.tableName) })
@@ -16,15 +16,15 @@ package struct SchemaRepair {
 }
 
 extension SchemaEntry {
-  /// Whether SQLite takes two entries for the same.
+  /// Whether SQLite treats two entries as the same.
   package func isSame(as other: SchemaEntry) -> Bool {
     type == other.type && rootPage == other.rootPage && sql == other.sql
       && SQLName.isSame(name, other.name) && SQLName.isSame(tableName, other.tableName)
   }
 
-  /// The entry of a table as SQLite wrote it. It stays as it is where SQLite accepts it, or where nothing tells more.
-  /// SQLite refuses the whole file for an entry of an unknown type, for two names that differ from each other or from the
-  /// statement's, and for a statement that it cannot parse.
+  /// The entry of a table as SQLite wrote it. It is unchanged when SQLite accepts it, or when nothing tells what SQLite
+  /// wrote. SQLite refuses the whole file when an entry has an unknown type, when its two names differ from each other
+  /// or from the name in its statement, or when its statement cannot be parsed.
   ///
   /// `automaticIndexes`: the names of tables that have an index for a constraint.
   fileprivate func repaired(_ automaticIndexes: Set<SQLName>, _ budget: inout Int) -> SchemaEntry {
@@ -46,8 +46,7 @@ extension SchemaEntry {
       sql: SQLName.isSame(name, stated) ? statement : StatementRepair.renamed(statement, name))
   }
 
-  /// The name that two of three copies have, or that two of three have at each of its characters; nil when they differ
-  /// more.
+  /// The name on which two of three copies agree, as a whole or at each character; nil when they differ more.
   private static func majority(of one: String, _ two: String, _ three: String) -> String? {
     if one == two || one == three { return one }
     if two == three || SQLName.isSame(two, three) { return two }
@@ -64,25 +63,25 @@ extension SchemaEntry {
   }
 }
 
-/// Finds the CREATE TABLE statement that SQLite wrote where single bits of it were flipped since.
+/// Repairs a CREATE TABLE statement in which single bits are flipped.
 ///
-/// SQLite refuses a file for one statement that it cannot parse, so a statement that it refuses is not as it was
-/// written. A statement that it accepts is never changed.
+/// SQLite refuses a file if it cannot parse one statement, so a refused statement is not as it was written. An accepted
+/// statement is never changed.
 struct StatementRepair {
-  /// The statement so far. A replacement character stands for bytes that are not valid text.
+  /// The statement so far. A replacement character replaces bytes that are not valid text.
   private var text: [Unicode.Scalar]
   /// Whether a constraint of the table has an index of its own in the schema.
   private let hasAutomaticIndex: Bool
 
-  /// A longer statement is left as it is, in characters: each attempt parses all of it.
+  /// The longest statement that is repaired, in bytes: each attempt parses all of it.
   private static let maxLength = 1 << 13
-  /// Places that may have been a comma; a letter is one in 26 of them.
+  /// The most positions tried as a lost comma; of letters, about one in 26 is such a position.
   private static let maxCommas = 1 << 9
-  /// A statement with more flipped bits than this is left as it is.
+  /// The most flipped bits that are repaired in a statement.
   private static let maxFlips = 6
 
-  /// The statement with the fewest flipped bits undone; nil when SQLite accepts it as it stands, or no such statement
-  /// is found.
+  /// The statement with as few bits changed as SQLite needs to accept it; nil when SQLite accepts it unchanged, or when
+  /// no repair is found.
   static func repaired(_ sql: String, hasAutomaticIndex: Bool, _ budget: inout Int) -> String? {
     let length = sql.utf8.count
     guard length <= maxLength, budget >= 0 else { return nil }
@@ -107,7 +106,7 @@ struct StatementRepair {
     return nil
   }
 
-  /// The statement with a comma put back, so that it has `count` columns; nil when no single place fits.
+  /// The statement with a comma restored, so that it has `count` columns; nil unless exactly one position fits.
   static func separated(_ sql: String, columns count: Int) -> String? {
     guard sql.utf8.count <= maxLength else { return nil }
     let text = Array(sql.unicodeScalars)
@@ -160,7 +159,7 @@ struct StatementRepair {
     var grammar = SchemaGrammar(tokens)
     let isParsed = (try? grammar.table()) != nil
     var end = grammar.current?.range.lowerBound ?? statement.count
-    // A quoted word without an end takes in the rest of the statement.
+    // An unterminated quoted word swallows the rest of the statement.
     if let last = tokens.last, SchemaLexis.unfinished(statement) != nil {
       end = min(end, last.range.lowerBound)
     }
@@ -171,8 +170,8 @@ struct StatementRepair {
     return String(decoding: bytes.prefix(end), as: UTF8.self).unicodeScalars.count
   }
 
-  /// Where a column begins that is the primary key and whose type is INTEGER but for one bit, if the schema has no index
-  /// for it: SQLite makes none for INTEGER alone, and refuses a schema that lacks an index.
+  /// The start of the primary key column if its type differs from INTEGER in one bit and the schema has no index for
+  /// it; else nil. Only an INTEGER key needs no index: SQLite refuses a schema that lacks the index of any other key.
   private func keyWithoutIndex(_ tokens: [SQLToken]) -> Int? {
     guard !hasAutomaticIndex, let table = TableDefinition(sql: string), !table.isWithoutRowID,
       table.rowIDColumn == nil, table.primaryKey.count == 1
@@ -203,20 +202,20 @@ struct StatementRepair {
     "STORED", "VIRTUAL", "VARCHAR", "TIMESTAMP", "FLOAT", "BLOB", "DECIMAL", "TEXT", "REAL",
   ].flatMap { [Array($0.unicodeScalars), Array($0.lowercased().unicodeScalars)] }
 
-  /// The flips that may explain why SQLite refuses the statement, the likely ones first: those that make a keyword, then
-  /// those that make a mark between words, then those that make a character of a name.
+  /// The edits that may explain why SQLite refuses the statement, likely ones first: restoring a keyword, then a mark
+  /// or space between words, then a character of a name.
   private var edits: [Edit] {
     var words: [Edit] = []
     var marks: [Edit] = []
     var spaces: [Edit] = []
     var quotes: [Edit] = []
     var names: [Edit] = []
-    // Marks inside a word: where commas stand before spaces, they rather were part of it.
+    // Marks inside a word: unlikely when spaces follow the commas of the statement.
     var inside: [Edit] = []
     let commasAreSpaced = !text.indices.dropLast().contains {
       text[$0] == "," && Self.isPartOfName(text[$0 + 1])
     }
-    // The words since the last comma or parenthesis. A column has a name and mostly a type.
+    // The words since the last comma or parenthesis. A column has a name and usually a type.
     var wordCount = 0
     for place in text.indices {
       let lastWords = wordCount
@@ -277,7 +276,7 @@ struct StatementRepair {
     }
   }
 
-  /// Whether one flipped bit makes `found` of `original`. The top bit of a byte leaves no valid text.
+  /// Whether one flipped bit turns `original` into `found`. Flipping the top bit of a byte makes the text invalid.
   private static func isFlipped(_ found: Unicode.Scalar, from original: Unicode.Scalar) -> Bool {
     found == "\u{fffd}" || (found.value ^ original.value).nonzeroBitCount == 1
   }

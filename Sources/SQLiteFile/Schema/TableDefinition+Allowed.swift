@@ -6,7 +6,7 @@ extension TableDefinition {
   ]
 
   /// The classes that SQLite does not store in a column: `PRAGMA integrity_check` reports such a value as NUMERIC,
-  /// non-INT or NULL (pragma.c). The column that stands for the row id is NULL in every record.
+  /// non-INT or NULL (pragma.c). The column that is an alias for the row id is NULL in every record.
   package func refusedClasses(ofColumn place: Int) -> StorageClasses {
     if rowIDColumn == place { return [.integer, .real, .text, .blob] }
     let column = columns[place]
@@ -16,26 +16,26 @@ extension TableDefinition {
     return refused
   }
 
-  /// Whether a column would have converted text that is a number.
+  /// Whether a column would have converted numeric text to a number.
   package func refusesNumericText(inColumn place: Int) -> Bool {
     !isStrict && columns[place].affinity != .text && columns[place].affinity != .blob
   }
 
-  /// Whether a record without a field for a column would have NULL where NULL is forbidden. A row that is older than
-  /// the column has its default value; an expression is not computed.
+  /// Whether a record without a field for a column would have NULL where NULL is forbidden. A row older than the column
+  /// has the column's default value; a default expression is not computed.
   package func requiresField(ofColumn place: Int) -> Bool {
     rowIDColumn != place && refusedClasses(ofColumn: place).contains(.null)
       && columns[place].defaultValue == .null
   }
 }
 
-/// The constraints that a declaration sets on the fields of a record. Made once for a table, which may have thousands
-/// of columns.
+/// The constraints that a declaration sets on the fields of a record. Created once per table, because a table may have
+/// thousands of columns.
 package struct FieldDemands: Sendable {
   package struct Field: BitwiseCopyable, Sendable {
     /// The classes that SQLite does not store in the field.
     package let refused: StorageClasses
-    /// Whether text that is a number would have been converted.
+    /// Whether numeric text would have been converted to a number.
     package let refusesNumericText: Bool
     /// Whether a record without the field would have NULL where NULL is forbidden.
     package let isRequired: Bool
@@ -69,8 +69,8 @@ package struct FieldDemands: Sendable {
     return !fields[count...].contains { $0.isRequired }
   }
 
-  /// Whether the header of a record, as far as it is there, has a class that SQLite does not store in its field. NULL
-  /// says nothing here, because a column may have become NOT NULL later.
+  /// Whether the readable part of a record header has a class that SQLite does not store in its field. NULL proves
+  /// nothing, because a column may have become NOT NULL later.
   package func contradict(_ record: RawSpan) -> Bool {
     let end = record.byteCount
     guard let header = Varint.read(record, at: 0, end: end) else { return false }

@@ -32,8 +32,8 @@ package struct TableDefinition: Sendable, Hashable {
     package let declaredType: String
     /// The affinity that follows from the type.
     package let affinity: Affinity
-    /// The value of rows that are older than the column, with the affinity applied. Nil when it is an expression that
-    /// would have to be computed.
+    /// The value in rows older than the column, with the affinity applied; nil when it is an expression that would have
+    /// to be computed.
     package let defaultValue: StoredValue?
     /// The collating sequence, BINARY when none is named.
     package let collation: String
@@ -55,7 +55,7 @@ package struct TableDefinition: Sendable, Hashable {
       self.isDescending = isDescending
     }
 
-    /// Whether an index that has one part needs no other part to tell rows apart.
+    /// Whether an index with this part need not also store `other`: column and collation are the same.
     package func isStored(as other: KeyPart) -> Bool {
       column == other.column && SQLName.isSame(collation, other.collation)
     }
@@ -63,18 +63,18 @@ package struct TableDefinition: Sendable, Hashable {
 
   /// An index that SQLite creates automatically for a constraint.
   package struct AutomaticIndex: Sendable, Hashable {
-    /// The number that ends its name.
+    /// The number at the end of its name.
     package var number: Int
     package var parts: [KeyPart]
   }
 
   /// The columns in order.
   package let columns: [Column]
-  /// The column that stands for the row id; nil when there is none.
+  /// The column that is an alias for the row id; nil when there is none.
   package let rowIDColumn: Int?
   /// The columns of the primary key in its order, empty when none is declared.
   package let primaryKey: [Int]
-  /// Whether the rows are kept in the primary key's b-tree.
+  /// Whether the rows are stored in the b-tree of the primary key (WITHOUT ROWID).
   package let isWithoutRowID: Bool
   /// Whether types are enforced.
   package let isStrict: Bool
@@ -87,7 +87,7 @@ package struct TableDefinition: Sendable, Hashable {
   /// Whether a CHECK constraint restricts the values further.
   package let hasChecks: Bool
 
-  /// The place of the column with this name.
+  /// The index of the column with this name; nil when there is none.
   package func place(of name: String) -> Int? {
     columns.firstIndex { SQLName.isSame($0.name, name) }
   }
@@ -102,8 +102,8 @@ package struct TableDefinition: Sendable, Hashable {
 
   /// Reads a CREATE TABLE statement; nil when it is something else or has no columns.
   package init?(sql: String) {
-    // A quote without an end swallows the columns after it. When a zero byte in a name cuts the quote off, its end
-    // comes after that byte.
+    // An unterminated quote swallows the columns after it. When a zero byte in a name cuts the quote off, the closing
+    // quote comes after that byte.
     let bytes = Array(sql.utf8)
     guard
       SchemaLexis.unfinished(SQLToken.statementBytes(of: bytes)) == nil
@@ -114,7 +114,8 @@ package struct TableDefinition: Sendable, Hashable {
       self = table
       return
     }
-    // SQLite refuses a statement that a zero byte in a name cuts off, but its meaning is clear, and so are its rows.
+    // SQLite refuses a statement cut off by a zero byte in a name, but the full statement is clear and describes the
+    // rows.
     parser = TableParser(sql, isWhole: true)
     guard let table = parser.parse() else { return nil }
     self = table
@@ -139,7 +140,7 @@ package struct TableDefinition: Sendable, Hashable {
 
 extension TableDefinition.Affinity {
   /// The affinity of a declared type ("Datatypes In SQLite", section 3.1, in its order of precedence). SQLite compares
-  /// types as bytes, in which only ASCII letters have two cases.
+  /// types as bytes, ignoring the case of ASCII letters only.
   package init(declaredType: String, isStrict: Bool = false) {
     let type = declaredType.utf8.map { UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 ? $0 - 32 : $0 }
     func contains(_ word: StaticString) -> Bool {

@@ -4,7 +4,7 @@ struct TableParser {
   private let tokens: [SQLToken]
   private var position = 0
 
-  /// With `isWhole` the statement continues after the place where it ends for SQLite.
+  /// With `isWhole`, parsing continues past the point where the statement ends for SQLite.
   init(_ sql: String, isWhole: Bool = false) {
     self.sql = Array(sql.utf8)
     tokens = isWhole ? SQLToken.all(in: self.sql) : SQLToken.statement(in: self.sql)
@@ -34,7 +34,7 @@ struct TableParser {
     var column: String
     var collation: String?
     var isDescending = false
-    /// Whether it is more than a column.
+    /// Whether it is an expression, not just a column.
     var isExpression = false
   }
 
@@ -120,7 +120,7 @@ struct TableParser {
     }
     return TableDefinition(
       columns: drafts.map { draft in
-        // An empty name is a type like any other.
+        // A quoted empty type name is a type like any other.
         let affinity =
           draft.hasType && draft.type.isEmpty
           ? .numeric : TableDefinition.Affinity(declaredType: draft.type, isStrict: isStrict)
@@ -132,7 +132,7 @@ struct TableParser {
       },
       rowIDColumn: rowIDColumn, primaryKey: primaryKey, isWithoutRowID: isWithoutRowID,
       isStrict: isStrict,
-      // Nothing else can be called this unless it is quoted.
+      // No name can be AUTOINCREMENT unless it is quoted.
       isAutoincrement: rowIDColumn != nil
         && tokens.contains { $0.isKeyword("AUTOINCREMENT") },
       keyParts: keyParts,
@@ -161,7 +161,7 @@ struct TableParser {
       guard parts.count == constraint.parts.count, !constraint.parts.contains(where: \.isExpression)
       else { return nil }
       if constraint.isPrimaryKey {
-        // A key on one integer column is created when the table is complete, or is the row id.
+        // A key on one INTEGER column is the row id, or it gets its index only when the table is complete.
         let isInteger =
           parts.count == 1 && drafts[parts[0].column].isInteger
           && (constraint.isOfTable || !parts[0].isDescending)
@@ -309,13 +309,13 @@ struct TableParser {
     return parts
   }
 
-  /// The constant that the tokens of a DEFAULT clause stand for, with the affinity applied; nil when it has to be
+  /// The constant in the tokens of a DEFAULT clause, with the affinity applied; nil when the default has to be
   /// computed. SQLite's own rules are in `valueFromExpr` (vdbemem.c).
   private static func constant(_ tokens: [SQLToken], _ affinity: TableDefinition.Affinity)
     -> StoredValue?
   {
     var tokens = tokens[...]
-    // A loop instead of a recursion: a hostile statement has 50,000 parentheses.
+    // A loop instead of recursion: a hostile statement can have 50,000 parentheses.
     while let first = tokens.first, tokens.count > 1 {
       if first.isPunctuation("("), tokens.last?.isPunctuation(")") == true {
         tokens = tokens.dropFirst().dropLast()
@@ -339,7 +339,7 @@ struct TableParser {
     case .word:
       switch token.text.uppercased() {
       case "NULL": return .null
-      // The affinity of text is not applied to truth values.
+      // Text affinity is not applied to truth values.
       case "TRUE": return affinity == .real ? .real(1) : .integer(1)
       case "FALSE": return affinity == .real ? .real(0) : .integer(0)
       case "CURRENT_TIME", "CURRENT_DATE", "CURRENT_TIMESTAMP": return nil

@@ -19,11 +19,12 @@ extension DamagedDatabase {
   private static let maxDepth = 24
   private static let sampleCount = 12
   private static let maxCompared = 512
-  /// Limit of b-trees with similar rows that indexes are asked about, and of tables that one b-tree's rows can be of.
+  /// The most b-trees with similar rows that are compared with indexes, and the most tables that one b-tree's rows may
+  /// fit.
   private static let maxAlike = 64
-  /// Limit of tables whose roots may have been exchanged with each other.
+  /// The most tables that may have exchanged their roots.
   private static let maxExchanged = 8
-  /// Limit of b-trees without a root that row ids are used to tell apart.
+  /// The most b-trees without a root that are assigned to tables by row ids.
   private static let maxTrees = 1 << 14
 
   /// The root above a page, or the highest page that can be reached from it.
@@ -32,7 +33,7 @@ extension DamagedDatabase {
   ) {
     var current = page
     var attribution = Attribution.root
-    // Whatever leads to this page number means another page.
+    // Whatever leads to this page number expects another page.
     if census.rejected.contains(page) { return (page, .root) }
     for _ in 0..<Self.maxDepth {
       if roots[current] != nil { return (current, attribution) }
@@ -57,7 +58,7 @@ extension DamagedDatabase {
     return (current, attribution)
   }
 
-  /// Gives each leaf to a table.
+  /// Assigns each leaf to a table.
   func attribute() throws(SQLiteFileError) {
     census.forgetOwners()
     narrowed = narrowedByKeys
@@ -75,7 +76,7 @@ extension DamagedDatabase {
         findings.add(
           Finding(
             .pageOtherTable,
-            "the schema names this page as the root page of several tables; its rows are read for the table \(tables[first].name)",
+            "the schema names this page as the root page of several tables; its rows are assigned to the table \(tables[first].name)",
             page: root, offset: reader.location(of: root).offset, table: table.name))
       } else {
         roots[root] = index
@@ -85,9 +86,9 @@ extension DamagedDatabase {
     let schema = Set(schemaLeaves)
     var current = (root: UInt32(0), group: Group())
     try forEachLeaf(roots) { page, root, attribution in
-      // Rows of the schema table belong to no table of the user's.
+      // Rows of the schema table belong to no user table.
       if root == 1 || schema.contains(page) { return }
-      // A leaf mostly follows another leaf of the same tree.
+      // Most leaves follow another leaf of the same tree.
       if root != current.root {
         groups[current.root] = current.group
         current = (root, groups[root] ?? Group())
@@ -114,7 +115,7 @@ extension DamagedDatabase {
         owners[root] = (other, .shape)
       }
     }
-    // Leaves without any row that looks like the table's are learned from only once they are known to be in place.
+    // Leaves on which no row looks like the table's are learned from only once they are known to be in place.
     try learn(from: groups, owners, matches, strictly: true)
     for (page, root) in try misfits(roots.filter { owners[$0.key]?.attribution == .root }) {
       walks[root]?.lose(try place(of: page))
@@ -150,7 +151,7 @@ extension DamagedDatabase {
     if alike.count <= Self.maxAlike {
       let judged = try judgedByIndexes(alike, roots)
       for (root, table) in judged.sorted(by: { $0.key < $1.key }) {
-        // Of two b-trees, the table's is the one that its index matches.
+        // If two b-trees fit, the one that the index matches is the table's.
         if let own = tables[table].rootPage, own != root, alike[own] != nil, judged[own] != table {
           owners[own] = nil
         }
@@ -158,7 +159,7 @@ extension DamagedDatabase {
           findings.add(
             Finding(
               .schemaOtherRoot,
-              "the schema gives this b-tree to \(tables[named].name), but an index of \(tables[table].name) matches its rows; they are read for the table \(tables[table].name)",
+              "the schema assigns this b-tree to \(tables[named].name), but an index of \(tables[table].name) matches its rows, so they are read as rows of \(tables[table].name)",
               page: root, offset: reader.location(of: root).offset, table: tables[table].name))
         }
         owners[root] = (table, .shape)
@@ -242,7 +243,7 @@ extension DamagedDatabase {
     var page: UInt32 = 1
     var named = PageSet(pageCount: pageCount)
     for root in roots.keys { _ = named.insert(root) }
-    // A leaf mostly follows another leaf with the same parent.
+    // Most leaves follow another leaf with the same parent.
     var last: (parent: UInt32, found: (page: UInt32, attribution: Attribution))?
     while page <= pageCount {
       page = census.next(from: page)
@@ -292,7 +293,7 @@ extension DamagedDatabase {
     var buffer = ContiguousArray<UInt8>()
     guard try reader.copy(page, into: &buffer) == layout.pageSize else { return false }
     if isInteriorByHeader(buffer.rawSpan, page) {
-      // Its left-over rows are searched for as on other pages.
+      // Rows left over on it are searched for as on other pages.
       census.set(page, .tableInterior)
       return true
     }
@@ -342,7 +343,7 @@ extension DamagedDatabase {
   private struct TableMatch {
     /// How many rows were compared.
     var rows = 0
-    /// Rows that look like rows of the table that the schema names; and rows that it can hold, whether or not they do.
+    /// Rows that look like rows of the table that the schema names; and rows that this table can hold at all.
     var namedFits = 0
     var namedPossible = 0
     /// The one table that matches best; nil when no table does, or several match equally well.
@@ -408,16 +409,16 @@ extension DamagedDatabase {
     return match
   }
 
-  /// Whether a table owns a b-tree that the schema gives to another table. It does only when its own root is the same
-  /// page, when its own root is not a b-tree, or when several tables have exchanged their roots. In SQLite any column
-  /// can hold anything, so the look of the rows alone does not overrule the schema.
+  /// Whether a table owns a b-tree that the schema assigns to another table: only if its own root is the same page or
+  /// not a b-tree, or if several tables have exchanged their roots. In SQLite any column can hold anything, so the look
+  /// of the rows alone does not overrule the schema.
   private func owns(
     _ table: Int, _ root: UInt32, of named: Int, _ match: TableMatch, _ roots: [UInt32: Int],
     _ matches: [UInt32: TableMatch]
   ) -> Bool {
     guard let own = tables[table].rootPage, !tables[table].isDropped else { return false }
     if own == root { return true }
-    // In these cases only the look of the rows speaks for the other table.
+    // Here only the look of the rows suggests the other table.
     let cannotBeNamed = match.namedPossible * 2 < match.rows
     if roots[own] == nil { return cannotBeNamed }
     switch census.kind(own) {
@@ -459,8 +460,8 @@ extension DamagedDatabase {
         if !isSound {
           reading.read(buffer.rawSpan, number: page, available: layout.pageSize, shape: nil)
         }
-        // On a page that contradicts itself, only rows with a field for each column count, and only if most rows are
-        // such.
+        // On a page that contradicts itself, learn only from rows with one field per column, and only if most rows are
+        // like that.
         let teachers = reading.cells.filter {
           parse($0, buffer.rawSpan, &types)
             && (isSound
@@ -503,7 +504,7 @@ extension DamagedDatabase {
     return rows
   }
 
-  /// Whether a table is kept in table leaves; a WITHOUT ROWID table is kept in the form of an index.
+  /// Whether a table is stored in a table b-tree; a WITHOUT ROWID table is stored in an index b-tree.
   func hasRowIDs(_ table: Int) -> Bool { !tables[table].definition.isWithoutRowID }
 
   private func weight(_ table: Int, _ fits: [Int]) -> Int {

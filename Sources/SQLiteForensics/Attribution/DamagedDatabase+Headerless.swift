@@ -1,12 +1,12 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// Limits of the tables that a page without header is compared with, and of such pages.
+  /// The most tables that a page without a header is compared with, and the most such pages.
   private static let maxTornTables = 64
   private static let maxHeaderless = 1 << 10
 
-  /// Gives orphan leaves that have lost their first sector to a table: the only one whose rows fill the page to its end
-  /// and that lacks these row ids.
+  /// Assigns each orphan leaf that lost its first sector to a table: the only one whose rows fill the page to its end
+  /// and that lacks the page's row ids.
   ///
   /// Does nothing in a file with a pointer map, which names such pages itself.
   func claimHeaderless() throws(SQLiteFileError) {

@@ -5,23 +5,23 @@ extension DamagedDatabase {
 
   /// How well the entries of a table's indexes agree with the rows of a b-tree.
   private struct Agreement {
-    /// Rows that an index entry names and that are in the b-tree.
+    /// Rows of the b-tree that an index entry names.
     var trials = 0
-    /// Those of them that hold the entry's value.
+    /// Rows among the `trials` that hold the index entry's value.
     var agreeing = 0
 
     var isFull: Bool { trials > 0 && agreeing == trials }
     var isRefuted: Bool { trials > 0 && agreeing * 2 < trials }
   }
 
-  /// Decides by indexes which table a b-tree belongs to, where the rows fit several tables. An index holds values and
-  /// the row ids that have them, so it shows which b-tree its table is kept in, whatever root the schema names.
+  /// Decides by indexes which table a b-tree belongs to, where the rows fit several tables. An index pairs values with
+  /// row ids, so it shows which b-tree its table is stored in, whatever root the schema names.
   ///
-  /// Small numbers agree by chance. So a b-tree that the schema gives to one table is given to another only when an
-  /// index of the other table agrees with it and refutes the b-tree that the schema gives to the other table.
+  /// Small numbers agree by chance. So a b-tree that the schema assigns to table A goes to table B only if an index of
+  /// B agrees with it and refutes the b-tree that the schema assigns to B.
   ///
   /// `alike`: the root pages in question, each with the possible tables.
-  /// Returns a table for each root that the schema gives to another table or to none.
+  /// Returns a table for each root that the schema assigns to another table or to none.
   func judgedByIndexes(_ alike: [UInt32: [Int]], _ roots: [UInt32: Int]) throws(SQLiteFileError)
     -> [UInt32: Int]
   {

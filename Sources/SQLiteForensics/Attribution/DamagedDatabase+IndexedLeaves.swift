@@ -7,37 +7,37 @@ private struct IndexEntries {
     let rowID: Int64
     /// A hash of the indexed values.
     let hash: UInt64
-    /// The index page that the entry was read from, counted in the order of reading.
+    /// The index page of the entry, numbered in reading order.
     let page: Int32
-    /// The index, counted in the order of reading.
+    /// The index, numbered in reading order.
     let index: Int32
   }
 
-  /// Limit of entries that are kept: 24 MiB.
+  /// The most entries that are kept: 24 MiB.
   static let maxEntries = 1 << 20
-  /// Limit of indexes of one table that are read.
+  /// The most indexes of one table that are read.
   static let maxIndexes = 16
 
   /// Sorted by row id once all have been read.
   var entries: [Entry] = []
   /// For each index, the fields that it holds; -1 for the row id.
   var fields: [[Int]] = []
-  /// For each index page, whether it contradicts most rows, and so itself comes from somewhere else.
+  /// For each index page, whether it contradicts most rows, so that it is itself misplaced.
   var isRefuted: [Bool] = []
 
   /// The entries of a row.
   func entries(of rowID: Int64) -> ArraySlice<Entry> {
     let first = entries.firstPlace { $0.rowID >= rowID }
     var end = first
-    // In a sound file each index has one entry of a row.
+    // In a sound file each index has one entry per row.
     while end < entries.count, entries[end].rowID == rowID, end - first < fields.count { end += 1 }
     return entries[first..<end]
   }
 }
 
 extension DamagedDatabase {
-  /// Finds leaves that took the place of another leaf with the same row ids: pages of another store of the same app, or
-  /// of an earlier state. The table's indexes contradict most of their rows.
+  /// Finds leaves that replaced another leaf with the same row ids: pages of another store of the same app, or of an
+  /// earlier state. The table's indexes contradict most rows of such a leaf.
   ///
   /// Only looks at files with damaged or misplaced pages. Values that continue on overflow pages, and indexes with more
   /// than a million entries, are not compared.
@@ -68,12 +68,12 @@ extension DamagedDatabase {
       }
       known.isRefuted = balance.map { $0 < 0 }
       for page in pages {
-        // One index that contradicts a leaf may itself have a page of another store; two such indexes are right.
+        // A single index that contradicts a leaf may itself have a page of another store; two are believed.
         var votes = [Int](repeating: 0, count: known.fields.count)
         let found = try compare(page, table, known) { entry, agrees in
           votes[Int(entry.index)] += agrees ? -1 : 1
         }
-        // A single row may be damaged itself, but hardly in the columns of two indexes.
+        // A single row may be damaged, but hardly in the columns of two indexes.
         let least = found.confirmed == 0 && found.contradicted == 1 ? 0 : 1
         guard
           found.contradicted > 1 && found.contradicted > found.confirmed
@@ -90,7 +90,7 @@ extension DamagedDatabase {
     }
   }
 
-  /// Reads the entries of all indexes of a table that have no expression among their columns.
+  /// Reads the entries of all indexes of a table, except indexes on expressions.
   private func indexEntries(_ table: Int, _ met: inout PageSet) throws(SQLiteFileError)
     -> IndexEntries
   {
@@ -158,7 +158,7 @@ extension DamagedDatabase {
     return true
   }
 
-  /// Compares the rows of a leaf with the entries on index pages that can be believed. `hear` gets every entry.
+  /// Compares the rows of a leaf with the entries of index pages that can be believed. `hear` gets all entries.
   private func compare(
     _ page: UInt32, _ table: Int, _ known: IndexEntries,
     _ hear: (IndexEntries.Entry, _ agrees: Bool) -> Void

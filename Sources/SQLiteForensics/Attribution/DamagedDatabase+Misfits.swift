@@ -11,16 +11,16 @@ extension DamagedDatabase {
     case odd
   }
 
-  /// Limit of orphan leaves that are looked at.
+  /// The most orphan leaves that are looked at.
   private static let maxOrphans = 64
-  /// Limit of b-trees that orphan leaves are compared with.
+  /// The most b-trees that orphan leaves are compared with.
   private static let maxRoots = 64
 
-  /// Leaves that b-trees lead to with matching keys, but without a row of the table.
+  /// Leaves that b-trees lead to with matching keys, but that have no row of the table.
   ///
-  /// In SQLite any column can hold anything. So, where all other pages are in place, a leaf is not taken out because
-  /// its rows look odd. There its rows must have more fields than the table has columns, or values that SQLite does not
-  /// store in them, and other leaves, orphans included, must hold rows of the table.
+  /// In SQLite any column can hold anything. So where all other pages are in place, a leaf is not removed just because
+  /// its rows look odd. Its rows must then have more fields than the table has columns, or values that SQLite does not
+  /// store in these columns; and other leaves, orphans included, must hold rows of the table.
   ///
   /// `roots`: the table of each root page.
   func misfits(_ roots: [UInt32: Int]) throws(SQLiteFileError) -> [(page: UInt32, root: UInt32)] {
@@ -67,7 +67,7 @@ extension DamagedDatabase {
     return isCertain ? sure + odd : []
   }
 
-  /// Whether the first row of a leaf fits a table. Nearly all do, so this cheap look comes first.
+  /// Whether the first row of a leaf fits a table. Nearly all do, so this cheap check comes first.
   private static func beginsAs(
     _ shape: RowShape, _ page: UInt32, _ usable: Int, _ types: inout RecordTypes,
     _ reader: inout PageReader

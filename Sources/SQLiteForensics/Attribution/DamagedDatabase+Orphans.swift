@@ -8,11 +8,11 @@ extension DamagedDatabase {
     let rowIDs: ClosedRange<Int64>
     /// The row ids without the first and the last one, where there are more than two.
     let inner: ClosedRange<Int64>
-    /// How much speaks for the leaf; more trusted witnesses add more.
+    /// How strong the evidence for the leaf is; more trusted evidence adds more.
     let rank: Int
     /// How many leaves have row ids in its range.
     var rivalCount = 0
-    /// At how many of its ends (0, 1 or 2) the row ids of another leaf follow directly.
+    /// How many of its ends (0, 1 or 2) adjoin the row ids of another leaf.
     var joinCount = 0
 
     /// A leaf of another store overlaps several leaves and adjoins none. Of two states of one leaf, the one with fewer
@@ -27,16 +27,16 @@ extension DamagedDatabase {
     private var span: UInt64 { UInt64(bitPattern: inner.upperBound &- inner.lowerBound) }
   }
 
-  /// Limit of leaves of one table that are compared with each other.
+  /// The most leaves of one table that are compared with each other.
   private static let maxCompared = 1 << 19
 
-  /// Decides which of the leaves that no walk reached are stale: those of tables whose b-tree is whole, and those whose
-  /// row ids are on other pages. See ``WalkedTree`` for the order of witnesses.
+  /// Decides which leaves that no walk reached are stale: leaves of tables whose b-tree is whole, and leaves whose row
+  /// ids are on other pages. See ``WalkedTree`` for the order in which evidence counts.
   ///
   /// `unmatched`: the topmost pages of b-trees whose rows match no table.
   func judgeOrphans(unmatched: Set<UInt32>) throws(SQLiteFileError) {
     let schema = Set(schemaLeaves)
-    // The b-tree of each table; its rows may have decided for another one than the schema names.
+    // The b-tree of each table: the one that the schema names, or another one by its rows.
     var trees: [Int: UInt32] = [:]
     for (index, table) in tables.enumerated() {
       if let root = table.rootPage, roots[root] == index { trees[index] = root }
@@ -44,8 +44,8 @@ extension DamagedDatabase {
     for root in owners.keys.sorted() where roots[root] != nil {
       if let table = owners[root], owners[trees[table] ?? 0] != table { trees[table] = root }
     }
-    // When the schema lacks tables, a leaf that a whole b-tree has no place for may belong to one of them; unless pages
-    // of another store are in the file.
+    // When the schema lacks tables, a leaf that does not fit into a whole b-tree may belong to a missing table, unless
+    // the file has pages of another store.
     if !isSchemaWhole, isInPlace {
       for (root, table) in owners
       where roots[root] == nil && trees[table].flatMap({ walks[$0] })?.isWhole == true {
@@ -61,14 +61,14 @@ extension DamagedDatabase {
     var stale: [UInt32] = []
     var doubtful: [Int: [UInt32]] = [:]
     // Leaves of no known table, by the form of their rows: orphans, pages below an interior page, and the number of
-    // those that took the place of other pages.
+    // misplaced pages.
     var alone: [UInt16: [UInt32]] = [:]
     var led: [UInt16: [UInt32]] = [:]
     var misplacedCounts: [UInt16: Int] = [:]
     try forEachLeaf(roots) { page, root, _ in
       guard !census.reached.contains(page) else { return }
       guard let table = owners[root] else {
-        // Rows of no known table, on a page that should be another one, are not live.
+        // Rows of no known table are not live on a page whose number belongs to another page.
         if isWhole || (root == 1 && isSchemaWhole) || (knowsTables && unmatched.contains(root))
           || isClaimed(page)
         {
@@ -88,7 +88,7 @@ extension DamagedDatabase {
         }
         return
       }
-      // A root that is a leaf may be the wrong page; then nothing claims the leaves of the true b-tree.
+      // A root that is a leaf may be the wrong page; then nothing leads to the leaves of the true b-tree.
       let mayBeLost =
         mustBeInUse && tree.leafDepth == 0 && !census.free.contains(page) && !isClaimed(page)
       if tree.isWhole && !mayBeLost {
@@ -105,7 +105,7 @@ extension DamagedDatabase {
     for (table, pages) in doubtful where pages.count <= Self.maxCompared {
       guard let root = trees[table], let tree = walks[root] else { continue }
       var candidates: [UInt32] = []
-      // When some of the misplaced leaves fill no hole, pages of another store are among them.
+      // If some misplaced leaves fill no hole, pages of another store are among them.
       var mayBeElsewhere = true
       for page in pages {
         if census.rejected.contains(page), try !holdsRows(of: table, page) {
@@ -122,15 +122,15 @@ extension DamagedDatabase {
     for page in stale { census.setStale(page) }
   }
 
-  /// Whether something else leads to a page that no walk of a table's b-tree reached: an index, a b-tree that means
-  /// another page, or an overflow chain.
+  /// Whether something other than a table's b-tree leads to an unreached page: an index, a b-tree that expects another
+  /// page there, or an overflow chain.
   private func isClaimed(_ page: UInt32) -> Bool {
     let parent = census.parent(page)
     return census.followed.contains(page) || census.rejected.contains(page)
       || (census.reached.contains(parent) && parent != 0)
   }
 
-  /// Whether an index, an overflow chain or the pointer map says that the place of a leaf belongs to another kind of
+  /// Whether an index, an overflow chain or the pointer map says that a leaf's page number belongs to another kind of
   /// page.
   private func isOthers(_ page: UInt32) throws(SQLiteFileError) -> Bool {
     if census.followed.contains(page) { return true }
@@ -143,9 +143,9 @@ extension DamagedDatabase {
     return children.count { census.kind($0.page).isIndex } * 2 > children.count
   }
 
-  /// Of the leaves that may fill the holes of a table's b-tree, those that do not: their row ids are on other pages.
+  /// The leaves that do not fill the holes of a table's b-tree after all: their row ids are on other pages.
   ///
-  /// `mayBeElsewhere`: whether a leaf in the place of another page may belong to the b-tree.
+  /// `mayBeElsewhere`: whether a misplaced leaf may belong to the b-tree.
   private func staleLeaves(
     among pages: [UInt32], _ tree: WalkedTree, _ root: UInt32, _ mayBeElsewhere: Bool
   ) throws(SQLiteFileError) -> [UInt32] {
@@ -165,7 +165,7 @@ extension DamagedDatabase {
     for page in pages {
       let isElsewhere = census.rejected.contains(page)
       guard let (rowIDs, inner) = try rowIDRanges(of: page) else {
-        // A leaf of which nothing is known stays as it is.
+        // A leaf about which nothing is known stays as it is.
         if isElsewhere { stale.append(page) }
         continue
       }
@@ -197,7 +197,7 @@ extension DamagedDatabase {
     return stale + worseCandidates(&candidates, beside: own)
   }
 
-  /// Whether the row ids of a leaf are just those that a b-tree lacks.
+  /// Whether a leaf has exactly the row ids that a b-tree lacks.
   private func fills(_ tree: WalkedTree, _ page: UInt32) throws(SQLiteFileError) -> Bool {
     guard let rowIDs = try rowIDs(of: page) else { return false }
     var buffer = ContiguousArray<UInt8>()
@@ -216,8 +216,8 @@ extension DamagedDatabase {
       by: rowIDs, step: step, isEmptied: free * reading.cells.count > taken)
   }
 
-  /// Of leaves with the same row ids, the worse ones. A leaf that shares only its first or last row id with others
-  /// keeps the rest.
+  /// The worse ones of leaves with the same row ids. A leaf that shares only its first or last row id with others keeps
+  /// the rest.
   ///
   /// `own`: the row ids of leaves that the b-tree leads to.
   private func worseCandidates(_ candidates: inout [Candidate], beside own: [ClosedRange<Int64>])

@@ -41,7 +41,7 @@ extension DamagedDatabase {
         var sink = RecoveredValueSink { row in
           var values = row.values
           for value in row.partial {
-            // A statement that is not valid text is complete all the same, as it is stored.
+            // A statement that is not valid text is still complete as stored.
             if value.of > 0, value.have == value.of, value.column < values.count {
               values[value.column] = .blob(value.bytes)
             } else {
@@ -80,7 +80,7 @@ extension DamagedDatabase {
       findings.add(
         Finding(
           .schemaIncomplete,
-          "a part of the schema table cannot be read; tables that it does not name are recognised by their rows",
+          "part of the schema table cannot be read; tables missing from the rest are recognised by their rows",
           page: 1))
     }
     return entries
@@ -113,7 +113,7 @@ extension DamagedDatabase {
     return leaves.sorted()
   }
 
-  /// A schema with more pages is searched for like a damaged one.
+  /// A schema with more pages is treated as damaged.
   private static let maxSchemaPages = 1 << 16
 
   /// The pages that an interior page leads to; nil when one is outside the file.
@@ -130,8 +130,7 @@ extension DamagedDatabase {
     return children.allSatisfy { $0 >= 2 && $0 <= pageCount && $0 != number } ? children : nil
   }
 
-  /// Entries that were deleted from the schema table, as far as they are left on its pages and in older versions of
-  /// page 1.
+  /// Entries deleted from the schema table that are left on its pages or in older versions of page 1.
   func readDroppedSchema() throws(SQLiteFileError) -> [SchemaEntry] {
     guard let expected = Self.schemaTable else { return [] }
     var shape = RowShape(expected, table: 0)
@@ -194,7 +193,7 @@ extension DamagedDatabase {
     let gone = Dictionary(
       dropped.filter { !live.contains(SQLName($0.name)) }.map { (SQLName($0.name), $0.type) },
       uniquingKeysWith: { first, _ in first })
-    // An index goes with its table, in the same statement.
+    // An index is dropped with its table, by the same statement.
     let told =
       schemaEntries.count { $0.sql != nil } + gone.count + gone.values.count { $0 == "table" }
     return Int(header.schemaCookie) > told
@@ -219,7 +218,7 @@ extension DamagedDatabase {
         page, at: start, limit: usableSize, usableSize: usableSize, maxPayload: 1 << 31, &types),
       types.types.count == 5
     else { return false }
-    // table, index, view or trigger, with one or two bytes a character.
+    // table, index, view or trigger, with one or two bytes per character.
     let length = types.types[0]
     return cell.hasRowID
       && [23, 21, 27, 33, 35, 29, 41].contains(length)

@@ -3,9 +3,9 @@ import SQLiteFile
 extension DamagedDatabase {
   // MARK: - Records
 
-  /// Undoes one flipped bit in the head of each cell of a leaf of the schema table that is not readable, where exactly
-  /// one bit makes it an entry: the lengths add up, the first text is one of the four types, and an entry of a table
-  /// has its name twice.
+  /// Undoes one flipped bit at the start of each unreadable cell on a leaf of the schema table, if exactly one flip
+  /// makes the cell an entry: the lengths add up, the first text is one of the four types, and an entry of a table has
+  /// its name twice.
   ///
   /// `attempts`: how many cells of the file were looked at so far.
   func repairCells(
@@ -36,19 +36,19 @@ extension DamagedDatabase {
       }
       // Without deleted entries, a cell ends where another begins.
       if found.count > 1 { found.removeAll { !$0.isTight } }
-      // Two lengths may make up for each other; then the statement begins in the wrong place.
+      // Two wrong lengths may compensate for each other; then the statement begins at the wrong offset.
       if found.count > 1 { found.removeAll { !$0.isStated } }
       if found.count == 1 { page[found[0].byte] = found[0].value }
     }
   }
 
-  /// A file with more damaged entries is read without these: pages of other tables may look like the schema's.
+  /// Damaged cells beyond this number are not repaired: pages of other tables may look like the schema's.
   private static let maxRepairedCells = 1 << 12
   /// Payload length, row id and record header of an entry of the schema table, in bytes.
   private static let longestCellHead = 20
 
-  /// Where the cell at `start` ends, and whether its statement begins as SQLite begins each; nil unless it is an entry
-  /// of the schema table.
+  /// Where the cell at `start` ends, and whether its statement is NULL or begins with CREATE; nil unless the cell is an
+  /// entry of the schema table.
   private func schemaCell(
     _ page: RawSpan, at start: Int, _ types: inout RecordTypes
   ) -> (end: Int, isStated: Bool)? {
@@ -60,7 +60,7 @@ extension DamagedDatabase {
     else { return nil }
     let body = cell.record + cell.payload - types.bodyLength
     let isWide = layout.textEncoding != .utf8
-    /// How many characters at `place` are not those of `word`. Those behind the cell's local part are not.
+    /// How many characters at `place` differ from `word`. Characters after the cell's local part count as different.
     func differences(_ place: Int, _ word: StaticString) -> Int {
       word.description.utf8.enumerated().count { index, character in
         let offset =
@@ -84,10 +84,10 @@ extension DamagedDatabase {
 
   // MARK: - Root pages
 
-  /// The entries, with another root page for the one table whose own is that of another table, or none: the one page
-  /// that can be its root, since nothing else leads to it and it has rows of that table. The page's number differs in
-  /// one bit from the one in the entry, unless the entry has none. Where several tables have no root of their own, their
-  /// rows and indexes have to tell the b-trees apart.
+  /// The entries, with a new root page for the only table whose root page is missing or another table's: the one page
+  /// that can be its root, since nothing else leads to the page and it has rows of that table. The page's number
+  /// differs in one bit from the one in the entry, unless the entry has none. Where several tables have no root of
+  /// their own, their rows and indexes have to decide.
   func repairRoots(of entries: [SchemaEntry]) throws(SQLiteFileError) -> [SchemaEntry] {
     var places: [UInt32: [Int]] = [:]
     for (place, entry) in entries.enumerated()
@@ -107,7 +107,7 @@ extension DamagedDatabase {
           name: entry.name, rootPage: root,
           definition: entry.sql.flatMap { TableDefinition(sql: $0) }, sql: entry.sql, place: place)
       }
-      // The page stays with the table that plain reading gives it to.
+      // The page stays with the table that the ordinary reader chooses.
       let owner = try RootChoice.choose(tables, encoding: layout.textEncoding, &reader)
       sharing.removeAll { $0 == owner.place }
     }
@@ -134,10 +134,10 @@ extension DamagedDatabase {
     return repaired
   }
 
-  /// The first pages of a file that are looked at for a root page that the schema does not tell.
+  /// How many pages, from the start of the file, are searched for a root page that the schema lacks.
   private static let maxCandidates: UInt32 = 1 << 16
 
-  /// Whether a page is outside the file, or of an index although it is to be the root of a table with row ids.
+  /// Whether a page is outside the file, or is an index page although it should be the root of a table with row ids.
   private func isNoTable(_ root: UInt32, _ entry: SchemaEntry) -> Bool {
     guard root <= pageCount else { return true }
     switch census.kind(root) {

@@ -1,14 +1,14 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// Limit of leaves whose row ids are compared.
+  /// The most leaves whose row ids are compared.
   private static let maxRanges = 1 << 19
 
-  /// Gives b-trees, or what is left of them, to tables by their row ids, where their rows fit several tables.
+  /// Assigns b-trees, or what is left of them, to tables by their row ids, where their rows fit several tables.
   ///
   /// Row ids are unique in a table, and each of its leaves has a range of them to itself. So a leaf cannot belong to a
-  /// table that has other leaves in its range. Of the tables with room for it, it belongs to the one with a leaf whose
-  /// range adjoins its own.
+  /// table that has other leaves in its range. Among tables with room for it, it belongs to the table that has an
+  /// adjoining leaf.
   ///
   /// `undecided`: topmost pages, each with the tables that its rows fit.
   /// `owners`: the topmost pages whose table is known.
@@ -40,7 +40,7 @@ extension DamagedDatabase {
     var left = stretches.keys.sorted {
       (stretches[$0]?.first?.lowerBound ?? 0, $0) < (stretches[$1]?.first?.lowerBound ?? 0, $1)
     }
-    // Each decision may decide the neighbours; those with higher row ids in the same round.
+    // Each decision may decide its neighbours, and neighbours with higher row ids in the same round.
     for _ in 0..<4 where !left.isEmpty {
       let before = left.count
       var added: [Int: RowIDRanges] = [:]

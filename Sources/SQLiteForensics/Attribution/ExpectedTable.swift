@@ -1,6 +1,7 @@
 package import SQLiteFile
 
-/// A table that rows can be given to, known from the file's own schema, the cached model, a model or a healthy store.
+/// A table that rows can be assigned to, known from the file's own schema, the cached model, a model or a healthy
+/// store.
 public struct ExpectedTable: Sendable, Hashable {
   /// The name.
   public let name: String
@@ -12,17 +13,17 @@ public struct ExpectedTable: Sendable, Hashable {
   package var notNull: Set<Int> = []
   /// The integers that a column can hold, by the index of the column: the entity numbers of Core Data's `Z_ENT`.
   package var integers: [Int: ClosedRange<Int64>] = [:]
-  /// Whether only a deleted row of the schema table names it.
+  /// Whether only a deleted row of the schema table names the table.
   package internal(set) var isDropped = false
-  /// The root page that the schema gives; nil when it is not known.
+  /// The root page that the schema names; nil when it is not known.
   package var rootPage: UInt32?
 
-  /// A table by its CREATE statement; nil when that is not a readable CREATE TABLE.
+  /// A table by its CREATE statement; nil when the statement is not a readable CREATE TABLE.
   ///
   /// - Parameters:
   ///   - name: the name, as the schema has it.
   ///   - sql: the CREATE statement.
-  ///   - rootPage: the root page that the schema gives; nil when it is not known.
+  ///   - rootPage: the root page that the schema names; nil when it is not known.
   package init?(name: String, sql: String, rootPage: UInt32? = nil) {
     guard let definition = TableDefinition(sql: sql) else { return nil }
     self.name = name
@@ -32,7 +33,7 @@ public struct ExpectedTable: Sendable, Hashable {
     notNull = Set(definition.columns.indices.filter { definition.columns[$0].isNotNull })
   }
 
-  /// A table that the schema names but whose CREATE statement cannot be read: fields of its rows are given as stored.
+  /// A table that the schema names but whose CREATE statement cannot be read: its rows' fields are returned as stored.
   init(undescribed name: String, rootPage: UInt32, isWithoutRowID: Bool) {
     self.name = name
     sql = nil

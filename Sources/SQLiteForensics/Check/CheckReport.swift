@@ -9,8 +9,8 @@ public enum CheckDepth: String, Sendable, Hashable, Codable, CaseIterable {
   case full
 }
 
-/// Something that a check did not look at: a part that `PRAGMA integrity_check` checks, a rule of Core Data's, or a
-/// file beside the store.
+/// Something that a check did not look at: a part that `PRAGMA integrity_check` checks, a Core Data rule, or a file
+/// beside the store.
 public struct UncheckedPart: Sendable, Hashable, Codable {
   /// Which part: `index.entries`, `index.order`, `table.checks`, `table.virtual` or `schema.expressions`; of Core
   /// Data's rules `coredata.keys`, `coredata.tables`, `coredata.hashes` or `coredata.values`; `store.filesUnread`.
@@ -29,7 +29,7 @@ public struct UncheckedPart: Sendable, Hashable, Codable {
 public struct CheckReport: Sendable, Equatable {
   /// What is wrong or noteworthy, in the order in which it was found.
   public internal(set) var findings = FindingList()
-  /// Pages of the database after the last commit, and pages in use behind them.
+  /// Pages of the database as of the last commit, and pages in use after its last page.
   public internal(set) var pageCount = 0
   /// Pages that were checked, free pages and pointer maps included.
   public internal(set) var checkedPageCount = 0
@@ -39,7 +39,7 @@ public struct CheckReport: Sendable, Equatable {
   package internal(set) var overflowPageCount = 0
   /// B-trees of tables.
   package internal(set) var tableCount = 0
-  /// B-trees that no schema names, and pieces of such b-trees. Only searched for where the schema is lost.
+  /// B-trees that no schema names, and pieces of such b-trees. Only searched for when the schema is lost.
   package internal(set) var unnamedTreeCount = 0
   /// B-trees of indexes.
   package internal(set) var indexCount = 0
@@ -53,8 +53,8 @@ public struct CheckReport: Sendable, Equatable {
   /// CREATE statements with parts that only SQLite itself can judge: expressions, queries, bodies of triggers.
   package internal(set) var unjudgedStatementCount = 0
 
-  /// What `PRAGMA integrity_check`, or a rule of Core Data's, looks at and this check did not. Unless it is empty, a
-  /// check without findings does not prove that the file is sound.
+  /// What `PRAGMA integrity_check` or a Core Data rule covers and this check did not. Unless it is empty, a check
+  /// without findings does not prove that the file is sound.
   public internal(set) var unchecked: [UncheckedPart] = []
 
   mutating func note(

@@ -1,6 +1,6 @@
 public import SQLiteFile
 
-/// What a check with demands on values found.
+/// The result of a check with demands on values.
 package struct DemandingCheck {
   /// The report that every check makes.
   package var report: CheckReport
@@ -15,7 +15,7 @@ extension SQLiteDatabase {
   ///
   /// - Parameters:
   ///   - depth: whether the entries of indexes are compared with the rows too.
-  ///   - progress: called from time to time with the number of pages checked so far.
+  ///   - progress: called periodically with the number of pages checked so far.
   /// - Returns: the report; damage is a finding in it.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   public func check(depth: CheckDepth = .quick, progress: ((Int) -> Void)? = nil)
@@ -24,7 +24,7 @@ extension SQLiteDatabase {
     try check(depth: depth, demands: [], progress: progress).report
   }
 
-  /// The same check, with demands on the values of columns.
+  /// ``check(depth:progress:)`` with demands on the values of columns.
   package func check(
     depth: CheckDepth, demands: [ColumnDemand], progress: ((Int) -> Void)? = nil
   ) throws(SQLiteFileError) -> DemandingCheck {

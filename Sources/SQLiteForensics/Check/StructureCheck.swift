@@ -3,7 +3,7 @@ import SafeText
 
 /// Checks a whole database: header, freelist, b-trees and their records, pointer map, orphans, index counts.
 ///
-/// Memory: 9 bytes a page for the page map, the key sets of the tables that others refer to (``KeySet``), and the
+/// Memory: 9 bytes per page for the page map, the key sets of the tables that others refer to (``KeySet``), and the
 /// current payload.
 struct StructureCheck: ~Copyable {
   /// A b-tree of the schema.
@@ -24,17 +24,19 @@ struct StructureCheck: ~Copyable {
   private(set) var owners: [Owner] = []
   private(set) var breaches: [DemandBreach] = []
   private let demands: [ColumnDemand]
-  /// Key sets by table.
+  /// The numbers of key sets by table.
   private var keySets: [SQLName: Int] = [:]
   private var rowCounts: [SQLName: BTreeCheck.Counts] = [:]
   /// The numbers of demands by table.
   private var demandsByTable: [SQLName: [Int]] = [:]
-  /// Indexes whose order is not known, because some values are too long to compare; by their place in the schema.
+  /// Indexes whose order is not known, because some values are too long to compare; by their position among the
+  /// schema's entries.
   private var undecided: Set<Int> = []
-  /// Indexes whose entries differ from the rows, but may be equal to them by their collation; by their place.
+  /// Indexes whose entries differ from the rows, but may be equal to them by collation; by their position among the
+  /// schema's entries.
   private var unsettled: Set<Int> = []
   private let pageLimit: UInt32
-  /// Whether nothing is left that names tables.
+  /// Whether nothing that names tables is left.
   private let isSchemaLost: Bool
 
   init(
@@ -64,11 +66,11 @@ struct StructureCheck: ~Copyable {
     }
   }
 
-  /// Runs all parts.
+  /// Runs all parts of the check.
   /// - Throws: ``SQLiteFileError`` when the device fails; damage never throws.
   mutating func run() throws(SQLiteFileError) {
     report.pageCount = Int(database.pageCount)
-    // Opening also found faults of pages and rows; the walk finds those again.
+    // Opening the database also found faults of pages and rows; the walk finds them again.
     let families = ["file.", "header.", "wal.", "journal."]
     for finding in database.findings.kept
     where finding.id != .headerBadCount
@@ -104,7 +106,7 @@ struct StructureCheck: ~Copyable {
   /// The highest row id of each table that has one.
   var highestRowIDs: [SQLName: Int64] { rowCounts.compactMapValues(\.highestRowID) }
 
-  /// Gives the page map away, for a listing of pages.
+  /// Hands over the page map and the b-trees, for a listing of pages.
   consuming func finished() -> (map: PageMap, owners: [Owner]) { (tree.map, owners) }
 
   private mutating func claimFixedPages() {
@@ -156,7 +158,7 @@ struct StructureCheck: ~Copyable {
     }
   }
 
-  /// The b-trees of the schema: its own, those of tables, those of indexes.
+  /// The b-trees to walk: the schema's own, then the tables', then the indexes'.
   private mutating func jobs(_ plan: inout IndexPlan) -> [TreeJob] {
     var rules = RecordRules(Schema.definition)
     rules.maxFields = .max
@@ -232,7 +234,7 @@ struct StructureCheck: ~Copyable {
     report.indexEntryCount = gathered.indexEntries
   }
 
-  /// Compares the number of entries with that of the rows, and the sums where there are any.
+  /// Compares the number of entries with the number of rows, and their sums where there are any.
   private mutating func checkIndex(_ number: Int, _ plan: IndexPlan, _ gathered: inout Gathered) {
     let entry = database.schema.entries[number]
     let isPartial = entry.sql.flatMap { IndexDefinition(sql: $0) }?.isPartial ?? false
@@ -244,13 +246,13 @@ struct StructureCheck: ~Copyable {
       gathered.findings.add(
         Finding(
           .indexBadCount,
-          "the index has \(counts.entries) entries, its table \(rows.entries) rows",
+          "the index has \(counts.entries) entries, but its table has \(rows.entries) rows",
           member: place.member, page: entry.rootPage, offset: place.offset, table: entry.name))
     } else if let sum = plan.sums[number], !tree.records.incompleteSums.contains(sum.rows),
       !tree.records.incompleteSums.contains(sum.entries),
       tree.records.sums[sum.rows] != tree.records.sums[sum.entries]
     {
-      // By its collation an entry may be equal to the row's value; a sum of hashes cannot tell that.
+      // By its collation an entry may be equal to the row's value; a sum of hashes cannot show that.
       if plan.folding.contains(number) {
         unsettled.insert(number)
         return
@@ -263,7 +265,7 @@ struct StructureCheck: ~Copyable {
   }
 
   /// Checks the order of index entries, and of rows of tables without row ids: SQLite searches by that order and does
-  /// not find what is out of order. Reads the b-trees once more.
+  /// not find what is out of order. Reads the b-trees again.
   private mutating func checkOrders(
     _ jobs: [TreeJob], _ plan: IndexPlan, _ gathered: inout Gathered
   ) throws(SQLiteFileError) {
@@ -307,7 +309,7 @@ struct StructureCheck: ~Copyable {
     add(
       job.owner.isIndex ? .indexBadOrder : .tableBadOrder, fault.misplaced,
       "out of order, so SQLite can miss rows")
-    add(.indexNotUnique, fault.repeated, "equal to the entry before, in a unique index")
+    add(.indexNotUnique, fault.repeated, "equal to the previous entry of a unique index")
   }
 
   /// Reports what `PRAGMA integrity_check` looks at and this check does not.
@@ -426,9 +428,9 @@ struct StructureCheck: ~Copyable {
     }
   }
 
-  /// Reports pages in use behind the last page that the database counts. SQLite does not read them.
+  /// Reports pages in use after the last page that the database counts. SQLite does not read them.
   private mutating func checkCount() {
-    // Frames of an unfinished transaction may lead behind the pages of the last commit.
+    // Frames of an unfinished transaction may lead past the pages of the last commit.
     guard database.votedLayout == nil, !database.isHeaderLost, database.logView != .all,
       pageLimit >= 1, pageLimit < reader.pageLimit,
       let found = tree.map.claimed(from: pageLimit + 1, to: reader.pageLimit)
@@ -480,8 +482,8 @@ struct StructureCheck: ~Copyable {
     return "nothing leads to \(subject)\(free)"
   }
 
-  /// Finds the values that refer to missing rows. The key sets tell whether there are any; only then the tables are
-  /// read once more.
+  /// Finds the values that refer to missing rows. The key sets show whether there are any; only then are the tables
+  /// read again.
   private mutating func checkReferences() throws(SQLiteFileError) {
     var broken: Set<Int> = []
     for (target, set) in keySets.sorted(by: { $0.value < $1.value }) {

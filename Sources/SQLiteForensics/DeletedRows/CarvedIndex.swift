@@ -4,10 +4,10 @@ import SQLiteFile
 /// and to read the others again.
 struct CarvedIndex {
   struct Entry: BitwiseCopyable {
-    /// The hash of the record's content; without its first field where the type of that field is lost.
+    /// The hash of the record's content, without its first field if that field's type is lost.
     var content: UInt64
     var rowID: Int64
-    /// The number of the page, or its place in the list of page versions, by ``source``.
+    /// The page number, or the index in the list of page versions, depending on ``source``.
     var page: UInt32
     var start: UInt16
     var record: UInt16
@@ -37,7 +37,7 @@ struct CarvedIndex {
   static let isEndDoubtful: UInt8 = 64
 
   private(set) var entries: ContiguousArray<Entry> = []
-  /// Filters that spare most lookups: by the highest bits of the content, and by the length of the values.
+  /// Filters that spare most lookups: by the highest bits of the content hash, and by the length of the values.
   private var filter = ContiguousArray<UInt64>(repeating: 0, count: 1 << 14)
   private var lengths = ContiguousArray<UInt64>(repeating: 0, count: 1 << 10)
 
@@ -55,7 +55,7 @@ struct CarvedIndex {
     for index in lengths.indices { lengths[index] = 0 }
   }
 
-  /// Sorts the entries and drops duplicates: of equal rows the one of which most is known stays.
+  /// Sorts the entries and drops duplicates: of equal rows, the most completely known one stays.
   mutating func settle(_ seen: inout SeenRows) {
     entries.sort { one, two in
       if one.content != two.content { return one.content < two.content }
@@ -89,7 +89,7 @@ struct CarvedIndex {
   @inline(__always)
   private static func bit(_ content: UInt64) -> Int { Int(content >> 44) }
 
-  /// Whether an entry may have this length of values, without the first value. May be true although no entry has it.
+  /// Whether an entry may have values of this total length, the first one excluded. May be true although none has.
   @inline(__always)
   func mayHold(length: Int) -> Bool {
     lengths[length >> 6 & 0x3ff] & 1 << UInt64(length & 63) != 0
@@ -139,7 +139,7 @@ struct CarvedIndex {
   }
 }
 
-/// Hashes of rows that were given out, so that no row is given twice when there are more than fit at a time.
+/// Hashes of rows already sent to the sink, so that no row is sent twice when one batch cannot hold all rows.
 struct SeenRows {
   private var withRowID: Set<UInt64> = []
   private var withoutRowID: Set<UInt64> = []
@@ -170,9 +170,9 @@ struct SeenRows {
 enum ContentHash {
   /// The hash of a record.
   ///
-  /// `skipsFirst`: leaves the first field out, whose type a freed cell may have lost.
+  /// `skipsFirst`: leaves out the first field, whose type a freed cell may have lost.
   /// `body`: where the values begin.
-  /// `end`: where the cell ends on the page, behind the number of the first overflow page.
+  /// `end`: where the cell ends on the page, after the number of the first overflow page.
   static func of(
     _ types: borrowing RecordTypes, _ page: RawSpan, body: Int, end: Int, skipsFirst: Bool
   ) -> UInt64 {

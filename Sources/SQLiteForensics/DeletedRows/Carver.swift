@@ -24,7 +24,7 @@ struct Carver {
   /// The serial types that rows of each table begin with, the most frequent first.
   var firstTypes: [[UInt64]] = []
   private var types = RecordTypes()
-  /// The types in the search for newer cells. It has its own budget, so that its cost loses no row.
+  /// The types used in the search for newer cells. The search has its own budget, so that its cost loses no row.
   private var newerTypes = RecordTypes()
   /// The most fields that a cell without its start can have, by where its record's header began.
   private var maxFieldCounts = ContiguousArray<Int>(repeating: 0, count: 6)
@@ -91,7 +91,7 @@ struct Carver {
     confirm(page, region, freeBlocks, from: firstFind)
   }
 
-  /// Confirms the ends of finds, and guesses about their starts, by what begins there.
+  /// Confirms the ends of finds, and guesses about their starts, by what begins at each end.
   ///
   /// Bytes that look like a freeblock's header may be anywhere, so a header counts only if its block also ends at a
   /// border.
@@ -101,7 +101,7 @@ struct Carver {
     var borders: Set<Int> = [region.upperBound]
     for block in freeBlocks { borders.formUnion([block.lowerBound, block.upperBound]) }
     for find in finds[first...] { borders.insert(find.cell.start) }
-    // Up to three bytes behind a cell are in no block (file format, section 1.6).
+    // Up to three bytes after a cell are in no block (file format, section 1.6).
     func isBorder(_ end: Int) -> Bool { (end...end + 3).contains { borders.contains($0) } }
     func leadsToBorder(_ start: Int) -> Bool {
       start + 4 <= region.upperBound
@@ -126,7 +126,7 @@ struct Carver {
     }
   }
 
-  /// Whether the header of a former freeblock, with none behind it, may begin in the last bytes of a cell.
+  /// Whether the header of a former freeblock, the last of its chain, may begin in the last bytes of a cell.
   private func mayEndInBlock(_ page: RawSpan, _ cell: LeafCell, _ limit: Int) -> Bool {
     (max(cell.record, cell.end - 3)..<max(cell.record, cell.end)).contains { start in
       start + 4 <= limit && page.uint16(at: start) == 0
@@ -162,7 +162,7 @@ struct Carver {
   }
 
   /// Keeps a find.
-  /// - Returns: where the next one may begin: behind this one, or where this one was overwritten.
+  /// - Returns: where the next one may begin: after this one, or where this one was overwritten.
   private mutating func keep(
     _ find: Find, _ page: RawSpan, _ limit: Int, _ exact: Int?, _ shapes: [RowShape]
   ) -> Int {
@@ -179,7 +179,7 @@ struct Carver {
     return find.newer ?? find.cell.end
   }
 
-  /// The size of a former freeblock whose header is still in space that is free as a whole now; nil for other bytes.
+  /// The size of a former freeblock whose header is left in space that is now free as a whole; nil for other bytes.
   private func staleBlock(_ page: RawSpan, _ offset: Int, least: Int = 8) -> Int? {
     let next = Int(page.uint16(at: offset))
     let size = Int(page.uint16(at: offset + 2))
@@ -228,7 +228,7 @@ struct Carver {
     in cell: LeafCell, _ page: RawSpan, _ limit: Int, _ shape: RowShape
   ) -> Int? {
     guard !shape.isUnconstrained else { return nil }
-    // A cell that begins in the last bytes of this one has its record behind it.
+    // A cell that begins in the last bytes of this one has its record after this one.
     for offset in cell.start + 5..<max(cell.start + 5, min(cell.end + Self.longestPrefix, limit)) {
       if let whole = newerWhole(page, record: offset, cell, limit, shape) { return whole }
       guard offset < cell.end else { continue }
@@ -242,8 +242,8 @@ struct Carver {
     return nil
   }
 
-  /// Where a cell began whose record's header is inside another cell, although the bytes before that header belong to a
-  /// third one: cells of several states overlap where SQLite moved them within the page.
+  /// Where a cell began whose record header is inside another cell, although the bytes before that header belong to a
+  /// third cell: cells of several states overlap where SQLite moved them within the page.
   private mutating func strayRecord(
     _ page: RawSpan, at record: Int, _ older: LeafCell, _ limit: Int, _ shape: RowShape
   ) -> Int? {
@@ -311,7 +311,7 @@ struct Carver {
       let most = fieldCount(page, start, header, limit, shape)
       guard most >= shape.minFieldCount else { continue }
       for count in shape.minFieldCount...most {
-        // A block is longer where it was joined with the blocks behind it, or with bytes that were in no block.
+        // A block is longer where it was joined with the blocks after it, or with bytes that were in no block.
         guard
           let cell = cellWithoutStart(page, header, space, fieldCount: count, mayBeCut: true),
           cell.length <= size, types.bodyLength >= 6, areTelling(3, shape),
@@ -335,7 +335,7 @@ struct Carver {
     }
   }
 
-  /// Whether the current values, as far as they are on the page, can be values of a row. Bytes behind `limit` were
+  /// Whether the current values, as far as they are on the page, can be values of a row. Bytes from `limit` on were
   /// overwritten.
   private mutating func holds(
     _ page: RawSpan, _ body: Int, _ cell: LeafCell, _ limit: Int, _ shape: RowShape
@@ -351,7 +351,7 @@ struct Carver {
   ) -> Bool {
     var end = end
     for _ in 0..<Self.maxSteps {
-      // Up to three bytes behind a cell are in no block.
+      // Up to three bytes after a cell are in no block.
       if end >= goal - 3 { return true }
       var next: Int?
       for start in end...end + 3 where next == nil && start + 8 <= limit {
@@ -373,8 +373,8 @@ struct Carver {
   /// The most cells that may follow each other in the space of one.
   private static let maxSteps = 64
 
-  /// Whether enough of the current types are not NULL, which zeros look like: `count` of them, or all where the table
-  /// has fewer columns.
+  /// Whether enough of the current types are not NULL, because zeros look like NULLs: `count` types, or all where the
+  /// table has fewer columns.
   private func areTelling(_ count: Int, _ shape: RowShape) -> Bool {
     let columns = shape.fields.count - (shape.rowIDField == nil ? 0 : 1)
     return types.types.count(where: { $0 != 0 }) >= min(count, columns)
@@ -421,12 +421,12 @@ struct Carver {
     _ shapes: [RowShape], _ own: Int?
   ) -> Find? {
     var fallback: Find?
-    // Where the page's own table is not known, only shapes with several columns tell enough.
+    // Where the page's own table is not known, only shapes with several columns are distinctive enough.
     let order = own.map { [$0] } ?? shapes.indices.filter { shapes[$0].fields.count > 2 }
     for index in order {
       let shape = shapes[index]
       let space = Space(start: start, limit: limit, exact: exact, shape: shape)
-      // The record's header follows payload length and row id, and so begins 2 to 7 bytes behind the cell's start.
+      // The record's header follows payload length and row id, and so begins 2 to 7 bytes after the cell's start.
       for place in 0..<6 {
         maxFieldCounts[place] = fieldCount(page, start, start + 2 + place, limit, shape)
       }
@@ -441,7 +441,7 @@ struct Carver {
           {
             continue
           }
-          // Zeros look like a row of NULLs, and all bytes look like rows of a table whose columns take anything. Then
+          // Zeros look like a row of NULLs, and any bytes look like rows of a table whose columns take anything. Then
           // only a block of exactly this length proves that there was a cell.
           if Self.isBlank(page, start + 4..<cell.end)
             || (shape.isUnconstrained && exact.map { cell.end != start + $0 } ?? true)
@@ -451,7 +451,7 @@ struct Carver {
           let find = Find(
             cell: cell, shape: index, isAmbiguous: own == nil && order.count > 1, confidence: 70)
           if lands(page, cell.end, space) { return find }
-          // Two small numbers, as a row of a join table has them, are found anywhere, for example in old cell pointers.
+          // Two small numbers, like a row of a join table, occur anywhere, for example in old cell pointers.
           let body = cell.record + cell.headerLength - 1 - cell.lostTypes
           if fallback == nil, shape.fields.count > 2, body < cell.end,
             !Self.isBlank(page, body..<cell.end)
@@ -470,7 +470,7 @@ struct Carver {
     range.allSatisfy { page.byte(at: $0) == 0 }
   }
 
-  /// How many fields of a shape fit the types at the place where those of a cell without its start would be.
+  /// How many fields of a shape fit the types at the offset where a cell without its start would have its types.
   private func fieldCount(
     _ page: RawSpan, _ start: Int, _ header: Int, _ limit: Int, _ shape: RowShape
   ) -> Int {
@@ -483,16 +483,17 @@ struct Carver {
   private struct Space {
     /// Where the cell begins.
     let start: Int
-    /// Where its bytes end at the latest.
+    /// The latest offset where its bytes can end.
     let limit: Int
     /// The size of the freeblock that starts here; nil when none does, or when it may have been joined with others.
     let exact: Int?
     let shape: RowShape
   }
 
-  /// Whether a cell that ends at `end` ends where another cell begins, or where the block ends.
+  /// Whether another cell begins, or the block ends, where a cell ends (`end`).
   ///
-  /// `mayBeCut`: accepts another cell whose own end was overwritten, or of which only the freeblock's header is left.
+  /// `mayBeCut`: accepts another cell whose end was overwritten, or a cell of which only the freeblock's header is
+  /// left.
   private mutating func lands(
     _ page: RawSpan, _ end: Int, _ space: borrowing Space, mayBeCut: Bool = false
   ) -> Bool {
@@ -505,8 +506,8 @@ struct Carver {
       maxPayload: maxPayload, &types) != nil && space.shape.fits(types)
   }
 
-  /// Whether anything begins where a cell ends, or up to three bytes behind it: SQLite leaves so many bytes in no block
-  /// (file format, section 1.6).
+  /// Whether anything begins where a cell ends, or up to three bytes after it: SQLite leaves up to three bytes in no
+  /// block (file format, section 1.6).
   private mutating func isFollowed(_ page: RawSpan, _ end: Int, _ space: borrowing Space) -> Bool {
     for left in 0...3 where lands(page, end + left, space, mayBeCut: true) { return true }
     return false
@@ -514,7 +515,7 @@ struct Carver {
 
   /// A cell whose record's header began at `header`. Afterwards ``types`` has its types.
   ///
-  /// `mayBeCut`: whether its end may lie behind the space; then its values are not checked.
+  /// `mayBeCut`: whether its end may lie past the space; then its values are not checked.
   private mutating func cellWithoutStart(
     _ page: RawSpan, _ header: Int, _ space: borrowing Space, fieldCount: Int,
     mayBeCut: Bool = false

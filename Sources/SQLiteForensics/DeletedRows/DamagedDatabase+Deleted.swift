@@ -8,7 +8,7 @@ extension DamagedDatabase {
     case shadowed = 2
   }
 
-  /// What collects the deleted rows that are found.
+  /// Collects the deleted rows that are found.
   private struct Collection {
     var index = CarvedIndex()
     var seen = SeenRows()
@@ -17,8 +17,8 @@ extension DamagedDatabase {
     var types = RecordTypes()
   }
 
-  /// Gives deleted rows to the sink: those in free space, on free pages and in older versions of pages. Each is given
-  /// once, and none that is live elsewhere.
+  /// Sends deleted rows to the sink: rows in free space, on free pages and in older versions of pages. Each row is sent
+  /// once, and no row that is live elsewhere.
   func emitDeleted<Sink: RecoverySink & ~Copyable>(_ wanted: Set<Int>?, _ sink: inout Sink)
     throws(SQLiteFileError)
   {
@@ -122,7 +122,7 @@ extension DamagedDatabase {
         let displaced = collection.reading.displaced(page)
         for (index, cell) in collection.reading.cells.enumerated() {
           let isOfOtherTable = ofOtherTables.contains(index)
-          // On a page that contradicts itself, the ordinary reader gives these rows.
+          // On a page that contradicts itself, the ordinary reader returns these rows.
           let isEarlier =
             (collection.reading.method == .pointers || plainInPlace == nil)
             && narrowed[number].map { !$0.contains(cell.rowID) } ?? false
@@ -136,7 +136,7 @@ extension DamagedDatabase {
         let own = vote(page, number, available, &collection) ?? formerOwner(number)
         let place = census.free.contains(number) ? RowOrigin.Place.freePage : .orphan
         let isAmbiguous = own.map { mayBeUnknown($0) && $0 != formerOwner(number) } ?? false
-        // The ordinary reader may have given these rows, marked as contradicted.
+        // The ordinary reader may have returned these rows, marked as contradicted.
         let rows = contradicted.contains(number) ? [] : collection.reading.cells
         for cell in rows {
           add(
@@ -189,17 +189,17 @@ extension DamagedDatabase {
     tables.firstIndex { $0.isDropped && $0.rootPage == page }
   }
 
-  /// Whether rows that look like rows of a table may be of an unknown table.
+  /// Whether rows that look like rows of a table may belong to an unknown table.
   private func mayBeUnknown(_ table: Int) -> Bool {
     hasUnknownTables && !shapes[table].hasEntityNumber
   }
 
-  /// Whether the bytes below the cells of a page may be from before the page came to its table.
+  /// Whether the bytes below the cells of a page may date from an earlier owner of the page.
   ///
-  /// SQLite leaves the content of a page when it gives the page to another table. New rows fill the page from its end
-  /// in order, and the last of them begins in the middle of an older one. Deleted rows of the page's own table end
-  /// where the live rows begin, or left freeblocks between those. Where SQLite has rearranged the cells of a page,
-  /// copies of them remain there.
+  /// SQLite does not clear a page when another table reuses it. New rows fill the page from its end in order, and the
+  /// last of them begins in the middle of an older row. Deleted rows of the page's own table end where the live rows
+  /// begin, or left freeblocks between live rows. Where SQLite has rearranged the cells of a page, copies of the cells
+  /// remain below them.
   private func mayBeFormer(
     _ gap: Range<Int>, _ finds: [Carver.Find], _ page: RawSpan, _ reading: borrowing LeafReading
   ) -> Bool {
@@ -223,7 +223,7 @@ extension DamagedDatabase {
     }
   }
 
-  /// Whether a whole cell can be a row of a table; `types` are those of the cell.
+  /// Whether a whole cell can be a row of a table; `types` are the cell's types.
   private func fits(
     _ cell: LeafCell, _ page: RawSpan, _ table: Int, _ types: borrowing RecordTypes
   ) -> Bool {
@@ -233,7 +233,7 @@ extension DamagedDatabase {
         end: cell.record + cell.local, encoding: layout.textEncoding)
   }
 
-  /// Reads a leaf that belongs to no b-tree, and decides by its rows which table it was of.
+  /// Reads a leaf that belongs to no b-tree, and decides by its rows which table it belonged to.
   ///
   /// `former`: the table that the page belongs to in its current version; nil where there is none.
   private func vote(
@@ -275,7 +275,7 @@ extension DamagedDatabase {
 
   /// Where cells were found.
   private struct Site {
-    /// The page; for an earlier version of one, its place among the versions.
+    /// The page number; for an earlier version of a page, the index in the list of versions.
     let number: UInt32
     var source = Source.live
     let place: RowOrigin.Place
@@ -324,7 +324,7 @@ extension DamagedDatabase {
     }
   }
 
-  /// Whether a cell on a page of one table can be a row of another table too; `types` are those of the cell.
+  /// Whether a cell on a page of one table can be a row of another table too; `types` are the cell's types.
   private func fitsOtherTable(
     _ cell: LeafCell, _ page: RawSpan, _ table: Int, _ types: borrowing RecordTypes
   ) -> Bool {

@@ -15,7 +15,7 @@ private struct LiveContent {
   /// Compares a row.
   ///
   /// `limit`: where the record ends on the page.
-  /// `end`: where the cell ends, behind the number of the first overflow page.
+  /// `end`: where the cell ends, after the number of the first overflow page.
   /// `skipsFirst`: whether the first field is the row id's, which freed cells lose.
   @inline(__always)
   mutating func look(
@@ -56,7 +56,7 @@ private final class LiveRowSearch: @unchecked Sendable {
   private(set) var content: LiveContent
   private(set) var failure: SQLiteFileError?
 
-  /// `concerned`: the tables whose rows are compared, beside rows of no known table; nil for all.
+  /// `concerned`: the tables whose rows are compared, in addition to rows of no known table; nil for all.
   init(_ database: DamagedDatabase, _ index: CarvedIndex, _ concerned: Set<Int>?) {
     census = database.census
     shapes = database.shapes
@@ -125,7 +125,7 @@ extension DamagedDatabase {
   func entriesWithoutLiveRow(_ index: CarvedIndex) throws(SQLiteFileError) -> ContiguousArray<
     CarvedIndex.Entry
   > {
-    // A row that can only be of one table is live in that table, or on a page of no known table.
+    // A row that can only belong to one table can only be live in that table, or on a page of no known table.
     var concerned: Set<Int>? = []
     for entry in index.entries {
       guard entry.table > 0, entry.flags & CarvedIndex.isAmbiguous == 0 else {

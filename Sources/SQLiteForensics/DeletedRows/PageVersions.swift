@@ -4,12 +4,12 @@ import SQLiteFile
 struct PageVersion: Equatable {
   /// Why a version is not the live one.
   enum Origin: Equatable {
-    /// Committed, and replaced by a later commit of the log. The first commit is 1; 0 is the main file's own page under
-    /// the log.
+    /// Committed, and replaced by a later commit of the log. The first commit is 1; 0 is the main file's own page,
+    /// which the log overlays.
     case superseded(commit: Int)
     /// From a transaction that was never finished.
     case uncommitted
-    /// Left in the log by an earlier generation, or behind the last valid frame.
+    /// Left in the log by an earlier generation, or after the last valid frame.
     case stale
     /// The page before a transaction, in a rollback journal.
     case beforeImage

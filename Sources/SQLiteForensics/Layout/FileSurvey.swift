@@ -1,7 +1,7 @@
 import SafeText
 import SQLiteFile
 
-/// The files of a database, and the layout that all of them together show.
+/// The files of a database, and the layout that they show together.
 struct FileSurvey {
   let main: ByteFile
   let layout: FileLayout
@@ -83,7 +83,7 @@ struct FileSurvey {
     let count = shift.doubtful.count
     return Finding(
       .fileShifted,
-      "\(bytes) \(verb) \(happened) \(place); later pages are read from where they are now, and only intact cells are read from \(count == 1 ? "the page" : "\(count) pages") around that place",
+      "\(bytes) \(verb) \(happened) \(place); later pages are read at their shifted offsets, and only intact cells are read from the \(count == 1 ? "page" : "\(count) pages") around that byte",
       page: shift.doubtful.lowerBound, offset: shift.place)
   }
 

@@ -1,9 +1,9 @@
 import SQLiteFile
 
-/// Where the last overflow pages of rows are in the file, and which page numbers their cells name. The difference shows
-/// how many pages are missing before a file that has lost all interior pages.
+/// The positions in the file of the last overflow pages of rows, and the page numbers that cells name for them. The
+/// difference shows how many pages are missing at the start of a file that has lost all interior pages.
 struct OverflowPlaces {
-  /// The page numbers that cells lead to, for payloads that end on that page.
+  /// The page numbers of first overflow pages, from cells whose payload ends on that page.
   private var numbers: [Int64] = []
   /// For each page of the file, whether an overflow chain can end there: its next page number is 0 (file format,
   /// section 1.6).

@@ -1,9 +1,10 @@
 import SQLiteFile
 
 /// What the root pages that the schema names show about where pages are: each has a known kind, and rows that the
-/// declaration of its table allows. In a small database hardly any page leads to another, so only root pages can tell.
+/// declaration of its table allows. In a small database hardly any page leads to another, so only root pages can show
+/// it.
 struct RootWitnesses {
-  /// A root page, and how well the pages at its old and at its new place agree with the schema.
+  /// A root page, and how well the pages at its old and new offsets agree with the schema.
   private struct Root {
     let page: UInt32
     let old: Int
@@ -67,9 +68,9 @@ struct RootWitnesses {
     return types.types.count == demands.fields.count ? Agreement.row : 0
   }
 
-  /// The last root at its old place and the first one at its new place; nil when the roots do not show a shift.
+  /// The last root at its old offset and the first one at its new one; nil when the roots do not show a shift.
   func bounds() -> (lastOld: UInt32, firstNew: UInt32)? {
-    // The totals with no root at its new place, then with the last one, the last two, and so on.
+    // The totals with no root at its new offset, then with the last one, the last two, and so on.
     var sum = roots.reduce(0) { $0 + $1.old }
     let unshifted = sum
     var sums = [sum]

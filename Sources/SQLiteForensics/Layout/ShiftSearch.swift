@@ -4,8 +4,8 @@ import SQLiteFile
 ///
 /// Only looks at files whose length does not match the page count of the header, or is not a multiple of the page size.
 /// The row ids of each leaf show which page it is, by the keys on interior pages. A shift is accepted when the leaves
-/// before some place are where they should be, all leaves after it have moved by the same distance, and hardly any leaf
-/// contradicts. When leaves do not decide, and whole pages are missing or in excess, the root pages that the schema
+/// before some offset are where they should be, all leaves after it have moved by the same distance, and hardly any
+/// leaf contradicts. When leaves do not decide, and whole pages are missing or extra, the root pages that the schema
 /// names decide.
 struct ShiftSearch {
   private let file: ByteFile
@@ -18,9 +18,9 @@ struct ShiftSearch {
     size = Int64(layout.pageSize)
   }
 
-  /// How many leaves must be at new places when the file's length differs by just that distance.
+  /// How many leaves must have moved when the file's length differs by exactly the distance moved.
   private static let minProofs = 3
-  /// How many leaves must be at new places when the file's length does not confirm the distance.
+  /// How many leaves must have moved when the file's length does not confirm the distance.
   private static let minProofsAlone = 12
   /// How many leaves must agree for each one that contradicts.
   private static let majority = 8
@@ -53,15 +53,15 @@ struct ShiftSearch {
       doubtful: bounds.lastOld + 1..<bounds.firstNew, torn: [:])
   }
 
-  /// The last page known to be at its old place, and the first page known to be at its new place; nil when the leaves
-  /// do not agree on them.
+  /// The last page known to be at its old offset, and the first page known to be at its new one; nil when the leaves do
+  /// not agree.
   private func split(by distance: Int64, _ witnesses: ShiftWitnesses, minimum: Int) -> (
     lastOld: UInt32, firstNew: UInt32
   )? {
     let leaves = witnesses.leaves
     let old = leaves.map { witnesses.confirms($0, at: 0) }
     let new = leaves.map { witnesses.confirms($0, at: distance) }
-    // The split with the most agreement: leaves before it are at their old places, leaves after it at the new ones.
+    // The split with the most agreement: leaves before it are at their old offsets, leaves after it at the new ones.
     var agreeing = new.count { $0 }
     var best = (agreeing: agreeing, first: 0)
     for index in leaves.indices {

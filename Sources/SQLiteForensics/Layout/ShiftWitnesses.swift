@@ -1,9 +1,9 @@
 import SQLiteFile
 
-/// What leaves and interior pages show about where pages are: each leaf has a last row id, and interior pages name the
-/// page for each.
+/// What leaves and interior pages show about where pages are: each leaf has a last row id, and the keys of interior
+/// pages name the page for that row id.
 struct ShiftWitnesses {
-  /// A page that an interior page leads to, and the row ids that it may have.
+  /// A page that an interior page leads to, and the row ids that the page may have.
   struct Link {
     let page: UInt32
     let rowIDs: ClosedRange<Int64>
@@ -25,10 +25,10 @@ struct ShiftWitnesses {
   private let size: Int64
 
   private static let maxLinks = 1 << 20
-  /// Limit of pages with the same last row id.
+  /// The most pages with the same last row id.
   private static let maxAlike = 16
 
-  /// `starts`: the possible offsets of page beginnings modulo the page size.
+  /// `starts`: the possible offsets of page starts modulo the page size.
   init(_ file: ByteFile, _ layout: FileLayout, starts: [Int64]) throws(SQLiteFileError) {
     size = Int64(layout.pageSize)
     var buffer = ContiguousArray<UInt8>(repeating: 0, count: layout.pageSize)
@@ -71,8 +71,8 @@ struct ShiftWitnesses {
     links[interior.right] = Link(page: interior.right, rowIDs: least ... .max, isLast: true)
   }
 
-  /// How far leaves are from the old place of the page with the same last row id: each distance with its number of
-  /// leaves.
+  /// The distances of leaves from the old offset of the page with the same last row id, with the number of leaves for
+  /// each.
   func distances() -> [Int64: Int] {
     var votes: [Int64: Int] = [:]
     for leaf in leaves {
@@ -89,7 +89,7 @@ struct ShiftWitnesses {
     return link.rowIDs.upperBound == leaf.rowIDs.upperBound
   }
 
-  /// Whether the leaf with these row ids can be that page.
+  /// Whether a leaf with these row ids can be `page`.
   func allows(_ rowIDs: ClosedRange<Int64>, on page: UInt32) -> Bool {
     guard let link = links[page] else { return false }
     return link.rowIDs.contains(rowIDs.lowerBound) && link.rowIDs.contains(rowIDs.upperBound)

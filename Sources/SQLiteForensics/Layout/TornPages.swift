@@ -1,8 +1,8 @@
 import SQLiteFile
 
-/// Decides which pages around the place where bytes were lost or inserted are whole, and what is left of the others.
+/// Decides which pages around lost or inserted bytes are whole, and what is left of the others.
 ///
-/// The page with the cut has its first part at its old place and its last part at the new one, and nothing marks where
+/// The page with the cut has its first part at its old offset and its last part at the new one, and nothing marks where
 /// the first part ends. So cells are followed from both sides as long as they are valid. Bytes that both sides claim
 /// are not believed. The last cell before the cut may have lost its end, which its lengths do not show.
 struct TornPages {
@@ -24,7 +24,7 @@ struct TornPages {
 
   // MARK: - Which pages are whole
 
-  /// What is found at one of the two places of a page.
+  /// What is found at one of the two possible offsets of a page.
   private enum Standing {
     case none
     /// The first bytes are those of the expected page.
@@ -32,8 +32,8 @@ struct TornPages {
     case whole
   }
 
-  /// Looks more closely at the pages between the last one known to be at its old place and the first one known to be at
-  /// its new place.
+  /// Looks more closely at the pages between the last one known to be at its old offset and the first one known to be
+  /// at its new one.
   func shift(between lastKnown: UInt32, and firstKnown: UInt32) throws(SQLiteFileError)
     -> PageShift
   {
@@ -72,7 +72,7 @@ struct TornPages {
     }
     let rowIDs = Self.rowIDs(ofWhole: bytes.rawSpan, layout)
     if kind == .leafTable, rowIDs == nil { return .none }
-    // When the distance is not a multiple of the page size, no offset is both an old and a new place, so a whole page is
+    // When the distance is not a multiple of the page size, no offset is both an old and a new one, so a whole page is
     // enough. Otherwise only the page that leads to it shows which page it is.
     if self.distance % size != 0 { return .whole }
     guard let rowIDs else { return .none }
@@ -115,7 +115,7 @@ struct TornPages {
     throws(SQLiteFileError) -> PageShift
   {
     let lastEnd = start(of: last, 0) + size
-    // When this is before `lastEnd`, the last page at its old place has lost its own end.
+    // When this is before `lastEnd`, the last page at its old offset has lost its own end.
     let end = start(of: first, distance)
     var torn: [UInt32: TornLeaf] = [:]
     var doubtful = last + 1..<max(last + 1, first)
@@ -123,12 +123,12 @@ struct TornPages {
     var old = TornRun()
     if end > lastEnd, head < first { old = try run(of: head, before: end) }
     if !old.knowsPointers {
-      // No later page is at its old place, so the last one may have lost its own end.
+      // No later page is at its old offset, so the last one may have lost its own end.
       head = last
       old = try run(of: last, before: min(end, lastEnd))
       doubtful = last..<doubtful.upperBound
     }
-    // What is left of the page before the first whole one at its new place.
+    // What is left of the page before the first whole one at its new offset.
     let tail = max(first - 1, head)
     let begin = old.cells.first?.offset ?? min(lastEnd, end)
     var new = try run(upTo: tail, behind: begin, pointers: tail == head ? old.pointers : [])
@@ -167,7 +167,7 @@ struct TornPages {
     }
   }
 
-  /// Cells of a page at one of its two places, in file order.
+  /// Cells of a page at one of its two possible offsets, in file order.
   private struct TornRun {
     var cells: [TornLeaf.Cell] = []
     /// The cell pointers of the page, in the order of row ids.
@@ -178,7 +178,7 @@ struct TornPages {
     var knowsPointers: Bool { !pointers.isEmpty }
   }
 
-  /// The cells of a page whose beginning is at its old place, from the first one on as long as they are valid.
+  /// The cells of a page whose start is at its old offset, from the first cell on as long as they are valid.
   private func run(of page: UInt32, before end: Int64) throws(SQLiteFileError) -> TornRun {
     var run = TornRun()
     let bytes = try self.bytes(of: page, 0)
@@ -206,9 +206,9 @@ struct TornPages {
     return run
   }
 
-  /// The last cells of a page at its new place, backwards from the end of the page as long as they are valid.
+  /// The last cells of a page at its new offset, backwards from the end of the page as long as they are valid.
   ///
-  /// `begin`: the offset in the file from which on they are.
+  /// `begin`: the lowest offset in the file where they may be.
   /// `pointers`: where cells begin; empty when that is not known.
   private func run(upTo page: UInt32, behind begin: Int64, pointers: [Int])
     throws(SQLiteFileError) -> TornRun
@@ -242,7 +242,7 @@ struct TornPages {
     return run
   }
 
-  /// The longest row of adjoining cells that ends where the page does, for a page without header.
+  /// The longest run of adjoining cells that ends where the page does, for a page without a header.
   private func cellsInARow(
     _ page: RawSpan, _ floor: Int, _ number: UInt32, _ types: inout RecordTypes
   ) -> [TornLeaf.Cell] {
@@ -264,7 +264,7 @@ struct TornPages {
           rowID: cell.rowID, columnCount: types.types.count))
       best = cell.end
     }
-    // The end of a cell that was cut may look like one.
+    // The end of a cell that was cut may look like a cell.
     if let last = cells.last, cells[0].columnCount != last.columnCount { cells.removeFirst() }
     guard cells.count > 1, Set(cells.map(\.rowID)).count == cells.count else { return [] }
     return cells

@@ -2,14 +2,14 @@ import SQLiteFile
 
 /// Decides which of several links to one overflow page is right, in a file without a pointer map.
 ///
-/// In a sound file one link leads to each overflow page. Where several do, the page belongs to the row whose chain
-/// ends exactly where it must. Of two such rows, the one whose link follows the order in which SQLite takes pages has
-/// the page. Where that decides nothing, the page belongs to no row.
+/// In a sound file one link leads to each overflow page. When several do, the page belongs to the row whose chain ends
+/// exactly where it must. Of two such rows, the page belongs to the one whose link follows SQLite's allocation order.
+/// If that decides nothing, the page belongs to no row.
 struct ChainClaims {
-  /// What leads to an overflow page: the page before it in its chain, or a cell.
+  /// A link to an overflow page: from the previous page of its chain, or from a cell.
   struct Link: Hashable {
     private let page: UInt32
-    /// Where the cell begins; 0 for a page of the chain.
+    /// The offset of the cell; 0 for a link from an overflow page.
     private let cell: Int32
 
     init(_ previous: UInt32) {
@@ -22,42 +22,42 @@ struct ChainClaims {
       self.cell = Int32(cell.start)
     }
 
-    /// The page behind this one, where SQLite continues a chain if it can; nil for a link from a cell.
+    /// The page after the linking one, where SQLite continues a chain if it can; nil for a link from a cell.
     var behind: UInt32? { cell == 0 ? page &+ 1 : nil }
 
     func isInOrder(_ next: UInt32) -> Bool { next == behind }
 
-    /// How credible the link to a page is: most where the page is next in order, since no damage causes that; least
-    /// where a chain leaves the order.
+    /// The credibility of the link to a page: highest when the page is next in order, since no damage causes that;
+    /// lowest when a chain leaves the order.
     func order(_ next: UInt32) -> Int { isInOrder(next) ? 2 : behind == nil ? 1 : 0 }
   }
 
   /// How well a chain ends.
   private enum Ending: Int {
-    /// A link on the way passes over a page to which nothing else leads, so SQLite did not write this link.
+    /// An earlier link skips a page that nothing else leads to, so SQLite did not write that link.
     case astray
-    /// The chain ends too early, or on a page that leads on to a page to which nothing else leads.
+    /// The chain ends too early, or its last page links to a page that nothing else leads to.
     case wrong
-    /// The chain ends where it must, but its last page does not say so.
+    /// The chain ends where it must, but the link of its last page is not 0.
     case full
-    /// The chain ends where it must, and its last page says so.
+    /// The chain ends where it must, and the link of its last page is 0.
     case exact
   }
 
   private struct Claim {
-    /// Nil where two links are equally credible.
+    /// Nil when two links are equally credible.
     var link: Link?
     var ending: Ending
     var order: Int
   }
 
   private var claims: [UInt32: Claim] = [:]
-  /// Overflow pages to which index entries lead.
+  /// Overflow pages that index entries lead to.
   private var indexed: PageSet
   private let knowsFree: Bool
 
-  /// Walks the chains of all live rows and of all index entries. Only needed where two links lead to a page, or where a
-  /// chain leaves the order in which SQLite takes pages although nothing leads to the next page.
+  /// Walks the chains of all live rows and all index entries. Only needed when two links lead to one page, or when a
+  /// chain leaves SQLite's allocation order although nothing else leads to the page that is next in order.
   ///
   /// `shapes`: what rows of each table look like, so that the cells are the same as when rows are read.
   /// `knowsFree`: whether the freelist is reliable, so that a page not on it is in use.
@@ -106,7 +106,7 @@ struct ChainClaims {
     }
   }
 
-  /// The right one of several links to a page; nil where nothing decides.
+  /// The right one of several links to a page; nil when this cannot be decided.
   func holder(of page: UInt32) -> Link? { claims[page]?.link }
 
   /// Whether nothing leads to a page, not even an index entry.
@@ -120,7 +120,7 @@ struct ChainClaims {
   ) throws(SQLiteFileError) {
     let piece = reader.usableSize - 4
     var met: [(page: UInt32, link: Link)] = []
-    // How many of them come before the first wrong link.
+    // How many entries of `met` come before the first wrong link.
     var sureCount: Int?
     var own: Set<UInt32> = []
     var link = cell
@@ -143,8 +143,8 @@ struct ChainClaims {
       left -= piece
     }
     let goesOn = census.canBeOverflow(next) && !census.contested.contains(next)
-    // Where the last page of a full chain leads on to a page to which nothing else leads, the chain may be a longer
-    // row's.
+    // When the last page of a full chain links to a page that nothing else leads to, the chain may belong to a longer
+    // row.
     let ending: Ending =
       left > 0 || goesOn || sureCount != nil ? .wrong : next == 0 ? .exact : .full
     for (index, (page, link)) in met.enumerated() {
@@ -174,8 +174,8 @@ struct ChainClaims {
 }
 
 extension PageCensus {
-  /// Whether nothing leads to a page, and it is not a b-tree page. In a sound file only first overflow pages of index
-  /// entries are such.
+  /// Whether nothing leads to a page and it is not a b-tree page. In a sound file this is true only of the first
+  /// overflow pages of index entries.
   func isOrphan(_ page: UInt32) -> Bool {
     kind(page) == .other && !followed.contains(page) && !free.contains(page)
   }

@@ -1,6 +1,6 @@
 import SQLiteFile
 
-/// The rows given so far for one page, to recognise them again: whole rows by their content, rows with values in doubt
+/// The rows sent so far for one page, kept to recognise them: complete rows by their content, rows with values in doubt
 /// by their offset.
 private final class GivenRows {
   private var contents: [Int: Int] = [:]
@@ -14,7 +14,7 @@ private final class GivenRows {
     read.removeAll(keepingCapacity: true)
   }
 
-  /// Notes a cell that the ordinary reader reads; false where it has read the cell before, because two pointers lead
+  /// Notes a cell that the ordinary reader reads; false when it has read the cell before, because two pointers lead
   /// to it.
   func begin(at offset: Int64) -> Bool { read.insert(offset).inserted }
 
@@ -30,7 +30,7 @@ private final class GivenRows {
     }
   }
 
-  /// Takes a row out; false where it was not given.
+  /// Whether a row was sent before; a complete one is then taken out.
   func take(_ row: borrowing RecoveredRowBuffer, at offset: Int64) -> Bool {
     if let other = doubtful[offset] {
       return row.contentHash(without: other.columns, hasRowID: other.hasRowID) == other.content
@@ -42,7 +42,7 @@ private final class GivenRows {
   }
 }
 
-/// Takes rows from the ordinary reader, each with the start of its cell.
+/// Receives rows from the ordinary reader, each with the start of its cell.
 private struct PlainRowSink: RowSink, ~Copyable {
   private let receive: (_ row: borrowing RecoveredRowBuffer, _ cellStart: Int) -> Bool
   private var row = RecoveredRowBuffer()
@@ -67,17 +67,17 @@ extension DamagedDatabase {
   /// Reads unusual pages as the ordinary reader and SQLite do, so that their rows and findings are reported here too.
   ///
   /// `comparesRows`: whether rows are wanted, not only findings.
-  /// `isForFreshFile`: whether the rows go into a new file. Then rows from an earlier state of the page are given
-  /// too, which otherwise come with the deleted ones, but not rows that are given as those of another table.
-  /// `give`: takes the rows that the reading of their page did not give, because something in the file contradicts
-  /// them. It returns false when it wants no more. `lost` are the values in a lost sector.
+  /// `isForFreshFile`: whether the rows go into a new file. Then rows from an earlier state of the page are sent too,
+  /// which otherwise come with the deleted rows, but not rows that are sent as those of another table.
+  /// `give`: receives the rows that were not found when their page was read here, because something in the file
+  /// contradicts them. It returns false when it wants no more. `lost` are the values in a lost sector.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   func readPlainly(
     _ wanted: Set<Int>?, comparesRows: Bool = true, isForFreshFile: Bool = false,
     give: (_ row: borrowing RecoveredRowBuffer, _ origin: RowOrigin, _ lost: [PartialValue]) -> Bool
   ) throws(SQLiteFileError) {
     guard let plain else { return }
-    // Where only one of the two readers applies the log, their rows are of different states; then only findings are
+    // When only one of the two readers applies the log, their rows are of different states; then only findings are
     // compared.
     let isSameState = plain.hasOverlays == (sides?.overlays.isEmpty == false)
     let comparesRows = comparesRows && isSameState
@@ -129,7 +129,7 @@ extension DamagedDatabase {
         }
         return !isDone
       }
-      // A leaf that was read without any doubt gives the same rows to both readers.
+      // Both readers find the same rows on a leaf that was read without any doubt.
       let isKnown = { [sound, census, falselyKeyed] (page: UInt32) in
         guard isSameLayout, let page = self.numberHere(of: page), sound.contains(page),
           !falselyKeyed.contains(page)
@@ -149,7 +149,8 @@ extension DamagedDatabase {
           guard comparesRows else { return }
           let here = numberHere(of: page)
           if let here {
-            // Behind the place of missing bytes it is another page, whose rows are given as those of its own table.
+            // After the point where bytes are missing it is another page, whose rows are sent as those of its own
+            // table.
             isOthers =
               isForFreshFile && here != page
               && census.owner(here).map { names[$0.table] != names[number] } ?? false
@@ -158,7 +159,7 @@ extension DamagedDatabase {
             if earlier != nil, try rowIDs(of: here) == nil { earlier = nil }
             if !census.isLiveLeaf(here) { _ = contradicted.insert(here) }
           }
-          // The remains of the pages around the place of missing bytes may be a part of this page.
+          // The remains of the pages around the missing bytes may be a part of this page.
           let torn = layout.shift?.torn.keys.sorted() ?? []
           for page in (here.map { [$0] } ?? []) + torn {
             guard isSameLayout, let owner = census.owner(page)?.table,
@@ -169,7 +170,7 @@ extension DamagedDatabase {
         }
       }
     }
-    // Where pages are shifted, most findings of the ordinary reader only repeat that.
+    // When pages are shifted, most findings of the ordinary reader only repeat that.
     guard layout.shift == nil else { return }
     // A page that has a finding already needs no second one for the same damage.
     let told = Set(findings.kept.filter { $0.severity == .damage }.map(\.page))
@@ -182,7 +183,7 @@ extension DamagedDatabase {
     }
   }
 
-  /// The number of a page here whose bytes the ordinary reader reads as `page`; nil where they are not read here.
+  /// The number that the ordinary reader's page `page` has here; nil when its bytes are not read here.
   private func numberHere(of page: UInt32) -> UInt32? {
     guard let shift = layout.shift, reader.location(of: page).member == .main else { return page }
     // A damaged cell may lead to page 0, which does not exist.
@@ -195,12 +196,12 @@ extension DamagedDatabase {
     }
   }
 
-  /// How far behind ``PageShift/place``, at most, a cell may begin that the displacement cuts; the place is
+  /// How far after ``PageShift/place`` a cell that is cut by the displacement may begin, in bytes; the place is
   /// approximate.
   private static let maxDistance: Int64 = 1024
 
-  /// The texts and blobs of a row of a shifted file, where the ordinary reader may continue them with wrong bytes: in
-  /// overflow pages, whose numbers no longer fit, or in the cell that the place of missing bytes cuts.
+  /// The texts and blobs of a row of a shifted file that the ordinary reader may continue with wrong bytes: in overflow
+  /// pages, whose numbers no longer fit, or in the cell that is cut where bytes are missing.
   private static func strayValues(
     _ row: borrowing RecoveredRowBuffer, at offset: Int64, _ layout: FileLayout
   ) -> [PartialValue] {
@@ -216,9 +217,9 @@ extension DamagedDatabase {
     }
   }
 
-  /// The values of a cell of which a part, or the type, is in a lost sector.
+  /// The values of a cell that are partly in a lost sector, or whose type is.
   ///
-  /// `columnCount`: the number of columns of the table; 0 where its fields are not its columns in order.
+  /// `columnCount`: the number of columns of the table; 0 when its fields are not its columns in order.
   private static func lostValues(
     _ page: RawSpan, at start: Int, _ layout: FileLayout, columnCount: Int
   ) -> [PartialValue] {

@@ -2,9 +2,9 @@ import SQLiteFile
 
 /// Deduces the values of a record whose header is wrong or not credible.
 ///
-/// It weighs all readings: all ways to cut the record's body into values. A reading costs more the more types of the
-/// header it distrusts, and the less its values are like those of sound rows. A value is certain only where all
-/// readings near the best one agree; where a likely reading differs, the value is in doubt.
+/// It weighs all readings: all ways to cut the record's body into values. A reading costs more the more header types it
+/// distrusts, and the less its values resemble those of sound rows. A value is certain only when all readings near the
+/// best one agree; when a likely reading differs, the value is in doubt.
 struct HeaderDeduction {
   /// A reading that costs more than the best one by more than this is not likely.
   static let margin = 13 * FieldHabits.bit / 2
@@ -24,16 +24,17 @@ struct HeaderDeduction {
 
   /// One field in the likely readings.
   struct Field: BitwiseCopyable {
-    /// The type that all likely readings give it; nil where they differ.
+    /// The type that all likely readings give the field; nil when they differ.
     var type: UInt64?
-    /// Where it begins and ends in all of them, in bytes from the start of the body; nil where they differ.
+    /// Where the field begins and ends in all likely readings, in bytes from the start of the body; nil when they
+    /// differ.
     var start: Int?
     var end: Int?
     /// Whether a reading as good as the best one distrusts the header here.
     var isDistrusted = false
   }
 
-  /// The input: the types of a header and the body behind it.
+  /// The input: the types of a header, and the body after it.
   struct Question {
     var types: ContiguousArray<UInt64>
     /// Where the body starts in the page, and its length.
@@ -41,7 +42,8 @@ struct HeaderDeduction {
     var length: Int
     /// The cost of distrusting each type, in sixteenths of a bit.
     var distrust: ContiguousArray<Int>
-    /// The extra cost when the value is as long as the header says: with a wrong type it rarely is.
+    /// The extra cost of another type whose value is as long as the header says: a wrong type rarely has the right
+    /// length.
     var exchange: ContiguousArray<Int>
   }
 
@@ -52,14 +54,14 @@ struct HeaderDeduction {
   private var steps: ContiguousArray<Step> = []
   private var forward: ContiguousArray<Int32> = []
   private var backward: ContiguousArray<Int32> = []
-  /// For each field, the bytes of the body that the header gives to it and all fields behind it.
+  /// For each field, the bytes of the body that the header gives to it and all later fields.
   private var rest: ContiguousArray<Int> = []
-  /// For each field, the lowest cost of distrust in it and all fields behind it.
+  /// For each field, the lowest cost of distrust in it and all later fields.
   private var cheapest: ContiguousArray<Int> = []
   private var work = 0
-  /// The places of the body, its end among them.
+  /// The number of positions in the body, including its end.
   private var width = 0
-  /// Readings that cost more are not gathered.
+  /// Readings above this cost are not gathered.
   private var bound = 0
 
   /// Where a value of a field may begin, and the lowest cost of the values before it.
@@ -69,7 +71,7 @@ struct HeaderDeduction {
     let spent: Int
   }
 
-  /// Readings that cost more are ignored.
+  /// Readings above this cost are ignored.
   private static let maxCost = 60 * FieldHabits.bit
   /// The most work for one record.
   private static let maxWork = 1 << 17
@@ -155,7 +157,7 @@ struct HeaderDeduction {
 
   /// Adds the values of a field that differ from the header.
   ///
-  /// `length`: the length of the value by the header; less than 0 when its type is reserved.
+  /// `length`: the length of the value according to the header; negative when its type is reserved.
   private mutating func addOthers(
     _ place: Start, _ length: Int, _ question: Question, _ page: RawSpan, _ habits: FieldHabits
   ) {
@@ -164,8 +166,8 @@ struct HeaderDeduction {
     let left = question.length - place.offset
     let body = question.body + place.offset
     let classes = habits.classes(field)
-    // Where the header adds up, a value can only be longer or shorter if two types are wrong at once; that they still
-    // add up would be chance.
+    // If the header adds up, a value can only be longer or shorter when two types are wrong at once, and by chance
+    // still add up.
     let chance = rest[0] == question.length ? 2 * FieldHabits.bit : 0
     func price(_ other: Int) -> Int {
       question.distrust[field]
@@ -212,7 +214,7 @@ struct HeaderDeduction {
   ) {
     let total = place.spent + cost
     let end = place.offset + length
-    // The types of the fields behind must fill the rest of the body, or one more of them is wrong.
+    // The types of the later fields must fill the rest of the body, or one more of them is wrong.
     let ahead = end + rest[place.field + 1] == width - 1 ? 0 : cheapest[place.field + 1]
     guard total + ahead <= bound else { return }
     steps.append(
@@ -225,7 +227,7 @@ struct HeaderDeduction {
 
   // MARK: - Agreement
 
-  /// Compares the best reading with those that cost at most the margin more.
+  /// Compares the best reading with all readings whose cost is within the margin.
   private mutating func judge(_ question: Question, _ best: Int) {
     let count = question.types.count
     backward.removeAll(keepingCapacity: true)

@@ -1,11 +1,11 @@
 import SQLiteFile
 
 extension LeafCell {
-  /// Parses a cell whose record header contradicts its payload length or the look of the table's rows.
+  /// Parses a cell whose record header contradicts its payload length or does not fit the table's rows.
   ///
-  /// The payload length gives its borders; its values must be deduced from the rows beside it.
+  /// The payload length gives the cell's bounds; its values must be deduced from other rows.
   ///
-  /// `room`: where the cell must end at the latest.
+  /// `room`: the latest offset at which the cell may end.
   static func parseMisfit(
     _ page: RawSpan, at start: Int, room: Int, usableSize: Int, shape: RowShape
   ) -> LeafCell? {
@@ -28,7 +28,7 @@ extension LeafCell {
     return cell
   }
 
-  /// The types of a record, from a header that is only known to have a length possible for the table.
+  /// The serial types of a record whose header is only known to have a length that is possible for the table.
   static func fieldTypes(_ page: RawSpan, _ cell: LeafCell, _ shape: RowShape)
     -> ContiguousArray<UInt64>?
   {

@@ -1,9 +1,9 @@
 import SQLiteFile
 
-/// Cells on a page that contradicts itself which do not belong to the page.
+/// Cells that do not belong to their page, on pages that contradict themselves.
 extension LeafReading {
-  /// The places of cells whose rows are of another table, on a page that contradicts itself: rows with more fields, and
-  /// rows with other storage classes where most rows of the page have such.
+  /// The indices of cells whose rows belong to another table, on a page that contradicts itself: rows with too many
+  /// fields and, if most rows of the page do not fit the table, rows with the wrong storage classes.
   func cellsOfOtherTables(_ page: RawSpan, _ shape: RowShape) -> Set<Int> {
     guard method != .pointers, !shape.isUnconstrained else { return [] }
     var types = RecordTypes()
@@ -24,16 +24,15 @@ extension LeafReading {
       ? others.union(longer) : longer
   }
 
-  /// The places of cells in a part of the page that does not belong to it, on a page that contradicts itself: the
-  /// page's pointers lead into that part, but to few of its cells, and the cells have a break at one of its ends or
-  /// at both.
+  /// The indices of cells in a foreign part of a page that contradicts itself. The page's pointers lead into that part
+  /// but to few of its cells, and there is a break between cells at one end of the part or at both.
   func displaced(_ page: RawSpan) -> Set<Int> {
     guard method == .mended, pointerCount > 0 else { return [] }
     let pointers = contentFloor - 2 * pointerCount
     let targets = (0..<pointerCount).map { Int(page.uint16(at: pointers + 2 * $0)) }.sorted()
     let order = cells.indices.sorted { cells[$0].start < cells[$1].start }
     let pointed = order.map { targets.hasSorted(cells[$0].start) }
-    /// Whether there are bytes between a cell and the next one that were not part of the page.
+    /// Whether bytes between a cell and the next one are neither a freeblock nor a fragment.
     func isBroken(behind place: Int) -> Bool {
       guard place >= 0 else { return false }
       let end = cells[order[place]].end
@@ -55,7 +54,7 @@ extension LeafReading {
         let end = (first...last).last(where: { !pointed[$0] })
       else { continue }
       let missed = (begin...end).count { !pointed[$0] }
-      // Beside the break, pointers may lead to a cell by chance.
+      // Next to the break, pointers may lead to a cell by chance.
       guard
         4 * (begin - first) <= missed && isBroken(behind: first - 1)
           || 4 * (last - end) <= missed && isBroken(behind: last)

@@ -2,8 +2,8 @@ import SQLiteFile
 
 /// Reads the cells of one table leaf, in any state of its header and cell pointers.
 ///
-/// A sound page is read by its pointers. Where pointers or header are damaged, the cells are found by themselves: they
-/// fill the page from its end without gaps, and the lengths within each cell must agree.
+/// A sound page is read by its pointers. If the pointers or the header are damaged, the cells are found by their own
+/// content: they fill the page from its end without gaps, and the lengths within each cell must agree.
 struct LeafReading {
   /// How the cells of a page were found.
   enum Method {
@@ -27,15 +27,15 @@ struct LeafReading {
   private(set) var cells: ContiguousArray<LeafCell> = []
   /// The freeblocks of the page's chain (file format, section 1.6 "freeblock").
   private(set) var freeBlocks: [Range<Int>] = []
-  /// Cells whose pointers lead nowhere and that were not found in another way.
+  /// The number of cells whose pointers lead nowhere and that were not found in another way.
   private(set) var lostCount = 0
   /// Whether there are cells whose records contradict themselves.
   private(set) var hasMisfits = false
   /// Whether the cells and the free space of an index page add up to the page.
   private(set) var addsUp = true
-  /// Offset behind the cell pointer array.
+  /// The offset after the cell pointer array.
   private(set) var contentFloor = 8
-  /// The number of cell pointers, on a page whose header is believed.
+  /// The number of cell pointers, on a page whose header is trusted.
   private(set) var pointerCount = 0
   private(set) var types = RecordTypes()
 
@@ -47,7 +47,7 @@ struct LeafReading {
 
   /// Reads a page.
   ///
-  /// `available`: how many bytes of the page exist in the file.
+  /// `available`: how many bytes of the page are in the file.
   /// `shape`: what rows of its table look like; nil when the table is not known.
   mutating func read(
     _ page: RawSpan, number: UInt32, available: Int, shape: RowShape?
@@ -112,14 +112,14 @@ struct LeafReading {
   /// Whether the page is sound, and only the gap between its pointers and its cells is free.
   var isTight: Bool { method == .pointers && freeBlocks.isEmpty }
 
-  /// The part of a tight page's gap that was written once; nil when there is none.
+  /// The part of a tight page's gap that has been written before; nil when there is none.
   func usedGap(_ page: RawSpan, _ limit: Int) -> Range<Int>? {
     var content = limit
     for cell in cells where cell.start < content { content = cell.start }
     return Self.usedGap(page, from: contentFloor, to: content)
   }
 
-  /// The part of a gap that was written once; nil when there is none.
+  /// The part of a gap that has been written before; nil when there is none.
   static func usedGap(_ page: RawSpan, from floor: Int, to content: Int) -> Range<Int>? {
     var offset = floor
     while offset &+ 8 <= content, page.word(at: offset) == 0 { offset &+= 8 }
@@ -165,8 +165,8 @@ struct LeafReading {
       && adds(up: page, 0, contentFloor, contentStart)
   }
 
-  /// Whether the pointers are in the order of row ids except for two that are exchanged. Two neighbours out of order
-  /// may also come from one wrong row id, unless the row ids around them leave no room for that.
+  /// Whether the pointers are in row id order except for two that are swapped. Two neighbours out of order may also
+  /// come from one wrong row id, unless the row ids around them leave no room for that.
   private var isTwoExchanged: Bool {
     let keys = cells.map(\.rowID)
     let order = keys.sorted()
@@ -179,12 +179,12 @@ struct LeafReading {
       && order[second + 1] &- order[second] == 1
   }
 
-  /// Takes the row ids from cells that are out of order: pointers are in the order of row ids, so a row id that is
-  /// not in every longest ascending run is not trusted.
+  /// Drops the row ids of cells that are out of order: pointers are in row id order, so a row id that is not in every
+  /// longest ascending subsequence is not trusted.
   private mutating func doubtOutOfOrder() {
     let keys = cells.map(\.rowID)
     let before = Self.runLengths(keys)
-    // The longest run that begins at a cell ends at it when the keys are reversed and negated.
+    // The longest subsequence that begins at a cell ends at it when the keys are reversed and negated.
     let after = Array(Self.runLengths(keys.reversed().map { ~$0 }).reversed())
     guard let most = before.max(), most < cells.count else { return }
     var level = [Int](repeating: 0, count: most + 1)
@@ -197,7 +197,7 @@ struct LeafReading {
     }
   }
 
-  /// The length of the longest ascending run that ends at each key, by patience sorting.
+  /// The length of the longest ascending subsequence that ends at each key, by patience sorting.
   private static func runLengths(_ keys: [Int64]) -> [Int] {
     var tails: [Int64] = []
     return keys.map { key in
@@ -214,8 +214,8 @@ struct LeafReading {
 
   // MARK: - By pointers
 
-  /// The longest record header that is accepted unchecked where it goes on in overflow pages. A type takes at most nine
-  /// bytes, and mostly one or two.
+  /// The longest record header that is accepted unchecked if it continues in overflow pages. A type takes at most nine
+  /// bytes, usually one or two.
   private static func longestHeader(_ shape: RowShape?) -> Int {
     shape.map { $0.fields.count * 5 + 9 } ?? 0
   }
@@ -238,8 +238,8 @@ struct LeafReading {
     }
   }
 
-  /// How many pointers, from the first one on, lead to cells that add up to the page together with its freeblocks. That
-  /// is the true count, whatever the header says. Nil when no number of pointers adds up.
+  /// The number of pointers, from the first one on, whose cells exactly fill the page together with its freeblocks.
+  /// That is the true count, whatever the header says. Nil when no number does.
   private mutating func trueCount(
     _ page: RawSpan, _ base: Int, _ contentStart: Int, _ limit: Int
   ) -> Int? {
@@ -291,9 +291,9 @@ struct LeafReading {
 
   // MARK: - Mended
 
-  /// The cells that follow each other from the start of the first one to the end of the page, with only freeblocks and
-  /// fragments between them; nil where they do not end at the end of the page. The length of each cell tells where the
-  /// next one begins, so no pointers are needed, and other bytes hardly ever end exactly there.
+  /// The cells that follow each other from `start` to the end of the page, with only freeblocks and fragments between
+  /// them; nil when they do not end at the end of the page. The length of each cell tells where the next one begins, so
+  /// no pointers are needed, and other bytes hardly ever end exactly there.
   private mutating func cellsInARow(
     _ page: RawSpan, from start: Int, fragments: Int, _ shape: RowShape?
   ) -> ContiguousArray<LeafCell>? {
@@ -324,7 +324,7 @@ struct LeafReading {
     return row
   }
 
-  /// Whether these are the cells to which the pointers lead.
+  /// Whether the pointers lead to exactly these cells.
   private func isSame(as row: ContiguousArray<LeafCell>) -> Bool {
     row.count == cells.count && row.map(\.start) == cells.map(\.start).sorted()
   }
@@ -335,7 +335,7 @@ struct LeafReading {
   ) {
     method = .mended
     if limit == usableSize, 2 * cells.count < count {
-      // Where most pointers lead nowhere, the others lead to cells by chance.
+      // When most pointers lead nowhere, the others lead to cells by chance.
       let pointed = cells
       cells.removeAll()
       readTiles(page, max(contentFloor, contentStart), limit, shape)
@@ -350,7 +350,7 @@ struct LeafReading {
     dropOverlaps(page, shape)
     guard cells.count < count else { return markUnordered() }
     var lost = count - cells.count
-    // A right pointer may lead to a cell with a wrong payload length; the record tells the right one.
+    // A correct pointer may lead to a cell with a wrong payload length; the record gives the right length.
     for index in 0..<count where lost > 0 {
       let start = Int(page.uint16(at: pointers + 2 * index))
       guard start >= contentFloor, start + 4 <= limit, !covers(start..<start + 1),
@@ -376,7 +376,7 @@ struct LeafReading {
         lost -= 1
       }
     }
-    // Cells that the end of the file cuts off are nowhere else on the page.
+    // Cells cut off by the end of the file are nowhere else on the page.
     let cutOff = (0..<count).count { Int(page.uint16(at: pointers + 2 * $0)) + 4 > limit }
     if limit == usableSize || cutOff < lost {
       let most = limit == usableSize ? lost : lost - cutOff
@@ -386,7 +386,8 @@ struct LeafReading {
     markUnordered()
   }
 
-  /// Takes at most `most` whole cells from the space that neither cells nor freeblocks cover.
+  /// Adds at most `most` complete cells found in space that neither cells nor freeblocks cover.
+  ///
   /// - Returns: how many of `most` were not found.
   private mutating func takeUnpointed(
     _ page: RawSpan, from floor: Int, _ limit: Int, _ most: Int, _ shape: RowShape?
@@ -412,7 +413,7 @@ struct LeafReading {
         }
       }
     }
-    // SQLite places cells from the page's end, so the last ones are the most certain.
+    // SQLite allocates cells from the end of the page, so the last ones are the most certain.
     for cell in found.reversed() where left > 0 {
       insert(cell)
       left -= 1
@@ -431,8 +432,8 @@ struct LeafReading {
   private mutating func readWithoutHeader(
     _ page: RawSpan, _ base: Int, _ limit: Int, _ shape: RowShape?
   ) {
-    // The pointer array has as many entries as the header counts, if that agrees with them. Else it ends where an entry
-    // does not lead to a whole cell, or to one that overlaps another.
+    // The pointer array has as many entries as the header counts, if that agrees with the entries. Otherwise it ends at
+    // the first entry that leads to no complete cell, or to one that overlaps another.
     let count = agreeingCount(page, base, limit)
     let end = count.map { base + 8 + 2 * $0 } ?? limit
     var offset = base + 8
@@ -464,8 +465,8 @@ struct LeafReading {
     markUnordered()
   }
 
-  /// The number of cells that a page's header counts, where all but its first byte agree: every pointer leads behind the
-  /// array, no two to the same place, and the lowest to the start of the cell content area.
+  /// The cell count of a page header, if all but its first byte agree: every pointer leads past the array, no two to
+  /// the same offset, and the lowest to the start of the cell content area.
   private func agreeingCount(_ page: RawSpan, _ base: Int, _ limit: Int) -> Int? {
     let count = Int(page.uint16(at: base + 3))
     let floor = base + 8 + 2 * count
@@ -477,10 +478,10 @@ struct LeafReading {
     return isInOrder ? count : nil
   }
 
-  /// Reads the cells that fill the page up to its end without gaps; with a shape also cells apart from these.
+  /// Reads the cells that fill the page up to its end without gaps; with a shape, also separate cells before them.
   private mutating func readTiles(_ page: RawSpan, _ floor: Int, _ limit: Int, _ shape: RowShape?) {
     guard limit - floor >= 4 else { return }
-    // reaches[o]: cells from offset o on fill the page to its end, with freeblocks between them.
+    // reaches[o]: whether cells from offset o on fill the page to its end, with freeblocks between them.
     var reaches = [Bool](repeating: false, count: limit + 1)
     reaches[limit] = limit == usableSize
     var offset = limit - 4
@@ -499,7 +500,7 @@ struct LeafReading {
       }
       offset -= 1
     }
-    // Of several ways to fill the page the longest counts.
+    // Of several ways to fill the page, the longest one counts.
     offset = first
     var tiled: [LeafCell] = []
     while offset < limit {
@@ -534,14 +535,13 @@ struct LeafReading {
 
   // MARK: - Common
 
-  /// Whether the types parsed last are more than two small numbers, as a row of a join table has them: such bytes are
-  /// found anywhere.
+  /// Whether the types parsed last are distinctive. Two small numbers, as in a row of a join table, are found anywhere.
   private func isTelling(_ shape: RowShape) -> Bool {
     shape.fields.count > 2 && types.bodyLength >= 8
   }
 
-  /// Whether a cell can be a row of the table, or of any table where the table is not known. The types parsed last
-  /// must be those of the cell.
+  /// Whether a cell can be a row of the table, or of any table if the table is not known. ``types`` must be those of
+  /// the cell.
   private func isPlausible(_ cell: LeafCell, _ page: RawSpan, _ limit: Int, _ shape: RowShape?)
     -> Bool
   {
@@ -554,7 +554,7 @@ struct LeafReading {
       && shape.fitsValues(types, page, body: body, end: end, encoding: encoding)
   }
 
-  /// The place of the first cell that begins behind an offset; the cells must be in the order of offsets.
+  /// The index of the first cell that begins after an offset; the cells must be sorted by offset.
   private func place(behind offset: Int) -> Int {
     var low = 0
     var high = cells.count
@@ -575,7 +575,7 @@ struct LeafReading {
     return next < cells.count && cells[next].start < range.upperBound
   }
 
-  /// Where the next cell behind an offset begins.
+  /// The start of the next cell after an offset, else the limit; nil when that is not after the offset.
   private func room(at start: Int, limit: Int) -> Int? {
     let next = place(behind: start)
     let end = next < cells.count ? cells[next].start : limit
@@ -608,8 +608,8 @@ struct LeafReading {
     return isPlausible(cell, page, usableSize, shape)
   }
 
-  /// Takes the row id from cells that share it, since it is certain in neither. The row ids of cells found by offset
-  /// need not ascend, as only pointers are in their order.
+  /// Drops the row id of cells that share one, since it is certain in neither. The row ids of cells found by offset
+  /// need not ascend, as only the pointers are in row id order.
   private mutating func markUnordered() {
     var met: [Int64: Int] = [:]
     for index in cells.indices {
@@ -620,7 +620,7 @@ struct LeafReading {
     }
   }
 
-  /// Whether a cell ends where the next cell or a freeblock begins; the cells must be in the order of offsets.
+  /// Whether a cell ends where the next cell or a freeblock begins; the cells must be sorted by offset.
   func isBordered(_ place: Int, limit: Int) -> Bool {
     let end = cells[place].end
     let next = place + 1 < cells.count ? cells[place + 1].start : limit

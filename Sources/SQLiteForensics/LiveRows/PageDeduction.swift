@@ -1,9 +1,9 @@
 import SQLiteFile
 
-/// Deduces the rows of one page whose record headers are wrong, from the sound rows of the page.
+/// Deduces rows with wrong record headers from the sound rows of the same page.
 ///
-/// Deliberate changes to headers affect the same columns in many rows, and disk damage affects few headers. So the page
-/// itself tells how far to believe a type of a failing header: by the columns in which its failing headers are wrong.
+/// Deliberate changes to headers affect the same columns in many rows; disk damage affects few headers. So the columns
+/// in which the failing headers of a page are wrong show how far to trust each type of a failing header.
 struct PageDeduction {
   /// A row, as far as it can be deduced.
   struct Row {
@@ -17,23 +17,23 @@ struct PageDeduction {
     var addsUp: Bool
   }
 
-  /// The most other pages of the table that are read for comparison, and the greatest distance to them in pages.
+  /// Limits for other pages of the table that are read for comparison: their number, and their distance in pages.
   static let maxNeighbours = 4
   static let maxDistance: UInt32 = 64
-  /// The most work for all pages of a file, in values and bytes of text: some seconds. And the most and least work for
+  /// Limits of work, in values and bytes of text: for all pages of a file (some seconds), and the most and least for
   /// one page. Each page has its share, so the order of pages does not matter.
   private static let maxFileWork = 1 << 31
   private static let maxPageWork = 1 << 19
   private static let minPageWork = 1 << 14
-  /// The most failing cells from which the wrong columns are learned.
+  /// The maximum number of failing cells from which the wrong columns are learned.
   private static let witnessCount = 48
-  /// Where rows of the page fail, sound rows that are more surprising than this are checked too.
+  /// When rows of the page fail, sound rows that are more surprising than this are checked too.
   private static let usual = 5 * FieldHabits.bit
-  /// With fewer sound rows nothing is known about the values of a wrong column.
+  /// With fewer sound rows than this, nothing is known about the values of a wrong column.
   private static let minSoundRows = 4
   /// More sound rows than this are not needed.
   private static let enoughSoundRows = 16
-  /// The fewest failing rows that put the others in doubt, where most rows fail.
+  /// The minimum number of failing rows that puts the others in doubt, when most rows fail.
   private static let minWitnesses = 8
   /// The limit of distrust, low enough for a second wrong type to be considered.
   private static let maxDistrust = 11 * FieldHabits.bit / 2
@@ -44,15 +44,15 @@ struct PageDeduction {
   private var types = RecordTypes()
   private var deduction = HeaderDeduction()
   private var budget: Int
-  /// The places of the failing cells, and whether their lengths still add up.
+  /// The indices of the failing cells, and whether their lengths still add up.
   private var failing: [(place: Int, addsUp: Bool)] = []
   /// Whether the lengths of all failing rows add up, and only reserved types are wrong.
   private var isReservedAlone = false
-  /// The places of all other cells of the table.
+  /// The indices of all other cells of the table.
   private var sound: [Int] = []
   private var distrust: ContiguousArray<Int>
   private var exchange: ContiguousArray<Int>
-  /// For each column whether it is wrong in many rows.
+  /// For each column, whether it is wrong in many rows.
   private var isSuspect: ContiguousArray<Bool>
 
   init(
@@ -83,7 +83,7 @@ struct PageDeduction {
       }
     }
     guard !failing.isEmpty else { return 0 }
-    // Where most rows fail, the others may add up by chance.
+    // When most rows fail, the others may add up by chance.
     if sound.count * 3 <= failing.count * 2 {
       failing += sound.map { ($0, true) }
     } else {
@@ -105,7 +105,7 @@ struct PageDeduction {
     return max(0, Self.enoughSoundRows - habits.rowCount)
   }
 
-  /// Deduces the rows of the page, by the places of their cells.
+  /// Deduces the rows of the page, keyed by the index of the cell.
   mutating func rows(_ reading: borrowing LeafReading, _ page: RawSpan) -> [Int: Row] {
     guard !failing.isEmpty else { return [:] }
     if isBlind {
@@ -144,7 +144,7 @@ struct PageDeduction {
     habits.learn(types, page, body: body(of: cell), end: cell.record + cell.local)
   }
 
-  /// Where the body of a cell begins; the types read last must be those of the cell.
+  /// Where the body of a cell begins; ``types`` must be those of the cell.
   private func body(of cell: LeafCell) -> Int { cell.record + cell.payload - types.bodyLength }
 
   private mutating func isUnusual(_ cell: LeafCell, _ page: RawSpan) -> Bool {
@@ -152,7 +152,7 @@ struct PageDeduction {
     return cost >= Self.usual && budget > 0
   }
 
-  /// How surprising a row is as its header says; nil where not all of it is on the page.
+  /// How surprising a row is if its header is right; nil when not all of it is on the page.
   private mutating func surprise(_ cell: LeafCell, _ page: RawSpan) -> Int? {
     guard !cell.spills, read(cell, page) else { return nil }
     var offset = body(of: cell)
@@ -241,13 +241,13 @@ struct PageDeduction {
     return row.partial.count < values.count || addsUp ? row : nil
   }
 
-  /// Whether too few sound rows show what rows of the table look like.
+  /// Whether there are too few sound rows to show what rows of the table look like.
   private var isBlind: Bool { habits.rowCount < Self.minSoundRows }
 
-  /// A row whose lengths add up and that has reserved types, where no other row tells more: the reserved types are the
-  /// wrong ones, and they take no bytes.
+  /// A row whose lengths add up although it has reserved types, when no other row tells more: the reserved types are
+  /// the wrong ones, and they take no bytes.
   ///
-  /// Only used where all failing rows are like that: a column that is wrong in all rows may look like any other column.
+  /// Only used when all failing rows are like that: a column that is wrong in all rows may look like any other column.
   private func unreservedRow(_ question: HeaderDeduction.Question, _ page: RawSpan) -> Row? {
     var values = ContiguousArray<HeaderDeduction.Field>()
     var offset = 0

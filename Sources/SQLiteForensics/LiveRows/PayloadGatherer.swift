@@ -6,23 +6,23 @@ struct PayloadGatherer: ~Copyable {
   private(set) var payload = ContiguousArray<UInt8>()
   /// The highest number of the payload's overflow pages; 0 without any.
   private(set) var highestPage: UInt32 = 0
-  /// Bytes of the payload in doubt, in order: content of pages that look overwritten.
+  /// Ranges of the payload in doubt, in order: content of pages that look overwritten.
   private(set) var doubts: [Range<Int>] = []
-  /// Whether some bytes are in doubt for another reason than zeros that look like a lost sector.
+  /// Whether bytes are in doubt for another reason than zeros that look like a lost sector.
   private var hasOtherDoubts = false
   /// How many bytes from the start of the payload are present.
   private(set) var have = 0
-  /// Steps of the chain that did not follow the number on the page before.
+  /// The number of chain links taken from the pointer map instead of the previous page.
   private(set) var mendedCount = 0
-  /// Whether the chain ends on the page on which the payload ends. That confirms the end of the cell: wrong bytes in
-  /// place of the overflow page's number, with which the cell ends, hardly ever lead to such a chain.
+  /// Whether the chain ends on the page where the payload ends. That confirms the end of the cell, which is the number
+  /// of the first overflow page: a wrong number hardly ever leads to such a chain.
   private(set) var endsExactly = false
-  /// Whether the page on which the payload ends leads on. SQLite never writes such a page.
+  /// Whether the page where the payload ends links to another page. SQLite never writes such a page.
   private(set) var isTooLong = false
   /// Overflow pages of live rows.
   private(set) var claimed: PageSet
   private var successors: ContiguousArray<(parent: UInt32, page: UInt32)>?
-  /// Pages that are in the chains of two deleted rows, by ``noteDeletedChains(_:_:_:)``.
+  /// Pages shared by the chains of two deleted rows, from ``noteDeletedChains(_:_:_:)``.
   private var shared: PageSet?
   /// Decides between several links to one page, in a file without a pointer map; nil before the first such page.
   private var claims: ChainClaims?
@@ -50,7 +50,8 @@ struct PayloadGatherer: ~Copyable {
 
   /// Gathers the payload of a cell.
   ///
-  /// `isLive`: whether the row is live. A live row claims its overflow pages; those of a deleted row must be unclaimed.
+  /// `isLive`: whether the row is live. A live row claims its overflow pages; a deleted row may only have unclaimed
+  /// ones.
   mutating func gather(
     _ cell: LeafCell, of page: UInt32, bytes: RawSpan, isLive: Bool, census: borrowing PageCensus,
     reader: inout PageReader
@@ -76,7 +77,7 @@ struct PayloadGatherer: ~Copyable {
       return
     }
     let first = payload.count
-    // Where the chain leaves the order in which SQLite takes pages. From there on it may be the chain of another row.
+    // Where the chain leaves SQLite's allocation order. From there on it may be the chain of another row.
     var jump: Int?
     let (last, next) = try follow(
       cell, of: page, leadingTo: bytes.uint32(at: cell.record + local), isLive, &jump, census,
@@ -91,13 +92,14 @@ struct PayloadGatherer: ~Copyable {
       // A chain that does not end where the row ends may be another row's from where it leaves the order.
       if next != 0 { doubt(from: jump) }
     } else if next == last + 1, census.canBeOverflow(next), !census.contested.contains(next) {
-      // The chain goes on behind the row's end, and nothing else leads there: it belongs to a longer row.
+      // The chain continues past the row's end, and nothing else leads there: it belongs to a longer row.
       doubt(from: first)
     }
   }
 
   /// Appends the pages of a chain as far as they are known.
-  /// - Returns: the last page, and its number for the next page; 0 where that page is another row's.
+  ///
+  /// - Returns: the last page, and the number of the page that it links to; 0 when that page is another row's.
   private mutating func follow(
     _ cell: LeafCell, of page: UInt32, leadingTo head: UInt32, _ isLive: Bool, _ jump: inout Int?,
     _ census: borrowing PageCensus, _ reader: inout PageReader
@@ -109,7 +111,7 @@ struct PayloadGatherer: ~Copyable {
     var isFirst = true
     var steps = 0
     var landmark: UInt32 = 0
-    // Where a page may be another row's; then the pages behind it may be so too.
+    // The payload offset from which pages may be another row's.
     var astray: Int?
     defer { if let astray { doubt(from: astray) } }
     while payload.count < cell.payload {
@@ -176,7 +178,7 @@ struct PayloadGatherer: ~Copyable {
     _ reader: inout PageReader
   ) throws(SQLiteFileError) -> Bool {
     let isContested = census.contested.contains(next)
-    // A chain that passes over the next page, although nothing else leads there, has a wrong link.
+    // A chain that skips the page next in order, although nothing else leads there, has a wrong link.
     let passedOver = link.isInOrder(next) ? nil : link.behind
     let mayBeAstray = knowsFree && passedOver.map { census.isOrphan($0) } ?? false
     guard isContested || mayBeAstray else { return true }
@@ -188,7 +190,7 @@ struct PayloadGatherer: ~Copyable {
     return !isContested || claims?.holder(of: next) == link
   }
 
-  /// Puts all of the payload behind an offset of the cell's page in doubt, overflow pages too: another cell was written
+  /// Puts the payload from an offset of the cell's page on in doubt, overflow pages too: another cell was written
   /// there.
   mutating func doubt(_ cell: LeafCell, from offset: Int) {
     doubt(from: cell.lostHeader.count + max(0, offset - cell.record))
@@ -237,7 +239,7 @@ struct PayloadGatherer: ~Copyable {
     census.canBeOverflow(page) && (isLive || !claimed.contains(page))
   }
 
-  /// The page that follows: by the pointer map where it contradicts the chain; 0 where another row has it.
+  /// The page that follows: from the pointer map if that contradicts the chain; 0 when another row has the page.
   private mutating func confirmed(
     _ next: UInt32, after previous: UInt32, isFirst: Bool, _ census: borrowing PageCensus,
     _ reader: inout PageReader
@@ -265,7 +267,7 @@ struct PayloadGatherer: ~Copyable {
     return all[low].page
   }
 
-  /// Whether the pointer map gives an overflow page to an owner that can have it.
+  /// Whether the pointer map assigns an overflow page to an owner that can have it.
   private func isTaken(_ page: UInt32, _ census: borrowing PageCensus, _ reader: inout PageReader)
     throws(SQLiteFileError) -> Bool
   {
@@ -283,8 +285,8 @@ struct PayloadGatherer: ~Copyable {
     }
   }
 
-  /// Whether a cell of a leaf goes on in an overflow page; where not all cells can be read, whether the number of the
-  /// page is anywhere on the leaf.
+  /// Whether a cell of a leaf continues in an overflow page. If not all cells can be read, whether the page's number is
+  /// anywhere on the leaf.
   private func holds(_ number: UInt32, on leaf: UInt32, _ reader: inout PageReader)
     throws(SQLiteFileError) -> Bool
   {
@@ -304,12 +306,12 @@ struct PayloadGatherer: ~Copyable {
     return false
   }
 
-  /// Whether the eight bytes before a place in the payload are zeros.
+  /// Whether the eight bytes before a payload offset are zeros.
   private func endsInZeros(_ place: Int) -> Bool {
     place >= 8 && payload[place - 8..<place].allSatisfy { $0 == 0 }
   }
 
-  /// Puts the part of the payload in doubt that is in lost sectors of a page.
+  /// Puts in doubt the part of the payload that is in lost sectors of a page.
   private mutating func addZeroSectors(_ page: RawSpan, _ range: Range<Int>, at offset: Int) {
     ZeroSectors.forEach(in: range, of: page) { lost in
       let start = offset + lost.lowerBound - range.lowerBound
@@ -317,8 +319,7 @@ struct PayloadGatherer: ~Copyable {
     }
   }
 
-  /// Whether nothing is in doubt but zeros that the record ends in, which are content where its table pads BLOBs with
-  /// zeros.
+  /// Whether only zeros at the end of the record are in doubt. They are content if its table pads BLOBs with zeros.
   func doubtsPaddingAlone(of cell: LeafCell) -> Bool {
     guard let first = doubts.first, !hasOtherDoubts, have >= cell.payload else { return false }
     return ZeroSectors.areContent(from: first.lowerBound, of: payload.rawSpan)

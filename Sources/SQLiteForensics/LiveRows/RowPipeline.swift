@@ -1,13 +1,13 @@
 import SQLiteFile
 import Dispatch
 
-/// Reads live rows on one thread while another thread takes the rows read before, in the order of a single thread.
+/// Reads live rows on one thread while another thread takes the previous rows, in the order of a single thread.
 ///
-/// They work in rounds of one batch each. Where the rows of a page do not fit into a batch, they are read without one.
+/// Both work in rounds of one batch each. Rows of a page that do not fit into a batch are read without one.
 struct RowPipeline {
   private static let maxBytes = 512 << 10
   private static let maxValues = 16_384
-  /// The most pages that are read in a round.
+  /// The maximum number of pages read in a round.
   private static let maxPages: UInt32 = 128
 
   /// Gathers rows in a batch until it is full.
@@ -116,7 +116,7 @@ struct RowPipeline {
     }
   }
 
-  /// Takes a stretch of records; false ends all.
+  /// Takes a stretch of records; returns false to stop.
   typealias Records = (borrowing RecordBatch, RecordBatch.Stretch) -> Bool
 
   /// The state of the thread that takes the rows.
@@ -144,8 +144,8 @@ struct RowPipeline {
     }
   }
 
-  /// Gives all live rows to `receive`, and those whose records have the form of their table to `records` as they are,
-  /// until one of them returns false. Returns whether none did.
+  /// Sends all live rows until a closure returns false: to `records` unchanged if the record has the form of its table,
+  /// otherwise to `receive`. Returns whether neither closure returned false.
   static func read(
     _ database: DamagedDatabase, _ wanted: Set<Int>?, as forms: [RecordForm?] = [],
     records: @escaping Records = { _, _ in true },

@@ -9,16 +9,16 @@ struct RowReader: ~Copyable {
   private let layouts: [RowLayout]
   private let names: [String]
   private let schemaLeaves: Set<UInt32>
-  /// Pages that the schema or the pointer map calls pages of b-trees.
+  /// Pages that are b-tree pages according to the schema or the pointer map.
   private let trees: PageSet
   private let roots: Set<UInt32>
-  /// The last page that the database counts.
+  /// The page count of the ordinary reader; `UInt32.max` when there is none.
   private let lastPage: UInt32
-  /// The row ids that belong to a leaf, for leaves that also hold rows with others.
+  /// The row ids that belong to a leaf, for leaves that also hold rows with other row ids.
   private let narrowed: [UInt32: ClosedRange<Int64>]
-  /// The ordinary reader of the same pages; nil where it reads none.
+  /// The ordinary reader of the same pages; nil when there is none.
   private let plain: SQLiteDatabase?
-  /// By table, as far as it was asked.
+  /// Whether BLOBs are padded with zeros, by table, once determined.
   private var padsBlobs: [Int: Bool] = [:]
   private var reader: PageReader
   private(set) var gatherer: PayloadGatherer
@@ -28,7 +28,7 @@ struct RowReader: ~Copyable {
   private var buffer = ContiguousArray<UInt8>()
   private let unknown = RowLayout()
   private(set) var findings = FindingList()
-  /// Pages without free space that may hold a deleted row.
+  /// Pages on which no free space can hold a deleted row.
   private(set) var withoutDeletedRows: PageSet
   /// Leaves whose rows were read without any doubt.
   private(set) var sound: PageSet
@@ -65,23 +65,23 @@ struct RowReader: ~Copyable {
     return found
   }
 
-  /// Restores earlier findings, for pages that are read once more.
+  /// Restores earlier findings before pages are read again.
   mutating func takeBack(to findings: FindingList) { self.findings = findings }
 
-  /// Announces the pages that are read next.
+  /// Announces the pages to be read next.
   mutating func expect(_ pages: Range<UInt32>) { reader.expect(pages) }
 
-  /// Notes the overflow chains of the deleted rows that are read next: the first page of each chain, and the bytes in
-  /// it.
+  /// Notes the overflow chains of the deleted rows to be read next: the first page and the number of bytes of each
+  /// chain.
   mutating func noteDeletedChains(_ chains: some Sequence<(first: UInt32, bytes: Int)>)
     throws(SQLiteFileError)
   {
     try gatherer.noteDeletedChains(chains, census, &reader)
   }
 
-  /// Gives the rows of some pages to the sink, in the order of pages.
+  /// Sends the rows of some pages to the sink, in page order.
   ///
-  /// `wanted`: the places of the tables wanted; nil for all rows.
+  /// `wanted`: the indices of the wanted tables; nil for all rows.
   mutating func read<Sink: RecoverySink & ~Copyable>(
     _ pages: Range<UInt32>, _ wanted: Set<Int>?, _ sink: inout Sink
   ) throws(SQLiteFileError) {
@@ -171,7 +171,7 @@ struct RowReader: ~Copyable {
     let surplusCount = decoder.surplusCount
     for index in reading.cells.indices where sink.wantsMore {
       let cell = reading.cells[index]
-      // These come with the deleted rows.
+      // Rows that do not belong here are reported with the deleted rows.
       if foreign.contains(index) || own.map({ !$0.contains(cell.rowID) }) ?? false {
         isInDoubt = true
         continue
@@ -186,9 +186,9 @@ struct RowReader: ~Copyable {
     if !isInDoubt, decoder.surplusCount == surplusCount { _ = sound.insert(page) }
   }
 
-  /// Gives all rows of a leaf to the sink at once where nothing about the leaf is unusual; else none.
+  /// Sends all rows of a leaf to the sink at once when nothing about the leaf is unusual; otherwise none.
   ///
-  /// - Returns: whether it did, and whether the page has no free space that may hold a deleted row.
+  /// - Returns: whether the rows were sent, and whether no free space of the page can hold a deleted row.
   private static func take<Sink: RecoverySink & ~Copyable>(
     _ page: UInt32, _ layout: borrowing RowLayout,
     _ owner: (table: Int, evidence: Attribution), _ reader: inout PageReader,
@@ -218,7 +218,7 @@ struct RowReader: ~Copyable {
         (.pageHeaderLost, "the page's header is damaged; its rows are found by cell pointers"))
     case .cells:
       told.append(
-        (.pageHeaderLost, "the page's header is damaged; its rows are found by their bytes"))
+        (.pageHeaderLost, "the page's header is damaged; its rows are found by cell content"))
     case .nothing:
       told.append((.pageUnreadable, "no row of this table page can be read"))
     }
@@ -237,8 +237,8 @@ struct RowReader: ~Copyable {
     }
   }
 
-  /// Damage where a b-tree has the page or has lost it; a note where nothing leads to it, since SQLite would not read
-  /// it.
+  /// Damage when the page is in a b-tree or was lost from one; a note when nothing leads to it, since SQLite would not
+  /// read it.
   private func severity(of page: UInt32) -> Finding.Severity {
     census.reached.contains(page) || census.reached.contains(census.parent(page))
       || roots.contains(page) || layout.header == nil ? .damage : .note
@@ -246,7 +246,7 @@ struct RowReader: ~Copyable {
 
   /// Reports a page that cannot be read, but only where something leads to it.
   private mutating func reportUnreadable(_ page: UInt32, _ kind: PageCensus.Kind) {
-    // An overflow page of zeros may be the end of a value; its row tells.
+    // An overflow page of zeros may be the end of a value; that is decided when its row is read.
     guard census.parent(page) != 0 || trees.contains(page), !census.free.contains(page) else {
       return
     }
@@ -260,9 +260,9 @@ struct RowReader: ~Copyable {
         member: place.member, page: page, offset: place.offset))
   }
 
-  /// Decodes one cell and gives its row to the sink. A measured cell must have been measured in these bytes.
+  /// Decodes one cell and sends its row to the sink. A measured cell must have been measured in these bytes.
   ///
-  /// `newer`: where on the page another cell overwrites this one; nil for nowhere.
+  /// `newer`: the page offset from which another cell overwrites this one; nil when none does.
   mutating func emit<Sink: RecoverySink & ~Copyable>(
     _ cell: LeafCell, of page: UInt32, _ bytes: RawSpan, _ origin: RowOrigin,
     _ layout: borrowing RowLayout,
@@ -300,7 +300,7 @@ struct RowReader: ~Copyable {
     }
     let partial = partialValues(cell, &record, layout)
     if !partial.isEmpty { isInDoubt = true }
-    // A row whose header is lost has hardly any value that tells it from other rows.
+    // A row whose header is lost has hardly any value that distinguishes it from other rows.
     if isLive, partial.count(where: { $0.of == 0 }) * 2 > layout.rules.count {
       findings.add(
         Finding(
@@ -339,7 +339,7 @@ struct RowReader: ~Copyable {
     _ = decoder.decode(record.rawSpan, rowID: rowID, layout: layout, into: &sink)
   }
 
-  /// Whether BLOBs of a table end in zeros as a rule, as far as the ordinary reader can tell.
+  /// Whether the BLOBs of a table usually end in zeros, as far as the ordinary reader can tell.
   private mutating func padsBlobs(_ table: Int?) -> Bool {
     guard let table, let plain else { return false }
     if let known = padsBlobs[table] { return known }
@@ -351,7 +351,7 @@ struct RowReader: ~Copyable {
     return pads
   }
 
-  /// Gives a row without any certain value: its bytes, under the first column.
+  /// Sends a row without any certain value: its bytes, under the first column.
   private func emitWrecked<Sink: RecoverySink & ~Copyable>(
     _ cell: LeafCell, _ bytes: RawSpan, _ origin: RowOrigin, _ layout: borrowing RowLayout,
     _ sink: inout Sink
@@ -373,7 +373,7 @@ struct RowReader: ~Copyable {
     sink.endRow()
   }
 
-  /// The rows of a page whose values are deduced from other rows of the table, by the places of their cells.
+  /// The rows of a page whose values are deduced from other rows of the table, keyed by the index of the cell.
   private mutating func deduce(_ page: UInt32, _ table: Int?, _ bytes: RawSpan, _ available: Int)
     throws(SQLiteFileError) -> [Int: PageDeduction.Row]
   {
@@ -429,12 +429,12 @@ struct RowReader: ~Copyable {
     _ = decoder.decode(row.record.rawSpan, rowID: rowID, layout: layout, into: &sink)
   }
 
-  /// How many bytes before a doubtful end are in doubt: as many as the start of a small cell takes whose rest is
+  /// How many bytes before a doubtful end are in doubt. A small newer cell may start there whose own rest is
   /// overwritten.
   private static let doubtfulEndLength = 32
 
-  /// The values of a gathered record that are not whole. What is missing of the record is filled with zeros so
-  /// that it can be decoded; none of them is ever shown.
+  /// The incomplete values of a gathered record. Missing bytes of the record are filled with zeros so that it can be
+  /// decoded; these zeros are never shown.
   private func partialValues(
     _ cell: LeafCell, _ record: inout ContiguousArray<UInt8>, _ layout: borrowing RowLayout
   ) -> [PartialValue] {
@@ -442,7 +442,7 @@ struct RowReader: ~Copyable {
     let doubts = gatherer.doubts
     let length = Varint.read(record.rawSpan, at: 0, end: record.count)
     let header = Int(clamping: length?.value ?? 0)
-    // A header that goes on in overflow pages was not yet compared with the payload length.
+    // A header that continues in overflow pages has not been compared with the payload length yet.
     let isMeasured = header <= cell.local
     if isMeasured, have >= cell.payload, doubts.isEmpty, !cell.isFirstDoubtful,
       !cell.isEndDoubtful
@@ -471,7 +471,7 @@ struct RowReader: ~Copyable {
       layout.rules.firstIndex { Int($0.field) == field } ?? field
     }
     var partial: [PartialValue] = []
-    // Where nothing begins behind a deleted cell, another cell may have overwritten its end.
+    // If nothing starts right after a deleted cell, another cell may have overwritten its end.
     let doubtfulEnd =
       cell.isEndDoubtful
       ? types.types.lastIndex { RecordDecoder.length(ofType: $0) > 0 } : nil
@@ -515,8 +515,8 @@ struct RowReader: ~Copyable {
     return partial
   }
 
-  /// Whether a blob that a zero sector ends was nothing but zeros before it, too, and so may well be that. A number
-  /// would not be written as zeros.
+  /// Whether a blob that ends in a zero sector is all zeros before that sector too, so that the zeros may well be
+  /// content. A number is never written as zeros.
   private static func isAllZero(
     _ value: Range<Int>, _ record: borrowing ContiguousArray<UInt8>, _ doubt: Range<Int>
   ) -> Bool {
@@ -542,12 +542,12 @@ struct RowReader: ~Copyable {
 }
 
 extension DamagedDatabase {
-  /// Pages that the schema or the pointer map calls pages of b-trees.
+  /// Pages that are b-tree pages according to the schema or the pointer map.
   var namedTrees: PageSet { roots.keys.reduce(into: mappedTreePages) { _ = $0.insert($1) } }
 
-  /// Gives all live rows to the sink, in the order of pages.
+  /// Sends all live rows to the sink, in page order.
   ///
-  /// `wanted`: the places of the tables wanted; nil for all rows.
+  /// `wanted`: the indices of the wanted tables; nil for all rows.
   func emitLive<Sink: RecoverySink & ~Copyable>(_ wanted: Set<Int>?, _ sink: inout Sink)
     throws(SQLiteFileError)
   {
@@ -561,7 +561,7 @@ extension DamagedDatabase {
     try result.get()
   }
 
-  /// Learns what rows look like, where a damaged leaf needs that: older rows with fewer fields must be known.
+  /// Learns what rows look like if a leaf is damaged, because older rows with fewer fields must then be known.
   func learnBeforeMending() throws(SQLiteFileError) {
     var page: UInt32 = 2
     while page <= pageCount, census.kind(page) != .ruinedLeaf { page = census.next(from: page + 1) }

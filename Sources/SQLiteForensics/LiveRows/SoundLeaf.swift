@@ -2,12 +2,12 @@ import SQLiteFile
 
 /// The cells of a table leaf without contradictions, read by their lengths alone.
 ///
-/// Nearly all leaves of most files are such, and only the place of each cell needs to be kept. ``LeafReading`` finds
-/// the same cells, and reads all other pages.
+/// Nearly all leaves of most files are like this, and only the position of each cell needs to be kept. ``LeafReading``
+/// finds the same cells, and reads all other pages.
 struct SoundLeaf {
   struct Cell: BitwiseCopyable {
     var rowID: Int64
-    /// Offset of the record in the page, and of the cell's end, behind the number of the first overflow page.
+    /// The page offsets of the record and of the cell's end, after any overflow page number.
     var record: Int32
     var end: Int32
     var payload: Int32
@@ -16,18 +16,18 @@ struct SoundLeaf {
   let usableSize: Int
   let maxPayload: Int
   private(set) var cells: ContiguousArray<Cell> = []
-  /// Offset behind the cell pointer array, and of the first cell's first byte.
+  /// The offset after the cell pointer array, and the offset of the first cell.
   private(set) var contentFloor = 8
   private(set) var contentStart = 0
   /// Whether the page has freeblocks.
   private(set) var hasFreeBlocks = false
-  /// Whether any cell goes on in overflow pages.
+  /// Whether any cell continues in overflow pages.
   private(set) var spills = false
-  /// Overflow pages to which cells lead; only set by ``measure(_:)``.
+  /// First overflow pages of the cells; only set by ``measure(_:)``.
   private(set) var overflow: ContiguousArray<UInt32> = []
   private var types = RecordTypes()
 
-  /// Bytes from the first cell's first byte on.
+  /// The number of bytes from the first cell to the end of the page's usable part.
   var contentSize: Int { usableSize - contentStart }
 
   init(usableSize: Int, maxPayload: Int) {
@@ -42,8 +42,8 @@ struct SoundLeaf {
     walk(page, measures: false)
   }
 
-  /// Checks a page without keeping its cells, and also adds up the types of all records. When true, ``LeafReading``
-  /// reads the page by its pointers, without doubt.
+  /// Checks a page without keeping its cells, and also adds up the types of all records. If true, ``LeafReading`` reads
+  /// the page by its pointers, without doubt.
   mutating func measure(_ page: RawSpan) -> Bool {
     overflow.removeAll(keepingCapacity: true)
     types.renewBudget(usableSize: usableSize)
@@ -105,7 +105,7 @@ struct SoundLeaf {
             rowID: rowID, record: Int32(truncatingIfNeeded: record),
             end: Int32(truncatingIfNeeded: end), payload: Int32(truncatingIfNeeded: total)))
       }
-      // SQLite pads a cell to four bytes.
+      // SQLite pads a cell to at least four bytes.
       let taken = max(4, end &- start)
       guard start &+ taken <= usable else { return false }
       sum &+= taken

@@ -7,7 +7,7 @@ package struct KeptRows: ~Copyable {
   /// Creates an empty list.
   package init() {}
 
-  /// The memory that they take, in bytes, approximately.
+  /// The memory that the rows take, in bytes, approximately.
   package var sizeBytes: Int {
     batch.size + batch.heads.count * MemoryLayout<RowBatch.Head>.stride
       + batch.values.count * MemoryLayout<RecoveredRowBuffer.Value>.stride

@@ -1,6 +1,6 @@
 import SQLiteFile
 
-/// Records of rows with the bytes that they have in a file, one behind the other in reused memory.
+/// Records with the bytes that they have in a file, one after the other in reused memory.
 package struct RecordBatch: ~Copyable {
   /// A record.
   package struct Record: BitwiseCopyable, Sendable {
@@ -14,19 +14,19 @@ package struct RecordBatch: ~Copyable {
 
   /// Consecutive records of one leaf, in its order.
   package struct Stretch: Sendable {
-    /// The place of the table in the list of tables.
+    /// The index of the table in the list of tables.
     package let table: Int
     /// The number of the page.
     package let page: UInt32
-    /// The places of the records.
+    /// The indices of the records in ``RecordBatch/records``.
     package fileprivate(set) var records: Range<Int>
-    /// Where their bytes begin.
+    /// Where the bytes of the records begin.
     fileprivate let start: Int
   }
 
   /// All records.
   package private(set) var records: ContiguousArray<Record> = []
-  /// Their bytes.
+  /// The bytes of all records.
   package private(set) var bytes = ContiguousArray<UInt8>()
   private(set) var stretches: ContiguousArray<Stretch> = []
 
@@ -48,7 +48,7 @@ package struct RecordBatch: ~Copyable {
     extendStretch()
   }
 
-  /// Adds all records of a leaf to the last stretch: none of them goes on in overflow pages.
+  /// Adds all records of a leaf to the last stretch. None of them may continue in overflow pages.
   mutating func append(_ leaf: borrowing SoundLeaf, _ page: RawSpan) {
     let base = bytes.count - leaf.contentStart
     let content = page.part(leaf.contentStart, leaf.contentSize)
@@ -82,8 +82,8 @@ package struct RecordBatch: ~Copyable {
     stretches.removeSubrange(place...)
   }
 
-  /// Reads the first `count` values of a record that has the form of its table (``RecordForm``). The row id's own
-  /// column has NULL.
+  /// Reads the first `count` values of a record that has the form of its table (``RecordForm``). The column of the row
+  /// id is NULL.
   package func read(
     _ record: Record, _ count: Int, into values: inout ContiguousArray<RecoveredRowBuffer.Value>
   ) {

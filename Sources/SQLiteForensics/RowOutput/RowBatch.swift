@@ -9,7 +9,7 @@ struct RowBatch: ~Copyable {
     let hasInvalidText: Bool
     let values: Range<Int>
     let bytes: Range<Int>
-    /// The place of its values that are not whole; nil when all are.
+    /// The index of its incomplete values in ``RowBatch/partials``; nil when it has none.
     let partial: Int?
   }
 
@@ -17,7 +17,7 @@ struct RowBatch: ~Copyable {
   private(set) var values: ContiguousArray<RecoveredRowBuffer.Value> = []
   private(set) var bytes = ContiguousArray<UInt8>()
   private(set) var partials: [[PartialValue]] = []
-  /// Rows kept as records instead of values, and for each stretch of them how many other rows come before it.
+  /// Rows kept as records instead of values, and for each stretch of records the number of other rows before it.
   private(set) var records = RecordBatch()
   private(set) var places: ContiguousArray<Int> = []
   /// Bytes of all values, partial ones too.
@@ -87,7 +87,7 @@ struct RowBatch: ~Copyable {
 
   var mark: Mark { Mark(heads: heads.count, stretches: places.count) }
 
-  /// Drops all rows added since then. The first of them must be of another page.
+  /// Drops all rows added since the mark. The first of them must be of another page.
   mutating func takeBack(to mark: Mark) {
     if mark.heads < heads.count {
       values.removeSubrange(heads[mark.heads].values.lowerBound...)

@@ -1,6 +1,6 @@
 import SQLiteFile
 
-/// Every page that a rollback journal holds, with intact headers or without.
+/// Every page that a rollback journal holds, with or without intact headers.
 ///
 /// A finished transaction zeroes the journal's first header (journal modes PERSIST and, under an exclusive lock,
 /// DELETE); damage may do the same to an unfinished one. The records remain, and each reveals the nonce of its
@@ -15,7 +15,7 @@ struct JournalSalvage {
     case finished
     /// The header is lost, and the transaction was not finished: it must be rolled back.
     case headerLost
-    /// The header is lost, and nothing tells whether the transaction was finished.
+    /// The header is lost, and nothing shows whether the transaction was finished.
     case undecided
   }
 
@@ -23,9 +23,9 @@ struct JournalSalvage {
   struct Image: BitwiseCopyable {
     /// The page's number, from 1.
     let page: UInt32
-    /// How many transactions back: 0 for the last one, more for remains of older ones behind it.
+    /// How many transactions back: 0 for the last one, more for remains of older ones after it in the file.
     let age: UInt16
-    /// Whether the record agrees with its checksum, which only covers every 200th byte.
+    /// Whether the record matches its checksum, which only covers every 200th byte.
     let isVerified: Bool
     /// Where the page's content starts, in bytes from the start of the journal.
     let offset: Int64
@@ -94,7 +94,7 @@ struct JournalSalvage {
       findings.append(
         Finding(
           .journalUndecided,
-          "the journal's header is zero and nothing tells whether its transaction was finished; the main file is read without the journal",
+          "the journal's header is zero and nothing shows whether its transaction was finished; the main file is read without the journal",
           member: .journal, offset: 0))
     }
     pageOffsets = offsets
@@ -104,10 +104,10 @@ struct JournalSalvage {
 
 /// Decides whether the transaction of a journal without a header was finished.
 ///
-/// A commit in a rollback mode first journals page 1, then writes it with a new change counter. So the old and the
-/// new page 1 tell. A transaction under an exclusive lock may leave page 1 alone. Then it is not finished if a
-/// segment was never synced, or if a page is still as it was before: a commit first syncs all segments, then writes
-/// all pages.
+/// A commit in a rollback mode first journals page 1, then writes it with a new change counter. So comparing the old
+/// and the new page 1 decides. A transaction under an exclusive lock may leave page 1 unchanged. It is then unfinished
+/// if a segment was never synced, or if a page is still as it was before: a commit first syncs all segments, then
+/// writes all pages.
 struct JournalJudge {
   private let file: ByteFile
   private let main: ByteFile

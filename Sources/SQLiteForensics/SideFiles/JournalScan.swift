@@ -1,6 +1,6 @@
 import SQLiteFile
 
-/// Reads the segments of a rollback journal, with intact headers or without.
+/// Reads the segments of a rollback journal, with or without intact headers.
 struct JournalScan {
   /// The records of a journal.
   struct Result {
@@ -41,9 +41,9 @@ struct JournalScan {
   }
 
   private static let sectorSizes: [Int64] = [512, 4096, 1024, 2048, 8192, 16_384, 32_768, 65_536]
-  /// The most damaged records in a row; after more, the segment counts as ended.
+  /// The longest run of damaged records; after more, the segment counts as ended.
   private static let maxDamagedRecords = 8
-  /// How far behind a record the next one is searched for, in bytes: a hole in a file may have any size.
+  /// How far after a record the next one is searched for, in bytes: a hole in a file may have any size.
   private static let farthestSearch: Int64 = 64 << 20
   private static let pageSizes = [4096, 1024, 2048, 8192, 16_384, 32_768, 65_536, 512]
 
@@ -89,7 +89,7 @@ struct JournalScan {
     window = ForwardWindow(file)
   }
 
-  // MARK: - Places of records
+  // MARK: - Record positions
 
   private static func isPageSize(_ size: Int) -> Bool {
     size >= 512 && size <= 65_536 && size & (size - 1) == 0
@@ -123,7 +123,7 @@ struct JournalScan {
     return best.map { ($0.pageSize, $0.sectorSize) }
   }
 
-  /// The value with which the checksum of an intact record was started; nil when its page number is not valid.
+  /// The initial value of the checksum of a record, if the record is intact; nil when its page number is not valid.
   private static func nonce(
     _ bytes: RawSpan, _ start: Int, _ pageSize: Int, _ pageLimit: UInt32
   ) -> UInt32? {
@@ -171,7 +171,7 @@ struct JournalScan {
         if age == 0 { endsUnsynced = !header.isSynced && images.count > count }
         continue
       }
-      // Behind the last segment: remains of an older and longer journal.
+      // After the last segment: remains of an older and longer journal.
       if age == 0 { nextTransaction() }
       guard let next = try nextRun(from: offset) else { return }
       offset = next.isHeader ? next.offset : try segment(from: next.offset, nonce: nil)
@@ -184,6 +184,7 @@ struct JournalScan {
   }
 
   /// Takes the records that agree on a nonce.
+  ///
   /// - Returns: where they end.
   private mutating func segment(from start: Int64, nonce known: UInt32?) throws(SQLiteFileError)
     -> Int64
@@ -194,7 +195,7 @@ struct JournalScan {
     var isSure = known != nil
     while offset + length <= file.size {
       guard let next = try self.nonce(at: offset), next == nonce ?? next else {
-        // A damaged record in the middle: the records behind it still agree.
+        // A damaged record in the middle: the records after it still agree.
         guard let nonce, let sound = try soundRecord(after: offset, nonce) else { break }
         offset = sound
         continue
@@ -222,7 +223,7 @@ struct JournalScan {
     return offset
   }
 
-  /// Where the next record is that agrees with the nonce of its segment, among a few; nil when none does.
+  /// The offset of the next record that agrees with the nonce of its segment; nil when none of the next few does.
   private mutating func soundRecord(after offset: Int64, _ nonce: UInt32) throws(SQLiteFileError)
     -> Int64?
   {
@@ -233,8 +234,8 @@ struct JournalScan {
     return nil
   }
 
-  /// The next segment header, or the next two records that agree on a nonce, at a distance of a multiple of eight: the
-  /// lengths of sectors and records are such multiples.
+  /// The next segment header, or the next two records that agree on a nonce. Only multiples of eight are tried, because
+  /// the lengths of sectors and records are such multiples.
   private mutating func nextRun(from start: Int64) throws(SQLiteFileError)
     -> (offset: Int64, isHeader: Bool)?
   {

@@ -1,22 +1,22 @@
 import SQLiteFile
 
-/// Every frame of a write-ahead log, also those that SQLite ignores, with or without the log's header.
+/// Every frame of a write-ahead log, including those that SQLite ignores, with or without the log's header.
 ///
 /// A frame's checksum continues the checksum stored in the frame before it (file format, section 4.2). So each frame
-/// but the first can be checked without the header. Undoing the first frame's checksum byte for byte gives the
-/// header's checksum. Of the 24 bytes behind that, all are known but the restart counter: 32 bits remain that must
-/// agree, and they give the counter.
+/// but the first can be checked without the header. Undoing the first frame's checksum step by step gives the header's
+/// checksum. Of the 24 bytes that this checksum covers, only the checkpoint sequence number is unknown: 32 of the
+/// checksum's 64 bits give it, and the other 32 must agree.
 struct LogSalvage {
-  /// What a frame is to the database.
+  /// The status of a frame.
   enum Status: Equatable {
     /// Part of a transaction that was committed; the first commit of the log is 1.
     case committed(Int)
-    /// Behind the last commit: part of a transaction that was never finished.
+    /// After the last commit: part of a transaction that was never committed.
     case uncommitted
     /// Left over from an earlier generation, which had been checkpointed.
     case stale
-    /// Of this generation, with a commit behind it; but the frame, one before it or one of its transaction does not
-    /// agree with its checksum.
+    /// Of this generation and followed by a commit, but the frame, one before it or one of its transaction does not
+    /// match its checksum.
     case unverified
   }
 
@@ -30,11 +30,11 @@ struct LogSalvage {
     let page: UInt32
     /// The size of the database in pages, in a frame that commits; else 0.
     let commitPageCount: UInt32
-    /// Both salts, which tell generations apart.
+    /// Both salts, which distinguish generations.
     let salts: UInt64
-    /// What the frame is to the database.
+    /// The status of the frame.
     let status: Status
-    /// Whether the frame agrees with its checksum, which relies on the frame before it.
+    /// Whether the frame matches its checksum, which depends on the previous frame.
     let isVerified: Bool
   }
 
@@ -44,7 +44,7 @@ struct LogSalvage {
   let headerLost: Bool
   /// Whether more than the header is missing from the start. Then it is not known which generation is the newest.
   let headLost: Bool
-  /// Whether checksums add up big-endian words.
+  /// Whether checksums use big-endian words.
   let isBigEndian: Bool
   /// How often the log was restarted; nil when that is not known.
   let checkpointSequence: UInt32?
@@ -84,10 +84,9 @@ struct LogSalvage {
   ///
   /// - Parameters:
   ///   - file: the log.
-  ///   - expected: the page size of the database, tried first where the header is lost; nil when it is not known.
+  ///   - expected: the page size of the database, tried first if the header is lost; nil when it is not known.
   ///   - mainSize: size of the main file in bytes, which limits page numbers.
-  ///   - includeUncommitted: whether ``pageOffsets`` also has frames behind the last commit that agree with their
-  ///     checksums.
+  ///   - includeUncommitted: whether ``pageOffsets`` also has frames after the last commit that match their checksums.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   init(
     _ file: ByteFile, pageSize expected: Int?, mainSize: Int64 = 0, includeUncommitted: Bool = false

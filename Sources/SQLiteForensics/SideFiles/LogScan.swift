@@ -6,17 +6,17 @@ struct LogScan {
   private(set) var frames = ContiguousArray<PackedFrame>()
   private(set) var pageOffsets: [UInt32: Int64] = [:]
   private(set) var commits = 0
-  /// Size of the database in pages after the last commit; 0 where no commit has a possible one.
+  /// Size of the database in pages after the last commit; 0 when no commit has a possible size.
   private(set) var databasePageCount: UInt32 = 0
 
   private let file: ByteFile
   private let basis: LogBasis
   private var isLive: Bool
-  /// The first frame behind the last commit.
+  /// The first frame after the last commit.
   private var pendingStart = 0
-  /// The first invalid frame, where a commit of its generation is behind it.
+  /// The first invalid frame, if a commit of its generation follows.
   private var brokenFrame: Int?
-  /// Committed frames behind the broken one.
+  /// The number of committed frames after the broken one.
   private var lostFrames = 0
   private var unfinishedFrames = 0
   private var emptyCount = 0
@@ -24,7 +24,7 @@ struct LogScan {
   private var impossible = ImpossiblePages()
   private var impossibleSize: UInt32?
 
-  /// The most zeros that are read; after more, the log counts as ended, in bytes.
+  /// The longest run of zeros that is read, in bytes; after more, the log counts as ended.
   private static let longestHole = 16 << 20
 
   init(_ file: ByteFile, _ basis: LogBasis, pageLimit: UInt32) {
@@ -44,7 +44,7 @@ struct LogScan {
       let bytes = window.bytes.rawSpan
       take(bytes.part(start, stride), &before)
       offset += Int64(stride)
-      // A hole of any size costs nothing on disk.
+      // A hole in the file takes no disk space, so it may have any size.
       let isEmpty = frames.last.map { $0.page == 0 && $0.salts == 0 } ?? false
       emptyCount = isEmpty ? emptyCount + 1 : 0
       if emptyCount * stride > Self.longestHole { break }
@@ -61,9 +61,9 @@ struct LogScan {
     return 0
   }
 
-  /// Decides the status of the frames behind the last commit. A frame that does not agree with its checksum breaks
-  /// the log only where a commit of its generation is behind it: within a transaction SQLite itself overwrites frames
-  /// and leaves their checksums to the commit.
+  /// Decides the status of the frames after the last commit. A frame that does not match its checksum breaks the log
+  /// only if a commit of its generation follows: within a transaction SQLite itself overwrites frames and only updates
+  /// their checksums at the commit.
   private mutating func judgeRemainder(_ includeUncommitted: Bool) {
     let start = max(pendingStart, basis.firstLiveFrame)
     var sound = 0
@@ -83,7 +83,7 @@ struct LogScan {
       }
     }
     if let brokenFrame, start < brokenFrame {
-      // These frames are of the transaction of the broken frame, which was finished.
+      // These frames belong to the transaction of the broken frame, which was committed.
       for number in start..<brokenFrame {
         frames[number] = frames[number].marked(PackedFrame.unverified)
       }
@@ -163,7 +163,7 @@ struct LogScan {
         findings.append(
           Finding(
             .walHeaderLost,
-            "the log's header is lost (\(defect)); its frames are read by their own checksums, with pages of \(basis.pageSize) bytes",
+            "the log's header is lost (\(defect)); its frames are verified by their own checksums, with a page size of \(basis.pageSize) bytes",
             member: .wal, offset: 0))
       }
       if basis.firstLiveFrame > 0 {

@@ -4,15 +4,15 @@ package import SQLiteFile
 package final class LogStates {
   /// A transaction in the log.
   package struct Commit: Sendable {
-    /// Its number, from 1.
+    /// The number of the commit, from 1.
     package let number: Int
-    /// Frames that it wrote.
+    /// The number of frames that the commit wrote.
     package let frameCount: Int
-    /// The pages that it wrote, in order of their numbers.
+    /// The pages that the commit wrote, in order of their numbers.
     package let pages: [UInt32]
-    /// Size of the database in pages after it.
+    /// Size of the database in pages after the commit.
     package let databasePageCount: UInt32
-    /// How many frames of the log there are up to the commit, which is included.
+    /// The number of log frames up to and including the commit.
     let endFrame: UInt32
   }
 
@@ -20,11 +20,11 @@ package final class LogStates {
   package struct Remainder: Sendable {
     /// What they are.
     package enum Kind: String, Sendable {
-      /// From a transaction that was never finished.
+      /// From a transaction that was never committed.
       case uncommitted
       /// From an earlier generation of the log.
       case stale
-      /// From this generation, behind a frame that does not agree with its checksum.
+      /// From this generation, after a frame that does not match its checksum.
       case unverified
     }
 
@@ -32,11 +32,11 @@ package final class LogStates {
     package let kind: Kind
     /// Both salts of the generation.
     package let salts: UInt64
-    /// How many there are.
+    /// The number of frames.
     package let frameCount: Int
-    /// How many of them commit a transaction.
+    /// The number of frames that commit a transaction.
     package let commitCount: Int
-    /// How many agree with their checksums.
+    /// The number of frames that match their checksums.
     package let verifiedCount: Int
   }
 
@@ -58,7 +58,7 @@ package final class LogStates {
 
   private static let maxRemainders = 1000
 
-  /// Reads log and journal of a database that can be opened.
+  /// Reads the log and the journal of a database that can be opened.
   package init(of database: SQLiteDatabase) throws(SQLiteFileError) {
     path = database.path
     main = try ByteFile(path)
@@ -114,7 +114,7 @@ package final class LogStates {
         verifiedCount: (before?.verifiedCount ?? 0) + (frame.isVerified ? 1 : 0)))
   }
 
-  /// The database as it was after a commit; 0 for the state without the log.
+  /// The database as it was after a commit; commit 0 is the state without the log.
   ///
   /// - Throws: ``SQLiteFileError`` when the device fails, when there was no database yet, or when its page 1 cannot
   ///   be read.

@@ -1,17 +1,17 @@
 import SQLiteFile
 
-/// All that the files beside a database hold: what belongs to its live state, and every older or unfinished version
-/// of a page.
+/// The content of the files beside a database: what belongs to its live state, and every older or unfinished version of
+/// a page.
 struct SideFiles {
-  /// What lies over the main file in the live state; the first overlay that has a page wins.
+  /// The overlays on the main file in the live state; the first one that has a page wins.
   package let overlays: [PageReader.Overlay]
-  /// Versions in the side files that are not live: before-images, then older generations of the log, then superseded
-  /// commits, then uncommitted pages; each in the order of its file.
+  /// Page versions in the side files that are not live: before-images, then older generations of the log, then
+  /// superseded commits, then uncommitted pages; each kind in the order of its file.
   package let versions: PageVersions
-  /// The main file's own pages under an overlay, by page number: as commit 0 under the log, as uncommitted under a
+  /// The main file's own pages that overlays replace, by page number: as commit 0 under the log, as uncommitted under a
   /// journal.
   package let shadowed: PageVersions
-  /// Size of the database in pages by the overlays; nil where none gives it.
+  /// Size of the database in pages according to the overlays; nil when none has it.
   package let databasePageCount: UInt32?
   /// What is wrong with the side files.
   package let findings: FindingList
@@ -28,8 +28,8 @@ struct SideFiles {
   ///   - path: the path of the main file.
   ///   - main: the main file.
   ///   - pageSize: the page size of the database, a power of two from 512 to 65,536.
-  ///   - includeUncommitted: whether the frames behind the log's last commit are laid over too, also those behind a
-  ///     broken frame.
+  ///   - includeUncommitted: whether the frames after the log's last commit are overlaid too, even after a broken
+  ///     frame.
   /// - Throws: ``SQLiteFileError`` when a side file exists and cannot be read: without it the rows would be silently
   ///   wrong.
   init(
@@ -52,10 +52,10 @@ struct SideFiles {
     shadowed = build.shadowed()
   }
 
-  /// The page sizes by the side files alone, for a vote on the page size of a database without a header.
+  /// The page sizes according to the side files alone, for a vote on the page size of a database without a header.
   ///
   /// - Parameter path: the path of the main file.
-  /// - Returns: a size for each side file that has one, that of the log first.
+  /// - Returns: a size for each side file that has one, the log's first.
   /// - Throws: ``SQLiteFileError`` when a side file exists and cannot be read.
   static func pageSizes(beside path: String) throws(SQLiteFileError) -> [Int] {
     var sizes: [Int] = []
@@ -178,8 +178,8 @@ struct SideFiles {
       }
     }
 
-    /// Whether a transaction without the log came after the log's last one: each transaction that writes page 1
-    /// increments the change counter (file format, section 1.3.6).
+    /// Whether the main file had a transaction without the log after the log's last one: each transaction that writes
+    /// page 1 increments the change counter (file format, section 1.3.6).
     private func isOlderThanMain(_ log: LogSalvage, _ file: ByteFile) throws(SQLiteFileError)
       -> Bool
     {

@@ -75,7 +75,7 @@ extension DamagedDatabase {
     isFreelistSound = trunk == 0 && total == Int(header.freelistPageCount)
   }
 
-  /// Takes over the pointer map: marks the pages that it calls free, and keeps those that it calls b-tree pages.
+  /// Applies the pointer map: marks the pages that it calls free, and keeps those that it calls b-tree pages.
   private func readMap() throws(SQLiteFileError) {
     // The number of valid entries on the current map page.
     var good = 0
@@ -190,7 +190,7 @@ private struct PageJudge {
         count == 0
         && (Int(page.uint16(at: base + 5)) == usable % 65_536 || page.uint16(at: base + 1) != 0)
       let good = reading.cells.count
-      // Cells on a lost sector say nothing about the page.
+      // Cells in a lost sector say nothing about the page.
       let isLeaf =
         good * 2 > count || isEmpty
         || ((good > 2 || adjoins(reading.cells, page, base, count))
@@ -214,7 +214,7 @@ private struct PageJudge {
     }
   }
 
-  /// The outline of a page that looks like a table leaf; nil unless its first, middle and last cells are whole.
+  /// The outline of a page that looks like a table leaf; nil unless its first, middle and last cells are valid.
   private func outline(_ page: RawSpan, _ base: Int, _ count: Int) -> LeafOutline? {
     let usable = layout.usableSize
     let floor = base + 8 + 2 * count
@@ -249,8 +249,8 @@ private struct PageJudge {
     return false
   }
 
-  /// How many cells of a table leaf begin with zeros, as none does since a payload has at least one byte, or go on in a
-  /// lost sector after a few bytes.
+  /// How many cells of a table leaf begin with zeros, which no valid cell does since a payload has at least one byte,
+  /// or continue in a lost sector after a few bytes.
   private func zeroCells(_ page: RawSpan, _ base: Int, _ count: Int) -> Int {
     guard base + 8 + 2 * count <= layout.usableSize else { return 0 }
     return (0..<count).count { index in
@@ -261,8 +261,8 @@ private struct PageJudge {
     }
   }
 
-  /// Whether the few readable cells of a table leaf end where others begin, and the first of all is where the header
-  /// says that the cells begin.
+  /// Whether the few readable cells of a table leaf end where others begin, and the first cell is at the start of the
+  /// cell content area.
   private func adjoins(
     _ cells: ContiguousArray<LeafCell>, _ page: RawSpan, _ base: Int, _ count: Int
   ) -> Bool {
@@ -334,7 +334,7 @@ private struct PageJudge {
     return true
   }
 
-  /// Whether a page looks like a freelist trunk; only asked when the freelist itself is lost.
+  /// Whether a page looks like a freelist trunk; only used when the freelist itself is lost.
   private mutating func isTrunk(_ page: RawSpan, _ number: UInt32) -> Bool {
     guard layout.header == nil, !map.isPresent else { return false }
     guard page.uint32(at: 0) != number,

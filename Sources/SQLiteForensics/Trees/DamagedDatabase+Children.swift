@@ -27,11 +27,11 @@ extension DamagedDatabase {
     let rowIDs: ClosedRange<Int64>
   }
 
-  /// The pages that an interior page leads to, with the row ids of each; and whether the page agrees with itself and
-  /// with `rowIDs`, the row ids that it may have. There are no children when most of them belong to other pages or are
-  /// not table pages: then the interior page itself is not the one that the b-tree means.
+  /// The pages that an interior page leads to, with the row ids allowed for each; and whether the page agrees with
+  /// itself and with `rowIDs`, the row ids that it may have. There are no children when most of them belong to other
+  /// pages or are not table pages: then the interior page itself is not the one that the b-tree means.
   ///
-  /// The content of a table page is compared with the keys around it. Where they disagree, the neighbouring pages
+  /// The content of a table page is compared with the keys around it. When they disagree, the neighbouring pages
   /// decide: a page that fits between its neighbours is in place, and the key is wrong.
   func children(of number: UInt32, _ isIndex: Bool, _ rowIDs: ClosedRange<Int64>)
     throws(SQLiteFileError) -> (children: [ChildPage], isSound: Bool)
@@ -69,7 +69,7 @@ extension DamagedDatabase {
     let rowCount = fitting.compactMap { own[$0]?.rowIDs }.reduce(0.0) {
       $0 + Double($1.upperBound) - Double($1.lowerBound) + 1
     }
-    // The chance that a key is the last row id of its page is one in as many as the page has row ids.
+    // A key is by chance the last row id of its page in one of n cases, where n is the number of row ids of the page.
     let bits = Int(max(1, rowCount / Double(max(1, fitting.count))).exponent)
     let chain = Self.ascending(
       children.indices.compactMap { place in
@@ -128,9 +128,9 @@ extension DamagedDatabase {
     return (children, isSound)
   }
 
-  /// Whether the pointer map contradicts an interior page: it gives the page none of these children, but at least as
-  /// many others that nothing else leads to. Then another page was here when the map was written. A page that agrees
-  /// with itself is believed over the map, so one of its children must be something other than a table page.
+  /// Whether the pointer map contradicts an interior page: it assigns none of these children to the page, but at least
+  /// as many others that nothing else leads to. Then another page was here when the map was written. A page that agrees
+  /// with itself is trusted over the map, so one of its children must be something other than a table page.
   private func isDeniedByMap(_ number: UInt32, _ children: [UInt32]) throws(SQLiteFileError) -> Bool
   {
     guard map.isPresent else { return false }
@@ -199,7 +199,7 @@ extension DamagedDatabase {
     return children.first { $0.page == page }?.rowIDs ?? .min ... .max
   }
 
-  /// The row ids that the keys of a page allow each of its children; where keys contradict each other, all of `rowIDs`.
+  /// The row ids that the keys of a page allow each of its children; when keys contradict each other, all of `rowIDs`.
   private static func ranges(_ page: InteriorPage, _ rowIDs: ClosedRange<Int64>) -> (
     children: [ChildPage], isSound: Bool
   ) {
@@ -243,8 +243,8 @@ extension DamagedDatabase {
     return try own(child.page).map { child.rowIDs.contains($0.rowIDs) } ?? false
   }
 
-  /// The content of a table page by its first and last cell; nil for any other page, and when these two contradict each
-  /// other.
+  /// The content of a table page by its first and last cell; nil for any other page, and when these two cells
+  /// contradict each other.
   private func own(_ number: UInt32) throws(SQLiteFileError) -> OwnContent? {
     let isLeaf: Bool
     switch census.kind(number) {
@@ -281,7 +281,7 @@ extension DamagedDatabase {
     return OwnContent(isLeaf: isLeaf, rowIDs: first...last)
   }
 
-  /// Whether a page belongs in its place although its first or last row id is not between the keys around it.
+  /// Whether a page is in the right position although its first or last row id is outside the keys around it.
   private func place(of place: Int, among children: [ChildPage], isLeaf: Bool)
     throws(SQLiteFileError) -> ChildPlace
   {
@@ -301,8 +301,8 @@ extension DamagedDatabase {
     for rowID in rows.keys where rowIDs.contains(rowID) { rows[rowID] = nil }
     // A part of the page is from another page.
     if rows.isEmpty || (isTorn && count - rows.count > 1) { return .partly }
-    // Rows that were moved to a neighbouring page are also on an earlier state of this page; rows of another store
-    // differ from those there. One row may have a wrong row id.
+    // Rows that were moved to a neighbouring page are also in an earlier state of this page; rows of another store
+    // differ from the neighbour's. One row may have a wrong row id.
     var same = 0
     var other = 0
     for next in [place - 1, place + 1] where children.indices.contains(next) {
@@ -319,7 +319,7 @@ extension DamagedDatabase {
 
   /// The records of a leaf by row id, as much of each as is on the page.
   ///
-  /// `isTorn`: set to whether they were found by other means than the cell pointers.
+  /// `isTorn`: set to whether cells were found by other means than the cell pointers.
   func records(of page: UInt32, _ isTorn: inout Bool) throws(SQLiteFileError) -> [Int64:
     ContiguousArray<UInt8>]
   {

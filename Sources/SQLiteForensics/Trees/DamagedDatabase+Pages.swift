@@ -28,7 +28,7 @@ extension DamagedDatabase {
     return (pages, count)
   }
 
-  /// Whether a page may be of a table, by the pages that lead to it.
+  /// Whether a page may belong to a table, by the pages that lead to it.
   private func isOfTable(_ page: UInt32, _ indexes: Set<UInt32>, _ mayBeTable: Bool) -> Bool {
     var page = page
     var root = page

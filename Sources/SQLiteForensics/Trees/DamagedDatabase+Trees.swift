@@ -1,8 +1,7 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// Where the schema gives one root page to several tables, its rows are given to the table that the ordinary reader
-  /// chooses.
+  /// Assigns a root page that several tables share in the schema to the table that the ordinary reader chooses.
   func settleSharedRoots(of tables: inout [ExpectedTable]) throws(SQLiteFileError) {
     var places: [UInt32: [Int]] = [:]
     for (place, table) in tables.enumerated() where !table.isDropped {

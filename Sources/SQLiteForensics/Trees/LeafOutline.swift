@@ -1,12 +1,12 @@
 import SQLiteFile
 
-/// A summary of the first and the last row of a table leaf, kept so that most leaves are read only once for it.
+/// A summary of the first and the last row of a table leaf, kept so that most leaves are read only once.
 struct LeafOutline: BitwiseCopyable, Equatable {
   static let unknown = LeafOutline()
 
   /// The low half of the last row id. Leaves whose row ids differ by exactly 2³² look the same.
   private var last: UInt32 = 0
-  /// The last row id minus the first one; ``maxSpan`` when it is as much or more, or not known.
+  /// The last row id minus the first one; ``maxSpan`` when the difference is that much or more, or not known.
   private var span = Self.maxSpan
   /// A hash of the storage classes of the first row's fields; 0 when not known.
   private(set) var form: UInt16 = 0

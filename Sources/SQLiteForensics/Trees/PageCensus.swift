@@ -20,7 +20,7 @@ struct PageCensus {
     case pointerMap
     /// An overflow page, or a page of unknown kind.
     case other
-    /// A leaf by everything that leads to it, but not by its own header.
+    /// A leaf according to everything that leads to it, but not to its own header.
     case ruinedLeaf
   }
 
@@ -32,19 +32,19 @@ struct PageCensus {
   private var owners: PageValues<UInt16>
   private var evidence: PageValues<UInt8>
   private var outlines: PageValues<LeafOutline>
-  /// Pages on the freelist, and those of them that are its trunks.
+  /// Pages on the freelist, and the freelist's trunk pages.
   private(set) var free: PageSet
   private(set) var trunks: PageSet
-  /// Pages that an overflow chain leads to, and those that several chains lead to.
+  /// Pages that an overflow chain leads to, and pages that several chains lead to.
   private(set) var followed: PageSet
   private(set) var contested: PageSet
   /// Pages that more than one interior page leads to.
   private(set) var disputed: PageSet
-  /// B-tree pages that sound pages lead to from a root that the schema names.
+  /// B-tree pages that sound pages lead to, from a root that the schema names.
   private(set) var reached: PageSet
-  /// Pages that took the place of other pages: whatever leads to their number means another page.
+  /// Misplaced pages: whatever leads to their number means another page.
   private(set) var rejected: PageSet
-  /// Stale leaves: no b-tree leads to them, and the b-tree of their table has no place for them.
+  /// Stale leaves: no b-tree leads to them, and the b-tree of their table has no room for them.
   private(set) var stale: PageSet
 
   init(pageCount: UInt32) {
@@ -83,8 +83,8 @@ struct PageCensus {
     if page <= pageCount { outlines[Int(page)] = outline }
   }
 
-  /// The next page to look at, from `page` on, in a loop over all pages. Pages before it are zero, nothing leads to
-  /// them, and they are not among `others`.
+  /// The next page to look at, from `page` on, in a loop over all pages. Skipped pages are zero, nothing leads to them,
+  /// and they are not among `others`.
   func next(from page: UInt32, or others: PageSet? = nil) -> UInt32 {
     let index = Int(page)
     let next = kinds.nextMade(from: index)
@@ -141,13 +141,13 @@ struct PageCensus {
     _ = rejected.insert(page)
   }
 
-  /// Takes back that a b-tree leads to a page: it means another page.
+  /// Removes a page from those that a b-tree leads to: the b-tree means another page.
   mutating func expel(_ page: UInt32) {
     reached.remove(page)
     reject(page)
   }
 
-  /// Forgets where stale pages lead, in a file whose b-trees are all whole.
+  /// Forgets where stale pages lead, in a file whose b-trees are all complete.
   mutating func forgetUnreachedParents() {
     for index in parents.indices where parents[index] != 0 && !reached.contains(parents[index]) {
       parents[index] = 0
@@ -173,7 +173,7 @@ struct PageCensus {
     }
   }
 
-  /// Whether a page is a live leaf of a table with a readable header.
+  /// Whether a page is a live leaf of a table and has a readable header.
   func isSoundLeaf(_ page: UInt32, of table: Int) -> Bool {
     page > 1 && page <= pageCount && kind(page) == .tableLeaf && isLiveLeaf(page)
       && owner(page)?.table == table
@@ -212,7 +212,7 @@ struct PageCensus {
   }
 }
 
-/// How it was decided which table a row belongs to, the strongest evidence first.
+/// How the table of a row was determined, the strongest evidence first.
 public enum Attribution: UInt8, Sendable, CaseIterable {
   /// The b-tree that the schema names leads to the row's page.
   case root = 1

@@ -59,7 +59,7 @@ struct PointerMap {
     return Entry(kind: kind, parent: parent)
   }
 
-  /// Hands out every valid entry, map page by map page.
+  /// Visits every valid entry, map page by map page.
   ///
   /// `endPage` is called after the last entry of each map page, with its number and the number of the last page that it
   /// describes.
@@ -84,8 +84,8 @@ struct PointerMap {
     }
   }
 
-  /// All pages that the map calls overflow pages, sorted by the page that leads to each. It is needed for broken
-  /// chains: it is made once, when the first one is met, and takes eight bytes for each overflow page.
+  /// All pages that the map calls overflow pages, sorted by the page that leads to each. Needed for broken chains: it
+  /// is made once, when the first one is met, and takes eight bytes for each overflow page.
   func successors(_ reader: inout PageReader) throws(SQLiteFileError) -> ContiguousArray<
     (parent: UInt32, page: UInt32)
   > {

@@ -39,7 +39,7 @@ struct RowIDRanges {
 }
 
 extension Array {
-  /// The first index for which a condition holds; it must hold for all later ones and for none before.
+  /// The first index whose element meets a condition; all later elements must meet it, and none before.
   func firstPlace(where holds: (Element) -> Bool) -> Int {
     var low = 0
     var high = count

@@ -1,19 +1,19 @@
 import SQLiteFile
 
-/// A b-tree as far as a walk down from its root got, over pages that agree with the pages that lead to them.
+/// The part of a b-tree that a walk from its root reached, over pages that agree with the pages that lead to them.
 ///
-/// Witnesses count in this order. The schema names a root; whatever whole pages lead to from there is live, no matter
-/// what else contradicts it. Where pages on the way are missing or ruined, the tree has holes: ranges of row ids that
-/// it does not cover. Only leaves with row ids in a hole can still belong to the tree; the pointer map, the freelist
-/// and their rows decide, in this order. A tree without holes has all its leaves, so any other page that looks like one
-/// of them is stale.
+/// Evidence counts in this order. The schema names a root; whatever sound pages lead to from there is live, no matter
+/// what else contradicts it. If pages on the way are missing or ruined, the tree has holes: ranges of row ids that it
+/// does not cover. Only leaves with row ids in a hole can still belong to the tree; the pointer map, the freelist and
+/// their rows decide, in this order. A tree without holes has all its leaves, so any other page that looks like one of
+/// them is stale.
 struct WalkedTree {
   /// The range of row ids of a page that is missing, ruined or misplaced.
   private struct Hole {
     let rowIDs: ClosedRange<Int64>
     /// The depth of the page; the root has depth 0.
     let depth: Int
-    /// Whether another page is there; the right one may be anywhere in the file.
+    /// Whether another page is in its position; the right one may be anywhere in the file.
     let isMisplaced: Bool
   }
 
@@ -23,11 +23,11 @@ struct WalkedTree {
   var leafDepth: Int?
   /// The row ids of all that is missing, in ascending order.
   private(set) var lost: [ClosedRange<Int64>] = []
-  /// Those whose leaves may be left elsewhere in the file: a lost interior page led to them, or another page took their
-  /// place. When a single leaf is ruined, its rows were on that page and are nowhere else.
+  /// The ranges of ``lost`` whose leaves may still be elsewhere in the file: a lost interior page led to them, or
+  /// another page is in their position. When a single leaf is ruined, its rows were on that page and are nowhere else.
   private(set) var open: [ClosedRange<Int64>] = []
 
-  /// Limit of holes that are kept apart.
+  /// The maximum number of holes; with more, all row ids count as one hole.
   private static let maxHoles = 1 << 16
 
   var isWhole: Bool { lost.isEmpty }
@@ -102,7 +102,7 @@ extension DamagedDatabase {
 
   /// How deep a b-tree can be (SQLite's BTCURSOR_MAX_DEPTH is 20).
   private static let maxWalkDepth = 24
-  /// Limit of leaves that are read to confirm the keys of a page without header.
+  /// The maximum number of leaves read to confirm the keys of a page without header.
   private static let maxLeavesRead = 16
 
   /// Walks the schema's own b-tree.
@@ -146,7 +146,7 @@ extension DamagedDatabase {
     census.rejected.forEach(reportMisplaced)
   }
 
-  /// Compares the pages below orphan interior pages with the keys on these.
+  /// Compares the pages below orphan interior pages with the keys of those interior pages.
   private func walkOrphanedTrees() throws(SQLiteFileError) {
     var met = PageSet(pageCount: pageCount)
     var page: UInt32 = 2
@@ -171,7 +171,7 @@ extension DamagedDatabase {
     }
   }
 
-  /// Whether a page is an interior page of a table that no walk reached.
+  /// Whether a page is a table interior page that no walk reached.
   private func isLostInterior(_ page: UInt32) -> Bool {
     page > 1 && census.kind(page) == .tableInterior && !census.reached.contains(page)
       && !census.free.contains(page) && !census.rejected.contains(page)
@@ -208,9 +208,9 @@ extension DamagedDatabase {
     return try walk(from: entry.rootPage, isIndex, named, &contradictions)
   }
 
-  /// The kind of a page that a b-tree leads to. A page of an index is what its header says, even when few of its cells
-  /// are valid. A page of a table whose cells are not valid is judged again when rows are read, because one flipped bit
-  /// makes a leaf an interior page.
+  /// The kind of a page that a b-tree leads to. An index page is what its header says, even when few of its cells are
+  /// valid. A table page whose cells are not valid is judged again when rows are read, because one flipped bit makes a
+  /// leaf an interior page.
   private func kind(of page: UInt32, _ isIndex: Bool) throws(SQLiteFileError) -> PageCensus.Kind {
     let kind = census.kind(page)
     guard kind == .pointerMap || kind == .other else { return kind }
@@ -250,7 +250,7 @@ extension DamagedDatabase {
   ///
   /// `isIndex`: whether it has the form of an index, as a WITHOUT ROWID table has.
   /// `named`: the roots of all b-trees.
-  /// `contradictions`: gets the pages that the freelist or the pointer map calls free.
+  /// `contradictions`: receives the pages that the freelist or the pointer map calls free.
   private func walk(
     from root: UInt32, _ isIndex: Bool, _ named: Set<UInt32>, _ contradictions: inout [UInt32]
   ) throws(SQLiteFileError) -> WalkedTree {
@@ -310,8 +310,8 @@ extension DamagedDatabase {
     return tree
   }
 
-  /// Whether all row ids of a leaf, except perhaps the first and the last, are in the range that the keys above allow; where
-  /// its pointers are damaged, whether those of three quarters of its cells are.
+  /// Whether all row ids of a leaf, except perhaps the first and the last, are in the range that the keys above allow.
+  /// If its pointers are damaged, whether more than three quarters of its row ids are.
   private func hasRows(_ page: UInt32, in rowIDs: ClosedRange<Int64>) throws(SQLiteFileError)
     -> Bool
   {

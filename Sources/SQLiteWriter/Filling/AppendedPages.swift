@@ -1,14 +1,14 @@
 import CLibrary
 
-/// Pages that are put behind those that SQLite wrote, and the pointer map's entries for them.
+/// Pages that are appended after those that SQLite wrote, and their entries in the pointer map.
 ///
 /// Nothing here reads a file of unknown origin: the writer has just made this one.
 struct AppendedPages: ~Copyable {
-  /// What the pointer map says of a page (file format, section 1.8).
+  /// The type of a page in the pointer map (file format, section 1.8).
   enum Role: UInt8 {
     /// The first page of an overflow chain; its parent is the page of the cell.
     case overflowHead = 3
-    /// A later one; its parent is the one before.
+    /// A later overflow page; its parent is the previous one.
     case overflow = 4
     /// A page of a b-tree other than its root.
     case tree = 5
@@ -19,18 +19,18 @@ struct AppendedPages: ~Copyable {
   private var descriptor: Int32
   private let hasPointerMap: Bool
   private let maxPages: UInt32
-  /// The page in which the byte at 1 GiB is, which SQLite locks and never uses (file format, section 1.4).
+  /// The lock-byte page: it has the byte at 1 GiB, and SQLite never uses it (file format, section 1.4).
   private let lockPage: UInt32
-  /// The last page that is there or in the buffer.
+  /// The last page in the file or the buffer.
   private(set) var last: UInt32
   private var buffer = ContiguousArray<UInt8>()
   private var maps: [UInt32: ContiguousArray<UInt8>] = [:]
 
   private static let bufferBytes = 256 << 10
-  /// Pages of the pointer map that are held, each of which covers as many pages as a fifth of its bytes.
+  /// The maximum number of pointer-map pages in memory; each has five bytes for each page that it covers.
   private static let maxMaps = 32
 
-  /// Opens the file, in which no transaction may be under way.
+  /// Opens the file; no transaction may be open.
   init(to file: NewFile, _ options: SQLiteWriter.Options) throws(SQLiteWriterError) {
     path = file.path
     pageSize = options.pageSize
@@ -45,7 +45,7 @@ struct AppendedPages: ~Copyable {
 
   deinit { if descriptor >= 0 { _ = close(descriptor) } }
 
-  /// The number that the next page but `count` gets.
+  /// The number of the next page to be appended, after `count` others.
   func upcoming(after count: Int = 0) -> UInt32 {
     var number = last
     for _ in 0...count {
@@ -54,7 +54,7 @@ struct AppendedPages: ~Copyable {
     return number
   }
 
-  /// Puts a page behind all others; returns its number.
+  /// Appends a page and returns its number.
   mutating func append(_ write: (inout ContiguousArray<UInt8>) -> Void)
     throws(SQLiteWriterError) -> UInt32
   {
@@ -72,13 +72,13 @@ struct AppendedPages: ~Copyable {
     return last
   }
 
-  /// Writes a page that SQLite has made.
+  /// Overwrites a page that SQLite has made.
   mutating func replace(_ page: UInt32, by bytes: ContiguousArray<UInt8>) throws(SQLiteWriterError)
   {
     try put(bytes, at: Int64(page - 1) * Int64(pageSize))
   }
 
-  /// Enters a page into the pointer map, where there is one.
+  /// Enters a page into the pointer map, if there is one.
   mutating func note(_ page: UInt32, as role: Role, of parent: UInt32) throws(SQLiteWriterError) {
     guard hasPointerMap else { return }
     let map = mapPage(for: page)
@@ -91,7 +91,7 @@ struct AppendedPages: ~Copyable {
     maps[map]?.set(parent, at: place + 1)
   }
 
-  /// Writes what is held, and makes the header agree with the file (file format, sections 1.3.5 to 1.3.8).
+  /// Writes what is buffered, and makes the header agree with the file (file format, sections 1.3.5 to 1.3.8).
   mutating func finish() throws(SQLiteWriterError) {
     try flush()
     try flushMaps()
@@ -103,7 +103,7 @@ struct AppendedPages: ~Copyable {
       header.set(value, at: place)
     }
     try put(header, at: 0)
-    // Closed before SQLite takes a lock on the file again, which closing would drop.
+    // Closed before SQLite locks the file again, because closing would drop that lock.
     _ = close(descriptor)
     descriptor = -1
   }
@@ -114,7 +114,7 @@ struct AppendedPages: ~Copyable {
     page == lockPage || hasPointerMap && mapPage(for: page) == page
   }
 
-  /// The page of the pointer map that has a page's entry, or is that page.
+  /// The pointer-map page that has a page's entry, or is that page.
   private func mapPage(for page: UInt32) -> UInt32 {
     let group = UInt32(pageSize / 5 + 1)
     let map = (page - 2) / group * group + 2

@@ -1,11 +1,11 @@
-/// A leaf of a table that rows are put into (file format, section 1.6).
+/// A table leaf that is being filled with rows (file format, section 1.6).
 struct FilledLeaf {
-  /// What a row takes of a leaf.
+  /// The space that a row takes on a leaf.
   struct Cell {
     let rowID: Int64
     /// Bytes of the whole record.
     let payload: Int
-    /// Those of them that stand in the cell.
+    /// Bytes of the record in the cell itself.
     let local: Int
     let length: Int
 
@@ -30,16 +30,16 @@ struct FilledLeaf {
     }
   }
 
-  /// The page, but for its header and its gap.
+  /// The page. Its header and the zeros of its gap are only set by ``write(to:)``.
   private var page: ContiguousArray<UInt8>
   private var count = 0
-  /// Where the cells begin.
+  /// The start of the cell content area.
   private var start: Int
   private var first: Int64 = 0
   private var last: Int64 = 0
-  /// Whether the rows came with rising row ids.
+  /// Whether the row ids have come in ascending order.
   private var isOrdered = true
-  /// First pages of the overflow chains that its cells have.
+  /// First overflow pages of its cells.
   private(set) var heads: [UInt32] = []
 
   private static let header = 8
@@ -54,8 +54,8 @@ struct FilledLeaf {
   /// The lowest and the highest row id.
   var ids: ClosedRange<Int64> { first...max(first, last) }
 
-  /// Whether there is room for a cell, and no row that is elsewhere can lie between it and the others; `isNext`: it is
-  /// from the same page as the last one.
+  /// Whether a cell fits, and no row on another leaf can have a row id between it and the others; `isNext`: whether it
+  /// is from the same page as the last one.
   @inline(__always)
   func takes(_ cell: Cell, isNext: Bool) -> Bool {
     count == 0
@@ -63,8 +63,7 @@ struct FilledLeaf {
         && Self.header + 2 * (count + 1) + cell.length <= start
   }
 
-  /// Puts in a row for which there is room; `from`: where its record begins in `bytes`; `head`: the first page of its
-  /// overflow chain.
+  /// Adds a row that fits; `from`: where its record begins in `bytes`; `head`: the first page of its overflow chain.
   @inline(__always)
   mutating func put(
     _ cell: Cell, _ bytes: borrowing ContiguousArray<UInt8>, from offset: Int, _ head: UInt32
@@ -91,7 +90,7 @@ struct FilledLeaf {
     count += 1
   }
 
-  /// Puts the rows in the order of row ids; false when one comes twice.
+  /// Sorts the rows by row id; false when a row id occurs twice.
   mutating func sort() -> Bool {
     guard !isOrdered else { return true }
     isOrdered = true
@@ -108,14 +107,14 @@ struct FilledLeaf {
     return zip(cells, cells.dropFirst()).allSatisfy { $0.id < $1.id }
   }
 
-  /// The row id of the cell at a place, behind the length of its record.
+  /// The row id of the cell at an offset, after the length of its record.
   private func rowID(at start: Int) -> Int64 {
     var place = start
     _ = page.varint(at: &place)
     return Int64(bitPattern: page.varint(at: &place))
   }
 
-  /// Writes it behind what is there.
+  /// Appends the page to `out`.
   func write(to out: inout ContiguousArray<UInt8>) {
     let base = out.count
     out.append(contentsOf: page)

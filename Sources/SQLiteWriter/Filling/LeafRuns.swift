@@ -1,6 +1,6 @@
-/// The leaves of a table in the order in which they were written, in about five bytes each where they are in order.
+/// The leaves of a table in the order in which they were written, in about five bytes each if that is row id order.
 ///
-/// A run is as many of them as have rising row ids.
+/// A run is a sequence of leaves with ascending row ids.
 struct LeafRuns {
   /// A page of a b-tree as its parent sees it.
   struct Child {
@@ -21,25 +21,25 @@ struct LeafRuns {
     var count: UInt32
   }
 
-  /// A run of which some leaves have been handed on.
+  /// A run of which some leaves have been passed on.
   private struct Cursor {
     var leaf: Leaf
     var place: Int
-    /// Leaves behind this one.
+    /// The number of leaves after this one.
     var left: UInt32
   }
 
   private var runs: [Run] = []
-  /// For each leaf how far its page number and its row ids are from those before it.
+  /// For each leaf, the differences of its page number and row ids from those of the previous leaf.
   private var steps = ContiguousArray<UInt8>()
   private var before = Leaf()
 
   var isEmpty: Bool { runs.isEmpty }
 
-  /// Memory that it takes, about.
+  /// The memory that it takes, in bytes, approximately.
   var sizeBytes: Int { steps.count + runs.count * MemoryLayout<Run>.stride }
 
-  /// Adds a leaf, whose page must have a higher number than those before.
+  /// Adds a leaf, whose page must have a higher number than all before.
   mutating func add(_ page: UInt32, _ ids: ClosedRange<Int64>) {
     if let last = runs.indices.last, ids.lowerBound > before.last {
       runs[last].count += 1
@@ -53,12 +53,12 @@ struct LeafRuns {
     before = Leaf(page: page, first: ids.lowerBound, last: ids.upperBound)
   }
 
-  /// Hands on the leaves in the order of row ids; false when two of them lie over each other, and then not all.
+  /// Passes on the leaves in row id order; false when two of them overlap, and then not all are passed on.
   mutating func forEach(_ body: (Child) throws(SQLiteWriterError) -> Void)
     throws(SQLiteWriterError) -> Bool
   {
     runs.sort { $0.first < $1.first }
-    // Those that are under way, as a heap, the lowest first.
+    // The runs that have begun, as a heap, the lowest first.
     var cursors: [Cursor] = []
     var last: Int64?
     var run = 0
@@ -83,7 +83,7 @@ struct LeafRuns {
     return true
   }
 
-  /// Takes a run up whose first leaf is lower than any of those under way.
+  /// Adds a run to the heap; its first leaf must be lower than those of all runs in it.
   private func begin(_ run: Run, _ cursors: inout [Cursor]) {
     var place = run.offset
     let leaf = leaf(behind: Leaf(), &place)
@@ -95,7 +95,7 @@ struct LeafRuns {
     }
   }
 
-  /// Lets the first one down to its place.
+  /// Moves the first cursor down to its place in the heap.
   private static func sink(_ cursors: inout [Cursor]) {
     var place = 0
     while true {
@@ -116,7 +116,7 @@ struct LeafRuns {
     return Leaf(page: page, first: first, last: first &+ Int64(bitPattern: next(&place)))
   }
 
-  // Seven bits a byte, the lowest first.
+  // Numbers have seven bits per byte, the lowest first.
 
   private mutating func append(_ value: UInt64) {
     var rest = value

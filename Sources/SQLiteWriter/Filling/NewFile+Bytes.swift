@@ -1,7 +1,7 @@
 import CLibrary
 import SafeFiles
 
-/// Reading and writing the file past SQLite.
+/// Reading and writing the file without SQLite.
 extension NewFile {
   static func put(
     _ bytes: ContiguousArray<UInt8>, to descriptor: Int32, at offset: Int64, _ path: String
@@ -41,7 +41,7 @@ extension NewFile {
     return bytes
   }
 
-  /// Reads as many bytes as a part of `bytes` has, into it.
+  /// Fills a range of `bytes` from the file.
   static func read(
     into bytes: inout ContiguousArray<UInt8>, _ range: Range<Int>, of descriptor: Int32,
     at offset: Int64, _ path: String

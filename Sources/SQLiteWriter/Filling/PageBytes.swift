@@ -1,6 +1,6 @@
-/// Numbers as pages have them (file format, section 1.6).
+/// Numbers as encoded on pages (file format, section 1.6).
 enum PageBytes {
-  /// Bytes that a variable-length integer takes.
+  /// The number of bytes of a variable-length integer.
   @inline(__always)
   static func varintLength(_ value: UInt64) -> Int {
     if value < 0x80 { return 1 }
@@ -10,8 +10,8 @@ enum PageBytes {
 }
 
 extension ContiguousArray<UInt8> {
-  /// Writes the header of a b-tree page that lies at `base` and has its cells in place, and clears what lies between; of
-  /// an earlier page in the same memory nothing is left.
+  /// Writes the header of the b-tree page at `base`, whose cells are in place, and clears the gap between them, so that
+  /// nothing is left of an earlier page in the same memory.
   mutating func setHeader(
     _ kind: UInt8, of length: Int, cellCount: Int, cellStart: Int, at base: Int = 0
   ) {
@@ -39,7 +39,7 @@ extension ContiguousArray<UInt8> {
     self[place + 1] = UInt8(truncatingIfNeeded: value)
   }
 
-  /// Eight bytes, the highest first.
+  /// Eight bytes as a big-endian number.
   @inlinable @inline(__always)
   package func word(at place: Int) -> UInt64 {
     precondition(place >= 0 && place <= count - 8)
@@ -56,7 +56,7 @@ extension ContiguousArray<UInt8> {
     }
   }
 
-  /// Puts bytes of another array in the place of those from `place` on.
+  /// Overwrites the bytes from `place` on with bytes of another array.
   @inline(__always)
   mutating func copy(
     _ other: borrowing ContiguousArray<UInt8>, _ range: Range<Int>, to place: Int
@@ -75,7 +75,7 @@ extension ContiguousArray<UInt8> {
     set(varint: value, at: &place)
   }
 
-  /// Reads a variable-length integer that was written here, and goes behind it.
+  /// Reads a variable-length integer that was written here, and moves `place` past it.
   func varint(at place: inout Int) -> UInt64 {
     var value: UInt64 = 0
     for _ in 0..<8 {
@@ -84,13 +84,13 @@ extension ContiguousArray<UInt8> {
       value = value << 7 | UInt64(byte & 0x7f)
       if byte < 0x80 { return value }
     }
-    // The ninth has eight bits.
+    // The ninth byte has eight bits.
     value = value << 8 | UInt64(self[place])
     place += 1
     return value
   }
 
-  /// Writes a variable-length integer and goes behind it (file format, section 1.6).
+  /// Writes a variable-length integer and moves `place` past it (file format, section 1.6).
   @inline(__always)
   mutating func set(varint value: UInt64, at place: inout Int) {
     if value < 0x80 {

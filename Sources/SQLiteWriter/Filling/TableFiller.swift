@@ -1,15 +1,15 @@
 /// Fills tables and indexes by writing their pages, which takes a fraction of the time of INSERT.
 ///
-/// Leaves are written as rows come, one behind the other; what leads to them, when all rows are there. Rows of a table
-/// should come in stretches between whose row ids no other lie, as they do from pages of a file: the order of leaves in
-/// a file means nothing. No constraint is looked at.
+/// Leaves are written one after the other as rows come; interior pages when all rows are there. Rows of a table should
+/// come in stretches whose row id ranges do not overlap, as they do from pages of a file: the order of leaves in a file
+/// means nothing. Constraints are not checked.
 package struct TableFiller: ~Copyable {
   /// A table that is being filled.
   private struct Table {
     let root: UInt32
     /// The leaf that rows go to.
     var leaf: FilledLeaf
-    /// Those that are full.
+    /// The leaves that are full.
     var leaves = LeafRuns()
   }
 
@@ -18,12 +18,12 @@ package struct TableFiller: ~Copyable {
   private var waiting: WaitingKeys?
   private var tables: [Table] = []
   private let pageSize: Int
-  /// Memory that the order of leaves takes, in bytes: about five for a leaf, and 24 more for one that comes behind a leaf of
+  /// Memory for the order of leaves, in bytes: about five for a leaf, and 24 more for one that comes after a leaf with
   /// higher row ids.
   package private(set) var orderBytes = 0
   /// Whether a row id came twice in a stretch.
   private var hasTwice = false
-  /// So many bytes of leaves are held at most.
+  /// The maximum number of bytes of leaves in memory.
   private static let maxLeafBytes = 4 << 20
 
   fileprivate init(_ writer: SQLiteWriter) throws(SQLiteWriterError) {
@@ -32,10 +32,10 @@ package struct TableFiller: ~Copyable {
     pageSize = writer.options.pageSize
   }
 
-  /// Begins with a table, which must be empty and have row ids.
+  /// Begins to fill a table, which must be empty and have row ids.
   ///
   /// - Parameter name: its name.
-  /// - Returns: what ``add(to:_:isNext:_:of:)`` calls it; nil when it is none that can be filled, or there are too many already.
+  /// - Returns: its number for ``add(to:_:isNext:_:of:)``; nil when it cannot be filled, or there are too many already.
   /// - Throws: what SQLite reports.
   package mutating func begin(_ name: String) throws(SQLiteWriterError) -> Int? {
     guard tables.count < max(16, Self.maxLeafBytes / pageSize),
@@ -50,12 +50,12 @@ package struct TableFiller: ~Copyable {
   /// Adds a row.
   ///
   /// - Parameters:
-  ///   - place: the table.
-  ///   - rowID: the row id, which the table may not have yet.
+  ///   - place: the table's number, from ``begin(_:)``.
+  ///   - rowID: the row id, which the table must not have yet.
   ///   - isNext: whether the row is of the same stretch as the one added before, in whatever order.
-  ///   - record: where the row stands in `bytes`, in the record format (file format, section 2.1), with NULL for the
-  ///     row id's column.
-  ///   - bytes: what the record is a part of.
+  ///   - record: where the row is in `bytes`, in the record format (file format, section 2.1), with NULL for the row
+  ///     id's column.
+  ///   - bytes: the bytes that contain the record.
   /// - Throws: `full`, `inputOutput`.
   @inline(__always)
   package mutating func add(
@@ -70,9 +70,9 @@ package struct TableFiller: ~Copyable {
     tables[place].leaf.put(cell, bytes, from: record.lowerBound, head)
   }
 
-  /// Ends all tables.
+  /// Finishes all tables.
   ///
-  /// - Returns: false when a row id came twice, or a row between those of another stretch.
+  /// - Returns: false when a row id came twice, or within the range of another stretch.
   /// - Throws: `full`, `inputOutput`.
   package mutating func finishTables() throws(SQLiteWriterError) -> Bool {
     for place in tables.indices where !tables[place].leaf.isEmpty {
@@ -91,7 +91,7 @@ package struct TableFiller: ~Copyable {
     return !hasTwice
   }
 
-  /// Gives the file back to SQLite; only now it is in order again.
+  /// Returns the file to SQLite; only then is it consistent again.
   /// - Throws: `full`, `inputOutput`, or what SQLite reports.
   package mutating func finish() throws(SQLiteWriterError) {
     try pages.finish()
@@ -100,17 +100,17 @@ package struct TableFiller: ~Copyable {
 
   // MARK: - Indexes
 
-  /// The longest record that an index filled here takes, in bytes.
+  /// The maximum length of a record in an index filled here, in bytes.
   package var maxIndexRecordBytes: Int { TreeLevels.maxRecordBytes(pageSize: pageSize) }
 
-  /// Bytes that are left free before a record of an index, for its length.
+  /// Bytes left free before an index record, for its length.
   package static let recordStart = 9
 
-  /// Makes something that puts the entries of an index in order.
+  /// Makes a sorter for the entries of an index.
   ///
-  /// - Parameter maxBytes: the memory that it may take, about; what is more waits in a file.
+  /// - Parameter maxBytes: the memory that it may take, approximately; more entries go to a file.
   /// - Throws: `cannotCreate`.
-  /// - Returns: it, still empty.
+  /// - Returns: the sorter, still empty.
   package mutating func sorter(maxBytes: Int) throws(SQLiteWriterError) -> KeySorter {
     if waiting == nil { waiting = try WaitingKeys(beside: writer.path) }
     guard let waiting else { throw writer.closedError }
@@ -121,11 +121,11 @@ package struct TableFiller: ~Copyable {
   ///
   /// - Parameters:
   ///   - root: its root page.
-  ///   - keys: what sorts like its entries.
-  ///   - make: puts the record of an entry, of at most ``maxIndexRecordBytes``, behind the first ``recordStart`` bytes of
-  ///     the array, or anywhere further on, and returns where it is; nil ends all, for a key that may not stand behind
-  ///     the one before. The array is the same each time.
-  /// - Returns: false when `make` ended it; the file is of no use then.
+  ///   - keys: keys that sort like its entries.
+  ///   - make: writes the record of an entry, of at most ``maxIndexRecordBytes``, into the array at ``recordStart`` or
+  ///     later, and returns its range; nil stops, for a key that must not follow the previous one. The array is the
+  ///     same each time.
+  /// - Returns: false when `make` returned nil; the file is unusable then.
   /// - Throws: `full`, `inputOutput`.
   package mutating func fillIndex(
     _ root: UInt32, _ keys: inout KeySorter,
@@ -139,7 +139,7 @@ package struct TableFiller: ~Copyable {
         isWhole = false
         return false
       }
-      // A cell is the record behind its length (file format, section 1.6).
+      // A cell is the record's length and the record (file format, section 1.6).
       let start = record.lowerBound - PageBytes.varintLength(UInt64(record.count))
       var place = start
       bytes.set(varint: UInt64(record.count), at: &place)
@@ -195,9 +195,9 @@ package struct TableFiller: ~Copyable {
     tables[place].leaf.removeAll()
   }
 
-  // MARK: - What leads to leaves
+  // MARK: - Interior pages
 
-  /// Builds level upon level over a table's leaves, up to its root; false when two leaves lie over each other.
+  /// Builds the interior levels above a table's leaves, up to its root; false when two leaves overlap.
   private mutating func raise(_ place: Int) throws(SQLiteWriterError) -> Bool {
     var leaves = tables[place].leaves
     tables[place].leaves = LeafRuns()
@@ -236,24 +236,26 @@ package struct TableFiller: ~Copyable {
 }
 
 extension SQLiteWriter {
-  /// Whether pages can be put behind those of SQLite: not in a file that is vacuumed at each commit or is in WAL mode.
+  /// Whether pages can be appended to those of SQLite: not with full auto-vacuum, and not in WAL mode.
   package var canBeFilled: Bool { options.autoVacuum != .full && options.journalMode != .wal }
 
-  /// Lets go of the file, for tables to be filled past SQLite. Nothing else may be written until the filler has
-  /// finished; SQLite reads the file anew then.
+  /// Releases the file, so that tables can be filled without SQLite. Nothing else may be written until the filler has
+  /// finished; SQLite then reads the file again.
   ///
   /// - Returns: the filler.
-  /// - Throws: `refused` where the file cannot be filled; `transactionOpen`, `closed`, `inputOutput`, `replaced`, or what
-  ///   SQLite reports.
+  /// - Throws: `refused` when the file cannot be filled; `transactionOpen`, `closed`, `inputOutput`, `replaced`, or
+  ///   what SQLite reports.
   package func filler() throws(SQLiteWriterError) -> TableFiller {
     guard canBeFilled else {
-      throw SQLiteWriterError(.refused, "a file of this layout cannot be filled", path: path)
+      throw SQLiteWriterError(
+        .refused, "a file with full auto-vacuum or in WAL mode cannot be filled", path: path)
     }
     try releaseLock()
     return try TableFiller(self)
   }
 
-  /// Runs something that opens the file and closes it again, which would drop SQLite's locks.
+  /// Runs something that opens the file and closes it again; SQLite's locks, which that would drop, are released
+  /// meanwhile.
   ///
   /// - Returns: what `body` returns.
   /// - Throws: `transactionOpen`, what `body` throws, or what SQLite reports.
@@ -269,7 +271,7 @@ extension SQLiteWriter {
       throw SQLiteWriterError(.transactionOpen, "a transaction is open", path: path)
     }
     try execute("PRAGMA locking_mode = NORMAL")
-    // The lock goes with the end of the next look at the file.
+    // SQLite releases the lock at the end of the next read.
     _ = try rows("SELECT count(*) FROM sqlite_schema")
   }
 

@@ -1,11 +1,11 @@
-/// What leads to the leaves of a b-tree, and the leaves of an index: built from cells that come in order (file format,
+/// Builds the interior pages of a b-tree, and the leaves of an index, from cells that come in order (file format,
 /// section 1.6).
 ///
-/// Of each level the page before the last is held back: a page that would be left without a cell takes one from it.
+/// On each level the page before the last one is held back: a last page without a cell takes one from it.
 struct TreeLevels {
   private struct Level {
     var current: TreePage
-    /// A page that is full, and the content of the cell that stands above it, behind it.
+    /// The full page that is held back; `divider` is the content of the cell after it, on the level above.
     private(set) var held: TreePage
     var isHolding = false
     var divider = ContiguousArray<UInt8>()
@@ -15,7 +15,7 @@ struct TreeLevels {
       held = TreePage(pageSize: pageSize, kind)
     }
 
-    /// Holds the page that was filled, and goes on with an empty one.
+    /// Holds back the full page, and continues with an empty one.
     mutating func turn(_ bytes: borrowing ContiguousArray<UInt8>, _ content: Range<Int>) {
       swap(&current, &held)
       current.removeAll()
@@ -24,7 +24,7 @@ struct TreeLevels {
       divider.append(contentsOf: bytes[content])
     }
 
-    /// Takes the last cell from the page that is held, where the current one has none.
+    /// Moves the last cell of the held page to the current one, which has none.
     mutating func fill() {
       let (before, content) = held.pop()
       current.put(divider, 0..<divider.count, child: held.last)
@@ -35,23 +35,23 @@ struct TreeLevels {
 
   private var levels: [Level]
   private let pageSize: Int
-  /// Pages above the lowest.
+  /// The kind of the pages above the lowest level.
   private let interior: TreePage.Kind
 
   /// Writes a page; returns its number.
   typealias Write = (borrowing TreePage) throws(SQLiteWriterError) -> UInt32
 
-  /// `lowest`: the pages that the cells which are added stand on.
+  /// `lowest`: the kind of the pages that the added cells are put on.
   init(pageSize: Int, lowest: TreePage.Kind) {
     self.pageSize = pageSize
     interior = lowest == .indexLeaf ? .indexInterior : lowest
     levels = [Level(pageSize: pageSize, lowest)]
   }
 
-  /// The longest record of an index that stands whole in its cell, of which a page has room for four.
+  /// The longest index record that needs no overflow page; a page has room for four of them.
   static func maxRecordBytes(pageSize: Int) -> Int { (pageSize - 12) * 64 / 255 - 23 }
 
-  /// Adds a cell behind all others, whose content is a part of `bytes`; `child`: the page that it leads to, 0 on a leaf.
+  /// Adds a cell after all others; its content is a part of `bytes`; `child`: the page that it leads to, 0 on a leaf.
   @inline(__always)
   mutating func add(
     _ bytes: borrowing ContiguousArray<UInt8>, _ content: Range<Int>, child: UInt32 = 0,
@@ -64,7 +64,7 @@ struct TreeLevels {
     }
   }
 
-  /// Ends the tree; returns the page that is its root. `child`: the page behind the last cell, 0 on a leaf.
+  /// Finishes the tree and returns its root page. `child`: the page after the last cell, 0 on a leaf.
   mutating func finish(child: UInt32 = 0, _ write: Write) throws(SQLiteWriterError) -> TreePage {
     var level = 0
     var child = child
@@ -78,7 +78,7 @@ struct TreeLevels {
     }
   }
 
-  /// Ends a page before a cell for which it has no room; the cell goes up.
+  /// Ends a page before a cell that does not fit; the cell goes to the level above.
   private mutating func end(
     _ level: Int, before bytes: borrowing ContiguousArray<UInt8>, _ content: Range<Int>,
     child: UInt32, _ write: Write
@@ -88,7 +88,7 @@ struct TreeLevels {
     levels[level].turn(bytes, content)
   }
 
-  /// Writes the page that is held, if one is, and puts it into the level above.
+  /// Writes the held page, if there is one, and adds it to the level above.
   private mutating func release(_ level: Int, _ write: Write) throws(SQLiteWriterError) {
     guard levels[level].isHolding else { return }
     levels[level].isHolding = false
@@ -105,9 +105,9 @@ struct TreeLevels {
   }
 }
 
-/// A page of a b-tree that cells are put on, other than the leaf of a table (file format, section 1.6).
+/// A b-tree page that is being filled with cells, other than a table leaf (file format, section 1.6).
 struct TreePage {
-  /// The kind, as the page's first byte has it.
+  /// The page type, as in the page's first byte.
   enum Kind: UInt8 {
     case indexInterior = 0x02
     case tableInterior = 0x05
@@ -120,7 +120,7 @@ struct TreePage {
   private var start: Int
   /// The pages that its cells lead to.
   private var children: [UInt32] = []
-  /// The page behind its last cell.
+  /// The right-most child, after the last cell.
   var last: UInt32 = 0
   /// Bytes of the last cell's content.
   private var lastContent = 0
@@ -135,11 +135,11 @@ struct TreePage {
     start = pageSize
   }
 
-  /// Whether there is room for a cell with so many bytes of content.
+  /// Whether a cell with this many bytes of content fits.
   @inline(__always)
   func fits(_ content: Int) -> Bool { header + 2 * (count + 1) + childBytes + content <= start }
 
-  /// Puts a cell: what leads to its child, and a part of `bytes` behind that.
+  /// Adds a cell: its child pointer, and a part of `bytes` after that.
   @inline(__always)
   mutating func put(
     _ bytes: borrowing ContiguousArray<UInt8>, _ content: Range<Int>, child: UInt32
@@ -155,7 +155,7 @@ struct TreePage {
     lastContent = content.count
   }
 
-  /// Takes the last cell away again; only once between two that are put.
+  /// Removes the last cell; only once between two calls of `put`.
   mutating func pop() -> (child: UInt32, content: ContiguousArray<UInt8>) {
     let place = start + childBytes
     let content = ContiguousArray(page[place..<place + lastContent])
@@ -171,7 +171,7 @@ struct TreePage {
     last = 0
   }
 
-  /// Writes it behind what is there, as it stands in the file.
+  /// Appends the page to `out`, as it is in the file.
   func write(to out: inout ContiguousArray<UInt8>) {
     let base = out.count
     out.append(contentsOf: page)

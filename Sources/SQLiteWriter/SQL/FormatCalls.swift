@@ -1,12 +1,13 @@
 /// Calls of `printf` and `format` in a definition.
 ///
 /// When the result is longer than the limit of a value, these two return NULL without an error. An index on such a call
-/// would then hold other keys than a reader with another limit computes, and that reader would find it corrupt.
+/// would then hold other keys than those computed by a reader with another limit, and that reader would find it
+/// corrupt.
 enum FormatCalls {
   static let names: Set<String> = ["printf", "format"]
 
-  /// Whether each call has a literal format that pads nothing to a length decided by the data, or to a thousand
-  /// characters or more.
+  /// Whether each call has a literal format whose padding is shorter than a thousand characters and does not depend on
+  /// data.
   static func areBounded(in sql: String) -> Bool {
     let bytes = Array(sql.lowercased().utf8)
     for name in names {
@@ -24,7 +25,7 @@ enum FormatCalls {
     return true
   }
 
-  /// Whether a name is not followed by a call, or by a call with a harmless format.
+  /// Whether a name is not followed by a call, or is followed by a call with a harmless format.
   private static func isBounded(_ rest: ArraySlice<UInt8>) -> Bool {
     func isSpace(_ byte: UInt8) -> Bool { byte == 32 || (9...13).contains(byte) }
     var rest = rest.drop(while: isSpace)

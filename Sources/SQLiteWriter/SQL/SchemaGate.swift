@@ -2,12 +2,12 @@ import CSQLite
 
 /// What SQL may do, decided as SQLite compiles it (<https://sqlite.org/c3ref/set_authorizer.html>).
 @safe final class SchemaGate {
-  /// Ordinary SQL may do anything except the few things that could harm the process or the schema. A definition from a
-  /// file may only define while it is compiled.
+  /// Whether a definition from a file is being compiled; it may do nothing but define. Ordinary SQL may do anything
+  /// except the few things that could harm the process or the schema.
   private var definesOnly = false
   /// Whether the schema table itself may be written.
   private var opensSchema = false
-  /// The virtual table that the last compiled statement would make.
+  /// The virtual table that the last compiled statement would create.
   private(set) var virtualTable: String?
   /// The functions that a definition from a file may call, in lower case.
   private var functions: Set<String> = []

@@ -1,15 +1,15 @@
 import CLibrary
 
-/// A byte string that waits to be put in order. The first sixteen bytes stand in it, as numbers that sort like them.
+/// A byte string to be sorted. Its first sixteen bytes are in the entry itself, as numbers that sort like the bytes.
 struct KeyEntry: BitwiseCopyable {
   let first: UInt64
   let second: UInt64
-  /// Where the bytes behind the sixteenth are.
+  /// Where the bytes after the sixteenth are.
   let offset: UInt32
-  /// Bytes of the whole string.
+  /// The length of the whole string in bytes.
   let count: UInt32
 
-  /// So many bytes stand in the entry itself.
+  /// The number of bytes in the entry itself.
   static let inlineBytes = 16
 
   static let none = KeyEntry(first: 0, second: 0, offset: 0, count: 0)
@@ -21,14 +21,14 @@ struct KeyEntry: BitwiseCopyable {
     self.count = count
   }
 
-  /// A string that is followed by sixteen bytes more, or fewer if it has some of them itself. `offset`: where its bytes
-  /// behind the sixteenth are.
+  /// An entry for a string. At least sixteen bytes must be in memory from its start on, even if it is shorter.
+  /// `offset`: where its bytes after the sixteenth are.
   @inline(__always)
   init(_ bytes: borrowing ContiguousArray<UInt8>, _ range: Range<Int>, offset: Int) {
     var first = bytes.word(at: range.lowerBound)
     var second = bytes.word(at: range.lowerBound + 8)
     let count = range.count
-    // What lies behind a short string is not its own.
+    // The bytes after a short string are not part of it.
     if count < 8 {
       first &= ~(.max >> UInt64(8 * count))
       second = 0
@@ -40,7 +40,7 @@ struct KeyEntry: BitwiseCopyable {
       count: UInt32(truncatingIfNeeded: count))
   }
 
-  /// Whether its string stands before the other; `rest` and `otherRest`: where the bytes behind the sixteenth are.
+  /// Whether its string sorts before the other; `rest` and `otherRest`: memory with the bytes after the sixteenth.
   @inline(__always)
   func isLess(
     _ other: KeyEntry, _ rest: borrowing ContiguousArray<UInt8>,
@@ -48,14 +48,14 @@ struct KeyEntry: BitwiseCopyable {
   ) -> Bool {
     if first != other.first { return first < other.first }
     if second != other.second { return second < other.second }
-    // One of them ends here: it is how the other begins.
+    // One string ends here, and the other begins with it.
     guard count > Self.inlineBytes, other.count > Self.inlineBytes else {
       return count < other.count
     }
     return isLessBehind(other, rest, otherRest)
   }
 
-  /// The same for two whose first sixteen bytes are equal.
+  /// The same for two entries whose first sixteen bytes are equal.
   @inline(never)
   private func isLessBehind(
     _ other: KeyEntry, _ rest: borrowing ContiguousArray<UInt8>,

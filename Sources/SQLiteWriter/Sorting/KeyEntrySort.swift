@@ -1,17 +1,18 @@
-/// Puts entries in order: by the bytes of their first word that differ at all, the lowest first, then those that are
-/// still equal by their second word. Entries often come in order but for a few bytes, which costs little this way.
+/// Sorts entries: by those bytes of their first word that differ at all, the lowest first, then entries that are still
+/// equal by their second word. Entries are often in order except for a few bytes, and then this is cheap.
 @safe struct KeyEntrySort {
   private let entries: UnsafeMutableBufferPointer<KeyEntry>
   private let spare: UnsafeMutableBufferPointer<KeyEntry>
   private let rest: ContiguousArray<UInt8>
   private var counts = ContiguousArray<UInt32>(repeating: 0, count: 256)
 
-  /// Fewer are compared with each other.
+  /// Fewer entries than this are sorted by comparison.
   private static let fewest = 128
-  /// Bytes of a word that are looked at; entries that are equal in them are few, or alike further on.
+  /// The maximum number of bytes of a word to sort by; entries equal in these bytes are few, or also equal in the
+  /// rest.
   private static let maxBytes = 4
 
-  /// `spare`: memory for as many entries; `rest`: the bytes that entries do not hold themselves.
+  /// `spare`: memory for as many entries; `rest`: the bytes that are not in the entries themselves.
   static func sort(
     _ entries: inout ContiguousArray<KeyEntry>, _ spare: inout ContiguousArray<KeyEntry>,
     _ rest: ContiguousArray<UInt8>
@@ -37,11 +38,11 @@
     self.rest = rest
   }
 
-  /// Sorts entries of which, `bySecond`, the first words are equal.
+  /// Sorts a range of entries; with `bySecond`, their first words are equal.
   private mutating func sort(_ range: Range<Int>, bySecond: Bool) {
     guard range.count >= Self.fewest else { return compare(range) }
     let looked = bySecond ? scatter(range) { $0.second } : scatter(range) { $0.first }
-    // Those that are equal as far as has been looked.
+    // Groups of entries that are equal in the bits sorted so far.
     var start = range.lowerBound
     while start < range.upperBound {
       let one = unsafe entries[start]
@@ -67,8 +68,8 @@
     }
   }
 
-  /// Puts entries in the order of the highest bytes in which a word of theirs differs at all; those that are equal in
-  /// them stay as they are. Returns the bits of the word that are in order then, all of them where it can be told.
+  /// Sorts entries, stably, by the highest bytes in which one of their words differs at all. Returns the bits of the
+  /// word that are then in order: all bits if the lower ones do not differ.
   @inline(__always)
   private mutating func scatter(_ range: Range<Int>, _ word: (KeyEntry) -> UInt64) -> UInt64 {
     let one = unsafe word(entries[range.lowerBound])
@@ -96,7 +97,7 @@
     return differing & behind == 0 ? .max : ~behind
   }
 
-  /// Moves entries to where a byte of theirs puts them.
+  /// Moves entries to their positions by one byte of the word.
   @inline(__always)
   private static func scatter(
     _ from: UnsafeMutableBufferPointer<KeyEntry>, _ to: UnsafeMutableBufferPointer<KeyEntry>,

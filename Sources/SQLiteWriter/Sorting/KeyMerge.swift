@@ -1,12 +1,12 @@
-/// Hands on the strings of several pieces, each of which is in order, in the order of all.
+/// Merges several sorted pieces into one sorted sequence of strings.
 struct KeyMerge {
-  /// A piece, of which a part is in memory.
+  /// A piece that is partly in memory.
   private struct Cursor {
-    /// What of it is still in the file.
+    /// The part of the piece that is still in the file.
     var rest: Range<Int64>
-    /// Where the part ends.
+    /// Where the part in memory ends.
     var end: Int
-    /// The string that comes next. Its offset is that of its bytes behind the sixteenth.
+    /// The next string. Its offset is that of its bytes after the sixteenth.
     var entry = KeyEntry.none
     var key: Range<Int>
     var isAtEnd = false
@@ -15,12 +15,12 @@ struct KeyMerge {
   private var cursors: ContiguousArray<Cursor>
   /// The last piece, which is not in the file.
   private var last: KeyPiece
-  /// A part of each piece, one behind the other.
+  /// A part of each piece, one after the other.
   private var memory: ContiguousArray<UInt8>
   private let part: Int
   private let waiting: WaitingKeys
-  /// The pieces as leaves of a tree in which each two that meet are compared: for each such place the piece whose string
-  /// comes later. (Knuth, "The Art of Computer Programming", volume 3, section 5.4.1.)
+  /// A loser tree with the pieces as leaves: for each inner node, the piece whose string comes later. (Knuth, "The Art
+  /// of Computer Programming", volume 3, section 5.4.1.)
   private var losers: ContiguousArray<Int>
   /// The piece whose string comes first.
   private var winner = 0
@@ -30,14 +30,14 @@ struct KeyMerge {
   private static let minPartBytes = 4 << 10
   private static let maxPartBytes = 64 << 10
 
-  /// `longest`: bytes of the longest string.
+  /// `longest`: the length of the longest string in bytes.
   init(_ pieces: [Range<Int64>], _ last: KeyPiece, longest: Int, _ waiting: WaitingKeys)
     throws(SQLiteWriterError)
   {
     let room = KeyPiece.lengthBytes + max(longest, KeyEntry.inlineBytes)
     let least = max(Self.minPartBytes, room)
     let most = Self.memoryBytes / least
-    // Where they are too many for the memory, several become one.
+    // If there are too many pieces for the memory, several become one.
     var pieces = pieces
     while pieces.count >= most {
       var fewer: [Range<Int64>] = []
@@ -79,14 +79,14 @@ struct KeyMerge {
     return !cursors[winner].isAtEnd
   }
 
-  /// The string.
+  /// The current string.
   var key: RawSpan {
     @_lifetime(borrow self)
     @inline(__always)
     get { unsafe memory.span.bytes.extracting(cursors[winner].key) }
   }
 
-  /// Makes one piece of all.
+  /// Merges all pieces into one.
   private mutating func putAside() throws(SQLiteWriterError) -> Range<Int64> {
     var isThere = try next()
     return try waiting.append { out throws(SQLiteWriterError) in
@@ -94,7 +94,7 @@ struct KeyMerge {
       while isThere {
         let key = cursors[winner].key
         guard place + KeyPiece.lengthBytes + key.count <= out.count else { break }
-        // Its length stands before it.
+        // The length of a string precedes it.
         let range = key.lowerBound - KeyPiece.lengthBytes..<key.upperBound
         out.copy(memory, range, to: place)
         place += range.count
@@ -119,7 +119,7 @@ struct KeyMerge {
     cursors[index].entry = KeyEntry(memory, key, offset: start + KeyEntry.inlineBytes)
   }
 
-  /// Whether a whole string follows in memory.
+  /// Whether the next string is completely in memory.
   @inline(__always)
   private func hasNext(_ index: Int) -> Bool {
     let place = cursors[index].key.upperBound + KeyPiece.lengthBytes
@@ -130,7 +130,7 @@ struct KeyMerge {
   @inline(__always)
   private func length(at place: Int) -> Int { Int(memory[place]) << 8 | Int(memory[place + 1]) }
 
-  /// Reads the next part; false at the end.
+  /// Reads the next part of a piece; false at the end.
   private mutating func read(_ index: Int) throws(SQLiteWriterError) -> Bool {
     let start = index * part
     let left = cursors[index].key.upperBound..<cursors[index].end
@@ -168,7 +168,7 @@ struct KeyMerge {
     winner = winners[1]
   }
 
-  /// Takes a piece from its leaf up to where it loses.
+  /// Moves a piece from its leaf up to where it loses.
   @inline(__always)
   private mutating func play(_ index: Int) {
     var first = index

@@ -1,22 +1,22 @@
-/// Strings that are in memory, and how they are written: each behind its length.
+/// Strings in memory, and their form in the file: each after its length.
 struct KeyPiece {
   private var entries = ContiguousArray<KeyEntry>()
-  /// What entries do not hold themselves, and how much of it there is.
+  /// The bytes that are not in the entries themselves, and how many of them are in use.
   private var rest = ContiguousArray<UInt8>()
   private var restCount = 0
   private var isSorted = true
   /// The entry that is written next.
   private var next = 0
 
-  /// An index that has more entries has many.
+  /// An index with more entries than this usually has many.
   private static let some = 1024
-  /// Bytes of a length.
+  /// The size of a length in bytes.
   static let lengthBytes = 2
 
-  /// Memory that it takes, about.
+  /// The memory that it takes, in bytes, approximately.
   var byteCount: Int { restCount + entries.count * MemoryLayout<KeyEntry>.stride }
 
-  /// Adds the first `count` bytes of memory that has sixteen more. `maxBytes`: what it may take before it is put aside.
+  /// Adds the first `count` bytes of `key`, which must have sixteen more. `maxBytes`: the memory limit of a piece.
   @inline(__always)
   mutating func add(
     _ key: borrowing ContiguousArray<UInt8>, _ count: Int, maxBytes: Int
@@ -24,7 +24,7 @@ struct KeyPiece {
     let entry = KeyEntry(key, 0..<count, offset: restCount)
     if count > KeyEntry.inlineBytes { keep(key, KeyEntry.inlineBytes..<count) }
     if isSorted, let last = entries.last, entry.isLess(last, rest, rest) { isSorted = false }
-    // Memory that grows again and again leaves holes behind.
+    // Repeated growth fragments the memory.
     if entries.count == Self.some {
       entries.reserveCapacity(maxBytes / MemoryLayout<KeyEntry>.stride + 1)
     }
@@ -46,13 +46,13 @@ struct KeyPiece {
     isSorted = true
   }
 
-  /// Writes as many of those that are still to be written as have room; returns how many bytes that are.
+  /// Writes as many of the remaining strings as fit into a range; returns the number of bytes.
   mutating func fill(_ out: inout ContiguousArray<UInt8>, _ range: Range<Int>) -> Int {
     var place = range.lowerBound
     while next < entries.count {
       let entry = entries[next]
       let count = Int(entry.count)
-      // Sixteen bytes are written of a shorter one, too.
+      // Sixteen bytes are written even of a shorter string.
       guard place + Self.lengthBytes + max(count, KeyEntry.inlineBytes) <= range.upperBound else {
         break
       }

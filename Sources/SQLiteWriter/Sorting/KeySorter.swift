@@ -1,5 +1,4 @@
-/// Puts byte strings in order, more of them than memory should hold: what is too many waits, sorted, in a file without
-/// a name.
+/// Sorts more byte strings than memory should hold: sorted pieces are written to an unlinked temporary file.
 package struct KeySorter {
   private var held = KeyPiece()
   private var pieces: [Range<Int64>] = []
@@ -7,9 +6,9 @@ package struct KeySorter {
   private let waiting: WaitingKeys
   private let maxBytes: Int
 
-  /// The longest string that it takes.
+  /// The length of the longest string that it takes, in bytes.
   package static let maxKeyBytes = 32 << 10
-  /// A string is handed over in memory that has so many bytes more.
+  /// The number of bytes that must follow a string in the memory of ``add(_:count:)``.
   package static let spareBytes = KeyEntry.inlineBytes
 
   init(_ waiting: WaitingKeys, maxBytes: Int) {
@@ -28,7 +27,7 @@ package struct KeySorter {
     if held.byteCount >= maxBytes { try putAside() }
   }
 
-  /// Hands on all strings in order, until `body` returns false; nothing can be added any more.
+  /// Passes all strings to `body` in order, until it returns false; nothing can be added afterwards.
   /// - Throws: what `body` throws; `full`, `inputOutput`.
   @inline(__always)
   mutating func drain(_ body: (RawSpan) throws(SQLiteWriterError) -> Bool)
@@ -45,7 +44,7 @@ package struct KeySorter {
     }
   }
 
-  /// Writes what is in memory, in order.
+  /// Writes the strings in memory to the file, sorted.
   private mutating func putAside() throws(SQLiteWriterError) {
     held.sort(waiting)
     pieces.append(try waiting.append { held.fill(&$0, 0..<$0.count) })

@@ -2,20 +2,20 @@ import CLibrary
 import SafeFiles
 import SafeText
 
-/// What the sorters of a filler have in common: memory that one of them needs at a time, and a file beside the new one.
-/// That has lost its name as soon as it was made, so that nothing is left of it however the process ends.
+/// What the sorters of a filler share: memory that one of them needs at a time, and a temporary file beside the new
+/// one. The file is unlinked as soon as it is made, so that nothing is left of it however the process ends.
 final class WaitingKeys {
   private let path: String
   private let descriptor: Int32
   private(set) var end: Int64 = 0
-  /// Where entries stand while they are sorted.
+  /// Memory for entries while they are sorted.
   var sorting = ContiguousArray<KeyEntry>()
   /// What is about to be written.
   private var block = ContiguousArray<UInt8>()
 
   private static let blockBytes = 64 << 10
 
-  /// `between` is for tests: it is called between the look at the name and its removal.
+  /// `between` is for tests: it is called between the check of the name and its removal.
   init(
     beside path: String, between: ((_ path: String) -> Void)? = nil
   ) throws(SQLiteWriterError) {
@@ -47,10 +47,10 @@ final class WaitingKeys {
     SQLiteWriterError(.inputOutput, "the temporary file for sorting cannot be read", path: path)
   }
 
-  /// Writes behind all else what `fill` puts into the memory that it is given, from its start on; it returns how much,
-  /// and 0 at the end.
+  /// Appends to the file what `fill` writes to the start of the memory that it gets. `fill` returns the number of
+  /// bytes, and 0 at the end.
   ///
-  /// - Returns: where in the file it is.
+  /// - Returns: the range in the file.
   func append(
     _ fill: (inout ContiguousArray<UInt8>) throws(SQLiteWriterError) -> Int
   ) throws(SQLiteWriterError) -> Range<Int64> {
@@ -64,7 +64,7 @@ final class WaitingKeys {
     }
   }
 
-  /// Reads into the place of what `bytes` has in a range.
+  /// Fills a range of `bytes` from the file.
   func read(_ offset: Int64, into bytes: inout ContiguousArray<UInt8>, _ range: Range<Int>)
     throws(SQLiteWriterError)
   {

@@ -4,7 +4,7 @@ import SQLiteFile
 package struct CommittedChange: Sendable, Equatable {
   /// The table's name.
   package let table: String
-  /// Whether the commit made the table, removed it, or neither.
+  /// Whether the commit created the table, dropped it, or neither.
   package let tableChange: TableChange
   /// Rows that were added.
   package private(set) var added = 0
@@ -26,9 +26,9 @@ package struct CommittedChange: Sendable, Equatable {
   package enum TableChange: String, Sendable {
     /// The table is in both states.
     case none
-    /// The commit made it.
+    /// The commit created the table.
     case created
-    /// The commit removed it.
+    /// The commit dropped the table.
     case dropped
   }
 
@@ -54,7 +54,7 @@ package struct CommittedChange: Sendable, Equatable {
   var isEmpty: Bool { tableChange == .none && added + changed + removed == 0 }
 }
 
-/// Compares the state before a commit with the state after it, reading only leaves that differ.
+/// Compares the state before a commit with the state after it, reading only leaf pages that differ.
 struct CommitDifference {
   /// The changes by table, in the order of the schema.
   private(set) var changes: [CommittedChange] = []
@@ -64,7 +64,7 @@ struct CommitDifference {
   private(set) var findings = FindingList()
   private var trees: Trees
 
-  /// The b-trees of the newer state, by table name in lower case. For the next commit they are the older ones.
+  /// The b-trees of the newer state by lower-case table name; the comparison of the next commit starts from them.
   struct Trees {
     fileprivate struct Tree {
       let root: UInt32
@@ -74,17 +74,17 @@ struct CommitDifference {
 
     fileprivate var byTable: [String: Tree] = [:]
 
-    /// No known b-trees.
+    /// Starts without known b-trees.
     init() {}
   }
 
-  /// Compares.
+  /// Compares the rows of the two states.
   ///
   /// - Parameters:
   ///   - old: the state before; nil when there was none.
   ///   - new: the state after.
   ///   - pages: the pages that the commit wrote.
-  ///   - trees: the known b-trees of the older state; afterwards those of the newer state.
+  ///   - trees: on entry, the known b-trees of the older state; on return, those of the newer state.
   /// - Throws: `SQLiteFileError` when the device fails.
   init(
     from old: SQLiteDatabase?, to new: SQLiteDatabase, pages: [UInt32], trees: inout Trees
@@ -120,7 +120,7 @@ struct CommitDifference {
       newLeaves = try leaves(of: after, in: new)
     }
     if oldLeaves == newLeaves {
-      // A leaf that the commit did not write is the same in both.
+      // A leaf that the commit did not write is the same in both states.
       oldLeaves = oldLeaves.filter { written.contains($0) }
       newLeaves = oldLeaves
     } else {
@@ -145,7 +145,7 @@ struct CommitDifference {
     if !change.isEmpty { changes.append(change) }
   }
 
-  /// The leaves of a table, from memory when they are known.
+  /// The leaf pages of a table, from `trees` when they are known.
   private mutating func leaves(of table: Table, in database: SQLiteDatabase)
     throws(SQLiteFileError) -> [UInt32]
   {
@@ -163,7 +163,7 @@ struct CommitDifference {
       && !known.interior.contains { written.contains($0) }
   }
 
-  /// A column that the commit added shows its default in each row, which is not a change of the row.
+  /// Compares common columns only: a column that the commit added has its default in every row, which is not a change.
   private static func equality(_ before: Table?, _ after: Table?) -> (ComparedRow, ComparedRow) ->
     Bool
   {

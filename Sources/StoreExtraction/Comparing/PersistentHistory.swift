@@ -6,7 +6,7 @@ import SQLiteFile
 /// Newer stores keep texts in a separate table, and the `Z…TS` columns refer to it; older ones keep them in the
 /// transaction.
 struct PersistentHistory {
-  /// A transaction, with its texts as numbers of ``text(_:)``.
+  /// A transaction. Its texts are numbers for ``text(_:)``.
   struct Transaction {
     let key: Int64
     let seconds: Double?
@@ -24,10 +24,10 @@ struct PersistentHistory {
   private let changes: Table?
   private let database: SQLiteDatabase
 
-  /// How many transactions and texts are kept.
+  /// At most this many transactions, and as many texts, are kept.
   private static let limit = 4_000_000
 
-  /// Reads transactions and texts; the changes are read later, one by one.
+  /// Reads transactions and texts; ``forEachChange(_:)`` reads the changes.
   init(_ database: SQLiteDatabase) throws(SQLiteFileError) {
     self.database = database
     changes = database.schema.table(named: "ACHANGE")
@@ -80,15 +80,15 @@ struct PersistentHistory {
     return number
   }
 
-  /// A text of a transaction; nil when it has none.
+  /// The text with this number; nil when there is none.
   func text(_ number: Int32) -> String? {
     texts.indices.contains(Int(number)) ? texts[Int(number)] : nil
   }
 
-  /// The transaction with this key; nil when it is not there.
+  /// The transaction with this key; nil when there is none.
   func transaction(_ key: Int64) -> Transaction? { positions[key].map { transactions[$0] } }
 
-  /// Hands on the changes in the order in which they were written.
+  /// Passes on the changes in the order in which they were written.
   func forEachChange(
     _ receive: (
       _ transaction: Int64?, _ entity: Int64?, _ key: Int64?, _ type: Int64?,

@@ -27,9 +27,9 @@ package struct RowChange: Sendable {
   /// - Parameters:
   ///   - old: the rows of the old state; nil for none.
   ///   - new: the rows of the new state; nil for none.
-  ///   - isEqual: whether two rows with one key are the same.
+  ///   - isEqual: whether two rows with the same key are equal.
   ///   - receive: receives each change and returns whether it wants the next.
-  /// - Returns: how many rows each side has, as far as both were read.
+  /// - Returns: how many rows of each side were read.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   @discardableResult
   static func forEach(

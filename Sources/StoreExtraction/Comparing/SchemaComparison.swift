@@ -2,7 +2,7 @@ import CoreDataStore
 import ObjectModel
 import SQLiteFile
 
-/// Differences of tables, columns, indexes, views and triggers.
+/// Differences in tables, columns, indexes, views and triggers.
 enum SchemaComparison {
   static func changes(_ old: Schema, _ new: Schema) -> [StoreComparison.SchemaChange] {
     var changes: [StoreComparison.SchemaChange] = []
@@ -65,7 +65,7 @@ enum SchemaComparison {
   }
 }
 
-/// Differences of the metadata of two stores and of their page layout.
+/// Differences in the metadata and the page layout of two stores.
 enum MetadataComparison {
   static func changes(_ old: CoreDataStore, _ new: CoreDataStore)
     -> [StoreComparison.MetadataChange]

@@ -5,7 +5,7 @@ import SafeText
 /// The differences between two stores, row by row.
 ///
 /// Tables and columns are compared by name. Tables with row ids are read side by side in key order, so that memory use
-/// stays constant; of others, checksums of the rows are kept.
+/// stays constant; for tables without row ids, checksums of the rows are kept.
 package final class StoreComparison {
   /// The differences without the rows themselves.
   package struct Report: Sendable, Codable {
@@ -19,9 +19,9 @@ package final class StoreComparison {
     package var new: Side
     /// Whether nothing differs.
     package var isEqual = true
-    /// Differences of tables, columns, indexes, views and triggers.
+    /// Differences in tables, columns, indexes, views and triggers.
     package var schemaChanges: [SchemaChange] = []
-    /// Differences of the metadata and of the recorded version hashes.
+    /// Differences in the metadata and the recorded version hashes.
     package var metadataChanges: [MetadataChange] = []
     /// Tables whose rows differ or could not be compared.
     package var tables: [TableDifference] = []
@@ -31,7 +31,7 @@ package final class StoreComparison {
     package var removedCount = 0
     /// Rows changed in all tables.
     package var changedCount = 0
-    /// How many findings of damage both stores have; rows may differ only because of damage.
+    /// How many findings of damage the two stores have together; rows may differ only because of damage.
     package var damageCount = 0
   }
 
@@ -49,27 +49,27 @@ package final class StoreComparison {
     package var freePageCount: UInt32
   }
 
-  /// A difference of the schema.
+  /// A difference in the schema.
   package struct SchemaChange: Sendable, Codable, Equatable {
     /// `added`, `removed` or `changed`.
     package var change: String
     /// `table`, `column`, `index`, `view` or `trigger`.
     package var type: String
-    /// The name; of a column with its table, as `ZNOTE.ZTITLE`.
+    /// The name; for a column, with its table, as in `ZNOTE.ZTITLE`.
     package var name: String
-    /// The declared type or the statement as it was; nil when it was added.
+    /// The old declared type or statement; nil for an addition.
     package var old: String?
-    /// The declared type or the statement as it is; nil when it was removed.
+    /// The new declared type or statement; nil for a removal.
     package var new: String?
   }
 
-  /// A difference of the metadata.
+  /// A difference in the metadata.
   package struct MetadataChange: Sendable, Codable, Equatable {
     /// What differs, such as `uuid` or `versionHash.Note`.
     package var name: String
-    /// As it was; nil when it was not there.
+    /// The old value; nil when the old store has none.
     package var old: String?
-    /// As it is; nil when it is not there.
+    /// The new value; nil when the new store has none.
     package var new: String?
   }
 
@@ -100,7 +100,7 @@ package final class StoreComparison {
     package let table: String
     /// The entity; nil for rows that do not belong to an entity.
     package let entity: String?
-    /// The columns that differ, with their places in the old and the new row; all columns of a row that was added or
+    /// The columns that differ, with their positions in the old and the new row; all columns of a row that was added or
     /// removed.
     let columns: [(name: String, old: Int?, new: Int?)]
     /// `added`, `removed` or `changed`.
@@ -156,9 +156,9 @@ package final class StoreComparison {
     }
   }
 
-  /// Compares the stores and hands on each row that differs.
+  /// Compares the stores and passes on each row that differs.
   ///
-  /// - Parameter receive: receives a row and returns whether it wants more; all are counted in any case.
+  /// - Parameter receive: receives a row and returns whether it wants more; all rows are counted in any case.
   /// - Returns: the report.
   /// - Throws: `SQLiteFileError` when the device fails.
   package func run(_ receive: (Row) -> Bool) throws -> Report {
@@ -184,14 +184,14 @@ package final class StoreComparison {
     return report
   }
 
-  /// What was found in both stores.
+  /// The findings of each store.
   package var findings: [(path: String, list: FindingList)] {
     [(old.database.path, old.findings), (new.database.path, new.findings)]
   }
 
   // MARK: - Tables
 
-  /// A table of both stores, or of one of them.
+  /// A table that is in one or both of the stores.
   private struct Pair {
     let name: String
     let old: Table?
@@ -315,7 +315,7 @@ package final class StoreComparison {
 
   // MARK: - Rows
 
-  /// Whether two values are the same. Entity numbers are compared by the entities they stand for, because another
+  /// Whether two values are the same. Entity numbers are compared by the entities that they identify, because another
   /// version of the model may number them differently.
   private func isSame(
     _ one: ComparedRow, _ oldPlace: Int, _ other: ComparedRow, _ newPlace: Int,
@@ -376,7 +376,7 @@ package final class StoreComparison {
   }
 }
 
-/// Stands for a row without a key: two keyed hashes of its values.
+/// Identifies a row without a row id by two seeded hashes of its values.
 private struct RowSum: Hashable {
   private let first: Int
   private let second: Int
@@ -399,7 +399,7 @@ struct ColumnPairs {
   let common: [(name: String, old: Int, new: Int)]
   let oldNames: [String]
   let newNames: [String]
-  /// The column with the number of the entity.
+  /// The position of the column with the entity number in the old table; nil when there is none.
   let oldEntity: Int?
   let newEntity: Int?
 
@@ -410,7 +410,7 @@ struct ColumnPairs {
     newEntity = Self.entityColumn(newNames)
     let (one, other) = (old ?? new, new ?? old)
     guard one?.definition != nil, other?.definition != nil else {
-      // Without a readable statement the columns have only places; no table has more than 32,767.
+      // Without a readable statement the columns have only positions, no names; no table has more than 32,767.
       common = (0..<2000).map { ("column \($0 + 1)", $0, $0) }
       return
     }
@@ -424,7 +424,7 @@ struct ColumnPairs {
 }
 
 extension ColumnPairs {
-  /// The column that holds a row's entity number; the column of the same name in Z_PRIMARYKEY does not.
+  /// The position of Z_ENT, which holds a row's entity number; nil for Z_PRIMARYKEY, whose Z_ENT does not.
   private static func entityColumn(_ names: [String]) -> Int? {
     guard names.contains(where: { $0.uppercased() == "Z_PK" }) else { return nil }
     return names.firstIndex { $0.uppercased() == "Z_ENT" }
@@ -440,13 +440,13 @@ extension StoreComparison.Side {
 }
 
 extension [ComparedValue] {
-  /// The value at a place; NULL after the last one, as in SQLite.
+  /// The value at a position; NULL after the last one, as in SQLite.
   subscript(safe index: Int) -> ComparedValue {
     indices.contains(index) ? self[index] : .stored(.null)
   }
 }
 
 extension [String] {
-  /// The name at a place; nil after the last one.
+  /// The name at a position; nil after the last one.
   fileprivate subscript(safe index: Int) -> String? { indices.contains(index) ? self[index] : nil }
 }

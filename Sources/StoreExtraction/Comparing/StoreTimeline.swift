@@ -2,8 +2,8 @@ package import CoreDataStore
 package import SQLiteFile
 import SQLiteForensics
 
-/// The events of a store that it records itself: its persistent history, the commits in its write-ahead log, the other
-/// frames that are left there, and on request the dates in its rows.
+/// The events that a store records itself: its persistent history, the commits in its write-ahead log, the other frames
+/// left in the log, and on request the dates in its rows.
 package final class StoreTimeline {
   /// An event.
   package enum Event: Sendable {
@@ -21,11 +21,11 @@ package final class StoreTimeline {
 
   /// A transaction of the persistent history.
   package struct HistoryTransaction: Sendable {
-    /// Its primary key; nil when the change does not give it.
+    /// Its primary key; nil when the change does not name it.
     package let key: Int64?
-    /// Its date; nil when the store does not give it.
+    /// Its date; nil when the store has none.
     package let date: ReferenceDate?
-    /// The author that the app gave.
+    /// The author that the app set.
     package let author: String?
     /// The name of the context.
     package let context: String?
@@ -45,7 +45,7 @@ package final class StoreTimeline {
     package let entityNumber: Int64?
     /// The primary key of the row.
     package let primaryKey: Int64?
-    /// What the app asked to keep of a deleted row, in the order of the store.
+    /// The values of a deleted row that the app chose to preserve, in the order of the store.
     package let tombstones: [StoredValue]
     /// The transaction.
     package let transaction: HistoryTransaction
@@ -59,28 +59,28 @@ package final class StoreTimeline {
     package let entity: String
     /// The primary key of the row.
     package let primaryKey: Int64
-    /// The attribute that holds it.
+    /// The attribute that holds the date.
     package let property: String
   }
 
-  /// A commit in the write-ahead log. It has a place in the order of commits but no time.
+  /// A commit in the write-ahead log. It has a position in the order of commits but no time.
   package struct LogCommit: Sendable {
     /// Its number, from 1.
     package let number: Int
-    /// Frames that it wrote.
+    /// Frames of the commit.
     package let frameCount: Int
-    /// Different pages among these frames.
+    /// Distinct pages in these frames.
     package let pageCount: Int
-    /// Size of the database in pages after it.
+    /// Size of the database in pages after the commit.
     package let databasePageCount: UInt32
-    /// Pages among them that are not b-tree pages: overflow, free and pointer-map pages. A change that only they show
-    /// is not among ``tables``. Nil when the state cannot be read.
+    /// Pages of the commit that are not b-tree pages: overflow, free and pointer-map pages. A change visible only on
+    /// these is not in ``tables``. Nil when the state cannot be read.
     package let otherPageCount: Int?
-    /// What it did to rows, by table; nil when a state cannot be read.
+    /// What the commit did to rows, by table; nil when a state cannot be read.
     package let tables: [CommittedChange]?
-    /// Tables that it may have changed and that cannot be compared because their rows have no row ids.
+    /// Tables that the commit may have changed but that cannot be compared, because their rows have no row ids.
     package let tablesNotCompared: [String]
-    /// The date of the transaction in the persistent history that was committed with it, if any.
+    /// The date of the persistent history transaction that was committed with it, if any.
     package let date: ReferenceDate?
   }
 
@@ -88,11 +88,11 @@ package final class StoreTimeline {
   package struct LogRemainder: Sendable {
     /// `uncommitted`, `stale` or `unverified`.
     package let kind: String
-    /// Frames.
+    /// The number of frames.
     package let frameCount: Int
-    /// Commits among them.
+    /// Commits in these frames.
     package let commitCount: Int
-    /// Frames that agree with their checksums.
+    /// Frames whose checksums are valid.
     package let verifiedCount: Int
   }
 
@@ -105,7 +105,7 @@ package final class StoreTimeline {
 
   private let includesDates: Bool
 
-  /// How many dates are sorted, of 24 bytes each.
+  /// At most this many dates are sorted; each takes 24 bytes.
   private static let dateLimit = 2_000_000
 
   /// Opens a store.
@@ -119,7 +119,7 @@ package final class StoreTimeline {
     self.includesDates = includesDates
   }
 
-  /// Hands on the events: those with a date sorted by date, then those of the log from oldest to newest.
+  /// Passes on the events: first those with a date, by date, then those of the log, from oldest to newest.
   ///
   /// Changes of the persistent history come in the order in which they were written, even where a clock was set back.
   ///
@@ -161,7 +161,7 @@ package final class StoreTimeline {
   private struct Entry: BitwiseCopyable {
     let seconds: Double
     let key: Int64
-    /// Which entity and attribute; -1 for a transaction.
+    /// The index of the entity and attribute in the list of names; -1 for a transaction.
     let name: Int32
   }
 
@@ -269,7 +269,7 @@ extension StoreTimeline.LogRemainder {
 }
 
 extension Array {
-  /// The element at a place that a file gives; nil when there is none.
+  /// The element at an index read from a file; nil when there is none.
   fileprivate subscript(checked index: Int64?) -> Element? {
     guard let index, let place = Int(exactly: index), indices.contains(place) else { return nil }
     return self[place]

@@ -5,13 +5,13 @@ package struct EvidenceWatch: Sendable {
   private let path: String
   private let before: [String: FileStatus?]
 
-  /// Notes size, modification time and inode of each file of the set.
+  /// Records the size, modification time and inode of each file of the set.
   package init(_ path: String) {
     self.path = path
     before = Self.states(of: StoreSet(at: path))
   }
 
-  /// The names of the members that were added, removed or changed since.
+  /// The names of the members that were added, removed or changed since the watch was created.
   package func changes() -> [String] {
     let after = Self.states(of: StoreSet(at: path))
     return Set(before.keys).union(after.keys)

@@ -6,23 +6,23 @@ import SafeText
 /// The files and folders that a run has made so far, so that they can be removed again: by the run when it fails, or
 /// from another thread that interrupts it.
 ///
-/// Each is known by the folder in which it was made, its name and its inode, and nothing else is ever removed. Making
+/// Each is identified by the folder in which it was made, its name and its inode; nothing else is ever removed. Making
 /// and removing exclude each other.
 package final class MadeFiles: @unchecked Sendable {
   private struct Thing {
     let folder: OpenFolder
     let name: String
-    /// Nil for what was only announced, in a folder of ours.
+    /// Nil for something that was announced but may not exist yet, in a folder that this run made.
     let identity: FileIdentity?
   }
 
-  /// Guards `things`, which is what makes this sendable.
+  /// Guards `things` and `folders`, which makes this class sendable.
   private let lock = NSLock()
   private var things: [Thing] = []
-  /// Folders that were noted or that something was made in; each is opened only once.
+  /// The folders that contain noted things; each is opened only once.
   private var folders: [FileIdentity.Key: OpenFolder] = [:]
 
-  /// Nothing was made yet.
+  /// Starts with nothing made.
   package init() {}
 
   // MARK: - Making
@@ -60,7 +60,7 @@ package final class MadeFiles: @unchecked Sendable {
     return descriptor
   }
 
-  /// Lets `body` make something, which it returns with the path of the file.
+  /// Runs `body`, which makes something and returns it with its path, and notes the path.
   func making<T>(_ body: () throws -> (made: T, path: String)) rethrows -> T {
     lock.lock()
     defer { lock.unlock() }
@@ -69,7 +69,7 @@ package final class MadeFiles: @unchecked Sendable {
     return made
   }
 
-  /// Lets `make` make something at a path; it returns whether it exists afterwards.
+  /// Runs `make`, which makes something at `path` and returns whether it exists afterwards.
   package func making(_ path: String, _ make: () -> Bool) {
     lock.lock()
     defer { lock.unlock() }
@@ -83,7 +83,7 @@ package final class MadeFiles: @unchecked Sendable {
     add(path)
   }
 
-  /// Whether the file that has a name now was made in this run and noted.
+  /// Whether the file now at `path` was made in this run and noted.
   package func hasMade(_ path: String) -> Bool {
     guard let folder = try? OpenFolder(PathText.folder(of: path)),
       let now = folder.identity(of: PathText.lastComponent(of: path))
@@ -109,11 +109,11 @@ package final class MadeFiles: @unchecked Sendable {
   /// How many things were made so far, for ``takeBack(to:)`` and ``keep(to:while:)``.
   var count: Int { lock.withLock { things.count } }
 
-  /// Removes what was made after the first `count` things, the last first. A folder stays when something else is in it
-  /// by now.
+  /// Removes what was made after the first `count` things, last first. A folder stays if it contains anything else by
+  /// now.
   func takeBack(to count: Int) { lock.withLock { remove(to: count) } }
 
-  /// Runs the step that completes the work. Afterwards, what was made after the first `count` things stays.
+  /// Runs the step that completes the work. What was made after the first `count` things then stays.
   func keep(to count: Int, while body: () throws -> Void) rethrows {
     lock.lock()
     defer { lock.unlock() }
@@ -122,7 +122,7 @@ package final class MadeFiles: @unchecked Sendable {
     if things.isEmpty { folders = [:] }
   }
 
-  /// Runs `body`, after which everything stays. Waits for ever when ``takeBackForGood()`` was called.
+  /// Runs `body`; everything made so far then stays. Waits for ever if ``takeBackForGood()`` was called.
   package func keepAll(while body: () -> Void) { keep(to: 0, while: body) }
 
   /// Removes everything.

@@ -3,7 +3,7 @@ import CoreDataStore
 import SafeFiles
 import SafeText
 
-/// An open folder. What is done in it by name stays in it, even when its path leads elsewhere meanwhile.
+/// An open folder. Operations by name stay in it even if its path leads elsewhere meanwhile.
 final class OpenFolder: Sendable {
   /// The path that led to it, for messages.
   let path: String
@@ -30,7 +30,7 @@ final class OpenFolder: Sendable {
     try folder(named: Array(name.utf8))
   }
 
-  /// The same by the bytes of a name, which may not be text.
+  /// Opens the folder whose name has these bytes, which may not be UTF-8; links are refused.
   func folder(named name: [UInt8]) throws(SystemCallError) -> OpenFolder {
     let path = path(of: name)
     let descriptor = try entry(named: name, O_RDONLY | O_DIRECTORY)
@@ -41,7 +41,7 @@ final class OpenFolder: Sendable {
   /// not block.
   func file(_ name: String) throws(SystemCallError) -> Int32 { try file(named: Array(name.utf8)) }
 
-  /// The same by the bytes of a name.
+  /// Opens the file whose name has these bytes, like ``file(_:)``.
   func file(named name: [UInt8]) throws(SystemCallError) -> Int32 {
     try entry(named: name, O_RDONLY)
   }
@@ -56,11 +56,10 @@ final class OpenFolder: Sendable {
     return opened
   }
 
-  /// The identity of the file with this name in the folder, of a link itself and not its target; nil when there is
-  /// none.
+  /// The identity of the file with this name in the folder; nil when there is none. A link is not followed.
   func identity(of name: String) -> FileIdentity? { identity(named: Array(name.utf8)) }
 
-  /// The same by the bytes of a name.
+  /// The identity of the file whose name has these bytes; nil when there is none. A link is not followed.
   func identity(named name: [UInt8]) -> FileIdentity? {
     var raw = stat()
     let result = unsafe Self.withCString(name) {
@@ -69,7 +68,7 @@ final class OpenFolder: Sendable {
     return result == 0 ? FileIdentity(raw) : nil
   }
 
-  /// Removes the name of a file, or of an empty folder, as long as it belongs to `thing`.
+  /// Removes a file, or an empty folder, as long as its name still belongs to `thing`.
   func remove(_ name: String, of thing: FileIdentity) {
     if thing.kind == .folder {
       if identity(of: name)?.isSame(as: thing) == true {
@@ -124,16 +123,16 @@ final class OpenFolder: Sendable {
   private static func withCString<T>(_ name: [UInt8], _ body: (UnsafePointer<CChar>) -> T) -> T {
     let bytes = name.map { CChar(bitPattern: $0) } + [0]
     return unsafe bytes.withUnsafeBufferPointer { buffer in
-      // There is at least the NUL.
+      // The array holds at least the NUL.
       guard let start = buffer.baseAddress else { return unsafe body("") }
       return unsafe body(start)
     }
   }
 }
 
-/// What identifies a file, under whatever name.
+/// Identifies a file, whatever its name.
 struct FileIdentity: Sendable {
-  /// The volume and the place on it.
+  /// The device and the inode.
   struct Key: Sendable, Hashable {
     let device: Int64
     let inode: UInt64
@@ -166,9 +165,9 @@ struct FileIdentity: Sendable {
   }
 }
 
-/// Reads by an open descriptor.
+/// Reads through an open descriptor.
 enum FileBytes {
-  /// The bytes from a place on, fewer at the end of the file.
+  /// Up to `count` bytes from an offset; fewer at the end of the file.
   static func read(
     _ descriptor: Int32, _ path: String, at offset: Int64, _ count: Int
   ) throws(SystemCallError) -> [UInt8] {

@@ -12,7 +12,7 @@ final class OutputFolder {
   private var names: Set<String> = []
   private var opened: Set<Int32> = []
 
-  /// Makes the folder, or takes an existing empty one; a link to a folder is refused.
+  /// Makes the folder, or uses an existing empty one; a link to a folder is refused.
   init(_ path: String, _ made: MadeFiles) throws(ExtractionError) {
     self.path = path
     self.made = made
@@ -46,7 +46,7 @@ final class OutputFolder {
     do { return try empty(parent.folder(name), path) } catch let error as ExtractionError {
       throw error
     } catch {
-      throw ExtractionError(.outputExists, "something else is there already", path: path)
+      throw ExtractionError(.outputExists, "something else already exists at the path", path: path)
     }
   }
 
@@ -81,7 +81,7 @@ final class OutputFolder {
     }
     var candidate = stem + "." + ending
     var number = 2
-    // Names that differ only in case are one file on some systems.
+    // Names that differ only in case denote one file on some systems.
     while !names.insert(candidate.lowercased()).inserted {
       candidate = stem + "-\(number)." + ending
       number += 1

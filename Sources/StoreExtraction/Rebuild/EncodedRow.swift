@@ -8,10 +8,10 @@ struct EncodedRow {
   private(set) var record = ContiguousArray<UInt8>()
   private var parts = RecordBytes()
 
-  /// For rows of a table whose records are of this form.
+  /// Encodes rows of a table whose records have this form.
   init(_ form: RecordForm) { self.form = form }
 
-  /// Encodes a row; false for one that SQLite would change on its way in or refuse, or of which not all is known.
+  /// Encodes a row. Returns false if SQLite would change or refuse it on insertion, or if a part of it is unknown.
   mutating func encode(_ row: borrowing RecoveredRowBuffer) -> Bool {
     guard row.rowID != nil, row.values.count == form.columnCount, row.partial.isEmpty,
       !row.hasInvalidText, RecordForm.takes(byteCount: row.bytes.count)
@@ -26,7 +26,7 @@ struct EncodedRow {
     return true
   }
 
-  /// Appends a value as its column stores it; false when it would not be stored as it is.
+  /// Appends a value in the form of its column. Returns false if SQLite would convert or refuse it.
   private mutating func append(_ row: borrowing RecoveredRowBuffer, _ place: Int) -> Bool {
     let value = row.values[place]
     if form.isRowID(place) {

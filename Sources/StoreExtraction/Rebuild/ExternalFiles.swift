@@ -5,25 +5,25 @@ import SQLiteFile
 import SQLiteForensics
 import SafeText
 
-/// The files beside a Core Data store that hold large binary values, so far as rows name them.
+/// The files beside a Core Data store that hold large binary values, as far as rows name them.
 ///
-/// A store `X.sqlite` has them in `.X_SUPPORT/_EXTERNAL_DATA`; a new file under another name looks for them in a folder
-/// of its own.
+/// A store `X.sqlite` keeps them in `.X_SUPPORT/_EXTERNAL_DATA`; a store with another name looks for them in its own
+/// folder.
 final class ExternalFiles {
   static let folderName = "_EXTERNAL_DATA"
 
-  /// Names in live rows, and in which table or entity each was met first.
+  /// Names in live rows, each with the table or entity where it was first met.
   private var live: [String: String] = [:]
   /// Names in deleted rows; their files may no longer exist.
   private var deleted: Set<String> = []
   private let storePath: String
-  /// False for a file that is no store of Core Data's.
+  /// False for a file that is not a Core Data store.
   let isOn: Bool
 
-  /// More names than this are not kept apart.
+  /// At most this many names of live rows, and as many of deleted rows, are recorded.
   private static let maxNames = 5_000_000
   private static let maxTold = 20
-  /// Entries of the folder that are looked at for files that no row names.
+  /// At most this many folder entries are searched for files that no row names.
   private static let maxEntries = 1_000_000
 
   init(ofStore path: String, isOn: Bool) {
@@ -66,12 +66,12 @@ final class ExternalFiles {
 
   // MARK: - Looking
 
-  /// What a copy would take along, and what is wrong with the files.
+  /// Reports which files a copy would include and what is wrong with the files.
   ///
   /// - Parameters:
-  ///   - namesAll: whether all rows were noted; only then it can be told which files no row names.
-  ///   - maxBytes: larger files do not fit where their content is to go; nil for no limit.
-  /// - Returns: the files in numbers, nil where there are none; and the findings.
+  ///   - namesAll: whether all rows were noted; only then is it known which files no row names.
+  ///   - maxBytes: the largest file whose content fits where it is to go; nil for no limit.
+  /// - Returns: counts of the files, nil when there are none; and the findings.
   /// - Throws: an error of the file system.
   func survey(namesAll: Bool = true, maxBytes: Int64? = nil) throws -> (
     RebuildResult.ExternalFiles?, [Finding]
@@ -119,16 +119,16 @@ final class ExternalFiles {
     return (isNothing ? nil : result, findings.list)
   }
 
-  /// All that is known of the files where this user may not look into their folder.
+  /// The finding for a folder that this user may not read, so that nothing is known of its files.
   private var unreadFolder: Finding {
     let folder = PathText.joined(Self.supportName(for: storePath), Self.folderName)
     return Finding(
       .recoverExternalUnread,
-      "this user may not read the folder \(folder), so the external files that rows name are not copied: \(live.count)",
+      "this user may not read the folder \(folder), so external files named by rows are not copied: \(live.count)",
       severity: live.isEmpty ? .note : .damage)
   }
 
-  /// Findings of each kind, the first of them one by one.
+  /// Findings by kind: the first `maxTold` of each kind one by one, then the number of the others.
   private struct Findings {
     enum Kind: CaseIterable {
       case missing, unread, empty, zeroed, tooLarge, stray
@@ -149,9 +149,9 @@ final class ExternalFiles {
         case .missing: "a row names the external file \(name), which is not beside the store"
         case .unread: "a row names the external file \(name), which this user may not read"
         case .empty: "a row names the external file \(name), which is empty"
-        case .zeroed: "a row names the external file \(name), in which all bytes are zero"
+        case .zeroed: "a row names the external file \(name), whose bytes are all zero"
         case .tooLarge:
-          "a row names the external file \(name), which is too large for a value; it is left out"
+          "the external file \(name), named by a row, is larger than an SQLite value can be and is left out"
         case .stray: "no row names the file \(name) among the external files of the store"
         }
       }
@@ -159,10 +159,10 @@ final class ExternalFiles {
       var more: String {
         switch self {
         case .missing: "more external files are missing"
-        case .unread: "more external files may not be read by this user"
+        case .unread: "more external files are not readable by this user"
         case .empty: "more external files are empty"
-        case .zeroed: "more external files hold nothing but zeros"
-        case .tooLarge: "more external files are too large for a value"
+        case .zeroed: "more external files contain only zeros"
+        case .tooLarge: "more external files are larger than an SQLite value can be"
         case .stray: "more external files are named by no row"
         }
       }
@@ -194,8 +194,7 @@ final class ExternalFiles {
 
   private var names: [String] { Set(live.keys).union(deleted).sorted() }
 
-  /// The folder of the files; nil when there is none. Nothing behind a link is looked at. Throws only where this user
-  /// may not look.
+  /// The folder of the files; nil when there is none. Links are not followed. Throws only if this user may not read it.
   private func source() throws(SystemCallError) -> OpenFolder? {
     do throws(SystemCallError) {
       return try OpenFolder(PathText.folder(of: storePath)).folder(Self.supportName(for: storePath))
@@ -212,14 +211,14 @@ final class ExternalFiles {
 
   // MARK: - Copying
 
-  /// Refuses an output beside which files of some store are already.
+  /// Refuses an output whose folder of external files already exists, unless it is the store's own.
   static func checkFree(_ output: String, for store: DamagedStore) throws {
     guard store.kind != .sqlite else { return }
-    // A folder that cannot be opened is for the writer to tell of, which needs it next.
+    // The writer needs the folder next and reports it if it cannot be opened.
     guard let target = try? support(of: output),
       let there = target.folder.identity(of: target.name)
     else { return }
-    // The same folder: a new file beside the old one, of which only the extension differs.
+    // The same folder: the new file is beside the old one, and only their extensions differ.
     if let own = try? support(of: store.database.path),
       own.folder.identity(of: own.name)?.isSame(as: there) ?? false
     {
@@ -231,14 +230,14 @@ final class ExternalFiles {
       path: PathText.joined(target.folder.path, target.name))
   }
 
-  /// Where a store of this name has its files.
+  /// The folder of a store, open, and the name of its support folder in it.
   private static func support(of path: String) throws(SystemCallError) -> (
     folder: OpenFolder, name: String
   ) {
     (try OpenFolder(PathText.folder(of: path)), supportName(for: path))
   }
 
-  /// Copies the files beside the output.
+  /// Copies the files into the support folder of the output.
   func copy(beside output: String, _ made: MadeFiles) throws -> (
     RebuildResult.ExternalFiles?, [Finding]
   ) {
@@ -269,7 +268,7 @@ final class ExternalFiles {
 
   /// Copies the files that rows name into a new folder within `parent`; makes none when there are no files.
   func copy(into parent: OpenFolder, as name: String, _ made: MadeFiles) throws {
-    // What cannot be read is told by the survey.
+    // The survey reports what cannot be read.
     guard isOn, let source = (try? source()) ?? nil else { return }
     var folder: OpenFolder?
     for file in names {
@@ -323,7 +322,7 @@ private final class ExternalFile {
     return isZero
   }
 
-  /// Copies the bytes and compares the copy with them. Holes stay holes, so that a small file cannot fill a disk.
+  /// Copies the bytes and verifies the copy. Holes stay holes, so that a small sparse file cannot fill a disk.
   func copy(to output: Int32, _ target: String) throws {
     guard ftruncate(output, off_t(size)) == 0 else { throw Self.writeFailed(target) }
     try forEachPart { offset, bytes in
@@ -366,13 +365,13 @@ private final class ExternalFile {
     private static let seekHole: Int32 = 4
   #endif
 
-  /// Hands out the bytes of the file but those of holes, until `body` returns false.
+  /// Passes on the bytes of the file, except its holes, until `body` returns false.
   private func forEachPart(_ body: (Int64, [UInt8]) throws -> Bool) throws {
     var offset: Int64 = 0
     while offset < size {
       let data = Int64(lseek(descriptor, off_t(offset), Self.seekData))
       if data < 0, errno == ENXIO { return }
-      // Where holes cannot be told everything is data.
+      // On a file system that does not report holes, everything is data.
       let start = data < offset ? offset : data
       let hole = data < offset ? size : Int64(lseek(descriptor, off_t(start), Self.seekHole))
       let end = hole <= start ? size : min(hole, size)
@@ -398,12 +397,12 @@ private final class ExternalFile {
 }
 
 extension SystemCallError {
-  /// Whether this user may not do what was tried.
+  /// Whether permission was denied.
   fileprivate var isRefusal: Bool { errno == EACCES || errno == EPERM }
 }
 
 extension OpenFolder {
-  /// The file of a name, open; nil when there is none, or something that is no file.
+  /// Opens the file with this name; nil when there is none or it is not a regular file.
   fileprivate func externalFile(_ name: String) throws -> ExternalFile? {
     guard identity(of: name)?.kind == .file else { return nil }
     return try ExternalFile(file(name), PathText.joined(path, name))

@@ -2,10 +2,10 @@ import SQLiteFile
 import SQLiteForensics
 import SQLiteWriter
 
-/// An index of a table that is filled. Its entries wait as byte strings (``IndexKey``).
+/// An index of a table that is being filled. Its entries are collected as byte strings (``IndexKey``).
 final class FilledIndex {
   struct Column {
-    /// The place of the column in its table.
+    /// The position of the column in its table.
     let place: Int
     let affinity: TableDefinition.Affinity
     let isDescending: Bool
@@ -25,21 +25,21 @@ final class FilledIndex {
     entries = Entries(columns: columns, rowIDColumn: table.definition.rowIDColumn ?? -1)
   }
 
-  /// Whether it has been given up.
+  /// Whether the index was given up, so that SQLite has to build it.
   var isLeftToSQLite: Bool { entries.keys == nil }
 
   func begin(_ filler: inout TableFiller, maxBytes: Int) throws {
-    // A key is twice as long at most.
+    // A key is at most twice as long as its record.
     let maxRecordBytes = min(filler.maxIndexRecordBytes, KeySorter.maxKeyBytes / 4)
     entries.key = IndexKey(maxRecordBytes: maxRecordBytes)
     entries.maxRecordBytes = maxRecordBytes
     entries.keys = try filler.sorter(maxBytes: maxBytes)
   }
 
-  /// Columns of the table that it has.
+  /// The table's columns that are in the index.
   var columns: [Column] { entries.columns }
 
-  /// Adds the entry of a row whose record is of its table's form. `bytes`: what its values are parts of.
+  /// Adds the entry of a row that has the record form of its table. `bytes` holds the content of its values.
   func add(
     _ values: borrowing ContiguousArray<RecoveredRowBuffer.Value>,
     of bytes: borrowing ContiguousArray<UInt8>, rowID: Int64
@@ -47,7 +47,7 @@ final class FilledIndex {
     try entries.add(values, bytes, rowID)
   }
 
-  /// Writes the index; false when a key came twice that may come once only.
+  /// Writes the index. Returns false when a unique key occurs twice.
   func fill(_ filler: inout TableFiller) throws -> Bool {
     guard var sorted = entries.keys else { return true }
     entries.keys = KeySorter?.none
@@ -58,11 +58,11 @@ final class FilledIndex {
   }
 }
 
-/// Where the entries of an index go.
+/// Collects the entries of an index.
 private struct Entries {
   let columns: [FilledIndex.Column]
   let rowIDColumn: Int
-  /// Nil before the filling begins, and once an entry came that only SQLite can put in its place.
+  /// Nil before the filling begins, and after an entry that only SQLite can sort.
   var keys: KeySorter?
   var key = IndexKey(maxRecordBytes: 0)
   var maxRecordBytes = 0
@@ -84,7 +84,7 @@ private struct Entries {
     try keys?.add(key.bytes, count: key.count)
   }
 
-  /// Appends the value of a column; false when a key cannot be made.
+  /// Appends the value of a column. Returns false if no key can be made from it.
   @inline(__always)
   private mutating func append(
     _ values: borrowing ContiguousArray<RecoveredRowBuffer.Value>,

@@ -1,22 +1,22 @@
 package import SQLiteFile
 
-/// What making a sound file of a damaged one finds.
+/// Findings of rebuilding a damaged file.
 extension Finding.ID {
   /// Rows do not fit into their table; they are kept in a table of their own.
   package static let recoverConflict = Self(rawValue: "recover.conflict")
   /// Note: rows were found twice, with the same values; they are in the new file once.
   package static let recoverRepeated = Self(rawValue: "recover.repeated")
-  /// Rows have partial values; these are NULL, and what is left of them is kept elsewhere.
+  /// Rows have partial values; these are NULL in the row, and what is left of them is kept elsewhere.
   package static let recoverPartial = Self(rawValue: "recover.partial")
   /// Rows may belong to any of several tables; they are kept in a table of their own.
   package static let recoverUnattributed = Self(rawValue: "recover.unattributed")
   /// Rows have a new row id because theirs is lost.
   package static let recoverRenumbered = Self(rawValue: "recover.renumbered")
-  /// Nothing leads to the rows of a table WITHOUT ROWID.
+  /// The rows of a WITHOUT ROWID table cannot be found, because its root page is not known.
   package static let recoverWithoutRowID = Self(rawValue: "recover.withoutRowID")
   /// A table is made without types and constraints.
   package static let recoverTableSimplified = Self(rawValue: "recover.tableSimplified")
-  /// A table cannot be made at all; its rows are kept with those of uncertain tables.
+  /// A table cannot be made at all; its rows are kept with the rows of uncertain tables.
   package static let recoverTableNotMade = Self(rawValue: "recover.tableNotMade")
   /// Nothing in the store describes a table; it is made empty because an example names it.
   package static let recoverTableAssumed = Self(rawValue: "recover.tableAssumed")
@@ -24,7 +24,7 @@ extension Finding.ID {
   package static let recoverTableRenamed = Self(rawValue: "recover.tableRenamed")
   /// A table has more columns than SQLite allows; the last ones are in one column, as JSON.
   package static let recoverColumnsFolded = Self(rawValue: "recover.columnsFolded")
-  /// Columns that are computed when they are read cannot be kept; no row stored them.
+  /// Virtual generated columns are left out; no row stores their values.
   package static let recoverComputedLeftOut = Self(rawValue: "recover.computedLeftOut")
   /// A CHECK constraint is false for rows that are in its table.
   package static let recoverCheckFails = Self(rawValue: "recover.checkFails")
@@ -36,7 +36,7 @@ extension Finding.ID {
   package static let recoverTriggerNotBuilt = Self(rawValue: "recover.triggerNotBuilt")
   /// A virtual table cannot be added to the schema, or its index may not agree with its rows.
   package static let recoverVirtualTable = Self(rawValue: "recover.virtualTable")
-  /// A row names a file of external binary data that is not there.
+  /// A row names a file of external binary data that does not exist.
   package static let recoverExternalMissing = Self(rawValue: "recover.externalMissing")
   /// This user may not read files of external binary data, so they are not copied.
   package static let recoverExternalUnread = Self(rawValue: "recover.externalUnread")
@@ -48,6 +48,6 @@ extension Finding.ID {
   package static let recoverExternalTooLarge = Self(rawValue: "recover.externalTooLarge")
   /// A file of external binary data is not named by any row.
   package static let recoverExternalStray = Self(rawValue: "recover.externalStray")
-  /// The new file and the old one have the same folder of external binary data.
+  /// The new file and the old one share the folder of external binary data.
   package static let recoverExternalShared = Self(rawValue: "recover.externalShared")
 }

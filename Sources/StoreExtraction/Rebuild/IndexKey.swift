@@ -2,26 +2,26 @@ import SQLiteFile
 import SQLiteForensics
 import SQLiteWriter
 
-/// An entry of an index as a byte string, which sorts as SQLite sorts the entry ("Datatypes In SQLite", section 4.1).
+/// An index entry as a byte string that sorts as SQLite sorts the entry ("Datatypes In SQLite", section 4.1).
 ///
-/// A number is its double, turned so that its eight bytes sort as it does; none begins with twelve bits that are all
-/// clear or, but for what is no number, all set. Eight clear bytes are NULL, text and blobs stand behind two set ones.
-/// Their bytes 0 and 1 are two each, for a 0 to be their end. The bits of a column that descends are all turned. The row
-/// id is last.
+/// A number is the eight bytes of its double, with bits inverted so that the bytes sort numerically; the first twelve
+/// bits of a finite number are neither all clear nor all set. Eight zero bytes are NULL. Text begins with `FFFE`, a
+/// blob with `FFFF`; in their content, the bytes 0 and 1 are escaped as two bytes, so that a 0 marks the end. The bits
+/// of a descending column are all inverted. The row id is last.
 struct IndexKey {
-  /// The key, and more.
+  /// The key, followed by spare bytes.
   private(set) var bytes = ContiguousArray<UInt8>()
-  /// Bytes of the key.
+  /// Length of the key in bytes.
   private(set) var count = 0
-  /// Bytes of its record, at most.
+  /// Upper bound of the length of its record in bytes.
   private var recordBytes = 0
   private let maxRecordBytes: Int
 
-  /// Integers that have a double of their own ("IEEE 754").
+  /// The range in which a double represents every integer exactly ("IEEE 754").
   private static let exact: ClosedRange<Int64> = -(1 << 53)...(1 << 53)
   static let topBit: UInt64 = 1 << 63
   static let null: UInt64 = 0
-  /// Where the words of text and of blobs begin.
+  /// The smallest first words of text and of blobs.
   static let text: UInt64 = 0xfffe << 48
   static let blob: UInt64 = 0xffff << 48
 
@@ -30,24 +30,24 @@ struct IndexKey {
     reserve(0)
   }
 
-  /// What the bits of a column are turned by.
+  /// The mask that is XORed with the bits of a column.
   @inline(__always)
   static func mask(isDescending: Bool) -> UInt64 { isDescending ? .max : 0 }
 
   @inline(__always)
   mutating func begin() {
     count = 0
-    // The header's length, and the row id at its longest.
+    // The header's length field and the longest row id.
     recordBytes = 2 + 9
   }
 
-  /// Ends with the row id.
+  /// Ends the key with the row id.
   @inline(__always)
   mutating func end(_ rowID: Int64) {
     append(UInt64(bitPattern: rowID) ^ Self.topBit)
   }
 
-  // What appends a value returns false for one that a key cannot be made of.
+  // The methods that append a value return false if no key can be made from it.
 
   @inline(__always)
   mutating func appendNull(isDescending: Bool) -> Bool {
@@ -62,7 +62,7 @@ struct IndexKey {
     return grow(9)
   }
 
-  // Where a column does not make 5 of 5.0 they are two things with one place in the order.
+  // In a column that does not convert 5.0 to 5, both are possible and sort equal, so a key could not distinguish them.
   @inline(__always)
   mutating func append(real: Double, isDescending: Bool, mayBeWhole: Bool) -> Bool {
     guard !real.isNaN, mayBeWhole || Int64(exactly: real) == nil else { return false }
@@ -107,13 +107,13 @@ struct IndexKey {
 
   @inline(__always)
   private mutating func append(number: Double, isDescending: Bool) {
-    // There is one zero only.
+    // -0.0 becomes 0.0.
     let bits = (number == 0 ? 0 : number).bitPattern
     let turned = bits & Self.topBit == 0 ? bits ^ Self.topBit : ~bits
     append(turned ^ Self.mask(isDescending: isDescending))
   }
 
-  /// The number of a word that is one.
+  /// The number that a word encodes.
   @inline(__always)
   static func number(_ word: UInt64) -> Double {
     Double(bitPattern: word & topBit == 0 ? ~word : word ^ topBit)
@@ -132,7 +132,7 @@ struct IndexKey {
     return recordBytes <= maxRecordBytes
   }
 
-  /// Makes room for so many bytes, and for a word that is written over what follows.
+  /// Makes room for `more` bytes, and for a whole word that is written past them.
   private mutating func reserve(_ more: Int) {
     let needed = count + more + 8 + KeySorter.spareBytes
     guard needed > bytes.count else { return }
@@ -145,14 +145,14 @@ struct IndexKey {
 struct IndexRecord {
   private let columns: [FilledIndex.Column]
   private let isUnique: Bool
-  /// Where types are put before it is known how many bytes they take, and where values are.
+  /// Where serial types are collected before their total length is known; the values begin at `bodyStart`.
   private let typesStart: Int
   private let bodyStart: Int
   private let byteCount: Int
-  /// The columns of the last key that may come once only.
+  /// The last key that must be unique, without its row id.
   private var last = ContiguousArray<UInt8>()
 
-  /// Bytes of a type or of the header's length at most: a record has a few thousand bytes.
+  /// The most bytes of a serial type or of the header's length: a record has a few thousand bytes.
   private static let maxTypeBytes = 3
 
   init(_ columns: [FilledIndex.Column], isUnique: Bool, maxRecordBytes: Int) {
@@ -163,7 +163,8 @@ struct IndexRecord {
     byteCount = bodyStart + maxRecordBytes + 8
   }
 
-  /// Puts the record into `bytes`, returns where; nil when the same columns stand in the one before and may not.
+  /// Writes the record into `bytes` and returns its range; nil when the previous entry of a unique index has equal
+  /// columns.
   mutating func make(_ key: RawSpan, in bytes: inout ContiguousArray<UInt8>) -> Range<Int>? {
     if bytes.count < byteCount {
       bytes.append(contentsOf: repeatElement(0, count: byteCount - bytes.count))
@@ -222,7 +223,7 @@ struct IndexRecord {
       place -= 1
       bytes[start] = bytes[place]
     }
-    // The length counts itself.
+    // The header length includes itself.
     var length = types - typesStart + 1
     if length >= 1 << 7 { length += 1 }
     if length >= 1 << 14 { length += 1 }
@@ -242,7 +243,7 @@ struct IndexRecord {
     return true
   }
 
-  /// Copies text or a blob, and goes behind its end. There is a row id behind that, so that a word can be read anywhere.
+  /// Copies text or a blob and advances past its end. The row id follows, so that eight bytes can be read anywhere.
   @inline(__always)
   private static func copy(
     _ key: RawSpan, _ place: inout Int, _ mask: UInt64, to bytes: inout ContiguousArray<UInt8>,
@@ -271,7 +272,7 @@ struct IndexRecord {
     let (type, count) = SerialType.shortest(for: integer)
     bytes[types] = type
     types += 1
-    // Of a shift by 64 bits nothing is left.
+    // A shift by 64 bits gives 0.
     bytes.set(UInt64(bitPattern: integer) << UInt64(64 - 8 * count), at: end)
     end += count
   }
@@ -292,10 +293,10 @@ struct IndexRecord {
 }
 
 extension UInt64 {
-  /// How many of its bytes, from the lowest on, come before the first that is 0 or 1.
+  /// The number of low bytes before the first byte that is 0 or 1.
   @inline(__always)
   fileprivate var bytesBeforeLow: Int {
-    // A byte borrows of those above it only.
+    // A byte borrows only from the bytes above it.
     let low = (self &- 0x0202_0202_0202_0202) & ~self & 0x8080_8080_8080_8080
     return low.trailingZeroBitCount / 8
   }
@@ -307,13 +308,13 @@ extension RawSpan {
     unsafe unsafeLoadUnaligned(fromByteOffset: place, as: UInt8.self)
   }
 
-  /// Eight bytes, the first lowest.
+  /// Eight bytes as a little-endian number.
   @inline(__always)
   fileprivate func word(at place: Int) -> UInt64 {
     unsafe UInt64(littleEndian: unsafeLoadUnaligned(fromByteOffset: place, as: UInt64.self))
   }
 
-  /// Eight bytes, the first highest.
+  /// Eight bytes as a big-endian number.
   @inline(__always)
   fileprivate func bigEndian(at place: Int) -> UInt64 { word(at: place).byteSwapped }
 }

@@ -2,24 +2,24 @@ import SQLiteFile
 import SQLiteForensics
 import SQLiteWriter
 
-/// A lost-and-found table in the new file, for rows that do not fit into theirs: it has no types and no constraints.
+/// A lost-and-found table in the new file, for rows that do not fit into their own. It has no types and no constraints.
 ///
-/// Columns: `_id`, `_rowid` (as it was; NULL when lost), `_note`, `_confidence`, then those of the rows, and `_more` for
-/// those that do not fit.
+/// Columns: `_id`, `_rowid` (the original one; NULL when lost), `_note`, `_confidence`, then the columns of the rows,
+/// and `_more` for columns beyond the limit.
 final class LostAndFoundTable {
   let name: String
-  /// The row's columns as SQL takes them.
+  /// The names of the rows' columns, quoted for SQL.
   private(set) var quotedColumns: [String] = []
   private let writer: SQLiteWriter
   private let quoted: String
   private var insert: SQLiteStatement
   private var names = UniqueNames()
   private let grows: Bool
-  /// The names of the rows' columns as they were.
+  /// The original names of the rows' columns.
   private let sourceNames: [String]
   private var hasMore = false
 
-  /// Makes a table. Without `columns` they are `c0`, `c1` and so on, as many as the widest row has.
+  /// Makes the table. Without `columns`, its columns are `c0`, `c1` and so on, as many as the widest row has.
   init(_ name: String, columns: [String]?, in writer: SQLiteWriter) throws {
     self.name = name
     self.writer = writer
@@ -53,7 +53,7 @@ final class LostAndFoundTable {
     if more != nil, !hasMore { try addMore() }
     let moreIndex = hasMore ? quotedColumns.count + 4 : 0
     let rowID = row.rowID
-    // All that is bound has to stand in one place: the note goes before the row's own bytes.
+    // All bound bytes must be in one buffer: the note goes before the row's own bytes.
     var bytes = ContiguousArray((note ?? "").utf8)
     let start = bytes.count
     bytes.append(contentsOf: row.bytes)

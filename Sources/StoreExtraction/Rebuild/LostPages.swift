@@ -1,11 +1,11 @@
 import SQLiteFile
 import SQLiteForensics
 
-/// Pages of which something is really lost: no index, which is built anew from its rows, and none from which rows came
-/// all the same.
+/// Unreadable pages whose content is really lost. Index pages do not count, because indexes are rebuilt from rows, nor
+/// do pages from which rows were read all the same.
 struct LostPages {
   private let candidates: Set<UInt32>
-  /// Candidates that were not kept one by one, because there are so many.
+  /// The number of candidates beyond `maxPages`, which are not kept.
   private let uncounted: Int
   private var saved: Set<UInt32> = []
   private var last: UInt32 = 0
@@ -18,7 +18,7 @@ struct LostPages {
     candidates = Set(pages)
     uncounted = count - pages.count
     let counted = database.layout.header.map { $0.isPageCountValid ? $0.pageCount : 0 } ?? 0
-    // A header that counts too many because frames of the log are yet to come is not a file cut short.
+    // A page count that is too high only because log frames are not checkpointed yet does not mean a truncated file.
     let isCut = database.findings.kept.contains { $0.id == .fileTruncated }
     missing = isCut && counted > database.pageCount ? Int(counted - database.pageCount) : 0
   }
@@ -31,7 +31,7 @@ struct LostPages {
     if !candidates.isEmpty, candidates.contains(page) { saved.insert(page) }
   }
 
-  /// The pages, in order.
+  /// The lost pages in ascending order.
   var lost: [UInt32] { candidates.subtracting(saved).sorted() }
 
   func count(into result: inout RebuildResult) {

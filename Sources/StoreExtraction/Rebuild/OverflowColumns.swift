@@ -3,12 +3,12 @@ import SQLiteFile
 import SQLiteForensics
 import SQLiteWriter
 
-/// Columns beyond those that SQLite allows in a table: one column holds them all, as a JSON object by name. NULL is left
-/// out; `{"hex": …}` is a blob, `{"textHex": …}` text that is not valid.
+/// Columns beyond SQLite's limit for a table: one column holds them all as a JSON object, by name. NULL is left out;
+/// `{"hex": …}` is a blob, `{"textHex": …}` is invalid text.
 enum OverflowColumns {
   /// The name of the column.
   static let name = "_more"
-  /// How many columns a table gets before the rest goes there: SQLite's own limit, less what we add to a table.
+  /// How many columns a table gets before the rest goes there: SQLite's own limit, less the columns that we add.
   static let maxColumns = 1990
 
   private enum Value: Encodable {
@@ -28,7 +28,7 @@ enum OverflowColumns {
     }
   }
 
-  /// The columns of a row from one on; nil when all of them are NULL.
+  /// The columns of a row from `first` on; nil when all of them are NULL.
   static func json(
     of row: borrowing RecoveredRowBuffer, from first: Int, names: [String]
   ) -> [UInt8]? {
@@ -47,7 +47,7 @@ enum OverflowColumns {
     return encoded(members)
   }
 
-  /// The values from one on, for rows that are at hand as values.
+  /// The values from `first` on; nil when all of them are NULL.
   static func json(of values: [SQLiteValue], from first: Int, names: [String]) -> [UInt8]? {
     var members: [String: Value] = [:]
     for column in values.indices.dropFirst(first) {
@@ -69,7 +69,7 @@ enum OverflowColumns {
     isValid ? .text(String(decoding: bytes, as: UTF8.self)) : .bytes(["textHex": HexText.of(bytes)])
   }
 
-  /// The column's name, or its place where the name is missing or there already.
+  /// The column's name, or one with its number when the name is missing or already used.
   private static func unused(_ names: [String], _ column: Int, _ members: [String: Value]) -> String
   {
     let name = column < names.count ? names[column] : "c\(column)"

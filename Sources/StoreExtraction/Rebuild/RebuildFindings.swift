@@ -1,11 +1,11 @@
 import SQLiteFile
 import SQLiteForensics
 
-/// What the new file tells of the old one.
+/// The findings about the old file that the new file records.
 enum RebuildFindings {
   private static let maxPages = 1000
 
-  /// The findings of reading, then what the rows add up to.
+  /// The findings of reading, then those that follow from the counts of rows.
   static func all(of store: DamagedStore, _ result: RebuildResult, _ pages: LostPages)
     -> FindingList
   {
@@ -56,7 +56,7 @@ enum RebuildFindings {
         list.add(
           Finding(
             .recoverPartial,
-            "\(Counted.rows(table.partialRowCount, "has", "have")) values that are not whole",
+            "\(Counted.rows(table.partialRowCount, "has", "have")) incomplete values",
             table: table.name))
       }
       if table.conflictCount > 0 {
@@ -64,8 +64,8 @@ enum RebuildFindings {
           Finding(
             .recoverConflict,
             table.conflictCount == 1
-              ? "1 row does not fit into its table and is kept in a table beside it"
-              : "\(table.conflictCount) rows do not fit into their table and are kept in a table beside it",
+              ? "1 row does not fit into its table and is kept in a separate table"
+              : "\(table.conflictCount) rows do not fit into their table and are kept in a separate table",
             table: table.name))
       }
       if table.repeatedCount > 0 {
@@ -91,7 +91,7 @@ enum RebuildFindings {
 
 /// Counts in sentences.
 enum Counted {
-  /// `1 row`, `2 rows`, with a verb that goes with it.
+  /// `1 row`, `2 rows`, with the matching verb.
   static func rows(_ count: Int, _ one: String = "", _ several: String = "") -> String {
     let verb = count == 1 ? one : several
     return "\(count) row\(count == 1 ? "" : "s")\(verb.isEmpty ? "" : " " + verb)"

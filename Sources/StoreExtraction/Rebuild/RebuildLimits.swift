@@ -4,25 +4,26 @@ import SQLiteFile
 import SQLiteForensics
 import SQLiteWriter
 
-/// What definitions of a file may cost that is rebuilt: they can compute values of any size for any time.
+/// Limits for the definitions of a file that is rebuilt: they could compute values of any size for any time.
 enum RebuildLimits {
-  /// Seconds of computing that the expressions of a table may take in any case.
+  /// Seconds that the expressions of a table may take in any case.
   static let rowSeconds = 5.0
 
-  /// What each row adds to that. Plain rows take a hundredth of it.
+  /// Seconds that each row adds to ``rowSeconds``. Plain rows take a hundredth of this.
   static func seconds(forRow bytes: Int) -> Double { 100e-6 + Double(bytes) * 50e-9 }
 
-  /// What an index may take: to build one reads and sorts a table.
+  /// Seconds that building an index may take: it reads and sorts a table.
   static func seconds(forIndexOver database: DamagedDatabase) -> Double {
     5 + Double(database.pageCount) * Double(database.layout.pageSize) * 200e-9
   }
 
-  /// Nothing that stands in a file is longer than the file; text takes up to twice the room in another encoding.
+  /// The most bytes of a value: no value is longer than its file, and text may need twice the space in another
+  /// encoding.
   static func valueBytes(of sourceBytes: Int64) -> Int {
     Int(clamping: (1 << 20) + min(sourceBytes, 1 << 40) * 2)
   }
 
-  /// Pages that the new file may have: with room for what is told of the rows, and for tables that others describe.
+  /// Pages that the new file may have, including notes about rows and tables that the file does not describe.
   static func pages(of sourceBytes: Int64, pageSize: Int, tables: Int, everyRowIsNoted: Bool) -> Int
   {
     let own = Int(clamping: min(sourceBytes, 1 << 45)) / max(512, pageSize)
@@ -30,16 +31,16 @@ enum RebuildLimits {
   }
 }
 
-/// Says that the rebuild cannot use the definition of a table and has to start again without it.
+/// Thrown when the rebuild cannot use the definition of a table and has to start again without it.
 struct UnusableDefinition: Error {
-  /// The place of the table.
+  /// The position of the table among the tables of the store.
   let place: Int
   let reason: String
 }
 
 extension ExpectedTable {
-  /// Whether its statement computes anything as rows go in: a constraint, a stored column, a default. Where in doubt,
-  /// yes.
+  /// Whether its statement computes anything when rows are inserted: a constraint, a stored column, a default. True
+  /// when in doubt.
   var computes: Bool {
     definition.columns.contains { $0.generation != .none }
       || sql?.range(of: "check", options: .caseInsensitive) != nil

@@ -3,14 +3,14 @@ import SQLiteFile
 import SQLiteForensics
 import SQLiteWriter
 
-/// What is told of rows and damage in tables of the new file's own; a table is made when there is something to tell.
+/// Notes about rows and damage in extra tables of the new file. A table is made only when there is something to note.
 final class RebuildNotes {
   private let writer: SQLiteWriter
   private let name: (String) -> String
   private var provenance: SQLiteStatement?
   private var moved: SQLiteStatement?
 
-  /// Notes for a new file; `name` gives a free name like the one it gets.
+  /// Notes for a new file; `name` returns an unused name derived from the given one.
   init(_ writer: SQLiteWriter, name: @escaping (String) -> String) {
     self.writer = writer
     self.name = name
@@ -33,7 +33,7 @@ final class RebuildNotes {
       try statement.run(facts + [.string(Self.json(partial, columns))])
     } catch {
       guard error.code == .tooBig else { throw error }
-      // How much there is of the values is told all the same.
+      // The lengths of the values are recorded all the same.
       let bare = partial.map {
         PartialValue(
           column: $0.column, have: $0.have, of: $0.of, isDoubtful: $0.isDoubtful, bytes: [])
@@ -42,7 +42,7 @@ final class RebuildNotes {
     }
   }
 
-  /// Notes that a row which was kept back stands in its table now.
+  /// Notes that a row that was kept back is in its table now.
   func move(from table: String, _ rowID: Int64, to target: String, _ newRowID: Int64) throws {
     _ = try provenanceStatement()
     try moved?.run([.string(target), .integer(newRowID), .string(table), .integer(rowID)])
@@ -95,7 +95,7 @@ final class RebuildNotes {
     let hex: String
   }
 
-  /// The same form as in NDJSON: by column `have`, `of`, `doubtful` where it is, and `hex`.
+  /// Partial values as JSON, in the form of the NDJSON output: by column `have`, `of`, `doubtful` if true, and `hex`.
   private static func json(_ partial: [PartialValue], _ columns: [String]) -> String {
     var parts: [String: Part] = [:]
     for value in partial {

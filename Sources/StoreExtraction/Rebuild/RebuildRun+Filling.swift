@@ -2,23 +2,23 @@ import SQLiteFile
 import SQLiteForensics
 import SQLiteWriter
 
-/// Rows did not come so that tables can be filled with them; they have to go in one by one.
+/// Thrown when rows do not come in an order in which tables can be filled; they have to be inserted one by one.
 struct FillingGivenUp: Error {}
 
 extension RebuildRun {
   private static let maxKeptBytes = 2 << 20
-  /// Memory for the entries of all indexes.
+  /// Bytes of memory for the entries of all indexes.
   private static let keyBytes = 2 << 20
   private static let maxIndexes = 32
-  /// Memory for the order of leaves; merging them takes twice as much more.
+  /// Bytes of memory for the order of leaves; merging them takes twice as many in addition.
   private static let maxOrderBytes = 4 << 20
 
-  /// Reads all live rows. Those that SQLite would store as they are go straight into pages of their tables and indexes;
-  /// the others are kept for it, to be inserted when the tables stand.
+  /// Reads all live rows. Rows that SQLite would store unchanged go straight into pages of their tables and indexes;
+  /// the others are kept, for SQLite to insert when the tables are complete.
   ///
-  /// - Returns: those others.
-  /// - Throws: ``FillingGivenUp`` when they are many, when leaves are in no order, or when a row id or a unique key comes
-  ///   twice.
+  /// - Returns: the rows that were kept.
+  /// - Throws: ``FillingGivenUp`` when too many rows are kept, when the leaves are not in order, or when a row id or a
+  ///   unique key occurs twice.
   func fillTables() throws -> KeptRows {
     let (indexes, others) = try makeIndexesToFill()
     try writer.execute("COMMIT")
@@ -48,12 +48,12 @@ extension RebuildRun {
     return kept
   }
 
-  /// Fills a table with records of a leaf; `values`: memory for those of them that indexes have.
+  /// Fills a table with records of a leaf. `values` is scratch memory for the values that its indexes need.
   private func fill(
     _ batch: borrowing RecordBatch, _ stretch: RecordBatch.Stretch,
     _ values: inout ContiguousArray<RecoveredRowBuffer.Value>, _ filler: inout TableFiller
   ) throws {
-    // Only those tables have a form.
+    // Only tables that can be filled have a form.
     guard let table = targets[stretch.table], let filled = table.filled else { return }
     meet(stretch.page)
     var isNext = table.goesOn(with: stretch.page)
@@ -74,7 +74,7 @@ extension RebuildRun {
     table.result.rowCount &+= stretch.records.count
   }
 
-  /// Fills a table with a row; false for one that has to be inserted.
+  /// Adds a row to a table that is filled. Returns false for a row that has to be inserted.
   private func fill(_ row: borrowing RecoveredRowBuffer, _ filler: inout TableFiller) throws
     -> Bool
   {
@@ -92,8 +92,8 @@ extension RebuildRun {
 
   // MARK: - Indexes
 
-  /// Makes the indexes of tables that can be filled, where they order whole columns by their bytes, and finds those that
-  /// came with the tables' keys; of these, those that SQLite has to make are the others.
+  /// Makes the indexes of tables that can be filled, if they order whole columns by their bytes, and finds the
+  /// automatic indexes of those tables. Automatic indexes that only SQLite can build are returned as `others`.
   private func makeIndexesToFill() throws -> (found: [FilledIndex], others: [String]) {
     var found: [FilledIndex] = []
     var others: [String] = []
@@ -114,7 +114,7 @@ extension RebuildRun {
       }
     }
     for entry in store.companions where entry.type == "index" && found.count < Self.maxIndexes {
-      // Whether rows keep a unique index from being made is known when all of them are there.
+      // Whether a unique index can be made is known only when all rows are there.
       guard let sql = entry.sql, SQLName(sql).hasPrefix("create index "),
         !filledIndexes.contains(sql),
         let table = targets.lazy.compactMap({ $0 }).first(where: {
@@ -132,8 +132,8 @@ extension RebuildRun {
     return (found, others)
   }
 
-  /// Whether a statement made the index of this name, and no other; where it cannot, that is told when all indexes are
-  /// made.
+  /// Runs the statement of an index and returns whether it made the index of this name, and no other. A failure is
+  /// reported later, when all indexes are made.
   private func define(index sql: String, named name: String) throws(SQLiteWriterError) -> Bool {
     let last = try lastSchemaRow()
     do throws(SQLiteWriterError) {
@@ -152,7 +152,7 @@ extension RebuildRun {
     try writer.execute("DROP INDEX main.\(try SQLIdentifier.quoted(index))")
   }
 
-  /// An index as it can be filled; nil for one with expressions, a condition or another order than that of bytes.
+  /// An index that can be filled; nil for one with expressions, a condition or a collation other than BINARY.
   private func filledIndex(_ name: String, of table: RebuildTable) throws(SQLiteWriterError)
     -> FilledIndex?
   {
@@ -182,7 +182,7 @@ extension RebuildRun {
       name, rootPage: rootPage, isUnique: list[0][0] != .integer(0), columns, of: table.expected)
   }
 
-  /// Has indexes made anew that are empty. Dropping one would drop what ANALYZE knows of it.
+  /// Has SQLite rebuild indexes that are still empty. Dropping an index would also drop its ANALYZE statistics.
   private func leaveToSQLite(_ indexes: [String]) throws {
     for name in indexes {
       do throws(SQLiteWriterError) {
@@ -196,7 +196,7 @@ extension RebuildRun {
 }
 
 extension SQLiteValue {
-  /// Text; empty for all else.
+  /// The text; empty for other values.
   fileprivate var string: String {
     if case .text(let bytes) = self { String(decoding: bytes, as: UTF8.self) } else { "" }
   }

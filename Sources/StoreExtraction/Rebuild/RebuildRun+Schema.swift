@@ -6,18 +6,18 @@ import SQLiteWriter
 extension RebuildRun {
   // MARK: - Tables
 
-  /// Makes all tables, each by its own statement where SQLite takes that.
+  /// Makes all tables, each by its own statement if SQLite accepts it.
   func makeTables() throws {
     var made: [SQLName: (sql: String?, table: RebuildTable)] = [:]
     let tables = store.database.tables
     if tables.contains(where: { $0.name == "sqlite_stat1" }) {
-      // The only way to have the table made.
+      // ANALYZE is the only way to make sqlite_stat1.
       try writer.execute("ANALYZE sqlite_schema")
     }
     for (place, expected) in tables.enumerated() {
       let key = SQLName(expected.name)
-      // A dropped table has only deleted rows, and those have tables of their own. Rows of one whose columns nobody
-      // knows go where those of no certain table go, with its name.
+      // A dropped table has only deleted rows, which go into tables of their own. Rows of a table with unknown columns
+      // go into the table for unattributed rows, with its name.
       if key == SQLName("sqlite_sequence") || expected.isDropped || !expected.isDescribed {
         targets.append(nil)
         continue
@@ -32,11 +32,11 @@ extension RebuildRun {
         targets.append(table)
       } catch {
         guard error.isRefusal, writer.isInTransaction else { throw error }
-        // Its rows go where those of no certain table go.
+        // Its rows go into the table for unattributed rows.
         findings.add(
           Finding(
             .recoverTableNotMade,
-            "the table cannot be created, its rows are kept in another table: \(error.message)",
+            "the table cannot be created, and its rows are kept in another table: \(error.message)",
             table: expected.name))
         targets.append(nil)
       }
@@ -83,12 +83,13 @@ extension RebuildRun {
     return try makeSimple(expected, name, place)
   }
 
-  /// Whether a name is that of a table which was made for another entry of the schema.
+  /// Whether the table with this name was made for another entry of the schema.
   private func isSeparate(_ name: String) -> Bool {
     targets.contains { $0.map { SQLName.isSame($0.target, name) } ?? false }
   }
 
-  /// Runs a table's statement, and takes back what it made where that is not the table.
+  /// Runs a table's statement and drops any other table that it made. Returns whether the table has the expected
+  /// columns.
   private func define(_ sql: String, as expected: ExpectedTable) throws(SQLiteWriterError) -> Bool {
     let last = try lastSchemaRow()
     try writer.define(sql)
@@ -120,7 +121,7 @@ extension RebuildRun {
     ) { [weak self] in self?.freeName($0) ?? $0 }
   }
 
-  /// A table with the columns by name and nothing else.
+  /// Makes a table with the columns by name and nothing else.
   private func makeSimple(_ expected: ExpectedTable, _ name: String, _ place: Int)
     throws(SQLiteWriterError) -> RebuildTable
   {
@@ -144,7 +145,7 @@ extension RebuildRun {
     return try target(expected, name, shape, place)
   }
 
-  /// A name like this that nothing in the new file has, nor any table or companion of the old one.
+  /// A name derived from this one that is unused in the new file and by all tables and companions of the old one.
   func freeName(_ name: String) -> String {
     var candidate = names.unique(name)
     while (try? isTaken(candidate)) ?? false { candidate = names.unique(name) }
@@ -175,7 +176,7 @@ extension RebuildRun {
 
   // MARK: - Indexes, views, triggers
 
-  /// Makes what stands on the tables: indexes when all rows are there, triggers last, so that none fires.
+  /// Makes what depends on the tables: indexes when all rows are there, and triggers last, so that none fires.
   func makeCompanions() throws {
     for (kind, id) in [
       ("index", .recoverIndexNotBuilt), ("view", .recoverViewNotBuilt),
@@ -201,7 +202,7 @@ extension RebuildRun {
     }
   }
 
-  /// Enters virtual tables into the schema; their content stands in ordinary tables.
+  /// Adds virtual tables to the schema; their content is in ordinary tables.
   func registerVirtualTables() throws {
     for entry in store.companions where entry.type == "table" {
       guard let sql = entry.sql, try !exists(entry.name) else { continue }
@@ -221,19 +222,19 @@ extension RebuildRun {
 }
 
 extension SQLiteWriterError {
-  /// SQLite does not want the statement, or gave it up; the file is sound and the next one may do.
+  /// Whether SQLite refused or gave up the statement; the file is still sound, and the next statement may succeed.
   var isRefusal: Bool {
     code == .sqlite && (primaryResultCode == Self.error || primaryResultCode == Self.noMemory)
       || [.refused, .embeddedNUL, .tooBig, .parameters, .tooLong, .full].contains(code)
   }
 
-  /// The table does not take this row, for whatever reason, and nothing else has happened.
+  /// Whether the table refused this row, for whatever reason, and nothing else happened.
   var isRowRefusal: Bool {
     code == .constraint || code == .tooBig
       || code == .sqlite && (primaryResultCode == Self.error || primaryResultCode == Self.mismatch)
   }
 
-  /// The row could not be computed, and SQLite has undone the whole transaction with it.
+  /// Whether the row could not be computed and SQLite rolled back the whole transaction.
   var endsTransaction: Bool {
     code == .tooLong || code == .full || code == .sqlite && primaryResultCode == Self.noMemory
   }

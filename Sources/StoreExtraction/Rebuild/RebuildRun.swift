@@ -12,9 +12,9 @@ final class RebuildRun {
   var names = UniqueNames()
   var result: RebuildResult
   var findings = FindingList()
-  /// For each table of the source where its rows go; nil where nowhere.
+  /// The new table for each table of the source; nil when its rows go elsewhere.
   var targets: [RebuildTable?] = []
-  /// The statements of indexes that have been filled with their tables.
+  /// The statements of indexes that were filled together with their tables.
   var filledIndexes: Set<String> = []
   /// The rows of sqlite_sequence, by table.
   private var sequence: [(rowID: Int64?, name: String, value: Int64)] = []
@@ -23,9 +23,9 @@ final class RebuildRun {
   private var deleted: [Int: LostAndFoundTable] = [:]
   private let notes: RebuildNotes
   let external: ExternalFiles
-  /// For each table whose definition cannot be used, by its place: why.
+  /// Why a table's definition cannot be used, by the table's position.
   let unusableDefinitions: [Int: String]
-  /// Whether tables are filled page by page so far as that goes.
+  /// Whether tables are filled page by page where possible.
   private let isFilling: Bool
   private var pages: LostPages
   private let dropsInvalidText: Bool
@@ -33,7 +33,7 @@ final class RebuildRun {
   private var failure: (any Error)?
   private var nextReport: UInt32 = 0
 
-  /// More of its rows than tables that a file can have are no rows of it.
+  /// At most this many rows of sqlite_sequence are read: it has one row per table, and no file has more tables.
   private static let maxSequences = 100_000
   private static let reportEvery: UInt32 = 512
 
@@ -42,7 +42,7 @@ final class RebuildRun {
     _ unusableDefinitions: [Int: String], isFilling: Bool
   ) {
     self.unusableDefinitions = unusableDefinitions
-    // Where the origin of each row is told, SQLite writes as much as if it wrote the rows.
+    // When the origin of every row is recorded, SQLite writes as much as if it wrote the rows.
     self.isFilling =
       isFilling && writer.canBeFilled && options.provenance != .all
       && store.database.layout.textEncoding == .utf8
@@ -54,7 +54,7 @@ final class RebuildRun {
     sequencePlace = store.database.tables.firstIndex { $0.name == "sqlite_sequence" }
     result = RebuildCount.frame(of: store)
     if options.includesDeleted { result.deletedCount = 0 }
-    // Core Data writes nothing but valid UTF-8; elsewhere text may be what its owner made it.
+    // Core Data writes only valid UTF-8; in other databases, invalid text may be intended.
     dropsInvalidText = store.kind != .sqlite
     invalidText =
       dropsInvalidText ? .drop : store.database.layout.textEncoding == .utf8 ? .keep : .transcode
@@ -64,13 +64,13 @@ final class RebuildRun {
     box.run = self
   }
 
-  /// Lets those that the run makes ask it for names.
+  /// Lets objects that the run creates ask it for free table names.
   private final class NameBox {
     weak var run: RebuildRun?
     func unique(_ name: String) -> String { run?.freeName(name) ?? name }
   }
 
-  /// Writes the file; its external files are copied beside `output`.
+  /// Writes the file and copies its external files beside `output`.
   func run(for output: String) throws -> RebuildResult {
     try writer.execute("BEGIN IMMEDIATE")
     try makeTables()
@@ -95,7 +95,7 @@ final class RebuildRun {
     try writer.execute("COMMIT")
     try makeCompanions()
 
-    // Two entries of the schema can be one table.
+    // Two entries of the schema can share one table.
     var met: Set<String> = []
     result.tables = targets.compactMap { $0 }.filter { met.insert($0.target).inserted }
       .map(\.result)
@@ -134,12 +134,12 @@ final class RebuildRun {
     return result
   }
 
-  /// Has SQLite check the file before it gets its name.
+  /// Checks the file before it gets its final name.
   ///
-  /// Of a large file SQLite makes its quick check, and our own reader holds each index against its table, which takes a
-  /// tenth of the time; SQLite checks all of it where our reader objects, or where a table computes values, which our
-  /// reader does not. A CHECK constraint that does not hold for rows that went in is no fault of the file: some hold one
-  /// day and not the next.
+  /// On a large file, SQLite runs `quick_check`, and our own reader compares each index with its table, which takes a
+  /// tenth of the time. SQLite runs `integrity_check` when our reader objects, or when a table computes values, which
+  /// our reader does not. A CHECK constraint that fails for inserted rows is no fault of the file: some are true one
+  /// day and false the next.
   private func check(_ all: inout FindingList) throws -> [String] {
     var problems: [String] = []
     var failing: Set<String> = []
@@ -157,7 +157,7 @@ final class RebuildRun {
         problems.append(problem)
       }
     }
-    // They may have been as many as are told, and others behind them.
+    // SQLite lists a limited number of problems, so the mistaken ones may hide others.
     if isMistaken, problems.isEmpty, try !passesOwnCheck() {
       problems.append("Lifeboat's own check finds damage")
     }
@@ -169,8 +169,8 @@ final class RebuildRun {
     return problems
   }
 
-  /// What SQLite 3.40.1 tells of tables WITHOUT ROWID because it takes another column for the one that may
-  /// not be NULL or has a type. Such rows went through SQLite, which let none in that a column does not take.
+  /// False problems that SQLite 3.40.1 reports for WITHOUT ROWID tables, because it confuses their columns when it
+  /// checks NOT NULL and types. SQLite itself inserted these rows, and refused any that a column does not accept.
   private var mistakenProblems: Set<String> {
     var problems: Set<String> = []
     for case let table? in targets where !table.needsRowID {
@@ -202,7 +202,7 @@ final class RebuildRun {
     if let failure { throw failure }
   }
 
-  /// Reads all readable rows, those of the tables' forms as records.
+  /// Reads all readable rows. Rows in the form of their table are passed on as records.
   func read(
     as forms: [RecordForm?],
     _ takeRecords: (borrowing RecordBatch, RecordBatch.Stretch) throws -> Void,
@@ -216,7 +216,7 @@ final class RebuildRun {
     if let failure { throw failure }
   }
 
-  /// Whether something did not fail; else why it did is kept.
+  /// Runs `body` and returns whether it succeeded; otherwise keeps its error.
   private func attempt(_ body: () throws -> Void) -> Bool {
     do {
       try body()
@@ -236,7 +236,7 @@ final class RebuildRun {
     pages.read(page)
   }
 
-  /// Notes what there is to note of each live row.
+  /// Notes the page of a live row and the external files that it names.
   func meet(_ row: borrowing RecoveredRowBuffer) {
     meet(row.origin.page)
     external.note(row, in: row.origin.table.map { store.database.tables[$0].name } ?? "")
@@ -251,7 +251,7 @@ final class RebuildRun {
       if place == sequencePlace { return noteSequence(row) }
       return try takeUnattributed(row)
     }
-    // A row with a row id is none of a table WITHOUT ROWID, however much it looks like one.
+    // A row with a row id cannot belong to a WITHOUT ROWID table, however much it looks like it.
     if !table.needsRowID, row.rowID != nil { return try takeUnattributed(row) }
     let isPartial = !row.partial.isEmpty || (dropsInvalidText && row.hasInvalidText)
     guard table.takes(row) else {
@@ -293,8 +293,8 @@ final class RebuildRun {
   private static func reason(of error: SQLiteWriterError) -> String {
     switch error.code {
     case .tooLong: "its expressions take too long for its rows"
-    case .full: "its expressions give values far larger than the store"
-    default: "its expressions need more memory than there is"
+    case .full: "its expressions produce values far larger than the store"
+    default: "its expressions need more memory than is available"
     }
   }
 
@@ -329,7 +329,7 @@ final class RebuildRun {
     try note(row, in: unattributed.name, id, nil)
   }
 
-  /// Keeps a row that SQLite reads beside its table, unless it stands there already.
+  /// Keeps a row that SQLite reads but its page contradicts in a separate table, unless its own table has it already.
   private func takeContradicted(_ row: borrowing RecoveredRowBuffer) throws {
     meet(row)
     guard let table = row.origin.table.flatMap({ targets[$0] }) else {
@@ -345,7 +345,7 @@ final class RebuildRun {
 
   private func takeDeleted(_ row: borrowing RecoveredRowBuffer) throws {
     external.note(row, in: "")
-    // Of no known table: -1.
+    // -1 for rows of no known table.
     let place = row.origin.table ?? row.origin.guess ?? -1
     if deleted[place] == nil {
       let expected = place < 0 ? nil : store.database.tables[place]
@@ -376,7 +376,7 @@ final class RebuildRun {
       ))
   }
 
-  /// The highest row id that each AUTOINCREMENT table ever had, as the file tells or as its rows do.
+  /// Writes the highest row id that each AUTOINCREMENT table ever had, according to the file or to its rows.
   private func writeSequence() throws {
     guard
       try writer.rows("SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_sequence'").isEmpty == false

@@ -9,43 +9,43 @@ final class RebuildTable {
   /// The name in the new file.
   let target: String
   var result: RebuildResult.Table
-  /// Rows without a readable row id cannot go in as they are met.
+  /// Whether the table has row ids; a row whose row id is unreadable then cannot be inserted directly.
   let needsRowID: Bool
-  /// Whether the row id is a column's value, so that no other can stand for it.
+  /// Whether a column holds the row id, so that a lost one cannot be replaced.
   let hasRowIDColumn: Bool
   /// Columns that take a value, in order.
   let columns: [String]
 
   private let writer: SQLiteWriter
   private let quoted: String
-  /// For each column of the definition the parameter that takes its value; 0 for computed ones.
+  /// The SQL parameter for each column of the definition; 0 for computed columns.
   private let parameters: ContiguousArray<Int>
   private let rowIDName: String?
   private let rowIDParameter: Int
-  /// The key of the row in SQL, where it has one.
+  /// The SQL name of the row's key.
   private let key: String
   private let shape: TargetColumns
   private let overflowParameter: Int
-  /// Whether expressions of the file's own run with each row: their time is limited.
+  /// Whether expressions from the damaged file run for each row; their time is limited.
   let computes: Bool
-  /// Rows of which they could not be computed.
+  /// Rows whose expressions could not be computed.
   var failedCount = 0
-  /// Seconds that they may still take.
+  /// Seconds that the expressions of the table may still take.
   private var allowance = RebuildLimits.rowSeconds
   private let insert: SQLiteStatement
-  /// What records must be to go over as they stand; nil for a table into which rows have to be inserted.
+  /// The form that records must have to be copied unchanged; nil for a table into which rows have to be inserted.
   private(set) var form: RecordForm?
   private var encoder: EncodedRow?
-  /// What the filler calls the table.
+  /// The filler's number for the table; nil when it is not filled.
   private(set) var filled: Int?
-  /// The page of its last row.
+  /// The page of the last row that was added.
   private var lastPage: UInt32 = 0
   private var select: SQLiteStatement?
   private var keptBack: LostAndFoundTable?
   private let keptBackName: (String) -> String
 
-  /// Prepares to fill a table that the new file has already; `namesFiles`: whether its rows may name external files;
-  /// `keptBackName` gives a free name like the one it gets.
+  /// Prepares to fill an existing table of the new file. `namesFiles` says whether its rows may name external files;
+  /// `keptBackName` returns an unused name derived from the given one.
   init(
     _ expected: ExpectedTable, target: String, shape: TargetColumns, namesFiles: Bool,
     source: DamagedStore.TableSource, in writer: SQLiteWriter,
@@ -88,13 +88,13 @@ final class RebuildTable {
     if shape.overflow != nil { list.append(try SQLIdentifier.quoted(OverflowColumns.name)) }
     overflowParameter = shape.overflow == nil ? 0 : list.count
     if let rowIDName { list.append(rowIDName) }
-    // The row id's own column gets it even where its value in the row is in doubt: SQLite would make up another.
+    // The row id column gets the row id even if its value in the row is in doubt: SQLite would choose another one.
     rowIDParameter =
       rowIDName != nil
       ? list.count
       : shape.rowIDColumn == nil ? 0 : definition.rowIDColumn.map { parameters[$0] } ?? 0
     let marks = Array(repeating: "?", count: list.count).joined(separator: ", ")
-    // OR ABORT: a table that says ON CONFLICT REPLACE or IGNORE would drop rows without a word.
+    // OR ABORT: a table that says ON CONFLICT REPLACE or IGNORE would silently drop rows.
     insert = try writer.prepare(
       list.isEmpty
         ? "INSERT OR ABORT INTO \(quoted) DEFAULT VALUES"
@@ -104,37 +104,37 @@ final class RebuildTable {
 
   // MARK: - Filling
 
-  /// Indexes that are filled with it.
+  /// Indexes that are filled together with the table.
   var indexes: [FilledIndex] = [] {
     didSet { indexedCount = indexes.flatMap(\.columns).reduce(0) { max($0, $1.place + 1) } }
   }
-  /// How many values a record must be read for them.
+  /// How many leading values of a record these indexes need.
   private(set) var indexedCount = 0
 
-  /// Whether SQLite stores a row as it comes and nothing else follows from it. Where in doubt, no.
+  /// Whether SQLite stores rows unchanged and without side effects. False when in doubt.
   var isPlain: Bool {
     shape.isOriginal && !computes && needsRowID && !expected.definition.isStrict
   }
 
-  /// Begins to fill it, where it can be.
+  /// Begins to fill the table, if that is possible.
   func begin(_ filler: inout TableFiller) throws {
     guard let form else { return }
     filled = try filler.begin(target)
     if filled != nil { encoder = EncodedRow(form) } else { self.form = nil }
   }
 
-  /// Encodes a row; false for one that has to be inserted.
+  /// Encodes a row. Returns false for a row that has to be inserted.
   func encode(_ row: borrowing RecoveredRowBuffer) -> Bool { encoder?.encode(row) ?? false }
 
-  /// Whether the row that it is filled with next, of a page, comes from the same page as the one before: a leaf holds all
-  /// rows between its lowest and its highest, in whatever order they are found.
+  /// Whether the next row, from `page`, comes from the same page as the previous one: a leaf holds all rows between its
+  /// lowest and its highest row id, in whatever order they are found.
   func goesOn(with page: UInt32) -> Bool {
     defer { lastPage = page }
     return page == lastPage
   }
 
-  /// The highest row id that was ever given, so far as rows that it was filled with tell; nil where SQLite keeps that
-  /// itself.
+  /// The highest row id among the rows that the table was filled with; nil without AUTOINCREMENT, or if SQLite tracks
+  /// it itself.
   func highestFilledRowID() throws(SQLiteWriterError) -> Int64? {
     guard filled != nil, expected.definition.isAutoincrement,
       case .integer(let rowID)? = try writer.rows("SELECT max(\(key)) FROM \(quoted)").first?.first
@@ -142,17 +142,17 @@ final class RebuildTable {
     return max(0, rowID)
   }
 
-  /// The row last encoded, in the record format.
+  /// The last encoded row, in the record format.
   var record: ContiguousArray<UInt8> { encoder?.record ?? [] }
 
   // MARK: - Inserting
 
-  /// Whether a row can go in: its row id is known, or the table has none.
+  /// Whether a row can be inserted: its row id is known, or the table needs none.
   func takes(_ row: borrowing RecoveredRowBuffer) -> Bool {
     !needsRowID || row.rowID != nil || (rowIDName == nil && !hasRowIDColumn)
   }
 
-  /// Puts a row in.
+  /// Inserts a row.
   /// - Throws: `SQLiteWriterError` with the code `constraint` when the table refuses it.
   @inline(__always)
   func add(_ row: borrowing RecoveredRowBuffer, _ invalidText: InvalidText)
@@ -200,13 +200,13 @@ final class RebuildTable {
     result.rowCount &+= 1
   }
 
-  /// What is done with text that is no valid Unicode.
+  /// How text that is not valid Unicode is stored.
   enum InvalidText {
-    /// It is kept byte by byte.
+    /// Byte by byte, as it is.
     case keep
-    /// NULL stands in its place.
+    /// As NULL.
     case drop
-    /// It is given as UTF-16, for a file whose text is.
+    /// As UTF-16, in a file whose text is UTF-16.
     case transcode
   }
 
@@ -235,7 +235,7 @@ final class RebuildTable {
     }
   }
 
-  /// Whether the table has this very row already.
+  /// Whether the table already contains exactly this row.
   func has(_ row: borrowing RecoveredRowBuffer) throws -> Bool {
     guard let rowID = row.rowID, needsRowID, row.partial.isEmpty, !columns.isEmpty,
       shape.overflow == nil
@@ -271,8 +271,8 @@ final class RebuildTable {
 
   // MARK: - Kept back
 
-  /// Keeps a row that cannot stand in the table, in a table of its own.
-  /// - Returns: where it is now.
+  /// Keeps a row that does not fit into the table in a separate table.
+  /// - Returns: the table and the row id where it is now.
   func keepBack(_ row: borrowing RecoveredRowBuffer, reason: String) throws -> (
     table: String, rowID: Int64
   ) {
@@ -289,8 +289,8 @@ final class RebuildTable {
   static let lostRowID = "the row id is lost"
   static let contradicted = "SQLite reads it, but the rest of its page contradicts it"
 
-  /// Gives rows whose row id is lost a new one, where row ids mean nothing to the owner of the table. `moved`
-  /// hears where each row was and its new row id.
+  /// Inserts rows whose row id is lost under a new one, if no column holds the row id. `moved` is called with the
+  /// previous table and row id of each row and its new row id.
   func placeRowsWithoutRowID(_ moved: (_ from: String, _ old: Int64, _ new: Int64) throws -> Void)
     throws
   {

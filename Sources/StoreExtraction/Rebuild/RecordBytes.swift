@@ -1,12 +1,12 @@
 import SQLiteFile
 
-/// A record as it is put together, value by value (file format, section 2.1).
+/// Builds a record value by value (file format, section 2.1).
 struct RecordBytes {
-  /// The header, without the length that stands before it.
+  /// The serial types of the header, without the header length that precedes them.
   private var types = ContiguousArray<UInt8>()
   private var body = ContiguousArray<UInt8>()
 
-  /// Memory for longer records than this is given back.
+  /// Memory for records longer than this is released.
   private static let keptBytes = 1 << 20
 
   mutating func removeAll() {
@@ -36,11 +36,11 @@ struct RecordBytes {
     body.append(contentsOf: bytes)
   }
 
-  /// Puts the whole record in the place of what `record` holds.
+  /// Replaces the content of `record` with the whole record.
   @inline(__always)
   func write(to record: inout ContiguousArray<UInt8>) {
     record.removeAll(keepingCapacity: record.count <= Self.keptBytes)
-    // The length counts itself; no row has so many values that it takes more than three bytes.
+    // The header length includes itself; no row has so many values that it takes more than three bytes.
     var length = types.count + 1
     if length >= 1 << 7 { length += 1 }
     if length >= 1 << 14 { length += 1 }
@@ -61,7 +61,7 @@ struct RecordBytes {
     }
   }
 
-  /// Appends to the header (file format, section 1.6); no value is so long that it takes nine bytes.
+  /// Appends a varint to the header (file format, section 1.6); no value is so long that it takes nine bytes.
   @inline(__always)
   private mutating func append(varint value: UInt64) {
     if value >= 0x80 {

@@ -4,34 +4,34 @@ import SQLiteForensics
 import SQLiteWriter
 import SafeText
 
-/// Makes a fresh SQLite file out of what can be read of a damaged one: the same schema, the rows under their own
-/// row ids, and beside them what could not be put in its place.
+/// Builds a new SQLite file from what can be read of a damaged one: the same schema, the rows under their own row ids,
+/// and extra tables for rows that do not fit.
 public struct StoreRebuild: Sendable {
-  /// Of which rows their origin is told in the new file.
+  /// The rows whose origin is recorded in the new file.
   package enum Provenance: String, Sendable, CaseIterable {
-    /// Of those that are not ordinary: with a value that is not whole, kept back, unattributed or deleted.
+    /// Rows that are not ordinary: with an incomplete value, kept back, unattributed or deleted.
     case notable
-    /// Of all.
+    /// All rows.
     case all
   }
 
-  /// Of which rows their origin is told.
+  /// The rows whose origin is recorded.
   package var provenance = Provenance.notable
-  /// Whether deleted rows are looked for; they get tables of their own.
+  /// Whether to look for deleted rows, which get tables of their own.
   public var includesDeleted = false
-  /// Whether SQLite checks a large file in full before it gets its name, and not only quickly.
+  /// Whether SQLite runs `integrity_check`, not just `quick_check`, on a large file before it gets its final name.
   public var verifies = false
-  /// Keeps what is made, for a caller that must take it back in a hurry.
+  /// Tracks what is made, for a caller that must remove it quickly.
   package var made = MadeFiles()
-  /// Hears how many pages of how many have been gone through.
+  /// Called with the number of pages read so far and the number of all pages.
   public var progress: (@Sendable (_ done: Int64, _ total: Int64) -> Void)?
 
   /// A rebuild of live rows.
   public init() {}
 
-  /// Tells what a rebuild would give, and makes no file.
+  /// Reports what a rebuild would produce, without making a file.
   ///
-  /// Constraints are not tried, so that rows which they keep out count as rows of their table.
+  /// Constraints are not tested, so rows that they would keep out count as rows of their table.
   /// - Throws: `SQLiteFileError` when the device fails.
   package func survey(_ store: DamagedStore) throws -> RebuildResult {
     let watch = EvidenceWatch(store.database.path)
@@ -43,9 +43,9 @@ public struct StoreRebuild: Sendable {
 
   /// Writes the new file.
   ///
-  /// Nothing may be at its path. Until it is finished and has been checked whole the file has another
-  /// name in the same folder.
-  /// - Throws: `SQLiteFileError`, `SQLiteWriterError`, ``ExtractionError``. What was written is removed then.
+  /// Nothing may exist at `output`. Until the file is finished and fully checked, it has another name in the same
+  /// folder.
+  /// - Throws: `SQLiteFileError`, `SQLiteWriterError`, ``ExtractionError``. In each case, what was written is removed.
   public func run(_ store: DamagedStore, to output: String) throws -> RebuildResult {
     let watch = EvidenceWatch(store.database.path)
     try SQLiteWriter.checkFree(output)
@@ -60,7 +60,7 @@ public struct StoreRebuild: Sendable {
       } catch is FillingGivenUp {
         isFilling = false
       } catch let error as UnusableDefinition {
-        // SQLite has undone the transaction, so all starts again without what brought that about.
+        // SQLite has rolled back the transaction, so everything starts again without the definition that caused this.
         unusableDefinitions[error.place] = error.reason
         tries += 1
         for (place, table) in store.database.tables.enumerated()
@@ -68,7 +68,7 @@ public struct StoreRebuild: Sendable {
           unusableDefinitions[place] = "expressions of tables in this store take too long"
         }
       }
-      // What reading found is found once more.
+      // The findings of reading will be found again.
       store.database.takeBack(to: found)
     }
   }
@@ -92,7 +92,7 @@ public struct StoreRebuild: Sendable {
       result.output = output
       try Self.check(watch, store)
       try writer.complete()
-      // The file has its name, and all that belongs to it stays, in one step.
+      // Naming the file and keeping all that belongs to it is one step.
       try made.keep(to: count) { try writer.publish(as: output) }
       return result
     } catch {
@@ -112,7 +112,7 @@ public struct StoreRebuild: Sendable {
     }
   }
 
-  /// The layout of the source, so far as it is known.
+  /// Options for the layout of the source, as far as it is known.
   private func writerOptions(for store: DamagedStore) -> SQLiteWriter.Options {
     let layout = store.database.layout
     var options = SQLiteWriter.Options(pageSize: layout.pageSize, journalMode: .memory)
@@ -122,7 +122,7 @@ public struct StoreRebuild: Sendable {
     case .utf16BigEndian: options.encoding = .utf16BigEndian
     }
     if layout.hasPointerMap {
-      // Core Data asks for incremental vacuum; without a header nobody else says.
+      // Core Data uses incremental vacuum; without a header nothing else is known.
       options.autoVacuum = layout.header?.isIncrementalVacuum ?? true ? .incremental : .full
     }
     options.isSynchronous = false
@@ -153,7 +153,7 @@ struct RebuildCount {
     }
   }
 
-  /// What can be told of a store before its rows are read.
+  /// What is known about a store before its rows are read.
   static func frame(of store: DamagedStore) -> RebuildResult {
     let database = store.database
     return RebuildResult(
@@ -214,7 +214,7 @@ struct RebuildCount {
 }
 
 extension RebuildResult {
-  /// Marks the tables that nothing in the store tells of.
+  /// Marks the tables that only an example describes, not the store.
   mutating func markAssumed(_ store: DamagedStore) {
     let rooted = Set(store.database.tables.filter { $0.rootPage != nil }.map(\.name))
     for place in tables.indices {
@@ -226,7 +226,7 @@ extension RebuildResult {
     }
   }
 
-  /// Adds up the tables and takes the findings.
+  /// Sums the counts of the tables and takes over the findings.
   mutating func finish(_ list: FindingList) {
     rowCount = tables.reduce(0) { $0 + $1.rowCount }
     partialRowCount = tables.reduce(0) { $0 + $1.partialRowCount }

@@ -1,28 +1,28 @@
 import SQLiteFile
 import SQLiteWriter
 
-/// The columns of a table in the new file, by those that it had.
+/// The columns of a table in the new file, derived from its original columns.
 struct TargetColumns {
-  /// For each column of the source its name in the new file; nil where it takes no value.
+  /// The new name of each source column; nil if it takes no value.
   private(set) var names: [String?] = []
   /// The column that is the row id.
   private(set) var rowIDColumn: String?
-  /// The place of the first column that stands in ``OverflowColumns`` with all that follow it; nil for none.
+  /// The position of the first column that goes into ``OverflowColumns``, with all that follow it; nil for none.
   private(set) var overflow: Int?
-  /// Columns that are computed when they are read, for which a table without expressions has no place.
+  /// Virtual generated columns, which a table without expressions cannot have.
   private(set) var leftOut: [String] = []
-  /// Whether the table is as its own statement makes it.
+  /// Whether the table is made by its own statement.
   let isOriginal: Bool
 
-  /// As the table's own statement has them: what is computed takes no value.
+  /// The columns of the table's own statement; computed columns take no value.
   init(of definition: TableDefinition) {
     isOriginal = true
     names = definition.columns.map { $0.generation == .none ? $0.name : nil }
     rowIDColumn = definition.rowIDColumn.map { definition.columns[$0].name }
   }
 
-  /// For a table without types, constraints and expressions. A computed value that stands in the rows is one like
-  /// any other.
+  /// The columns of a table without types, constraints and expressions. Stored generated columns become ordinary
+  /// columns.
   init(simplified definition: TableDefinition, maxColumns: Int) {
     isOriginal = false
     let maxColumns = max(1, min(maxColumns, OverflowColumns.maxColumns))
@@ -48,7 +48,7 @@ struct TargetColumns {
     }
   }
 
-  /// The columns as a CREATE TABLE statement without types names them.
+  /// The column list of a CREATE TABLE statement without types.
   func declaration() throws(SQLiteWriterError) -> String {
     var columns: [String] = []
     for name in names {

@@ -1,7 +1,7 @@
-/// Text of UTF-16 files on its way back.
+/// Converts text back to UTF-16 for files that use it.
 enum UTF16Text {
-  /// The units of text in the form that the reader gives it: UTF-8 in which surrogates that stand alone have three
-  /// bytes. What is neither becomes U+FFFD.
+  /// The UTF-16 code units of text in the reader's form: UTF-8 in which a lone surrogate has three bytes. Any other
+  /// byte becomes U+FFFD.
   static func units(of bytes: ContiguousArray<UInt8>, _ range: Range<Int>) -> [UInt16] {
     var units: [UInt16] = []
     units.reserveCapacity(range.count)

@@ -1,30 +1,31 @@
 import SQLiteFile
 
-/// Names that SQL tells apart.
+/// Makes names that are distinct in SQL.
 struct UniqueNames {
   private var taken: Set<SQLName> = []
-  /// The number to try next for a name that is taken: a hostile file may have the same one many times.
+  /// The number to try next for a taken name: a hostile file may repeat a name many times.
   private var numbers: [SQLName: Int] = [:]
 
-  /// `names`: those that are not to be given.
+  /// Starts with `names` as taken.
   init(_ names: [String] = []) { take(names) }
 
-  /// Notes names that are not to be given.
+  /// Marks names as taken.
   mutating func take(_ names: some Sequence<String>) {
     for name in names { taken.insert(SQLName(name)) }
   }
 
   func has(_ name: String) -> Bool { taken.contains(SQLName(name)) }
 
-  /// A name for a column: with a number where it is taken, and without a NUL. It may begin as SQLite's own tables do.
+  /// A free name for a column, with a number if taken, and without a NUL. Unlike a table's, it may begin with
+  /// `sqlite_`.
   mutating func uniqueColumn(_ name: String) -> String {
     free(name.isEmpty || name.utf8.contains(0) ? "_unnamed" : name)
   }
 
-  /// The name, with a number where it is taken. SQL does not tell upper and lower case of ASCII letters apart.
+  /// A free name for a table, with a number if taken. SQL ignores the case of ASCII letters.
   mutating func unique(_ name: String) -> String {
     let plain = name.isEmpty || name.utf8.contains(0) ? "_unnamed" : name
-    // Names that begin like this are SQLite's own.
+    // Names with this prefix are reserved for SQLite.
     return free(SQLName(plain).hasPrefix("sqlite_") ? "_" + plain : plain)
   }
 

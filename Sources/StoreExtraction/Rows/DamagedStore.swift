@@ -5,7 +5,7 @@ public import SQLiteFile
 package import SQLiteForensics
 
 /// A store that is read page by page, with all that is known of its tables: from the file itself, from the model that
-/// it carries, and from models or healthy stores that were named for what the file has lost.
+/// it carries, and from models or healthy stores given to describe what the file has lost.
 public final class DamagedStore {
   /// What describes a table.
   package enum TableSource: String, Sendable, Codable {
@@ -13,7 +13,7 @@ public final class DamagedStore {
     case schema
     /// Core Data's rules, with or without the model that the file carries.
     case model
-    /// A model or store that was named.
+    /// A model or store given with `like`.
     case like
   }
 
@@ -21,8 +21,8 @@ public final class DamagedStore {
   package let database: DamagedDatabase
   /// What kind of file it is, as far as the readable part tells.
   package private(set) var kind = CoreDataStore.Kind.sqlite
-  /// The model that rows are named by: the given one, the one that the file carries, or a named one that fits. Nil when
-  /// there is none.
+  /// The model that names the rows: the given one, the one that the file carries, or a matching one from `like`. Nil
+  /// when there is none.
   package private(set) var model: ManagedObjectModel?
   /// The entities numbered in `Z_PRIMARYKEY`, as far as its rows can be read.
   package let entities: [EntityRecord]
@@ -38,7 +38,7 @@ public final class DamagedStore {
   ///   - path: the main file; its log and journal are found beside it.
   ///   - logView: which part of the write-ahead log counts.
   ///   - like: paths of models (anything that ``ModelCollection`` reads) and of healthy stores, the most trusted first.
-  ///     They complete what the file itself does not tell.
+  ///     They describe what the file itself does not.
   ///   - model: the model to name rows by; nil for the one that the file carries.
   /// - Throws: `SQLiteFileError` when the file is not a database, `ModelError` and ``ExtractionError`` when a path in
   ///   `like` holds nothing usable.
@@ -49,7 +49,8 @@ public final class DamagedStore {
     try self.init(path: path, logView: logView, like: like, model: model) { _ in }
   }
 
-  /// The same; `tellPassedOver` receives what could not be read in a folder in `like`, before the folder is used.
+  /// Opens the file likewise; `tellPassedOver` receives what could not be read in a folder in `like`, before that is
+  /// used.
   package init(
     path: String, logView: SQLiteDatabase.LogView = .committed, like: [String] = [],
     model: ManagedObjectModel? = nil, tellPassedOver: (StoreFinder.PassedOver) -> Void
@@ -66,7 +67,7 @@ public final class DamagedStore {
     sources = database.tables.map { named.contains(SQLName($0.name)) ? .schema : .model }
 
     let isWhole = Self.isSchemaWhole(path, logView)
-    // Stores first: they have the actual statements, while a model only tells what they must have been.
+    // Stores first: they have the actual statements, while a model only implies what they must have been.
     var contents: [Example.Content] = []
     for example in examples {
       let content = try example.content(for: facts)
@@ -91,7 +92,7 @@ public final class DamagedStore {
       : names.contains("Z_METADATA") || names.contains("Z_PRIMARYKEY") ? .coreDataShaped : .sqlite
   }
 
-  /// Adds what the file's own schema does not tell: tables, and their indexes, views and triggers.
+  /// Adds what the file's own schema does not describe: tables, and their indexes, views and triggers.
   private func complete(_ content: Example.Content, as source: TableSource) throws(SQLiteFileError)
   {
     var tables = database.tables
@@ -105,7 +106,7 @@ public final class DamagedStore {
       if let place = places[key] {
         guard sources[place] != .schema else { continue }
         own.insert(key)
-        // The model tells which columns there are; a store tells their order and how they are declared.
+        // A model gives only the set of columns; a store also gives their order and declarations.
         guard content.isStore, sources[place] == .model, table.hasColumns(of: tables[place]) else {
           continue
         }
@@ -189,7 +190,7 @@ extension ExpectedTable {
       == Set(other.definition.columns.map { SQLName($0.name) })
   }
 
-  /// The integers that the columns can hold, for a table with the same columns in another order.
+  /// The integer ranges of the columns, for a table with the same columns in another order.
   fileprivate func integers(inOrderOf other: ExpectedTable) -> [Int: ClosedRange<Int64>] {
     var ranges: [Int: ClosedRange<Int64>] = [:]
     for (column, range) in integers where column < definition.columns.count {

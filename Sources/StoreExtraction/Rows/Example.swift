@@ -5,7 +5,7 @@ import ObjectModel
 import SQLiteFile
 import SQLiteForensics
 
-/// A model or a healthy store, which tells what the tables of a damaged store looked like.
+/// A model or healthy store that describes the tables of a damaged store.
 struct Example {
   /// Tables and what depends on them.
   struct Content {
@@ -56,7 +56,7 @@ struct Example {
     }
   }
 
-  /// The content; of several versions of a model, that of the version that wrote the damaged store.
+  /// The content. Of several versions of a model, the one that wrote the damaged store is used.
   func content(for facts: DamagedStore.Facts) throws -> Content {
     switch kind {
     case .store(let store): return Self.described(by: store)

@@ -56,8 +56,8 @@ extension Policy {
 
   /// The policy for an opener that migrates by itself and whose errors do not state a cause, such as SwiftData's.
   ///
-  /// So the hashes decide. Too little space is the most likely reason why a migration fails on a sound store, so there
-  /// must be space for one: the minimum and the size of the store.
+  /// So the version hashes decide. Too little space is the most likely reason why a migration fails on a sound store,
+  /// so there must be space for one: the minimum plus the size of the store.
   func forErrorsWithoutCause(storeAt path: String) -> Policy {
     var policy = self
     policy.setsAsideOnMismatchAlone = true

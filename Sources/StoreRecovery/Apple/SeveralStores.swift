@@ -17,13 +17,13 @@ extension OpenedContainer: Sendable where Container: Sendable {}
 public enum ContainerOutcome<Container> {
   /// All stores are open: the earlier ones, or fresh ones.
   case opened(OpenedContainer<Container>)
-  /// No store is open, because of the store that this value describes. Another store that was set aside before stays
-  /// aside, with a fresh one in its place; ``Incidents`` lists it.
+  /// No store is open, because one of them failed; this value describes it. Another store that was set aside before
+  /// stays aside, with a fresh one in its place; ``Incidents`` lists it.
   case failed(FailedOpen)
 
-  /// What is open.
+  /// The open container.
   ///
-  /// - Throws: ``FailedOpen/error`` when nothing is.
+  /// - Throws: ``FailedOpen/error`` when no store is open.
   public func get() throws -> OpenedContainer<Container> {
     switch self {
     case .opened(let opened): return opened
@@ -37,8 +37,8 @@ extension ContainerOutcome: Sendable where Container: Sendable {}
 /// Several stores that open together in one container, each with a recovery of its own.
 ///
 /// The recoveries are nested: the evidence of every store is read before any of them opens, and no store is read while
-/// the container has it open. Each recovery gets only the errors of its own store. A failure elsewhere reaches it as a
-/// cancellation, which leaves its store where it was, or brings it back there.
+/// the container has it open. Each recovery gets only the errors of its own store. A failure of another store reaches
+/// it as a cancellation, which leaves its store where it was, or brings it back there.
 struct SeveralStores {
   /// One store of the container.
   struct Member {
@@ -58,10 +58,10 @@ struct SeveralStores {
   /// Opens all stores.
   ///
   /// - Parameters:
-  ///   - isolation: The actor that `load` stays on: the caller's.
+  ///   - isolation: The actor that `load` runs on: the caller's.
   ///   - close: Closes whatever is open in a container. Called before a store is moved or tried again.
-  ///   - load: Opens a new container, with the members at the URLs that it gets. It throws, with nothing left open,
-  ///     when something fails that no member caused.
+  ///   - load: Opens a new container, with the members at the given URLs. Throws, with nothing left open, when
+  ///     something fails that no member caused.
   /// - Returns: The container, with the incidents in the order in which they happened; otherwise the first failure
   ///   that no recovery could handle.
   func open<Container>(
@@ -107,7 +107,7 @@ struct SeveralStores {
     return try results.note(outcome, of: members[index].recovery.storeURL, elsewhere)
   }
 
-  /// Opens all stores with a synchronous `load`. All else is as in the other form.
+  /// Opens all stores with a synchronous `load`, otherwise like ``open(isolation:close:load:)``.
   func openSynchronously<Container>(
     close: (Container) -> Void, load: ([URL]) throws -> Loaded<Container>
   ) -> ContainerOutcome<Container> {

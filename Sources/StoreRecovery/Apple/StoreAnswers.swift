@@ -21,7 +21,7 @@ final class StoreAnswers: @unchecked Sendable {
     if count <= 0 { whenComplete?([]) }
   }
 
-  /// Takes the result for one store. A surplus one is ignored.
+  /// Takes the result for one store. A surplus result is ignored.
   func take(path: String?, error: (any Error)?) {
     let complete: [Failure]? = lock.withLock {
       guard missing > 0 else { return nil }
@@ -42,7 +42,7 @@ extension SeveralStores.Loaded {
   /// - Parameters:
   ///   - container: The container.
   ///   - failures: What went wrong while it loaded its stores.
-  ///   - paths: Those of the members, in their order.
+  ///   - paths: The paths of the members, in order.
   ///   - close: Closes the container when a failure belongs to no member.
   /// - Throws: The first failure that belongs to no member.
   init(

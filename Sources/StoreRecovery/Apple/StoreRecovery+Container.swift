@@ -3,14 +3,14 @@
   import Foundation
 
   extension StoreRecovery {
-    /// Loads the stores of a container, with a recovery for each SQLite store in a file. Stores of other types,
-    /// in memory or read-only are left to Core Data. Each description keeps its options.
+    /// Loads the stores of a container, with a recovery for each SQLite store in a file. In-memory stores, read-only
+    /// stores and stores of other types are left to Core Data. Each description keeps its options.
     ///
     /// - Parameters:
     ///   - app: The app that opens the stores.
     ///   - policy: What the host decides. Whether this process is an extension is detected.
-    ///   - isolation: The actor that `make` runs on: the caller's. Descriptions with
-    ///     `shouldAddStoreAsynchronously` are loaded elsewhere, as Core Data does it.
+    ///   - isolation: The actor that `make` runs on: the caller's. Descriptions with `shouldAddStoreAsynchronously` are
+    ///     loaded elsewhere, as always in Core Data.
     ///   - make: Makes the container and sets its descriptions, the same ones each time; it loads nothing. It runs
     ///     once when all is well, and again for each attempt, because a container that failed cannot be used again.
     /// - Returns: The container with all its stores open, and what happened to earlier ones; or what `make` or
@@ -19,7 +19,7 @@
       app: App, policy: Policy = .init(), isolation: isolated (any Actor)? = #isolation,
       container make: () throws -> Container
     ) async -> ContainerOutcome<Container> {
-      // Nothing else holds the container, so that one that failed is released.
+      // No other variable holds the container, so that a failed one is released.
       var spare: Container?
       do { spare = try make() } catch { return .failed(SeveralStores.Stopped(error).failed) }
       let stores = SeveralStores(spare, app: app, policy: policy)
@@ -41,11 +41,11 @@
     ///   - app: The app that opens the stores.
     ///   - policy: What the host decides. Whether this process is an extension is detected.
     ///   - make: Makes the container and sets its descriptions, as in the other form.
-    /// - Returns: As the other form.
+    /// - Returns: The same as the asynchronous form.
     public static func loadSynchronously<Container: NSPersistentContainer>(
       app: App, policy: Policy = .init(), container make: () throws -> Container
     ) -> ContainerOutcome<Container> {
-      // Nothing else holds the container, so that one that failed is released.
+      // No other variable holds the container, so that a failed one is released.
       var spare: Container?
       do { spare = try make() } catch { return .failed(SeveralStores.Stopped(error).failed) }
       let stores = SeveralStores(spare, app: app, policy: policy)
@@ -66,7 +66,7 @@
       }
     }
 
-    /// The same for code that does not use `async`. It returns at once.
+    /// The form with a completion handler, for code that does not use `async`. It returns at once.
     ///
     /// - Parameters:
     ///   - app: The app that opens the stores.
@@ -119,8 +119,7 @@
       }
     }
 
-    /// Sets the URLs of the members' descriptions as the recovery gives them. They are unchanged, except for a trial on
-    /// a copy.
+    /// Sets the members' descriptions to the URLs from the recovery, which are unchanged except in a trial on a copy.
     ///
     /// - Returns: The paths, in the order of the members.
     fileprivate func moveDescriptions(

@@ -5,8 +5,8 @@
   extension ExpectedModel {
     /// The hashes of a model that Core Data has loaded; nil when it has a hash of an unknown form.
     ///
-    /// Pass the model that the container or coordinator itself has. Core Data migrates to that one before it fails, and
-    /// a store records the hashes of all its entities, whatever the configuration. A store with none of its entities,
+    /// Pass the container's or coordinator's own model. Core Data migrates to that model before it fails, and a store
+    /// records the hashes of all entities of the model, whatever the configuration. A store with none of its entities,
     /// under their names or their renaming identifiers, is treated as the store of another app.
     public init?(_ model: NSManagedObjectModel) {
       self.init(
@@ -17,9 +17,8 @@
   }
 
   extension NSPersistentStoreDescription {
-    /// A copy for a store that is only in memory, under `/dev/null` as in Apple's templates, and that is not mirrored.
-    /// It is for an app that runs although its store cannot be used. Give it to a new container in place of this
-    /// description.
+    /// A copy for an in-memory store at `/dev/null`, as in Apple's templates, without CloudKit mirroring. It is for an
+    /// app that runs although its store cannot be used. Give it to a new container in place of this description.
     public func inMemory() -> NSPersistentStoreDescription {
       let memory =
         copy() as? NSPersistentStoreDescription
@@ -36,10 +35,10 @@
     /// Adds the store to a coordinator, with recovery.
     ///
     /// - Parameters:
-    ///   - configuration: The name of the model's configuration; nil for all of the model.
-    ///   - options: The options for the store. Without `NSMigratePersistentStoresAutomaticallyOption` a store of
-    ///     an earlier version is one that does not fit; migrate it first. A store that is opened read-only is
-    ///     left to Core Data.
+    ///   - configuration: The name of the model's configuration; nil for the whole model.
+    ///   - options: The options for the store. Without `NSMigratePersistentStoresAutomaticallyOption` a store of an
+    ///     earlier version counts as one that does not fit; migrate it first. A store that is opened read-only is left
+    ///     to Core Data.
     ///   - make: Makes the coordinator, a new one for each attempt: one that failed may keep the cause of the failure.
     /// - Returns: The coordinator, with the store open, and what happened to the earlier store; or what `make` or
     ///   Core Data threw first, untouched, and what to do.
@@ -47,7 +46,7 @@
       configuration: String? = nil, options: [AnyHashable: Any]? = nil,
       coordinator make: () throws -> NSPersistentStoreCoordinator
     ) -> Outcome<NSPersistentStoreCoordinator> {
-      // Nothing else holds the coordinator, so that one that failed is released.
+      // No other variable holds the coordinator, so that a failed one is released.
       var spare: NSPersistentStoreCoordinator?
       do { spare = try make() } catch { return .failed(SeveralStores.Stopped(error).failed) }
       func add(_ url: URL) throws -> NSPersistentStoreCoordinator {

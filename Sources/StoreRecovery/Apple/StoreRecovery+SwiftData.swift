@@ -13,7 +13,7 @@
     ///
     /// - Parameters:
     ///   - types: All model types of the container's newest schema.
-    ///   - make: Makes the container with a configuration for the URL that it gets, a new one for each attempt.
+    ///   - make: Makes the container with a configuration for the given URL, a new one for each attempt.
     /// - Returns: The container, and what happened to the earlier store; or what `make` threw first, untouched,
     ///   and what to do.
     public func openModelContainer(

@@ -3,14 +3,14 @@ import CoreDataStore
 import SafeFiles
 import SafeText
 
-/// Gathers the facts about the store at a path that need only a few bytes and a few system calls.
+/// Gathers the facts about a store that need only a few bytes and a few system calls.
 enum FileEvidence {
   /// How much of the main file is read to see whether it looks random, in bytes.
   static let sampleBytes = 4096
-  /// The database header and the header of the first page's b-tree.
+  /// The length of the database header and the b-tree header of page 1, in bytes.
   static let headerBytes = 108
 
-  /// All of these facts.
+  /// All these facts about the store at `path`.
   static func read(_ path: String) -> StoreEvidence {
     var evidence = beforeOpening(path)
     complete(&evidence, path)
@@ -18,7 +18,7 @@ enum FileEvidence {
   }
 
   /// The facts that must be known before the opener runs, for a store with these `files`; nil to look them up. Each
-  /// launch pays for it, so no folder is read, no call is made twice, and the main file is opened once.
+  /// launch pays for this, so no folder is read, no call is made twice, and the main file is opened once.
   static func beforeOpening(_ path: String, _ files: DatabaseFiles? = nil) -> StoreEvidence {
     let files = files ?? DatabaseFiles(at: path)
     var evidence = StoreEvidence(mainKind: files.main?.kind)
@@ -46,7 +46,7 @@ enum FileEvidence {
       evidence.journal = .init(
         isHot: start.errno == 0 ? isHot(start.bytes, hasMain: hasMain) : nil)
     }
-    // A store in another mode without a log never had a log that matters.
+    // A store that is not in WAL mode and has no log never had a log that matters.
     if evidence.header?.readVersion == 2 || files.log != nil {
       evidence.wal = LogSnapshot.read(path, evidence.header, files)
     }
@@ -103,12 +103,12 @@ enum FileEvidence {
   /// The first bytes of a journal that holds a transaction (SQLite file format, section 3).
   private static let journalMagic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
 
-  /// The magic number, the count of records, the nonce, and the database's size in pages before the transaction.
+  /// The length of the magic number, record count, nonce and initial size of the database in pages.
   private static let journalHeaderBytes = 20
 
-  /// Whether a journal with this start must be played back. The journal of a store's first transaction need not be
-  /// while the main file is empty: a process that was killed while it made the store leaves both, and SQLite starts
-  /// again. `hasMain` is nil when there is no main file, which says nothing.
+  /// Whether a journal with this start must be rolled back. The journal of a store's first transaction need not be, as
+  /// long as the main file is empty: a process that was killed while making the store leaves both, and SQLite starts
+  /// again. `hasMain` says whether the main file has content; nil when there is none.
   private static func isHot(_ start: [UInt8], hasMain: Bool?) -> Bool {
     guard start.starts(with: journalMagic) else { return false }
     let isOfNewStore = start.count == journalHeaderBytes && start[16...].allSatisfy { $0 == 0 }
@@ -118,7 +118,7 @@ enum FileEvidence {
   /// What is known about the locks that other processes hold.
   struct Lock {
     let isHeld: Bool
-    /// The holder's id; nil when it cannot be told, as across containers.
+    /// The holder's process id; nil when unknown, as across containers.
     let holder: Int32?
   }
 
@@ -194,7 +194,8 @@ enum FileEvidence {
       let difference = Double(count) - expected
       return sum + difference * difference / expected
     }
-    // 255 degrees of freedom: the mean is 255 and the standard deviation 22.6; six of them either way.
+    // 255 degrees of freedom: the mean is 255 and the standard deviation 22.6; the limits are six deviations either
+    // way.
     return chiSquare > 120 && chiSquare < 391
   }
 }

@@ -15,8 +15,8 @@ extension ManagedObjectModel: ModelExpectation {
 }
 
 extension ModelCollection: ModelExpectation {
-  /// The current version. The others only serve to name the one that wrote the store. Without a current
-  /// version nothing is expected, and only the writer is named.
+  /// The hashes of the current version. The other versions only serve to name the one that wrote the store. Without a
+  /// current version nothing is expected, and only the writer is named.
   public var expectedModel: ExpectedModel {
     ExpectedModel(
       name: current?.name, forms: current.map(ExpectedModel.forms) ?? [],
@@ -42,7 +42,8 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
     let forms: [Form]
   }
 
-  /// Hashes that are known, such as those that Core Data computes (`NSManagedObjectModel.entityVersionHashesByName`).
+  /// Creates an expectation from known hashes, such as those that Core Data computes
+  /// (`NSManagedObjectModel.entityVersionHashesByName`).
   ///
   /// - Parameters:
   ///   - name: The name of the model version, for people; nil when it has none.
@@ -96,13 +97,13 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
 
   // MARK: Comparing
 
-  /// The latest rules of hashes that are known.
+  /// The newest known version of the hash rules.
   static let knownRules = StoreModelRecord.confirmedHashesVersion
 
-  /// Compares the hashes that the store records with the expected ones, and names the version that wrote it.
+  /// Compares the hashes that the store records with the expected ones, and names the version that wrote the store.
   ///
-  /// `isNewerThanApp` is not changed: neither a version's name nor its place in the collection says which of two is
-  /// older. A wrong guess would lock users out of the app, or set aside a store that an update could open.
+  /// `isNewerThanApp` is not changed: neither a version's name nor its position in the collection says which of two
+  /// versions is older. A wrong guess would lock users out of the app, or set aside a store that an update could open.
   func compare(_ evidence: inout StoreEvidence) {
     evidence.expectsModel = !forms.isEmpty
     evidence.expectedVersion = name
@@ -110,7 +111,7 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
     let writers = versions.filter { version in version.forms.contains { $0.matches(recorded) } }
     let names = Set(writers.map(\.name)).sorted()
     if !names.isEmpty { evidence.writtenBy = names.joined(separator: " or ") }
-    // By names alone: a hash includes its entity's name, and names are comparable under any rules of hashes.
+    // By names alone: a hash includes its entity's name, and names are comparable under any hash rules.
     if !forms.isEmpty, let entityNames {
       evidence.sharesEntities = recorded.keys.contains(where: entityNames.contains)
     }
@@ -128,7 +129,7 @@ extension ExpectedModel {
   struct Form: Sendable, Hashable {
     /// The hashes that are certain.
     let hashes: [String: VersionHash]
-    /// The entities whose hash follows no confirmed rule, each with the hash that the unconfirmed rule gives, if any.
+    /// The entities whose hash follows no confirmed rule, each with the hash that the unconfirmed rule yields, if any.
     let unknown: [String: VersionHash?]
     /// The entities with a derived attribute.
     let derived: Set<String>
@@ -146,7 +147,7 @@ extension ExpectedModel {
       derived = computed.entitiesWithDerivedAttributes
     }
 
-    /// Whether these are the recorded hashes, each one.
+    /// Whether these are exactly the recorded hashes.
     func matches(_ recorded: [String: VersionHash]) -> Bool {
       recorded.count == hashes.count + unknown.count
         && recorded.allSatisfy { (hashes[$0.key] ?? unknown[$0.key] ?? nil) == $0.value }
@@ -179,7 +180,7 @@ extension ExpectedModel {
           undecided.append(name)
         }
       }
-      // Before version 3 of the rules Core Data compares nothing but names.
+      // Before version 3 of the rules, Core Data compares only names.
       if let version = evidence.hashesVersion, version < 3 {
         for (name, hash) in store where model[name] != nil { model[name] = hash }
       }

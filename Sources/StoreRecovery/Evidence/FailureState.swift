@@ -21,7 +21,7 @@ struct FailureState: Codable, Sendable, Equatable {
 
   let schema: String
   let version: Int
-  /// The newest last.
+  /// The failures, newest last.
   var failures: [Entry]
 
   static let name = ".state.json"
@@ -36,7 +36,7 @@ struct FailureState: Codable, Sendable, Equatable {
     failures = []
   }
 
-  /// Adds that a store was set aside.
+  /// Notes that a store was set aside.
   mutating func add(
     _ storeName: String, _ app: StoreRecovery.App, _ fingerprint: String, incident: String,
     on date: Date

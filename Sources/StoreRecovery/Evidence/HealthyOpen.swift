@@ -2,36 +2,36 @@ import CLibrary
 import CoreDataStore
 import SafeText
 
-/// What a store looked like just before its last healthy open. At a later launch these facts show that committed rows
-/// were lost with the log. They do not cover what was written after that moment.
+/// What a store looked like just before its last healthy open. At a later launch these facts can show that committed
+/// rows were lost with the log. They do not cover later writes.
 struct HealthyOpen: Sendable, Equatable {
   /// Facts about the main file that a checkpoint changes.
   struct Main: Sendable, Equatable {
     var inode: UInt64
-    /// In bytes.
+    /// The size, in bytes.
     var size: Int64
-    /// Nanoseconds since 1970.
+    /// The modification time, in nanoseconds since 1970.
     var modified: Int64
     var changeCounter: UInt32
-    /// Whether the file had not changed for so long that any later change must show in ``modified``.
+    /// Whether the file had been unchanged so long that any later change must show in ``modified``.
     var isSettled: Bool
   }
 
-  /// The log beside it.
+  /// Facts about the log.
   struct Log: Sendable, Equatable {
     var inode: UInt64
-    /// The eight bytes in its header that change with each generation.
+    /// The two salts in its header (8 bytes), which change each time SQLite restarts the log.
     var salts: UInt64
-    /// Frames up to its last commit; 0 when that was unknown.
+    /// The number of frames up to its last commit; 0 when unknown.
     var frames: UInt32
-    /// How many of them were in no other file.
+    /// How many of ``frames`` were only in the log.
     var unsaved: UInt32
   }
 
   var main: Main
   var log: Log
 
-  /// Times of files are counted in steps of up to two seconds (FAT); in nanoseconds.
+  /// The coarsest resolution of file times, two seconds (FAT), in nanoseconds.
   static let settlingTime: Int64 = 2_000_000_000
 
   /// The path of the record. It is not a member of the store set, so it stays when a set is moved.
@@ -39,7 +39,7 @@ struct HealthyOpen: Sendable, Equatable {
     PathText.folder(of: store) + "/." + PathText.lastComponent(of: store) + ".lifeboat"
   }
 
-  /// The record of the store at `path`; nil when there is none, or one that is torn or of another form.
+  /// The record of the store at `path`; nil when it is missing, torn or in another format.
   static func read(for path: String) -> HealthyOpen? {
     let start = FileEvidence.firstBytes(of: Self.path(for: path), count: length + 1)
     return start.errno == 0 ? HealthyOpen(bytes: start.bytes) : nil
@@ -54,19 +54,19 @@ struct HealthyOpen: Sendable, Equatable {
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }
     var status = stat()
-    // Only a record of this form is overwritten.
+    // Only an empty file, or one with the length of a record, is overwritten.
     guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
       status.st_nlink == 1, status.st_size == 0 || status.st_size == off_t(Self.length)
     else { return }
     unsafe _ = bytes.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, 0) }
   }
 
-  // MARK: The form
+  // MARK: The format
 
   static let length = 80
   private static let magic: UInt64 = 0x4c42_4f61_744f_7001
 
-  /// All numbers with the low byte first, the checksum last.
+  /// All numbers are little-endian; the checksum comes last.
   var bytes: [UInt8] {
     var bytes: [UInt8] = []
     func put(_ number: some FixedWidthInteger) {

@@ -1,29 +1,29 @@
-/// The first 136 bytes of a log's index, `-shm` (https://www.sqlite.org/walformat.html, section 2). The index
-/// may be left over: the first connection of any process clears it.
+/// The first 136 bytes of the wal-index, `-shm` (https://www.sqlite.org/walformat.html, section 2). The wal-index may
+/// be left over from an earlier session: the first connection of any process clears it.
 struct LogIndexHeader: Equatable {
   static let length = 136
 
-  /// In bytes.
+  /// The page size, in bytes.
   let pageSize: Int
-  /// Frames up to the last commit.
+  /// The number of frames up to the last commit.
   let frames: Int
-  /// The checksum that the last of these frames carries.
+  /// The checksum in the last committed frame.
   let checksum: [UInt8]
-  /// The salts of the log that the index belongs to.
+  /// The salts of the log that the wal-index belongs to.
   let salts: [UInt8]
-  /// Frames that a checkpoint brought into the main file.
+  /// The number of frames that a checkpoint has copied to the main file (`nBackfill`).
   let saved: Int
-  /// Frames that a checkpoint may have brought there: a checkpoint has begun to, or they were in the log already when
-  /// the index was made.
+  /// The number of frames that may be in the main file: a checkpoint began to copy them (`nBackfillAttempted`), or they
+  /// were already in the log when the wal-index was made.
   let perhapsSaved: Int
 
-  /// Frames that are in the log and nowhere else.
+  /// The number of frames that are only in the log.
   var unsaved: Int { frames - perhapsSaved }
 
-  /// nil for bytes that are not an index, or for one that is being changed.
+  /// nil when the bytes are not a wal-index header, or when it is being changed.
   init?(_ bytes: [UInt8]) {
     guard bytes.count >= Self.length, bytes[0..<48] == bytes[48..<96] else { return nil }
-    // SQLite uses the machine's own byte order here.
+    // SQLite uses the native byte order here.
     let words = (0..<34).map { Self.number(bytes, $0 * 4, UInt32.self) }
     var sum: (UInt32, UInt32) = (0, 0)
     for index in stride(from: 0, to: 10, by: 2) {

@@ -2,32 +2,32 @@ import CLibrary
 import CoreDataStore
 import SafeFiles
 
-/// The state of a store's log and of its index at one moment. Together with the record of the last healthy open they
-/// show what the log held before. Taking it reads a few hundred bytes and takes no lock. It must come before the
-/// opener: closing the log or its index would drop locks that SQLite holds on them.
+/// The state of a store's log and wal-index at one moment. Together with the record of the last healthy open, it shows
+/// what the log held before. Taking a snapshot reads a few hundred bytes and takes no lock. It must be taken before the
+/// opener runs: closing the log or the wal-index would drop the locks that SQLite holds on them.
 struct LogSnapshot: Equatable {
   /// The log's header, when the log has one.
   struct Log: Equatable {
     var status: FileStatus
     var header: [UInt8]
-    /// The header of the last frame that the index knows of.
+    /// The header of the last frame that the wal-index lists.
     var lastFrame: [UInt8]
 
     var isSound: Bool { LostFrames.isSound(header: header) }
     var pageSize: Int { Int(Self.word(header, 8)) }
     var salts: [UInt8] { Array(header[16..<24]) }
 
-    /// Whole frames.
+    /// The number of whole frames.
     var frames: Int {
       Int(clamping: (status.sizeBytes - Int64(LostFrames.headerLength)) / Int64(24 + pageSize))
     }
 
-    /// An interrupted write leaves a partial frame, and so does cutting the log.
+    /// Whether a partial frame is at the end: an interrupted write leaves one, and so does truncating the log.
     var endsInPartialFrame: Bool {
       (status.sizeBytes - Int64(LostFrames.headerLength)) % Int64(24 + pageSize) != 0
     }
 
-    /// Whether SQLite restarted this log after the one with these salts: each time it increments the first salt.
+    /// Whether this log is a restart of the log with these salts: at each restart SQLite increments the first salt.
     func follows(_ salts: [UInt8]) -> Bool {
       let steps = Self.word(header, 16) &- Self.word(salts, 0)
       return steps > 0 && steps <= 1 << 20
@@ -43,10 +43,10 @@ struct LogSnapshot: Equatable {
   var index: LogIndexHeader?
   var indexStatus: FileStatus?
 
-  /// The present state of the files; nil when it cannot be read.
+  /// The current state of the files; nil when it cannot be read.
   init?(at path: String) { self.init(at: path, DatabaseFiles(at: path)) }
 
-  /// The same when `files` were looked up just now.
+  /// The current state of `files`, which were just looked up; nil when it cannot be read.
   init?(at path: String, _ files: DatabaseFiles) {
     guard files.isLogKnown else { return nil }
     main = files.main
@@ -82,8 +82,8 @@ struct LogSnapshot: Equatable {
 }
 
 extension LogSnapshot {
-  /// The facts about the log of the store at `path`, whose main file has this `header` and which had these
-  /// `files` just before that was read; nil when there is no log and nothing shows that there was one.
+  /// The facts about the log of the store at `path`; nil when there is no log and nothing shows that there was one.
+  /// `header` is the main file's header; `files` were looked up just before it was read.
   static func read(
     _ path: String, _ header: StoreEvidence.Header?, _ files: DatabaseFiles? = nil,
     settlingTime: Int64 = HealthyOpen.settlingTime
@@ -121,7 +121,7 @@ extension LogSnapshot {
     return wal
   }
 
-  /// What the next launch is to compare with; nil without a log that has frames.
+  /// What the next launch compares with; nil without a valid log.
   private func facts(
     _ main: FileStatus, _ header: StoreEvidence.Header, _ settlingTime: Int64
   ) -> HealthyOpen? {
@@ -130,8 +130,8 @@ extension LogSnapshot {
     var unsaved = 0
     if let index, index.salts == log.salts, index.frames <= log.frames {
       frames = index.frames
-      // A connection with its own index (locking_mode=EXCLUSIVE) may have saved them since: the main file is newer
-      // then.
+      // A connection with its own wal-index (locking_mode=EXCLUSIVE) may have checkpointed the frames since; the main
+      // file is newer then.
       if let time = indexStatus?.modified, main.changed < time, main.modified < time {
         unsaved = index.unsaved
       }
@@ -155,12 +155,12 @@ extension HealthyOpen {
   static func salts(_ bytes: [UInt8]) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
 }
 
-/// Checks whether log, index and record show that committed rows are lost: a pure function of what was read.
+/// Checks whether log, wal-index and record show that committed rows are lost: a pure function of what was read.
 struct SilentLossCheck {
   let snapshot: LogSnapshot
   let header: StoreEvidence.Header
   let record: HealthyOpen?
-  /// Pages whose newest content is in a log whose header is damaged; nil when they were not counted.
+  /// The number of pages whose newest content is in a log with a damaged header; nil when not counted.
   let keptPages: Int?
   /// A loss that is proven.
   private(set) var loss: SilentLoss?
@@ -182,11 +182,11 @@ struct SilentLossCheck {
     checkLog()
     checkIndex()
     checkRecord()
-    // Frames after the last one that the index lists were never committed.
+    // Frames after the last one in the wal-index were never committed.
     if doubt?.witness == .log, agreeing.contains(.index) { doubt = nil }
   }
 
-  /// The first loss counts: that of the log itself, then that of the index, which covers the whole session.
+  /// Notes a loss. The first one counts: the log's own, then the wal-index's, which covers the whole session.
   private mutating func found(
     _ kind: SilentLoss.Kind, _ witness: SilentLoss.Witness, frames: Int?, isCertain: Bool = true
   ) {
@@ -211,8 +211,8 @@ struct SilentLossCheck {
     guard let index = snapshot.index, let main = snapshot.main, index.pageSize == header.pageSize,
       let indexTime = snapshot.indexStatus?.modified
     else { return }
-    // An old index is left when a connection with its own index (locking_mode=EXCLUSIVE) checkpoints and closes. The
-    // main file is newer then.
+    // An old wal-index is left over when a connection with its own wal-index (locking_mode=EXCLUSIVE) checkpoints and
+    // closes. The main file is newer then.
     let isNewest = main.changed < indexTime && main.modified < indexTime
     let isCertain = isNewest && index.unsaved > 0
     let atMost = isCertain ? index.unsaved : nil
@@ -238,8 +238,8 @@ struct SilentLossCheck {
       return
     }
     // A log of the same generation never gets shorter, so this is certain whatever the main file's time is. Only the
-    // count may be too high after a connection with its own index. What a checkpoint saved is not lost, although SQLite
-    // may read older pages of the log before those of the main file.
+    // count may be too high after a connection with its own wal-index. Checkpointed frames are not lost, although
+    // SQLite may prefer older pages in the log to the main file's.
     if log.frames < index.frames {
       let lost = index.frames - max(log.frames, index.perhapsSaved)
       found(.cutShort, .index, frames: lost > 0 ? lost : nil, isCertain: lost > 0)
@@ -258,7 +258,7 @@ struct SilentLossCheck {
       record.main.isSettled && main.inode == record.main.inode
       && main.sizeBytes == record.main.size && main.modified == record.main.modified
       && header.changeCounter == record.main.changeCounter
-    // A checkpoint explains a changed main file, and nothing is lost when all frames were saved.
+    // A checkpoint explains a changed main file, and nothing is lost when all frames were checkpointed.
     let mustBeThere = isSame && record.log.unsaved > 0
     let frames = Int(record.log.frames)
     guard let log = snapshot.log else {

@@ -1,11 +1,11 @@
 import SQLiteFile
 
-/// Counts what SQLite would silently drop from a write-ahead log: it reads the log up to the first invalid frame, and
-/// none of it when the header is invalid (SQLite file format, section 4).
+/// Counts what SQLite would silently drop from a write-ahead log. SQLite reads the log up to the first invalid frame,
+/// and none of it when the header is invalid (SQLite file format, section 4).
 ///
-/// Each frame's checksum continues the one before. So frames after the damage still prove that they belong together,
-/// and a commit among them proves that they were committed. A frame whose page has the same content in the main file
-/// was brought there by a checkpoint and is not lost.
+/// Each frame's checksum continues that of the frame before it. So the frames after the damage still prove that they
+/// belong together, and a commit frame among them proves that they were committed. A frame whose content is also in the
+/// main file was checkpointed and is not lost.
 struct LostFrames {
   static let headerLength = 32
   private static let frameHeaderLength = 24
@@ -18,7 +18,7 @@ struct LostFrames {
   ///
   /// - Parameters:
   ///   - path: The main file.
-  ///   - pageSize: In bytes, 512 to 65536; for a log with an invalid header, that of the database.
+  ///   - pageSize: In bytes, 512 to 65536; the database's when the log's header is invalid.
   ///   - validFrames: How many frames are valid; 0 when the header is not.
   /// - Returns: 0 when nothing is lost.
   /// - Throws: `SQLiteFileError` when a file cannot be read.
@@ -30,7 +30,7 @@ struct LostFrames {
     guard header.count == headerLength, pageSize >= 512, validFrames >= 0 else { return 0 }
     let scan = LostFrames(log: log, header: header, pageSize: pageSize)
     var lost: [UInt32: Int64] = [:]
-    // The magic number says in which order the checksum reads its words; without it both are tried.
+    // The magic number says which byte order the checksums use; without it both are tried.
     for order in byteOrder(header).map({ [$0] }) ?? [false, true] where lost.isEmpty {
       lost = try scan.lost(after: validFrames, isBigEndian: order)
     }
@@ -51,7 +51,7 @@ struct LostFrames {
     return sum == Sum(header, at: 24)
   }
 
-  /// Where the newest lost content of each page is in the log.
+  /// The log offset of each page's newest lost content.
   private func lost(
     after validFrames: Int, isBigEndian: Bool
   ) throws(SQLiteFileError) -> [UInt32: Int64] {
@@ -83,7 +83,7 @@ struct LostFrames {
     }
   }
 
-  /// Whether checksums read their words with the high byte first; nil without the log's magic number.
+  /// Whether checksums read big-endian words; nil without the log's magic number.
   private static func byteOrder(_ header: [UInt8]) -> Bool? {
     let magic = word(header, 0)
     return magic & 0xffff_fffe == 0x377f_0682 ? magic & 1 == 1 : nil
@@ -106,7 +106,7 @@ struct LostFrames {
       second = word(bytes, offset + 4)
     }
 
-    /// Adds a multiple of eight bytes.
+    /// Adds the bytes in `range`, a multiple of eight.
     mutating func add(_ bytes: [UInt8], _ range: Range<Int>, isBigEndian: Bool) {
       for offset in stride(from: range.lowerBound, to: range.upperBound, by: 8) {
         let one = word(bytes, offset)

@@ -1,16 +1,16 @@
 import Foundation
 
-/// Finds the codes in an error of an opener.
+/// Finds the codes in an opener's error.
 enum OpenFailure {
   static let cocoaDomain = "NSCocoaErrorDomain"
   static let posixDomain = "NSPOSIXErrorDomain"
-  /// The key under which Core Data puts SQLite's extended code, and the domain of an error that is one.
+  /// Core Data's user-info key for SQLite's extended code, and the domain of errors that have such a code.
   static let sqliteDomain = "NSSQLiteErrorDomain"
 
-  /// How many errors of a chain are looked at. An error may contain itself.
+  /// The maximum number of errors read from a chain. An error may contain itself.
   static let linkLimit = 64
 
-  /// The facts of `error`, and of all that it contains.
+  /// The facts of `error` and of its underlying errors.
   static func facts(
     of error: any Error, sqliteCode: (@Sendable (any Error) -> Int32?)?,
     meaning: (@Sendable (any Error) -> FailureMeaning?)? = nil

@@ -4,11 +4,11 @@ import Foundation
 import SafeFiles
 import SafeText
 
-/// Which version of the app opened a store last. The name of an empty file beside the store says it, for example
+/// Which version of the app opened a store last, recorded in the name of an empty file beside the store, for example
 /// `.Done.sqlite.opened-by-2.1+42`. A launch of the same version looks up one name and writes nothing.
 ///
-/// Version hashes alone do not say which of two models is newer. This does, and so distinguishes a downgrade from a
-/// store that no build can open.
+/// Version hashes alone do not say which of two models is newer. This marker does, and so distinguishes a downgrade
+/// from a store that no build can open.
 struct OpenedBy {
   private let folder: String
   private let prefix: String
@@ -28,7 +28,7 @@ struct OpenedBy {
 
   /// Notes that the app has opened the store. The note is optional, so failures are ignored.
   ///
-  /// `between` is for tests: it is called between the look at an earlier marker and its removal.
+  /// `between` is for tests: it is called between the check of an earlier marker and its removal.
   func note(between: ((_ marker: String) -> Void)? = nil) {
     guard let name else { return }
     let path = folder + "/" + name
@@ -65,7 +65,7 @@ struct OpenedBy {
     return answers.isEmpty ? nil : answers.contains(true)
   }
 
-  /// The names of the empty files that note a version.
+  /// The empty files whose names note a version, with their status.
   private func markers() -> [(name: String, status: FileStatus)] {
     let names = (try? FolderEntries.read(folder, limit: FileSystem.entryLimit).names) ?? []
     return names.compactMap { name in
@@ -87,7 +87,7 @@ struct OpenedBy {
     return isPlain && (1...48).contains(text.utf8.count) ? text : nil
   }
 
-  /// Compares two versions of numbers and dots: below 0, above 0 or 0; nil when one of them is another text.
+  /// Compares two versions made of numbers and dots: negative, positive or 0; nil when either contains anything else.
   static func order(_ left: String, _ right: String) -> Int? {
     func numbers(_ text: String) -> [Int]? {
       let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)

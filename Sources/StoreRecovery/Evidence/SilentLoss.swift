@@ -1,11 +1,11 @@
-/// Committed rows that SQLite would silently leave out: it reads the log beside a main file only as far as it is valid,
-/// and ignores the rest.
+/// Committed rows that SQLite would silently leave out: SQLite reads a log only as far as the log is valid, and ignores
+/// the rest.
 public struct SilentLoss: Sendable, Codable, Equatable {
   /// What happened to the log.
   public enum Kind: String, Sendable, Codable, CaseIterable {
     /// The log exists and its header is invalid, so SQLite reads none of it.
     case headerDamaged
-    /// The header is valid, and the log, or its valid part, ends earlier than the log ended before.
+    /// The header is valid, but the log, or its valid part, is shorter than before.
     case cutShort
     /// A frame in the middle of the log is invalid, and committed frames follow it.
     case frameDamaged
@@ -19,7 +19,7 @@ public struct SilentLoss: Sendable, Codable, Equatable {
   public enum Witness: String, Sendable, Codable, CaseIterable {
     /// The log itself: its header, and checksums that continue after the damage.
     case log
-    /// The index of the log, `-shm`, which was left over.
+    /// The left-over wal-index, `-shm`.
     case index
     /// The record of the last healthy open.
     case record
@@ -43,7 +43,7 @@ public struct SilentLoss: Sendable, Codable, Equatable {
     self.keptPages = keptPages
   }
 
-  /// What is lost, in words for support; it goes on after "the store: ".
+  /// What is lost, in words for support, to follow "the store: ".
   var sentence: String {
     let count = frames.map { $0 == 1 ? "1 committed frame" : "\($0) committed frames" }
     let what: String =
@@ -58,7 +58,7 @@ public struct SilentLoss: Sendable, Codable, Equatable {
     let source: String =
       switch witness {
       case .log: "the log shows it"
-      case .index: "its left-over index shows it"
+      case .index: "the left-over wal-index shows it"
       case .record: "the record of the last healthy open shows it"
       }
     let kept = keptPages.flatMap {
@@ -72,7 +72,7 @@ public struct SilentLoss: Sendable, Codable, Equatable {
 extension StoreEvidence {
   /// What is known about rows that may have been lost silently; nil for a store without a log.
   ///
-  /// For reports. That nothing shows a loss does not prove that there is none.
+  /// For reports. A store that shows no loss may still have lost rows.
   package var silentLossSentence: String? {
     if let loss = wal?.loss { return loss.sentence }
     if let doubt = wal?.doubt { return "perhaps \(doubt.sentence), but not for certain" }
@@ -80,7 +80,7 @@ extension StoreEvidence {
     let witnesses = wal?.witnesses ?? []
     if witnesses.contains(.index) {
       return
-        "the write-ahead log holds all that its index knows of; after a power cut, the index may not have known all"
+        "the write-ahead log holds all frames that its wal-index lists; after a power cut, the wal-index may not list all"
     }
     if witnesses.contains(.record) {
       return

@@ -14,7 +14,7 @@ extension StoreEvidence {
     /// Whether the host allows setting the store aside a second time; nil when it was not asked.
     package var isAllowed: Bool?
 
-    /// A failure that did not happen before.
+    /// Creates the counts for a failure that has not happened before.
     package init(fingerprint: String) { self.fingerprint = fingerprint }
 
     /// The fingerprint of a failure.

@@ -1,7 +1,7 @@
 import CoreDataStore
 import SQLiteFile
 
-/// Adds the facts that need the whole file: structure, metadata, hashes, frames of the log. It runs only when they can
+/// Adds the facts that need the whole file: structure, metadata, hashes, log frames. It runs only when these facts can
 /// change the verdict, and leaves out what it cannot establish.
 package typealias StructureReader =
   @Sendable (_ path: String, _ evidence: inout StoreEvidence) -> Void
@@ -61,8 +61,8 @@ enum FileStructure {
     evidence.structure = structure(store.findings, isComplete: isComplete)
   }
 
-  /// Damage that does not prevent opening the store: SQLite ignores a log with such a header too, and Core Data does
-  /// not need its model cache.
+  /// Damage that does not prevent opening the store: SQLite ignores a log with a bad header too, and Core Data does not
+  /// need its model cache.
   static let harmless: Set<Finding.ID> = [
     .walBadHeader, .walBrokenChain, .fileMainEmpty, .coredataModelCacheUnreadable,
   ]

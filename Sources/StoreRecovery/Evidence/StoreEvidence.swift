@@ -31,14 +31,14 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
     package var isMagicRight: Bool
     /// The page size in bytes, 512 to 65536; nil when the field holds no valid size.
     package var pageSize: Int?
-    /// The read version; a reader that knows only 1 and 2 must not read a file with more.
+    /// The read version; a reader that knows only 1 and 2 must not read a file with a higher one.
     package var readVersion: Int?
     /// The file change counter.
     package var changeCounter: UInt32?
     /// The size of the database in pages; nil when the field is stale, that is, when the change counter
     /// differs from the version-valid-for number.
     package var pageCount: UInt32?
-    /// The schema format number, 1 to 4 for readers of today.
+    /// The schema format number, 1 to 4 today.
     package var schemaFormat: UInt32?
 
     /// Creates header facts from their parts.
@@ -61,14 +61,14 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
     package var sizeBytes: Int64
     /// Whether the header is valid: magic number and checksum; nil when there are fewer than 32 bytes.
     package var isHeaderSound: Bool?
-    /// The frames of committed transactions that SQLite reads; nil when they were not counted.
+    /// The number of frames of committed transactions that SQLite reads; nil when not counted.
     package var committedFrames: Int?
-    /// Committed frames that SQLite would drop and whose content is not in the main file, each page counted once: those
-    /// after a damaged header or a damaged frame. nil when they were not counted.
+    /// The number of committed frames after a damaged header or frame that SQLite would drop and whose content is not
+    /// in the main file; each page counts once. nil when not counted.
     package var lostFrames: Int?
     /// Committed rows that SQLite certainly does not read; nil when nothing proves a loss.
     package var loss: SilentLoss?
-    /// A possible loss, where a healthy store may show the same; nil when there is none, or a certain one.
+    /// A possible loss; a healthy store may show the same. nil when there is none, or when ``loss`` is set.
     package var doubt: SilentLoss?
     /// The witnesses that know an earlier state of the log and find nothing missing; nil when none was checked.
     package var witnesses: [SilentLoss.Witness]?
@@ -97,10 +97,10 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
 
   /// Facts about the rollback journal.
   package struct Journal: Sendable, Codable, Equatable {
-    /// Whether its header is valid, so that SQLite plays it back into the main file. A journal that was emptied or
-    /// whose header was zeroed (`PRAGMA journal_mode` TRUNCATE and PERSIST) is only kept for the next transaction, and
-    /// the journal of the first transaction of a main file that is still empty restores nothing. nil when it could not
-    /// be read.
+    /// Whether the journal is hot: its header is valid, so SQLite rolls it back into the main file. A journal that was
+    /// truncated or whose header was zeroed (`PRAGMA journal_mode` TRUNCATE and PERSIST) is only kept for the next
+    /// transaction. The journal of the first transaction on a main file that is still empty restores nothing. nil when
+    /// it could not be read.
     package var isHot: Bool?
 
     /// Creates journal facts from their parts.
@@ -145,7 +145,7 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
 
   /// Facts about the failed open.
   package struct Failure: Sendable, Codable, Equatable {
-    /// The error and what it contains, outermost first.
+    /// The error and its underlying errors, outermost first.
     package var chain: [ErrorLink]
     /// SQLite's extended result code.
     package var sqliteCode: Int32?
@@ -183,7 +183,7 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   package var folderExists: Bool
   /// Facts from the header; nil when there are fewer than 16 bytes or they could not be read.
   package var header: Header?
-  /// Whether the first bytes look random, as those of an encrypted file do.
+  /// Whether the first bytes look random, as in an encrypted file.
   package var looksEncrypted: Bool?
   /// Facts about the write-ahead log; nil when there is none and nothing shows that there was one.
   package var wal: WAL?
@@ -203,17 +203,17 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   package var expectsModel = false
   /// The name of the model version that the app expects; nil when it has none.
   package var expectedVersion: String?
-  /// The version hashes of the app's model that ``comparison`` is made with (a model may have several sets); nil when
-  /// nothing was compared. For support: no verdict depends on it.
+  /// The version hashes of the app's model that ``comparison`` uses (a model may have several sets); nil when nothing
+  /// was compared. For support: no verdict depends on it.
   package var expectedHashes: [String: VersionHash]?
   /// How the recorded hashes compare with the expected ones; nil when no model is expected or no hashes
   /// could be read.
   package var comparison: HashComparison?
-  /// Entities that both sides know and that are in no list of ``comparison``, because nothing confirms how
-  /// their hash is computed; nil when nothing was compared.
+  /// Entities on both sides that are in no list of ``comparison``, because nothing confirms how their hashes are
+  /// computed; nil when nothing was compared.
   package var undecided: [String]?
-  /// Whether the store has an entity that some known version of the app's model has too, under its name or an
-  /// earlier one; nil when no model is expected, no hashes could be read, or a version could not be.
+  /// Whether the store shares an entity, by its current or an earlier name, with any known version of the app's model;
+  /// nil when no model is expected, no hashes could be read, or a version could not be read.
   package var sharesEntities: Bool?
   /// The name of the model version that wrote the store.
   package var writtenBy: String?
@@ -226,7 +226,7 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   package var openErrno: Int32?
   /// Whether another process holds one of SQLite's locks on the main file; nil when unknown.
   package var isUsedElsewhere: Bool?
-  /// The id of one process that holds such a lock; nil when none does, or its id is unknown.
+  /// The id of a process that holds one of SQLite's locks on the main file; nil when none does, or its id is unknown.
   package var lockHolder: Int32?
   /// How often the same failure has happened before; nil when nothing was to be set aside, so it was not looked up.
   package var repetition: Repetition?
@@ -237,7 +237,7 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   /// The failed open; nil as long as the opener has not failed.
   package var failure: Failure?
 
-  /// Creates evidence in which nothing is known but what the main file's path names.
+  /// Creates evidence that says only what the main file's path names, and its size.
   package init(mainKind: StoreSet.Kind?, mainSizeBytes: Int64? = nil) {
     self.mainKind = mainKind
     self.mainSizeBytes = mainSizeBytes
@@ -259,7 +259,7 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
     return overflow || size < needed
   }
 
-  /// Members without a store, or of another state of it, one sentence each; empty when there are none.
+  /// Members left over without a store or from another state of it, one sentence each; empty when there are none.
   package var strays: [String] {
     var strays: [String] = []
     let isMainThere = mainKind == .file && !isMainEmpty
@@ -271,7 +271,7 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
         } else if !isMainThere, mayHoldRows(member.role) {
           strays.append("\(member.name) has no main file")
         } else if member.role == .journal, journal?.isHot == true {
-          strays.append("\(member.name) holds a transaction that was not finished")
+          strays.append("\(member.name) holds an unfinished transaction")
         }
       case .sharedMemory:
         if !isMainThere {
@@ -284,7 +284,7 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
         if member.kind == .file,
           !["-wal", "-shm", "-journal"].contains(where: { PathText.ends(member.name, with: $0) })
         {
-          strays.append("\(member.name) is left from a migration that did not end")
+          strays.append("\(member.name) is left over from an unfinished migration")
         }
       case .support:
         if member.kind == .symbolicLink, PathText.isPlainName(member.name) {
@@ -299,7 +299,7 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   /// The member with `role`; for the support folder, the folder itself.
   func member(_ role: StoreSet.Role) -> Member? { members.first { $0.role == role } }
 
-  /// Whether a member with `role` exists that may hold rows. A link counts, as it is not followed.
+  /// Whether a member with `role` exists and may hold rows. A symbolic link counts, because it is not followed.
   func mayHoldRows(_ role: StoreSet.Role) -> Bool {
     guard let member = member(role) else { return false }
     if role == .journal, journal?.isHot == false { return false }
@@ -307,17 +307,17 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   }
 }
 
-/// What a host's own error means, when it has no code of SQLite or Core Data.
+/// What a host's own error means, when it contains no SQLite or Core Data code.
 public enum FailureMeaning: String, Sendable, Codable, CaseIterable {
   /// A newer build of the app wrote the store.
   case newerStore
-  /// The store is sound, and of a version that this build does not know.
+  /// The store is sound, but of a version that this build does not know.
   case otherVersion
   /// The key does not fit an encrypted store.
   case wrongKey
 }
 
-/// What only the host knows about the moment of a failed open. nil means unknown and prevents nothing.
+/// What only the host knows about its state at a failed open. nil means unknown and prevents nothing.
 public struct HostState: Sendable, Codable, Equatable {
   /// Whether this process is an extension of the app. Extensions never set a store aside.
   public var isExtension: Bool?

@@ -1,18 +1,18 @@
 import CLibrary
 import SafeFiles
 
-/// The extended attributes of a file or folder, including access lists.
+/// The extended attributes of a file or folder, including access control lists.
 struct ExtendedAttributes {
   private var values: [[UInt8]: [UInt8]] = [:]
 
-  /// In bytes; larger attributes are left out.
+  /// The maximum size of an attribute, in bytes; larger ones are left out.
   private static let limit = 16 << 20
 
   var isEmpty: Bool { values.isEmpty }
 
   private init() {}
 
-  /// Those of an open file or folder.
+  /// The attributes of an open file or folder.
   init(of descriptor: Int32) {
     let names = unsafe Self.bytes { unsafe Self.list(descriptor, $0, $1) }
     for name in names.split(separator: 0).map(Array.init) where Self.isCarried(name) {
@@ -22,7 +22,7 @@ struct ExtendedAttributes {
     }
   }
 
-  /// The attributes of the file or folder at a path; none when it cannot be opened or is anything else.
+  /// The attributes of the file or folder at a path; none when it cannot be opened or is of another kind.
   init(ofPath path: String) {
     let descriptor = SystemCalls.openForReading(path)
     guard descriptor >= 0 else {
@@ -33,7 +33,7 @@ struct ExtendedAttributes {
     _ = close(descriptor)
   }
 
-  /// Sets them on an open file or folder, as far as its volume supports them.
+  /// Sets the attributes on an open file or folder, as far as its volume supports them.
   func give(to descriptor: Int32) {
     for (name, value) in values { _ = Self.set(descriptor, Self.text(name), value) }
   }
@@ -44,7 +44,8 @@ struct ExtendedAttributes {
       .map { String(decoding: $0, as: UTF8.self) }.sorted()
   }
 
-  /// Attributes of the system, such as labels, belong to the place and not to the file, so they are not copied.
+  /// Whether an attribute is copied. System attributes, such as security labels, belong to the location, not to the
+  /// file.
   private static func isCarried(_ name: [UInt8]) -> Bool {
     #if canImport(Darwin)
       true
@@ -57,7 +58,8 @@ struct ExtendedAttributes {
     name.map { CChar(bitPattern: $0) } + [0]
   }
 
-  /// The bytes that a call returns; its first call, without a buffer, returns their number. Empty when it fails.
+  /// The bytes that `call` writes into its buffer; it is called first without one, to return the size. Empty when it
+  /// fails.
   private static func bytes(_ call: (UnsafeMutableRawPointer?, Int) -> Int) -> [UInt8] {
     let count = call(nil, 0)
     guard count > 0, count <= limit else { return [] }

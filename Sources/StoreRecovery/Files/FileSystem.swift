@@ -1,7 +1,7 @@
 package import CoreDataStore
 
-/// Every call that changes the file system or makes a change durable, so that tests can watch, fail and stop each of
-/// them. When a call changes what a path names, no part of the path may be a symbolic link.
+/// Every call that changes the file system or makes a change durable, so that tests can observe each of them, make it
+/// fail or interrupt it. When a call changes what a path names, no part of the path may be a symbolic link.
 package struct FileSystem: Sendable {
   /// Gives a file a second name: `link(from, to)`. Fails when `to` exists.
   package var link: @Sendable (String, String) throws -> Void
@@ -9,15 +9,15 @@ package struct FileSystem: Sendable {
   package var rename: @Sendable (String, String) throws -> Void
   /// Renames one of our records and replaces an older one: `replace(from, to)`.
   package var replace: @Sendable (String, String) throws -> Void
-  /// Removes one name of a file: `unlink(path, file)`. Fails when another file than `file` has the name by now; nil for
-  /// a name that only Lifeboat uses.
+  /// Removes one name of a file: `unlink(path, file)`. Fails when the name now belongs to a file other than `file`; nil
+  /// for a name that only Lifeboat uses.
   package var unlink: @Sendable (String, FileStatus?) throws -> Void
-  /// Removes files that `unlink` left in a folder because a kill stopped it.
+  /// Removes files that `unlink` left in a folder because its process was killed.
   package var sweep: @Sendable (String) throws -> Void
   /// Makes a folder with these permissions. Fails when the name is taken.
   package var makeFolder: @Sendable (String, UInt32) throws -> Void
-  /// Makes an empty folder with the permissions of another, and as root with its owner: `copyFolder(from, to)`.
-  /// Fails when `to` exists.
+  /// Makes an empty folder with the permissions of another and, as root, with its owner: `copyFolder(from, to)`. Fails
+  /// when `to` exists.
   package var copyFolder: @Sendable (String, String) throws -> Void
   /// Removes an empty folder.
   package var removeFolder: @Sendable (String) throws -> Void
@@ -33,20 +33,20 @@ package struct FileSystem: Sendable {
   /// Locks one of our files without waiting, and creates it when it is missing. Returns a descriptor that holds the
   /// lock until it is closed or the process ends; nil while another process holds the lock.
   package var lock: @Sendable (String) throws -> Int32?
-  /// Sets the modification time of one of our empty files, in nanoseconds since 1970. It need not reach the device.
+  /// Sets the modification time of one of our empty files, in nanoseconds since 1970. The change need not be durable.
   package var setModified: @Sendable (String, Int64) throws -> Void
   /// Gives one of our files the owner and permissions of another file. When this user may not set the group, the
   /// permissions are those for another group (``FileTraits/modeInAnotherGroup``).
   package var setTraits: @Sendable (String, FileTraits) throws -> Void
-  /// What a path names; nil when nothing. It may change at any time: calls that act on it check again, in an open
-  /// folder.
+  /// What a path names; nil when nothing exists there. It may change at any time, so calls that act on it check again,
+  /// in an open folder.
   package var status: @Sendable (String) throws -> FileStatus?
   /// The names in a folder.
   package var entries: @Sendable (String) throws -> FolderEntries
   /// Bytes that this user may still write on the volume of a folder.
   package var freeSpace: @Sendable (String) throws -> Int64
 
-  /// How many names of one folder are read.
+  /// The maximum number of names read from one folder.
   static let entryLimit = 100_000
 
   /// The real file system.

@@ -10,14 +10,15 @@ package struct FileTraits: Sendable, Equatable {
   let user: UInt32
   package let group: UInt32
 
-  /// The permissions for a file with another group. The members of both groups, those of the right one being others
-  /// then, get only what both the group and others had.
+  /// The permissions for a file that has another group. Members of the right group then count as others, so the group
+  /// and others get only the permissions that both had.
   package var modeInAnotherGroup: UInt32 {
     let shared = mode >> 3 & mode & 0o7
     return mode & 0o700 | shared << 3 | shared
   }
 
-  /// Those of the ordinary file at `path`, whose owner may always read and write; nil when it is not one.
+  /// The traits of the regular file at `path`, with read and write permission for its owner; nil when it is not a
+  /// regular file.
   package static func ofFile(at path: String) -> FileTraits? {
     var raw = stat()
     guard unsafe lstat(path, &raw) == 0, raw.st_mode & S_IFMT == S_IFREG else { return nil }
@@ -29,8 +30,8 @@ package struct FileTraits: Sendable, Equatable {
 
 /// The calls of the real file system.
 ///
-/// Each works in an open folder that was reached without following a link, and sets owners and permissions by
-/// descriptor. If another process replaces a name by a link between two calls, the second call fails.
+/// Each call works in an open folder that was reached without following a link, and sets owners and permissions by
+/// descriptor. If another process replaces a name with a link between two calls, the second call fails.
 struct RealFiles: Sendable {
   /// Called between the system calls of one step, for tests that change the files meanwhile.
   var between: (@Sendable (_ step: String, _ path: String) -> Void)?
@@ -93,7 +94,7 @@ struct RealFiles: Sendable {
     }
   }
 
-  /// Removes files left in a folder by removals that a kill stopped.
+  /// Removes files left in a folder by interrupted removals.
   func sweep(_ path: String) throws {
     for name in try entries(path, limit: FileSystem.entryLimit).names
     where SafeRemoval.isAside(name) {
@@ -121,7 +122,7 @@ struct RealFiles: Sendable {
 
   /// Extended attributes are copied as far as both folders allow.
   func copyFolder(_ from: String, _ to: String) throws {
-    // Read by name, because its own user may not be able to open the folder.
+    // Read by name, because even its owner may not be able to open the folder.
     let model = try inFolder(of: from) { folder, name -> stat in
       var raw = stat()
       try Self.call("fstatat", from, unsafe fstatat(folder, name, &raw, AT_SYMLINK_NOFOLLOW))
@@ -130,7 +131,7 @@ struct RealFiles: Sendable {
     guard model.st_mode & S_IFMT == S_IFDIR else {
       throw SystemCallError(call: "mkdir", path: from, errno: ENOTDIR)
     }
-    // The sticky bit keeps users who share a folder from removing each other's files; the owner has to get in.
+    // The sticky bit keeps users who share a folder from removing each other's files; the owner needs access.
     let permissions = model.st_mode & 0o1777 | 0o700
     let attributes = (try? openFolder(from)).map { source in
       defer { _ = close(source) }
@@ -140,7 +141,7 @@ struct RealFiles: Sendable {
       if geteuid() == 0 {
         try Self.call("fchown", to, fchown(made, model.st_uid, model.st_gid))
       }
-      // Set before the permissions, which an access list would change.
+      // Set before the permissions, which an access control list would change.
       attributes?.give(to: made)
     }
   }
@@ -160,12 +161,12 @@ struct RealFiles: Sendable {
       defer { _ = close(made) }
       var raw = stat()
       try Self.call("fstat", path, unsafe fstat(made, &raw))
-      // The folder of another user in this place is not changed.
+      // Another user's folder with this name is not changed.
       guard raw.st_uid == geteuid() else {
         throw SystemCallError(call: "mkdir", path: path, errno: EBUSY)
       }
       try give(folder, made)
-      // mkdir applies the process's mask, but a member has to keep its permissions.
+      // mkdir applies the process's umask, but a member has to keep its permissions.
       if raw.st_mode & 0o7777 != permissions {
         try Self.call("fchmod", path, fchmod(made, permissions))
       }
@@ -211,7 +212,7 @@ struct RealFiles: Sendable {
     }
     guard source >= 0 else { throw SystemCallError(call: "open", path: from, errno: errno) }
     defer { _ = close(source) }
-    // Another file took the place of the one that was looked at.
+    // Another file has replaced the one that was examined.
     guard try FileStatus.of(descriptor: source, path: from) == listed else {
       throw SystemCallError(call: "copy", path: from, errno: EBUSY)
     }
@@ -274,7 +275,7 @@ struct RealFiles: Sendable {
       defer { _ = close(descriptor) }
       between?("made", path)
       do { try body(descriptor, folder) } catch {
-        // On a full volume the partial file takes the last space.
+        // On a full volume the partial file would take the last space.
         if let made = try? FileStatus.of(descriptor: descriptor, path: path) {
           try? remove(name, in: folder, path, made)
         }
@@ -283,7 +284,7 @@ struct RealFiles: Sendable {
     }
   }
 
-  // MARK: Files that are there
+  // MARK: Existing files
 
   func syncFile(_ path: String) throws {
     try open(path, O_RDONLY | O_NONBLOCK) { try flush($0, path) }
@@ -312,7 +313,7 @@ struct RealFiles: Sendable {
           throw SystemCallError(call: "lock", path: path, errno: EINVAL)
         }
         if SystemCalls.retrying({ flock(descriptor, LOCK_EX | LOCK_NB) }) == 0 {
-          // The lock on a file that has lost its name excludes nobody.
+          // A lock on a file that has lost its name excludes no other process.
           if try FileStatus.of(name, in: folder, path: path)?.isSameFile(as: status) == true {
             return descriptor
           }
@@ -348,7 +349,7 @@ struct RealFiles: Sendable {
           try Self.call("fchown", path, fchown(descriptor, traits.user, traits.group))
         } catch let error as SystemCallError where error.errno == EPERM && raw.st_uid == traits.user
         {
-          // Only members may give a file to a group.
+          // Only members of a group may give a file to it.
           mode = traits.modeInAnotherGroup
         }
       }
@@ -356,7 +357,7 @@ struct RealFiles: Sendable {
     }
   }
 
-  /// Checks that the file is an ordinary one with one name: a second name could belong to somebody else.
+  /// Checks that the file is a regular file with a single hard link: another one could belong to somebody else.
   private func expectOurs(
     _ descriptor: Int32, _ path: String, _ isRight: (stat) -> Bool
   ) throws {
@@ -369,7 +370,7 @@ struct RealFiles: Sendable {
 
   // MARK: Open folders
 
-  /// Runs `body` with the folder that `path` is in, open, and the name in it.
+  /// Opens the folder that contains `path`, and runs `body` with its descriptor and the name in it.
   private func inFolder<Result>(
     of path: String, _ body: (_ folder: Int32, _ name: String) throws -> Result
   ) throws -> Result {
@@ -409,7 +410,7 @@ struct RealFiles: Sendable {
       guard descriptor >= 0 else { throw SystemCallError(call: "open", path: path, errno: errno) }
       return descriptor
     #else
-      // O_PATH, which needs no permission to read the folder. Glibc hides its name.
+      // O_PATH, which needs no permission to read the folder. glibc hides the constant.
       let flags = 0x20_0000 | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
       var folder = SystemCalls.retrying {
         unsafe openat(AT_FDCWD, path.utf8.first == UInt8(ascii: "/") ? "/" : ".", flags)
@@ -426,7 +427,7 @@ struct RealFiles: Sendable {
     #endif
   }
 
-  /// What root makes in a user's folder belongs to that user, whose app has to read it later.
+  /// Gives what root makes in a user's folder to that user, whose app has to read it later.
   private func giveToOwner(of folder: Int32, _ made: Int32, _ path: String) throws {
     guard geteuid() == 0 else { return }
     var raw = stat()
@@ -464,7 +465,7 @@ struct RealFiles: Sendable {
     }
   }
 
-  /// The times of access and of change, both `nanoseconds` since 1970.
+  /// The access and modification times, both `nanoseconds` since 1970.
   private static func times(_ nanoseconds: Int64) -> [timespec] {
     let (seconds, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
     var time = timespec()

@@ -6,17 +6,17 @@ import ObjectModel
 ///
 /// It is `incident.json` in the quarantine's folder. Fields are added over time; none changes its meaning.
 public struct Incident: Sendable, Codable, Equatable, Identifiable {
-  /// Why the set was put there.
+  /// Why the set was put into the quarantine.
   public enum Kind: String, Sendable, Codable, CaseIterable {
     /// The store did not open.
     case setAside
     /// The store made room for an earlier one that was restored.
     case replaced
-    /// It is a copy of a store that is in use, made because SQLite was about to drop a part of its log.
+    /// The set is a copy of a store that is in use, made because SQLite was about to drop a part of its log.
     case copied
   }
 
-  /// The two sides of a model that does not fit.
+  /// How the store's model and the app's differ.
   public struct Model: Sendable, Codable, Equatable {
     /// The name of the model version that wrote the store; nil when unknown.
     public var writtenBy: String?
@@ -40,8 +40,8 @@ public struct Incident: Sendable, Codable, Equatable, Identifiable {
     public var whatWasKept: String
     /// What the user can do.
     public var whatToDo: String
-    /// Where the kept files are, for a note beside their folder; nil in a host's own words, unless the host gives it,
-    /// and when the set is no longer there.
+    /// Where the kept files are, for a note beside their folder; nil when the set is no longer there, and in a host's
+    /// own notice that does not set it.
     public var besideNote: String?
     /// The language of the words, a BCP 47 tag; nil when unknown.
     public var language: String?
@@ -67,27 +67,27 @@ public struct Incident: Sendable, Codable, Equatable, Identifiable {
 
   /// Always ``schemaName``.
   package let schema: String
-  /// The version of the record's form.
+  /// The version of the record's format.
   package let version: Int
   /// The name of the quarantine's folder, unique within `Incompatible`.
   public let id: String
-  /// When the set was put there, in whole seconds.
+  /// When the set was put into the quarantine, in whole seconds.
   public let created: Date
-  /// Why the set was put there.
+  /// Why the set was put into the quarantine.
   public let kind: Kind
-  /// The app that did it.
+  /// The app that moved or copied the set.
   public let app: StoreRecovery.App
   /// The main file's name.
   public let storeName: String
-  /// The path of the quarantine's folder at that time. An app's container may move later.
+  /// The path of the quarantine's folder when it was made. An app's container may move later.
   public let folder: String
   /// The store's UUID; nil when it could not be read.
   public let storeUUID: String?
-  /// What the evidence said, what was done, and why.
+  /// What the evidence showed, what was done, and why.
   public let verdict: Verdict
   /// The evidence.
   public let evidence: StoreEvidence
-  /// The model's two sides; nil when neither is known.
+  /// The store's model and the app's; nil when neither is known.
   public let model: Model?
   /// The kept members and their seal; nil in a record that is not complete yet.
   package internal(set) var seal: StoreSeal?

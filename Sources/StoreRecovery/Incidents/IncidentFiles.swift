@@ -17,14 +17,14 @@ struct IncidentFiles: Sendable {
     }
   }
 
-  /// Each folder before what it contains.
+  /// Each folder comes before its contents.
   private(set) var files: [File] = []
   /// Whether something could not be listed, or there are more files than the limit.
   private(set) var isCut = false
 
-  /// The most files that are listed; a store set has fewer.
+  /// The maximum number of listed files; a store set has fewer.
   static let limit = 250_000
-  /// How deep folders are read; no member of a set is that deep.
+  /// The maximum depth of folders; no member of a set is that deep.
   static let depthLimit = 40
 
   /// No files.
@@ -76,7 +76,7 @@ struct IncidentFiles: Sendable {
     }
   }
 
-  /// The names that we give to files in an incident's folder.
+  /// The names of Lifeboat's own files in an incident's folder.
   static let records = [
     QuarantineFolder.incidentName, QuarantineFolder.textName, QuarantineFolder.outcomeName,
     QuarantineFolder.intentName, QuarantineFolder.backName, QuarantineFolder.sealingName,

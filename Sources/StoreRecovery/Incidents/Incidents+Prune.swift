@@ -8,21 +8,20 @@ extension Incidents {
   /// says so; only you can decide to remove it.
   ///
   /// These stay too, and the report says why: an incident whose move is not finished, whose record cannot be read,
-  /// whose files are not those that were sealed, or that holds other files; one that another process uses; anything
-  /// behind a symbolic link. A second copy is removed only after both copies were read and are equal. A record's date
-  /// is ignored when it is in the future or before 2025.
+  /// whose files do not match their seal, or that holds other files; an incident that another process uses; anything
+  /// reached through a symbolic link. A second copy is removed only after both copies were read and are equal. A
+  /// record's date is ignored when it is in the future or before 2025.
   ///
   /// A run that is stopped leaves each incident whole or removed. The next run, or the next open of a store in the
-  /// folder, finishes what it began.
+  /// folder, finishes a removal that it began.
   ///
   /// - Parameters:
   ///   - retention: The limits. When none is set, nothing is removed.
-  ///   - storeName: Only incidents of the store with this main file; nil for those of every store in the
-  ///     folder.
-  ///   - dryRun: Whether nothing is changed, and the report says what would be removed.
+  ///   - storeName: Only incidents of the store with this main file; nil for incidents of all stores in the folder.
+  ///   - dryRun: Whether to change nothing and only report what would be removed.
   /// - Returns: What was removed and what stays, each with the reason.
-  /// - Throws: ``StoreRecoveryError`` when the folder of the incidents is there and cannot be read, or when
-  ///   another process does not finish a move in it in time.
+  /// - Throws: ``StoreRecoveryError`` when the incidents' folder exists but cannot be read, or when another process
+  ///   does not finish a move in it in time.
   public func prune(
     _ retention: Retention, storeName: String? = nil, dryRun: Bool
   ) throws -> PruneReport {
@@ -50,7 +49,7 @@ extension Incidents {
         report.removed.append(.init(id: id, why: .interrupted, sameAs: nil, freedBytes: bytes))
       case .putBack(let id):
         guard dryRun else { continue }
-        let text = "an earlier run was stopped before it removed anything of it"
+        let text = "an earlier run was stopped before it removed any of its files"
         stuck.append(.init(id: id, why: .interrupted, text: text))
       case .stuck(let name, let error):
         stuck.append(.init(id: name, why: .failed, text: Self.text(of: error)))
@@ -120,7 +119,7 @@ extension Incidents {
     let hasUnreadOutcome =
       entry.outcome == nil
       && files.files.contains { PathText.isSame($0.name, QuarantineFolder.outcomeName) }
-    guard !entry.isUnfinished else { return .stays(.unfinished, "a move of it is not finished") }
+    guard !entry.isUnfinished else { return .stays(.unfinished, "its move is not finished") }
     guard let incident = entry.incident, !hasUnreadOutcome else {
       return .stays(.recordUnread, entry.problem ?? "the record of its outcome cannot be read")
     }
@@ -141,7 +140,7 @@ extension Incidents {
         .strangeFiles, "\(first.name) is there although the store was \(outcome.kind.rawValue)")
     }
     guard !entry.isSealPending else {
-      return .stays(.unfinished, "the seal of its files is not taken yet")
+      return .stays(.unfinished, "its files are not fully sealed yet")
     }
     guard let seal = incident.seal, let fingerprint = seal.fingerprint else {
       return .stays(.sealBroken, "its record holds no seal of its files")
@@ -154,14 +153,14 @@ extension Incidents {
     let sizes = Dictionary(
       files.kept.map { (FileName($0.name), $0.status) }, uniquingKeysWith: { first, _ in first })
     for sealed in seal.files {
-      // The role decides whether a member counts as content, so it must be the one that the name has.
+      // The role decides whether a member counts as content, so it must match the name.
       guard StoreSet.role(ofMember: sealed.name, mainName: incident.storeName) == sealed.role
       else {
-        return .stays(.recordUnread, "its record gives \(sealed.name) another role than it has")
+        return .stays(.recordUnread, "its record gives \(sealed.name) the wrong role")
       }
       guard let now = sizes[FileName(sealed.name)], now.kind == sealed.kind,
         now.kind == .folder || now.sizeBytes == sealed.sizeBytes
-      else { return .stays(.sealBroken, "\(sealed.name) is not as it was sealed") }
+      else { return .stays(.sealBroken, "\(sealed.name) does not match its seal") }
     }
     guard files.kept.count == seal.files.count, sizes.count == seal.files.count else {
       return .stays(.sealBroken, "it holds files that were not sealed")
@@ -169,8 +168,8 @@ extension Incidents {
     return .whole(fingerprint: incident.storeName + " " + fingerprint)
   }
 
-  /// Reads all files of the incidents that have the same content as another one, according to the seals. An incident
-  /// whose files differ from their seal is not a copy, and stays.
+  /// Reads all files of the incidents that, according to their seals, have the same content as another incident. An
+  /// incident whose files differ from its seal is not a copy, and stays.
   private func readDuplicates(_ candidates: inout [Candidate], _ plan: RetentionPlan) {
     let keepers = plan.keepers(candidates.map(\.item))
     let duplicates = Set(keepers.keys).union(keepers.values.map { FileName($0) })
@@ -179,7 +178,7 @@ extension Incidents {
       guard let incident = candidates[index].incident, let seal = incident.seal else { continue }
       let folder = QuarantineFolder(
         home: home, storeName: incident.storeName, id: candidates[index].item.id)
-      // A folder that is mounted at two places is only one copy.
+      // A folder that is mounted at two paths is only one copy.
       guard let status = try? fileSystem.status(folder.path),
         folders.insert(.init(device: status.device, inode: status.inode, sizeBytes: 0)).inserted
       else {
@@ -214,8 +213,8 @@ extension Incidents {
 }
 
 extension StoreSeal {
-  /// Identifies the set's content: the names, kinds and bytes of all members that hold data; nil when there is none, or
-  /// one whose content cannot be sealed. The index of a log holds no data.
+  /// Identifies the set's content: the names, kinds and bytes of all members that hold data; nil when no member holds
+  /// data, or the content of one cannot be sealed. The wal-index holds no data.
   var fingerprint: String? {
     let members = files.filter { $0.role != .sharedMemory }.sorted {
       FileName($0.name) < FileName($1.name)

@@ -8,14 +8,15 @@ import SafeText
 public struct RestorableStore: Sendable, Equatable, Identifiable {
   /// What can be done with it.
   public enum Fit: Sendable, Equatable {
-    /// It records the hashes of the model that this build opens its store with.
+    /// It records the hashes of the model that this build uses.
     case current
-    /// It records the hashes of these known versions, sorted by name. It opens if the app migrates from there.
+    /// It records the hashes of these known model versions, sorted by name. It opens if the app can migrate from one of
+    /// them.
     case version([String])
     /// The host opened a copy of it.
     case opens
-    /// It is damaged. Never use it as it is; its rows can be recovered from a copy. A damaged store has this value
-    /// whatever model it fits.
+    /// It is damaged. Never use it as it is; its rows can be recovered from a copy. A damaged store has this value even
+    /// if it fits a model.
     case damaged
   }
 
@@ -30,11 +31,10 @@ public struct RestorableStore: Sendable, Equatable, Identifiable {
   public let kind: Incident.Kind
   /// What can be done with it.
   public let fit: Fit
-  /// Entities whose hash could not be compared for certain, sorted by name; the app may still refuse the store
+  /// Entities whose hashes could not be compared with certainty, sorted by name. The app may still refuse the store
   /// because of them.
   public let undecided: [String]
-  /// Whether its files are as they were sealed; nil when that was not checked. A restoration checks it before it moves
-  /// anything.
+  /// Whether its files match their seal; nil when not checked. A restoration checks this before it moves anything.
   public let isIntact: Bool?
 }
 
@@ -42,19 +42,19 @@ extension Incidents {
   /// The kept stores that this build may be able to open, oldest first. Ask at each launch: an update may have
   /// brought back the model that fits.
   ///
-  /// Without a folder of incidents this is one `lstat`. Otherwise it reads each record and takes the hashes from it.
-  /// Only when a record holds none, Lifeboat's own reader reads a few pages of the kept file. Nothing is changed.
+  /// Without a folder of incidents this is one `lstat`. Otherwise it reads each record and takes the hashes from it. If
+  /// a record holds none, Lifeboat's own reader reads a few pages of the kept file. Nothing is changed.
   ///
   /// - Parameters:
   ///   - model: The model that the app opens its store with; for a `ModelCollection`, stores of its other versions are
   ///     returned too. nil for an app without one.
   ///   - storeName: Only stores with this main file; nil for all in the folder.
-  ///   - checksSeals: Whether every file is read to see that it is as it was sealed.
-  ///   - canOpen: Called for stores that hashes cannot decide, with the URL of a private copy that is removed
-  ///     afterwards. Returns whether the app can open it, judged for example by `PRAGMA user_version`. Close the
-  ///     copy before you return. An error counts as no. With nil such stores are left out.
+  ///   - checksSeals: Whether to read every file and compare it with its seal.
+  ///   - canOpen: Called for each store that the hashes cannot judge, with the URL of a private copy, which is removed
+  ///     afterwards. Returns whether the app can open the copy, judged for example by `PRAGMA user_version`. Close the
+  ///     copy before you return. An error counts as false. If nil, such stores are left out.
   /// - Returns: The stores that fit; a store is left out when nothing shows that it fits.
-  /// - Throws: ``StoreRecoveryError`` when the folder of the incidents is there and cannot be read.
+  /// - Throws: ``StoreRecoveryError`` when the incidents' folder exists but cannot be read.
   public func restorable(
     with model: (any ModelExpectation)?, storeName: String? = nil, checksSeals: Bool = false,
     canOpen: ((URL) throws -> Bool)? = nil
@@ -75,7 +75,7 @@ extension Incidents {
     }
   }
 
-  /// Whether the main file exists and has the size that was sealed. A folder that is a link counts as empty.
+  /// Whether the main file exists and has the size that was sealed. A folder that is a symbolic link counts as empty.
   private func isKept(_ entry: Entry, _ incident: Incident) -> Bool {
     let store = entry.folder + "/" + QuarantineFolder.storeFolderName
     guard
@@ -126,11 +126,11 @@ extension Incidents {
     }
   }
 
-  /// Asks the host about a private copy on the store's volume, which is removed afterwards.
+  /// Asks the host whether it can open a private copy on the store's volume. The copy is removed afterwards.
   private func isOpened(_ main: String, by canOpen: (URL) throws -> Bool) -> Bool {
     let set = StoreSet(at: main)
     let (needed, overflow) = set.sizeBytes.addingReportingOverflow(1024 * 1024)
-    // A file behind a link does not belong to the set.
+    // A symbolic link's target does not belong to the set.
     guard set.isComplete, set.members.allSatisfy({ $0.kind == .file || $0.kind == .folder }),
       !overflow, let free = try? fileSystem.freeSpace(home), free >= needed,
       let trial = try? TrialFolder(in: home, mover)

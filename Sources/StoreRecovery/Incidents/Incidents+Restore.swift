@@ -9,37 +9,37 @@ extension Incidents {
     public enum NextStep: String, Sendable, Codable {
       /// Open the store as usual.
       case open
-      /// The store did not fit the app that set it aside. Only a build with the model that fits opens it; any
-      /// other sets it aside again.
+      /// The store did not fit the app that set it aside. Only a build with a model that fits opens it; any other build
+      /// sets it aside again.
       case openWithFittingBuild
       /// The store is damaged, or cannot be read as a store. Recover its rows from a copy; the app will probably not
       /// open it.
       case salvage
     }
 
-    /// The paths at which the restored set now is.
+    /// The paths of the restored set.
     public let restored: [String]
-    /// The record of the store that was in use until then; nil when there was none.
+    /// The record of the store that was in use before the restoration; nil when there was none.
     public let replaced: Incident?
-    /// How the set differed from its seal; never empty only after a forced restoration.
+    /// How the set differed from its seal; empty unless the restoration was forced.
     package let differences: [StoreSeal.Difference]
     /// What comes next.
     public let nextStep: NextStep
-    /// What could not be moved, by its name in the set; none of it is data of the store.
+    /// What could not be moved, by its name in the set; none of it is store data.
     public let leftBehind: [String]
   }
 
-  /// Brings a kept set back under its own names. The store that is there now is set aside first, in a quarantine of its
-  /// own. Nothing is overwritten. No program may have either store open. Whether this process has one open is not
-  /// checked, so call this before you open the store.
+  /// Brings a kept set back under its own names. The current store is set aside first, in a quarantine of its own.
+  /// Nothing is overwritten. No program may have either store open. This process itself is not checked, so call this
+  /// before you open the store.
   ///
   /// - Parameters:
   ///   - id: The incident's id.
-  ///   - force: Also restores a set whose bytes are not those that were kept, or whose main file is not an SQLite
-  ///     database; a support folder that is a link; and one that holds pipes or sockets. Any other link, or a folder
-  ///     in the place of a file, is never restored.
-  ///   - app: The app that used the store that is there now; nil for the one of the incident.
-  ///   - texts: The words for the record of that store.
+  ///   - force: Also restores a set whose bytes differ from its seal or whose main file is not an SQLite database, a
+  ///     support folder that is a symbolic link, and a support folder that holds pipes or sockets. Any other link, or a
+  ///     folder with the name of a file, is never restored.
+  ///   - app: The app that used the current store; nil for the incident's app.
+  ///   - texts: The words for the current store's record.
   /// - Returns: What was done.
   /// - Throws: ``StoreRecoveryError`` when the incident cannot be read, when the kept files are not a store
   ///   (`restore.notAStore`), when the set differs from its seal, when another process has a store open, when too
@@ -78,7 +78,7 @@ extension Incidents {
     // A folder alone, or one that holds only a pipe, is not a store.
     guard kept.members.contains(where: { $0.kind == .file || $0.kind == .symbolicLink }) else {
       throw StoreRecoveryError(
-        .nothingKept, "the incident holds no store any more", path: folder.storeFolder)
+        .nothingKept, "the incident no longer holds a store", path: folder.storeFolder)
     }
     try checkIsStore(kept, incident.seal, force: force)
     let differences = try broken(incident, kept, force: force)
@@ -103,7 +103,7 @@ extension Incidents {
       differences: differences, nextStep: Self.nextStep(incident), leftBehind: leftBehind)
   }
 
-  /// The extended attributes of each file and folder.
+  /// The extended attributes of each file and folder that has any.
   private static func attributes(of set: StoreSet) -> [(name: String, ExtendedAttributes)] {
     set.members.filter { $0.kind == .file || $0.kind == .folder }.compactMap { member in
       let attributes = ExtendedAttributes(ofPath: member.path)
@@ -126,7 +126,8 @@ extension Incidents {
       }
   }
 
-  /// The kept set, which may have no members. A set that this user may not read does not count as missing.
+  /// The kept set, which may have no members. A set that this user may not read is an error; it does not count as
+  /// missing.
   private func keptSet(_ folder: QuarantineFolder) throws -> StoreSet {
     let kept = StoreSet(at: folder.keptMainPath)
     do {
@@ -141,7 +142,7 @@ extension Incidents {
       }
     } catch let error as SystemCallError {
       throw StoreRecoveryError(
-        .unmovable, "the kept files cannot be looked at; nothing was moved", path: error.path,
+        .unmovable, "the kept files cannot be examined; nothing was moved", path: error.path,
         errno: error.errno)
     }
     return kept
@@ -150,7 +151,7 @@ extension Incidents {
   private static func nextStep(_ incident: Incident) -> Restoration.NextStep {
     switch incident.kind {
     case .replaced: return .open
-    // SQLite drops a part of its log as soon as it is opened.
+    // SQLite drops a part of its log as soon as the store is opened.
     case .copied: return .salvage
     case .setAside: break
     }
@@ -161,8 +162,8 @@ extension Incidents {
     }
   }
 
-  /// Checks that the kept files are a store, because an app will open them. The check uses the files, since a record is
-  /// not reliable.
+  /// Checks that the kept files are a store, because an app will open them. The check reads the files, because the
+  /// record may be wrong.
   private func checkIsStore(_ kept: StoreSet, _ seal: StoreSeal?, force: Bool) throws {
     func refused(_ text: String, _ path: String) -> StoreRecoveryError {
       StoreRecoveryError(.notAStore, text + "; nothing was moved", path: path)
@@ -222,7 +223,7 @@ extension Incidents {
     guard differences.isEmpty || force else {
       throw StoreRecoveryError(
         .sealBroken,
-        "the kept files are not as they were set aside: "
+        "the kept files differ from their seal: "
           + differences.prefix(5).map(\.text).joined(separator: "; "),
         path: kept.mainPath)
     }
@@ -231,11 +232,11 @@ extension Incidents {
 
   private struct SealMissing: Error {}
 
-  /// Bytes for the records, and for folders.
+  /// Bytes needed for records and folders.
   private static let recordBytes: Int64 = 1024 * 1024
 
-  /// On one volume files are only renamed. When the quarantine is on another volume, both sets are copied before
-  /// anything is removed.
+  /// Checks that enough space is free. On one volume files are only renamed. When the quarantine is on another volume,
+  /// both sets are copied before anything is removed.
   private func checkSpace(
     _ folder: QuarantineFolder, kept: StoreSet, present: StoreSet
   ) throws {
@@ -254,7 +255,7 @@ extension Incidents {
     }
   }
 
-  /// Sets aside the files that have the store's names now.
+  /// Sets aside the files that currently have the store's names.
   private func replace(
     _ folder: QuarantineFolder, app: StoreRecovery.App, texts: IncidentTexts
   ) throws -> Incident {

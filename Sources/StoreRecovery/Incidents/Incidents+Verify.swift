@@ -2,15 +2,15 @@ import CoreDataStore
 import Foundation
 import SafeText
 
-/// How the files of one incident compare with what was sealed when they were set aside.
+/// How the files of one incident compare with the seal taken when they were set aside.
 public struct IncidentCheck: Sendable, Codable, Equatable, Identifiable {
-  /// What the check found for the incident as a whole; more findings may come.
+  /// What the check found for the incident as a whole; more values may be added.
   public struct Finding: RawRepresentable, Sendable, Hashable, Codable {
     /// For programs, for example `intact`.
     public let rawValue: String
     /// Creates a finding from its text.
     public init(rawValue: String) { self.rawValue = rawValue }
-    /// Every file is as it was sealed.
+    /// Every file matches its seal.
     public static let intact = Finding(rawValue: "intact")
     /// The store was restored or put back, so nothing is kept here any more.
     public static let moved = Finding(rawValue: "moved")
@@ -18,9 +18,9 @@ public struct IncidentCheck: Sendable, Codable, Equatable, Identifiable {
     public static let different = Finding(rawValue: "different")
     /// A file could not be read, so nothing is known about it.
     public static let unread = Finding(rawValue: "unread")
-    /// A move into or out of the folder is not finished; the next open or restoration ends it.
+    /// A move into or out of the folder is not finished; the next open or restoration finishes or undoes it.
     public static let unfinished = Finding(rawValue: "unfinished")
-    /// The seal is not taken yet, because there was too much to read for one launch; the next opens go on with it.
+    /// The files are not fully sealed yet, because one launch could not read them all; the next opens continue.
     public static let unsealed = Finding(rawValue: "unsealed")
     /// The record cannot be read, or holds no seal, so there is nothing to compare with.
     public static let noRecord = Finding(rawValue: "noRecord")
@@ -28,11 +28,11 @@ public struct IncidentCheck: Sendable, Codable, Equatable, Identifiable {
 
   /// One file, folder or link of the kept set.
   public struct File: Sendable, Codable, Equatable {
-    /// How it is.
+    /// The state of a file.
     public enum State: String, Sendable, Codable {
-      /// It has the bytes that were sealed.
+      /// Its bytes match the seal.
       case ok
-      /// It is of another kind, or has other bytes.
+      /// Its kind or its bytes differ from the seal.
       case changed
       /// It was sealed and is missing now.
       case missing
@@ -43,10 +43,10 @@ public struct IncidentCheck: Sendable, Codable, Equatable, Identifiable {
     }
     /// The path relative to the folder of the kept set.
     public let name: String
-    /// How it is.
+    /// The file's state.
     public let state: State
-    /// What differs, in words; nil when nothing does. A file that was written again with the same bytes is ok
-    /// and says so here.
+    /// What differs, in words; nil when nothing does. A file that was rewritten with the same bytes is `ok`, and this
+    /// text says so.
     public let text: String?
   }
 
@@ -54,12 +54,12 @@ public struct IncidentCheck: Sendable, Codable, Equatable, Identifiable {
   public let id: String
   /// What the check found.
   public let finding: Finding
-  /// Why nothing could be compared; nil when it could.
+  /// Why the files could not be compared; nil when they could.
   public let problem: String?
   /// The files, ordered by name; empty when nothing could be compared.
   public let files: [File]
 
-  /// Whether the incident is as it should be: its files are as sealed, or were restored on purpose.
+  /// Whether all is well: the files match their seal, or the store was restored or put back.
   public var isSound: Bool { finding == .intact || finding == .moved }
 }
 
@@ -67,15 +67,15 @@ extension Incidents {
   /// Compares the files of every incident with their seals, oldest incident first. Every file is read; nothing
   /// is changed.
   ///
-  /// - Returns: What was found of each.
-  /// - Throws: ``StoreRecoveryError`` when the folder of the incidents is there and cannot be read.
+  /// - Returns: The result for each incident.
+  /// - Throws: ``StoreRecoveryError`` when the incidents' folder exists but cannot be read.
   public func verify() throws -> [IncidentCheck] {
     try ids().map { check(entry($0)) }
   }
 
   /// Compares the files of one incident with their seal. Every file is read; nothing is changed.
   ///
-  /// - Returns: What was found.
+  /// - Returns: The result.
   /// - Throws: ``StoreRecoveryError`` when no incident has that id.
   public func verify(_ id: String) throws -> IncidentCheck {
     check(try show(id))
@@ -88,14 +88,14 @@ extension Incidents {
     if entry.problemErrno != nil {
       return ended(.unread, entry.problem)
     }
-    if entry.isUnfinished { return ended(.unfinished, "a move of it is not finished") }
+    if entry.isUnfinished { return ended(.unfinished, "its move is not finished") }
     guard let incident = entry.incident else {
       return ended(.noRecord, entry.problem ?? "the record cannot be read")
     }
     let store = entry.folder + "/" + QuarantineFolder.storeFolderName
     let status: FileStatus?
     do { status = try fileSystem.status(store) } catch {
-      return ended(.unread, "the folder of the kept files cannot be looked at")
+      return ended(.unread, "the folder of the kept files cannot be examined")
     }
     if status == nil, entry.outcome != nil { return ended(.moved, nil) }
     if let status, status.kind != .folder {
@@ -103,7 +103,7 @@ extension Incidents {
     }
     guard !entry.isSealPending else {
       return ended(
-        .unsealed, "the seal of the files is not taken yet; the next opens of the store take it")
+        .unsealed, "the files are not fully sealed yet; the next opens of the store continue")
     }
     guard let seal = incident.seal else {
       return ended(.noRecord, "the record holds no seal of the files")
@@ -126,7 +126,8 @@ extension Incidents {
     var files = set.members.map { member -> IncidentCheck.File in
       guard let before = sealed.removeValue(forKey: FileName(member.name)) else {
         return .init(
-          name: member.name, state: .added, text: "\(member.name) was not there when sealed")
+          name: member.name, state: .added,
+          text: "\(member.name) did not exist when the set was sealed")
       }
       do throws(StoreSealError) {
         let difference = StoreSeal.difference(
@@ -144,7 +145,7 @@ extension Incidents {
     return files
   }
 
-  /// Files in the folder of the kept set that do not belong to a set.
+  /// Files in the folder of the kept set that do not belong to the set.
   private func unknownFiles(in store: String, beside set: StoreSet) -> [IncidentCheck.File] {
     let members = Set(set.members.map { FileName($0.name) })
     let names = (try? fileSystem.entries(store).names) ?? []

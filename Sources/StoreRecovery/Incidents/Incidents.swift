@@ -2,13 +2,13 @@ import CoreDataStore
 import SafeText
 public import Foundation
 
-/// The incidents of one folder: what was set aside there, and the way back.
+/// The incidents of one folder: what was set aside there, and how to restore it.
 public struct Incidents: Sendable {
   /// One quarantine's folder.
   public struct Entry: Sendable, Identifiable {
     /// The folder's name.
     public let id: String
-    /// The folder's path as it is now.
+    /// The folder's current path.
     public let folder: String
     /// The record; nil when it cannot be read.
     public let incident: Incident?
@@ -21,8 +21,8 @@ public struct Incidents: Sendable {
     public let outcome: IncidentOutcome?
     /// Whether a move into or out of the folder is not finished.
     public let isUnfinished: Bool
-    /// Whether the kept files are not sealed yet, because there was too much to read for one launch; the next opens
-    /// of the store go on with it.
+    /// Whether the kept files are not sealed yet, because one launch could not read them all; the next opens of the
+    /// store continue the seal.
     public let isSealPending: Bool
   }
 
@@ -49,7 +49,7 @@ public struct Incidents: Sendable {
       home: isIncompatible ? PathText.folder(of: path) : path, fileSystem: fileSystem, clock: clock)
   }
 
-  /// The incidents beside a store in `home`, whatever that folder is called.
+  /// The incidents beside a store in `home`, whatever the name of that folder.
   init(
     home: String, fileSystem: FileSystem, clock: @escaping @Sendable () -> Date = { Date() }
   ) {
@@ -58,7 +58,7 @@ public struct Incidents: Sendable {
     self.clock = clock
   }
 
-  /// Called while files are read; true cancels. A cancellation before the first move changes nothing.
+  /// Called while files are read; returning true cancels. A cancellation before the first move changes nothing.
   package var isCancelled: @Sendable () -> Bool = { false }
 
   var mover: SetMover {
@@ -68,15 +68,15 @@ public struct Incidents: Sendable {
   }
   var incompatible: String { QuarantineFolder.parent(in: home) }
 
-  /// All quarantines, oldest first. One with a damaged record is listed with its problem. One that is being removed is
-  /// not listed.
+  /// All quarantines, oldest first. A quarantine with a damaged record is listed with its problem; one that is being
+  /// removed is not listed.
   ///
-  /// - Throws: ``StoreRecoveryError`` when the folder is there and cannot be read.
+  /// - Throws: ``StoreRecoveryError`` when the folder exists but cannot be read.
   public func list() throws -> [Entry] {
     try ids().map { entry($0) }
   }
 
-  /// The names of all quarantines, oldest first. Without the folder of the incidents that is one `lstat`.
+  /// The names of all quarantines, oldest first. Costs one `lstat` when there is no incidents' folder.
   func ids() throws -> [String] {
     try readingFolder {
       try names().filter { Timestamp.isFolderName($0) }
@@ -128,7 +128,7 @@ public struct Incidents: Sendable {
       problem = error.message
       problemErrno = error.errno
     } catch let error as SystemCallError {
-      problem = "the record cannot be looked at"
+      problem = "the record cannot be examined"
       problemErrno = error.errno
     } catch {
       problem = "the record cannot be read"

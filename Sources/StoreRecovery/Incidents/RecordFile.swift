@@ -8,17 +8,17 @@ import SafeText
 struct RecordFile {
   let fileSystem: FileSystem
 
-  /// The size that a record may have, in bytes. To read one takes about twelve times its size in memory.
+  /// The maximum size of a record, in bytes. Reading a record takes about twelve times its size in memory.
   static let limit: Int64 = 16 * 1024 * 1024
-  /// The limit for commands that only read, in bytes. The record of an incident may have more when it has many files.
+  /// The limit for commands that only read, in bytes. The record of an incident with many files may be larger.
   static let lookLimit: Int64 = 4 * 1024 * 1024
-  /// The bytes that a record may have for each file that exists.
+  /// The bytes that a record may have for each existing file.
   private static let bytesPerFile: Int64 = 2048
-  /// What the name of a record ends with until it is whole.
+  /// The suffix of a record's name until the record is complete.
   static let partSuffix = ".part"
 
-  /// Writes `value` to `path` and syncs it. The name must be free, unless `replacing` is true. A kill in between leaves
-  /// the new record under the name with `.part`.
+  /// Writes `value` to `path` and syncs it. The name must be free, unless `replacing` is true. A process that is killed
+  /// in between leaves the new record under the name plus `.part`.
   func write(_ value: some Encodable, to path: String, replacing: Bool = false) throws {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
@@ -52,7 +52,7 @@ struct RecordFile {
     try fileSystem.syncFolder(PathText.folder(of: path))
   }
 
-  /// The value under `path`; nil when nothing has that name.
+  /// The value in the file at `path`; nil when nothing exists there.
   func read<Value: Decodable>(
     _ type: Value.Type, from path: String, limit: Int64 = lookLimit
   ) throws -> Value? {
@@ -72,7 +72,7 @@ struct RecordFile {
     decoder.dateDecodingStrategy = .iso8601
     do { return try decoder.decode(type, from: data) } catch {
       throw StoreRecoveryError(
-        .unreadableIncident, "the record is damaged or of an unknown form", path: path,
+        .unreadableIncident, "the record is damaged or in an unknown format", path: path,
         underlying: error)
     }
   }
@@ -83,13 +83,14 @@ struct RecordFile {
     return error.code == .unreadableIncident && error.errno == nil
   }
 
-  /// The record of a move at `path`; nil when nothing has that name. Its limit is the largest size that is written,
-  /// because a move must be finished at any cost.
+  /// The record of a move at `path`; nil when nothing exists there. The default limit is the largest size that is
+  /// written, because a move must be finished at any cost.
   func move(at path: String, limit: Int64 = limit) throws -> MoveRecord? {
     guard let record = try read(MoveRecord.self, from: path, limit: limit) else { return nil }
     guard record.isValid else {
       throw StoreRecoveryError(
-        .unreadableIncident, "the record of the move is damaged or of an unknown form", path: path)
+        .unreadableIncident, "the record of the move is damaged or in an unknown format",
+        path: path)
     }
     return record
   }
@@ -100,7 +101,7 @@ struct RecordFile {
     guard let status = try fileSystem.status(path) else { return nil }
     var limit = Self.lookLimit
     if status.sizeBytes > limit {
-      // Only the record of many files is large, and then these files exist.
+      // A record is large only when it lists many files, and then these files exist.
       let files = IncidentFiles(
         in: folder + "/" + QuarantineFolder.storeFolderName, fileSystem
       ).files.count
@@ -111,7 +112,7 @@ struct RecordFile {
       PathText.isPlainName(incident.storeName)
     else {
       throw StoreRecoveryError(
-        .unreadableIncident, "the record is of an unknown form; a newer Lifeboat may read it",
+        .unreadableIncident, "the record is in an unknown format; a newer Lifeboat may read it",
         path: path)
     }
     return incident

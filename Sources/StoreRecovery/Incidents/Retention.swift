@@ -1,15 +1,15 @@
 import Foundation
 import SafeText
 
-/// How much of what was set aside may stay. Nothing is removed unless a limit is exceeded, and data that is kept
-/// nowhere else is never removed: see ``Incidents/prune(_:storeName:dryRun:)``.
+/// Limits for what was set aside. Nothing is removed unless a limit is exceeded, and data that is kept nowhere else is
+/// never removed: see ``Incidents/prune(_:storeName:dryRun:)``.
 public struct Retention: Sendable, Codable, Equatable {
-  /// How many incidents may stay; nil for any number. Less than 0 counts as 0.
+  /// The maximum number of incidents; nil for any number. Less than 0 counts as 0.
   public var maximumCount: Int?
-  /// How many bytes the incidents' files may have together, a file with several names counted once; nil for
-  /// any number. Less than 0 counts as 0.
+  /// The maximum size of all incidents' files together, in bytes; a file with several hard links counts once. nil for
+  /// any size. Less than 0 counts as 0.
   public var maximumBytes: Int64?
-  /// How old an incident may become, in seconds; nil for any age. Less than 0 counts as 0.
+  /// The maximum age of an incident, in seconds; nil for any age. Less than 0 counts as 0.
   public var maximumAgeSeconds: Int64?
 
   /// Creates limits; nil means no limit.
@@ -31,7 +31,7 @@ public struct Retention: Sendable, Codable, Equatable {
 public struct PruneReport: Sendable, Codable, Equatable {
   /// An incident that was removed, or would be.
   public struct Removed: Sendable, Codable, Equatable {
-    /// Why no data is lost with it.
+    /// Why its removal loses no data.
     public enum Why: String, Sendable, Codable {
       /// Its store was restored, so that only the record was left.
       case restored
@@ -42,7 +42,7 @@ public struct PruneReport: Sendable, Codable, Equatable {
     }
     /// The incident.
     public let id: String
-    /// Why nothing is lost with it.
+    /// Why its removal loses no data.
     public let why: Why
     /// The incident that keeps the same content; nil when it is no duplicate.
     public let sameAs: String?
@@ -52,7 +52,7 @@ public struct PruneReport: Sendable, Codable, Equatable {
 
   /// An incident that stays.
   public struct Kept: Sendable, Codable, Equatable {
-    /// Why it stays; more reasons may come.
+    /// Why it stays; more reasons may be added.
     public struct Why: RawRepresentable, Sendable, Hashable, Codable {
       /// For programs, for example `onlyCopy`.
       public let rawValue: String
@@ -64,9 +64,9 @@ public struct PruneReport: Sendable, Codable, Equatable {
       public static let onlyCopy = Why(rawValue: "onlyCopy")
       /// A move into or out of it is not finished.
       public static let unfinished = Why(rawValue: "unfinished")
-      /// Its record cannot be read, or is that of another incident.
+      /// Its record cannot be read, or belongs to another incident.
       public static let recordUnread = Why(rawValue: "recordUnread")
-      /// Its files are not those that were sealed.
+      /// Its files do not match their seal.
       public static let sealBroken = Why(rawValue: "sealBroken")
       /// Its files cannot be read.
       public static let filesUnread = Why(rawValue: "filesUnread")
@@ -85,25 +85,26 @@ public struct PruneReport: Sendable, Codable, Equatable {
     public let id: String
     /// Why it stays.
     public let why: Why
-    /// The same in words, for support.
+    /// Why it stays, in words, for support.
     public let text: String
   }
 
-  /// Whether nothing was changed, and ``removed`` is what would be.
+  /// Whether nothing was changed, so that ``removed`` lists what would be removed.
   public let isDryRun: Bool
   /// What was removed or would be, in the order of removal.
   public internal(set) var removed: [Removed] = []
   /// What stays, oldest first.
   public internal(set) var kept: [Kept] = []
-  /// The bytes of all that stays, a file with several names counted once.
+  /// The size of all that stays, in bytes; a file with several hard links counts once.
   public internal(set) var keptBytes: Int64 = 0
 }
 
-/// Decides which incidents the limits remove. It reads no files: what may be removed, and what that frees, is given.
+/// Decides which incidents to remove because of the limits. It reads no files: the caller says what may be removed and
+/// what that frees.
 struct RetentionPlan {
   struct Item {
     let id: String
-    /// When it was set aside; nil when the date cannot be true.
+    /// When it was set aside; nil when the date cannot be right.
     let created: Date?
     let files: [LinkedBytes.File]
     var fate: Fate
@@ -120,10 +121,10 @@ struct RetentionPlan {
   let retention: Retention
   let now: Date
 
-  /// 2025-01-01. No incident was recorded before, so a clock with an earlier date is wrong.
+  /// 2025-01-01. No incident was recorded before that date, so a clock with an earlier date is wrong.
   static let earliest = Date(timeIntervalSince1970: 1_735_689_600)
 
-  /// The date of a record if it can be true. A date in the future says nothing about the age.
+  /// The date of a record if it can be right. A date in the future says nothing about the age.
   func credible(_ date: Date) -> Date? {
     now >= Self.earliest && date >= Self.earliest && date <= now ? date : nil
   }
@@ -140,7 +141,7 @@ struct RetentionPlan {
     return items.contains { isExpired($0) }
   }
 
-  /// For each duplicate, the incident that keeps its content: the newest one with that content by name. Its record
+  /// For each duplicate, the incident that keeps its content: the newest by name of those with this content. Its record
   /// holds the last verdict, and the user was told about it last. The bytes are equal, so a wrong clock does no harm.
   func keepers(_ items: [Item]) -> [FileName: String] {
     var newest: [FileName: String] = [:]
@@ -172,7 +173,7 @@ struct RetentionPlan {
           sameAs: keepers[FileName(item.id)],
           freedBytes: bytes.remove(item.files)))
     }
-    // Records without data first, then second copies; within each the oldest first.
+    // Records without data first, then second copies; within each group the oldest first.
     let candidates =
       items.filter { $0.fate == .recordOnly } + items.filter { keepers[FileName($0.id)] != nil }
     for item in candidates where isExpired(item) { remove(item) }
@@ -194,17 +195,17 @@ struct RetentionPlan {
         return .init(id: item.id, why: why, text: text)
       }
       guard case .whole = item.fate, isOver || isExpired(item) else {
-        return .init(id: item.id, why: .withinLimits, text: "no limit asks for it to go")
+        return .init(id: item.id, why: .withinLimits, text: "no limit requires its removal")
       }
       return .init(
         id: item.id, why: .onlyCopy,
-        text: "a limit asks for it to go, but its data is kept nowhere else")
+        text: "a limit requires its removal, but its data is kept nowhere else")
     }
     return (removed, kept)
   }
 }
 
-/// The bytes of files, each counted once whatever number of names it has.
+/// The total size of files, each counted once, however many hard links it has.
 struct LinkedBytes {
   struct File: Hashable {
     let device: Int64
@@ -223,7 +224,7 @@ struct LinkedBytes {
     }
   }
 
-  /// Removes one name of each file from the count.
+  /// Subtracts one name of each file.
   ///
   /// - Returns: The bytes of the files that have no name left.
   mutating func remove(_ files: [File]) -> Int64 {

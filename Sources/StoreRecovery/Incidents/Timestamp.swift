@@ -1,6 +1,6 @@
 import Foundation
 
-/// UTC times in the forms that names and records use, without using a calendar of the system.
+/// UTC times in the formats that file names and records use, computed without the system's calendar.
 enum Timestamp {
   /// `yyyy-MM-dd-HH-mm-ssZ`, which sorts by time and is a valid name on every volume.
   static func folderName(_ date: Date) -> String {
@@ -9,14 +9,14 @@ enum Timestamp {
       "\(pad(time.year, 4))-\(pad(time.month, 2))-\(pad(time.day, 2))-\(pad(time.hour, 2))-\(pad(time.minute, 2))-\(pad(time.second, 2))Z"
   }
 
-  /// ISO 8601 with whole seconds, for people.
+  /// `yyyy-MM-dd HH:mm UTC`, for people.
   static func text(_ date: Date) -> String {
     let time = fields(date)
     return
       "\(pad(time.year, 4))-\(pad(time.month, 2))-\(pad(time.day, 2)) \(pad(time.hour, 2)):\(pad(time.minute, 2)) UTC"
   }
 
-  /// The date without its fraction of a second, so that it survives a record.
+  /// The date without its fraction of a second, so that it survives encoding in a record.
   static func wholeSeconds(_ date: Date) -> Date {
     Date(timeIntervalSince1970: Double(seconds(date)))
   }
@@ -42,14 +42,14 @@ enum Timestamp {
     var year, month, day, hour, minute, second: Int
   }
 
-  /// Clamped to the years 0 to 9999, so that a wrong clock cannot break a name.
+  /// Whole seconds since 1970, clamped to the years 0 to 9999, so that a wrong clock cannot break a name.
   private static func seconds(_ date: Date) -> Int {
     let value = date.timeIntervalSince1970
     guard value.isFinite else { return 0 }
     return Int(min(max(value.rounded(.down), -62_167_219_200), 253_402_300_799))
   }
 
-  /// The civil date of a count of days: the proleptic Gregorian calendar repeats every 146097 days.
+  /// The civil time of a date. The proleptic Gregorian calendar repeats every 146097 days.
   static func fields(_ date: Date) -> Fields {
     let total = seconds(date)
     let day = (total >= 0 ? total : total - 86_399) / 86_400

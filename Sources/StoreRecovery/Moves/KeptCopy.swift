@@ -6,10 +6,10 @@ import SafeText
 extension StoreRecovery {
   /// Copies the set into an incident of its own, because opening the store makes SQLite drop a part of the log that
   /// holds rows. The store stays in place. When the set is larger than ``Policy/maximumCopyBytes`` or than the free
-  /// space, only the log and its index are copied: the opener loses no other committed data.
+  /// space, only the log and the wal-index are copied: the opener loses no other committed data.
   ///
-  /// The copy is made in a folder that the next trial removes, and gets its name when it is complete. So a killed run
-  /// leaves no partial copy.
+  /// The copy is made in a folder that the next trial removes, and gets its final name when it is complete. So a killed
+  /// run leaves no partial copy.
   ///
   /// - Returns: The incident; the earlier one when this log is already kept.
   func keepCopy(_ judgement: Judgement) throws -> Incident {
@@ -46,7 +46,7 @@ extension StoreRecovery {
     try set.members.map { try fileSystem.status($0.path) }
   }
 
-  /// Whether the incident keeps this log: copies have the same size and time.
+  /// Whether the incident keeps this log: a copy has the same size and modification time.
   private func isKept(_ set: StoreSet, in incident: Incident) throws -> Bool {
     guard let log = set.first(.wal), let now = try fileSystem.status(log.path) else { return false }
     return incident.seal?.files.contains {
@@ -71,7 +71,7 @@ extension StoreRecovery {
     return logs
   }
 
-  /// Writes the records beside the copy and gives the whole its name.
+  /// Writes the records beside the copy and gives the folder its final name.
   private func publish(
     _ judgement: Judgement, _ seal: StoreSeal, _ trial: TrialFolder, _ kept: String,
     _ home: String
@@ -93,7 +93,7 @@ extension StoreRecovery {
         incident, to: kept + "/" + QuarantineFolder.incidentName, replacing: true)
       guard try trial.isOurs() else {
         throw StoreRecoveryError(
-          .unmovable, "another folder took the place of the folder of the copy", path: trial.path)
+          .unmovable, "another folder has replaced the folder of the copy", path: trial.path)
       }
       do {
         try fileSystem.rename(kept, folder.path)

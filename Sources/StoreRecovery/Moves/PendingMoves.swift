@@ -7,11 +7,11 @@ import SafeText
 struct PendingMoves: Sendable {
   let mover: SetMover
   let home: String
-  /// Only the moves of this store; nil for those of every store in the folder.
+  /// The store whose moves are ended; nil for all stores in the folder.
   let storeName: String?
-  /// Only the move of this incident; nil for those of all.
+  /// The incident whose move is ended; nil for all incidents.
   var only: String?
-  /// Called about a damaged record that prevents nothing.
+  /// Called for a damaged record that does not prevent opening the store.
   var report: (@Sendable (RecoveryEvent) -> Void)?
 
   /// A move that was finished or undone.
@@ -24,9 +24,9 @@ struct PendingMoves: Sendable {
   /// Finishes or undoes each pending move, oldest first. A move that made room for a fresh store keeps its intent, so
   /// that it is reported again until the fresh store has opened. The lease is taken only when something is pending.
   ///
-  /// - Throws: ``StoreRecoveryError`` with the code `quarantine.unfinished` when a move can be neither
-  ///   finished nor undone. The store must not be opened then: its set may be split. With the code
-  ///   `store.inUse` when another process is in the way.
+  /// - Throws: ``StoreRecoveryError`` with the code `quarantine.unfinished` when a move can be neither finished nor
+  ///   undone. The store must not be opened then: its set may be split. With the code `store.inUse` when another
+  ///   process uses or moves the store.
   func end(now: Date) throws -> [Ended] {
     guard try isAnythingPending() else {
       // So that the next launch need not check.
@@ -38,12 +38,12 @@ struct PendingMoves: Sendable {
     return try mover.leased(home) { try endHoldingLease(now: now) }
   }
 
-  /// The same for a caller that holds the lease.
+  /// Does the same as ``end(now:)``, for a caller that holds the lease.
   func endHoldingLease(now: Date) throws -> [Ended] {
     let incompatible = QuarantineFolder.parent(in: home)
     var ended: [Ended] = []
     let names = try mover.fileSystem.entries(incompatible).names
-    // Removals that were stopped. One that cannot be finished does not affect a store in use.
+    // Interrupted removals. One that cannot be finished does not affect a store in use.
     if only == nil {
       _ = Removal(fileSystem: mover.fileSystem, incompatible: incompatible).endPending(names)
     }
@@ -70,8 +70,8 @@ struct PendingMoves: Sendable {
     return ended
   }
 
-  /// Whether a move of the store is not finished. Nothing is changed. A damaged record counts when its quarantine holds
-  /// a part of the set.
+  /// Whether a move of the store is unfinished. Changes nothing. A damaged record counts when its quarantine holds a
+  /// part of the set.
   func hasUnfinishedMove() throws -> Bool {
     let incompatible = QuarantineFolder.parent(in: home)
     guard try mover.fileSystem.status(incompatible)?.kind == .folder else { return false }
@@ -89,7 +89,7 @@ struct PendingMoves: Sendable {
     }
   }
 
-  /// Whether a move may be unfinished, or is being made right now, judged by names alone.
+  /// Whether a move may be unfinished or under way, judged by names alone.
   private func isAnythingPending() throws -> Bool {
     let incompatible = QuarantineFolder.parent(in: home)
     guard try mover.fileSystem.status(incompatible)?.kind == .folder else { return false }
@@ -115,8 +115,8 @@ struct PendingMoves: Sendable {
 
   // MARK: Seals
 
-  /// Continues the seals that earlier launches could not finish, as far as one launch reads. When another process holds
-  /// the lease, that process or a later launch does it.
+  /// Continues the seals that earlier launches could not finish, up to the share of one launch. When another process
+  /// holds the lease, that process or a later launch does it.
   func continueSeals() {
     let lease = QuarantineFolder.parent(in: home) + "/" + QuarantineFolder.leaseName
     guard let waiting = try? unsealed(), !waiting.isEmpty,
@@ -137,7 +137,7 @@ struct PendingMoves: Sendable {
     }
   }
 
-  /// The incidents whose seal has begun and is not complete.
+  /// The incidents whose seal was begun and is not complete.
   private func unsealed() throws -> [String] {
     let incompatible = QuarantineFolder.parent(in: home)
     guard try mover.fileSystem.status(incompatible)?.kind == .folder else { return [] }
@@ -150,7 +150,8 @@ struct PendingMoves: Sendable {
     }
   }
 
-  /// Whether a part of the set is in a quarantine whose record cannot be used. If not, the whole set is in its place.
+  /// Whether a part of the set is in a quarantine whose record cannot be used. If not, the whole set is in its original
+  /// location.
   private func holdsPartOfSet(_ id: String) throws -> Bool {
     guard let storeName else { return true }
     let folder = QuarantineFolder(home: home, storeName: storeName, id: id)
@@ -191,8 +192,9 @@ struct PendingMoves: Sendable {
     return ended(folder, try mover.advance(folder, record, isResumed: true))
   }
 
-  /// Only the move of a set that could not be opened stays open until a fresh store has opened. The move of a set that
-  /// made room for an earlier store is finished when the set is kept, whatever has its names by now.
+  /// The result of a finished move. The move of a set that could not be opened stays pending until a fresh store has
+  /// opened. The move of a set that made room for an earlier store is over once the set is kept, whatever files have
+  /// its names by now.
   private func ended(_ folder: QuarantineFolder, _ incident: Incident) -> Ended {
     // When this fails, a later run does it; the set is whole.
     if incident.kind != .setAside { try? mover.close(folder) }
@@ -200,7 +202,7 @@ struct PendingMoves: Sendable {
   }
 
   /// Continues a move whose whole set was in the quarantine when its run ended. This happens when sealing a large set
-  /// takes longer than a launch. Moving the set back would start again at each launch.
+  /// takes longer than a launch. If the set were moved back, each launch would start over.
   ///
   /// - Returns: The incident; nil when the set has to go back.
   private func goForward(_ folder: QuarantineFolder, _ record: MoveRecord) throws -> Incident? {
@@ -214,8 +216,8 @@ struct PendingMoves: Sendable {
     }
   }
 
-  /// Finishes a committed move whose intent is damaged. The quarantine is complete. Of the set's original names, only
-  /// those of the files in the quarantine are removed; otherwise the opener would write into these files.
+  /// Finishes a committed move whose intent is damaged. The quarantine is complete. Original names that still belong to
+  /// files in the quarantine are removed; otherwise the opener would write into these files.
   private func finish(_ incident: Incident, _ id: String) throws {
     guard isOurs(incident.storeName) else { return }
     let folder = QuarantineFolder(home: home, storeName: incident.storeName, id: id)
@@ -237,7 +239,7 @@ struct PendingMoves: Sendable {
 
   /// Whether the store may be opened although the intent in a quarantine is damaged and its incident cannot be read: no
   /// part of the set is only in the quarantine. An intent is never half-written, so a damaged one does not show how far
-  /// its move came; only the files do.
+  /// its move got; only the files do.
   private func isWhole(_ id: String) throws -> Bool {
     guard let storeName else { return false }
     let folder = QuarantineFolder(home: home, storeName: storeName, id: id)
@@ -259,7 +261,8 @@ struct PendingMoves: Sendable {
       }
   }
 
-  /// Removes what a run left that ended before it wrote its intent: a partial record, and the folder if it is new.
+  /// Removes what is left of a run that ended before it wrote its intent: a partial record, and the folder if it is
+  /// new.
   private func sweep(_ id: String, _ path: String) throws {
     let back = path + "/" + QuarantineFolder.backName + RecordFile.partSuffix
     if try mover.fileSystem.status(back) != nil { try mover.remove(back) }

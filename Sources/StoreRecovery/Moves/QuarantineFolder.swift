@@ -15,8 +15,8 @@ struct QuarantineFolder: Sendable {
   /// The progress of the seal; exists until the record has the seal.
   static let sealingName = ".seal.json"
   static let storeFolderName = "store"
-  /// A file in the folder of all quarantines that is locked while a set moves. It stays, and is always empty. Its time
-  /// is used by ``SettledMoves``.
+  /// A file in the folder of all quarantines that is locked while a set moves. It stays, and is always empty.
+  /// ``SettledMoves`` uses its modification time.
   static let leaseName = ".lease"
 
   /// The folder of the store.
@@ -35,7 +35,7 @@ struct QuarantineFolder: Sendable {
   var incident: String { path + "/" + Self.incidentName }
   var text: String { path + "/" + Self.textName }
   var outcome: String { path + "/" + Self.outcomeName }
-  /// A copy that goes back, until it is complete: only a complete file may have a name of the set.
+  /// The temporary path of a copy that goes back: only a complete file may have one of the set's names.
   var copyInProgress: String { home + "/.lifeboat-" + id + ".part" }
   var mainPath: String { home + "/" + storeName }
   var keptMainPath: String { storeFolder + "/" + storeName }
@@ -43,7 +43,7 @@ struct QuarantineFolder: Sendable {
   /// The folder of all quarantines beside the stores in `home`.
   static func parent(in home: String) -> String { home + "/" + parentName }
 
-  /// The folders that a new quarantine may get, in the order in which they are tried, because a name may be taken.
+  /// The possible folders of a new quarantine, in the order in which they are tried, because a name may be taken.
   static func candidates(
     _ name: String, home: String, storeName: String
   ) -> some Sequence<QuarantineFolder> {
@@ -78,11 +78,11 @@ struct MoveRecord: Codable, Sendable {
   let schema: String
   let version: Int
   let storeName: String
-  /// Each folder before what it contains, the main file first.
+  /// The main file comes first, and each folder before its contents.
   let members: [Member]
   /// The incident as far as it is known; nil in a record of a set that goes back.
   let incident: Incident?
-  /// nil in a record of a set that is set aside.
+  /// Why the set goes back; nil in the record of a set that is set aside.
   let back: Back?
 
   static let schemaName = "lifeboat.move"
@@ -96,7 +96,7 @@ struct MoveRecord: Codable, Sendable {
     self.back = back
   }
 
-  /// Whether every name belongs to the set, and so leads nowhere else.
+  /// Whether the format is known and every name belongs to the set, so that no path leads out of it.
   var isValid: Bool {
     schema == Self.schemaName && version == 1
       && members.allSatisfy {

@@ -13,13 +13,13 @@ struct Removal: Sendable {
   /// The folder of the incidents.
   let incompatible: String
 
-  /// The record of what will be removed, written before anything is.
+  /// The record of what will be removed, written before anything is removed.
   struct Record: Codable, Sendable {
     let schema: String
     let version: Int
-    /// The incident.
+    /// The incident's id.
     let id: String
-    /// Each folder before what it contains.
+    /// Each folder comes before its contents.
     let files: [IncidentFiles.File]
 
     static let schemaName = "lifeboat.removal"
@@ -37,9 +37,9 @@ struct Removal: Sendable {
   /// How the removal of a folder ended.
   enum End {
     case removed(id: String, bytes: Int64)
-    /// All files still existed.
+    /// All files still existed, so the folder is an incident again.
     case putBack(id: String)
-    /// It could be neither removed nor put back.
+    /// The folder could be neither removed nor put back.
     case stuck(name: String, any Error)
   }
 
@@ -50,7 +50,7 @@ struct Removal: Sendable {
   private var mover: SetMover { SetMover(fileSystem: fileSystem) }
   private var records: RecordFile { mover.records }
 
-  /// Removes an incident, all of whose files are `files`.
+  /// Removes an incident; `files` are all files in its folder.
   func remove(_ id: String, _ files: [IncidentFiles.File]) throws {
     let folder = incompatible + "/" + id
     let record = Record(
@@ -86,14 +86,14 @@ struct Removal: Sendable {
     }
   }
 
-  /// Finishes or undoes the removals that an earlier run began. `names` are those in the folder of the incidents.
+  /// Finishes or undoes the removals that an earlier run began. `names` are the names in the folder of the incidents.
   func endPending(_ names: [String]) -> [End] {
     names.filter { PathText.starts($0, with: Self.prefix) }.sortedByBytes().compactMap { name in
       do { return try end(name) } catch { return .stuck(name: name, error) }
     }
   }
 
-  /// What ``endPending(_:)`` would do with a folder; nil for one in which no incident is left.
+  /// What ``endPending(_:)`` would do with a folder; nil when no incident is left in it.
   func expectedEnd(of name: String) -> End? {
     do {
       let folder = incompatible + "/" + name
@@ -116,7 +116,7 @@ struct Removal: Sendable {
     }
     let folder: String
     do { folder = try claim(found, record.id) } catch {
-      // Another process took it.
+      // Another process has taken it.
       if try fileSystem.status(found) == nil { return nil }
       throw error
     }
@@ -144,7 +144,7 @@ struct Removal: Sendable {
     }
     guard record.isValid else {
       throw StoreRecoveryError(
-        .unreadableIncident, "the record of the removal is damaged or of an unknown form",
+        .unreadableIncident, "the record of the removal is damaged or in an unknown format",
         path: path)
     }
     return record
@@ -195,8 +195,8 @@ struct Removal: Sendable {
     try fileSystem.syncFolder(incompatible)
   }
 
-  /// Removes the files that the record lists, from any point on. A file that was replaced by another one stays, and so
-  /// does the folder.
+  /// Removes the files that the record lists, continuing from any point. A file that was replaced by another one stays,
+  /// and so does the folder.
   private func delete(_ folder: String, _ record: Record) throws {
     // The set before the records: when its first file cannot be removed, nothing is lost.
     let files = record.files.filter { $0.status.kind == .file }

@@ -2,10 +2,10 @@ import CoreDataStore
 import Foundation
 import SafeText
 
-/// How far the seal of a set has come, in `.seal.json` beside the record of the incident.
+/// The progress of a set's seal, in `.seal.json` beside the record of the incident.
 ///
-/// A set may be so large that one launch ends before it is read. So the progress is noted here from time to time. When
-/// a launch has read its share, the record of the incident is written without a seal, which is added later.
+/// A set may be so large that a launch ends before the whole set is read, so the progress is saved here at intervals.
+/// When a launch has read its share, the record of the incident is written without a seal, which is added later.
 struct SealProgress: Codable, Sendable {
   /// The file that is being read.
   struct Current: Codable, Sendable {
@@ -18,7 +18,7 @@ struct SealProgress: Codable, Sendable {
   let version: Int
   /// The members that are done.
   var files: [StoreSeal.File]
-  /// nil when the next one has not been begun.
+  /// The file that is being read; nil when the next file is not begun.
   var current: Current?
 
   static let schemaName = "lifeboat.sealProgress"
@@ -29,18 +29,18 @@ struct SealProgress: Codable, Sendable {
     files = []
   }
 
-  /// Whether it can be used. A wrong value in it only makes files be read again.
+  /// Whether the progress can be used. A wrong value in it only causes files to be read again.
   var isValid: Bool {
     schema == Self.schemaName && version == 1 && current?.state.isValid != false
       && (current.map { $0.state.byteCount <= max(0, $0.status.sizeBytes) } ?? true)
   }
 }
 
-/// How much is read for a seal.
+/// How much to read for a seal.
 package struct SealPace: Sendable {
-  /// Bytes that one launch reads for a seal that an earlier one could not finish.
+  /// Bytes that one launch reads to continue a seal that an earlier launch could not finish.
   package var bytesPerLaunch: Int64 = 256 * 1024 * 1024
-  /// Bytes between two notes of the progress.
+  /// Bytes read between two saves of the progress.
   package var bytesPerNote: Int64 = 32 * 1024 * 1024
 
   package init() {}
@@ -52,11 +52,11 @@ package struct SealPace: Sendable {
 }
 
 extension SetMover {
-  /// Seals the kept set, from where an earlier run ended. `budget` is the number of bytes to read, at least one file or
-  /// step; nil means all.
+  /// Seals the kept set, continuing where an earlier run ended. `budget` is the number of bytes to read, at least one
+  /// file or step; nil means all.
   ///
-  /// - Returns: The seal; nil when there is more to read, after the progress was noted.
-  /// - Throws: ``StoreRecoveryError`` or ``StoreSealError`` when a file cannot be read or changes, or when it is
+  /// - Returns: The seal; nil when there is more to read, with the progress saved.
+  /// - Throws: ``StoreRecoveryError`` or ``StoreSealError`` when a file cannot be read or changes, or when the seal is
   ///   cancelled.
   func seal(_ folder: QuarantineFolder, _ kept: StoreSet, budget: Int64?) throws -> StoreSeal? {
     let deadline = Deadline(seconds: maximumWaitSeconds)
@@ -71,7 +71,7 @@ extension SetMover {
             underlying: error)
         }
         guard error.code == .changing else { throw error }
-        // Another process may read the store and write to the index of its log meanwhile.
+        // Another process that reads the store may be writing to the wal-index.
         guard deadline.sleepsBriefly() else {
           throw StoreRecoveryError(.inUse, error.message, path: error.path, underlying: error)
         }
@@ -123,7 +123,7 @@ private struct Sealing {
   let kept: StoreSet
   let budget: Int64?
   var progress: SealProgress
-  /// The bytes that this run has read, and how many of them are not noted yet.
+  /// The bytes that this run has read: all of them, and those since the last save of the progress.
   var read: Int64 = 0
   var unnoted: Int64 = 0
 
@@ -134,7 +134,7 @@ private struct Sealing {
     self.folder = folder
     self.kept = kept
     self.budget = budget
-    // A damaged note counts as missing.
+    // A damaged progress file counts as missing.
     let noted = try? mover.records.read(SealProgress.self, from: folder.sealing)
     progress = noted.flatMap { $0.isValid ? $0 : nil } ?? SealProgress()
   }
@@ -188,7 +188,7 @@ private struct Sealing {
     return try sealLarge(member, budget)
   }
 
-  /// Reads a large file from the noted position to its end, or until the share is used up. Notes the progress in
+  /// Reads a large file from the saved position to its end, or until the share is used up. Saves the progress in
   /// between.
   private mutating func sealLarge(
     _ member: StoreSet.Member, _ budget: Int64

@@ -2,7 +2,7 @@ import CoreDataStore
 import Foundation
 
 extension Error {
-  /// The error when it says that another process is in the way.
+  /// The error if it says that another process uses or moves the store; otherwise nil.
   var inUse: StoreRecoveryError? {
     guard let error = self as? StoreRecoveryError, error.code == .inUse else { return nil }
     return error
@@ -30,7 +30,7 @@ struct SetAside: Sendable {
     do {
       let mover = recovery.mover
       try mover.leased(folder.home) {
-        // A process that has opened the fresh store has closed the move, and may have rows in it by now.
+        // A process that has opened the fresh store has ended the move, and may have written rows to that store.
         guard try mover.fileSystem.status(folder.intent) != nil else {
           throw StoreRecoveryError(
             .inUse, "another process uses the fresh store; open again", path: folder.mainPath)
@@ -49,7 +49,7 @@ struct SetAside: Sendable {
 }
 
 extension SetMover {
-  /// Does a move; when it fails, the set goes back to where it was.
+  /// Performs a move. When it fails, the set goes back to where it was.
   func advanceOrUndo(
     _ folder: QuarantineFolder, _ record: MoveRecord, now: Date
   ) throws -> Incident {

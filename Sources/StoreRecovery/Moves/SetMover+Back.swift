@@ -6,7 +6,7 @@ import SafeText
 extension SetMover {
   // MARK: A move that was not committed
 
-  /// Undoes a move whose record was not written yet.
+  /// Undoes a move whose incident has no record yet.
   ///
   /// - Returns: false when another file has the main file's name, so that the move can only be finished.
   func undo(_ folder: QuarantineFolder, _ record: MoveRecord) throws -> Bool {
@@ -55,14 +55,14 @@ extension SetMover {
       try remove(kept, here)
       return
     }
-    // Another program has made a file of that name since. The kept one may hold rows that it does not.
+    // Another program has since made a file with that name. The kept file may hold rows that the new one lacks.
     let target = try freeFolder(
       "leftover", for: PathText.lastComponent(of: member.name), in: folder)
     try fileSystem.rename(kept, target + "/" + PathText.lastComponent(of: member.name))
     try fileSystem.syncFolder(target)
   }
 
-  /// A folder of the quarantine in which a name is free: `displaced`, then `displaced-2`. The name itself is not
+  /// A subfolder of the quarantine in which `name` is free: `displaced`, then `displaced-2`. The name itself is not
   /// changed, because it may already have the maximum length.
   private func freeFolder(
     _ base: String, for name: String, in folder: QuarantineFolder
@@ -82,8 +82,7 @@ extension SetMover {
     let kept = StoreSet(at: folder.keptMainPath)
     guard !kept.members.isEmpty else {
       throw StoreRecoveryError(
-        .nothingKept, "the incident holds no store set that could go back", path: folder.storeFolder
-      )
+        .nothingKept, "the incident holds no store set to bring back", path: folder.storeFolder)
     }
     if let problem = kept.problem {
       throw StoreRecoveryError(.unmovable, problem, path: folder.storeFolder)
@@ -102,7 +101,7 @@ extension SetMover {
     return record
   }
 
-  /// Brings a kept set back, from any point on.
+  /// Brings a kept set back, continuing from any point.
   func advanceBack(_ folder: QuarantineFolder, _ record: MoveRecord, now: Date) throws {
     let reason = record.back ?? .restore
     // When the outcome exists, every member is in place and synced.
@@ -140,8 +139,8 @@ extension SetMover {
     }
   }
 
-  /// Writes the note for the user again, because the data is no longer where it says. A note that is missing, or whose
-  /// incident cannot be read, stays as it is.
+  /// Rewrites the note for the user, because the data is no longer where the note says. A note that is missing, or
+  /// whose incident cannot be read, stays as it is.
   private func rewriteNote(_ folder: QuarantineFolder) throws {
     guard try fileSystem.status(folder.text)?.kind == .file,
       let incident = try? records.incident(in: folder.path),
@@ -223,7 +222,7 @@ extension SetMover {
     return true
   }
 
-  /// Whether the file at a member's original name is that member.
+  /// Whether the file with a member's original name is that member.
   private func isInPlace(_ member: MoveRecord.Member, _ folder: QuarantineFolder) throws -> Bool {
     let original = folder.original(member.name)
     guard let there = try fileSystem.status(original), there.kind == member.status.kind else {

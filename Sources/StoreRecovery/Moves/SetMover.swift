@@ -2,16 +2,17 @@ import CLibrary
 import CoreDataStore
 import SafeText
 
-/// Moves store sets into and out of their quarantine. Every step may be repeated: a step that is done does nothing.
+/// Moves store sets into and out of their quarantine. Every step may be repeated: a step that is already done does
+/// nothing.
 struct SetMover: Sendable {
   let fileSystem: FileSystem
   /// How long to wait for another process, in seconds.
   var maximumWaitSeconds: Double = Policy.usualWaitSeconds
-  /// How much is read for a seal.
+  /// How much to read for a seal.
   var pace = SealPace()
-  /// Called while files are read; true cancels.
+  /// Called while files are read; returning true cancels.
   var isCancelled: @Sendable () -> Bool = { false }
-  /// The words for what became of a set.
+  /// The words for the note of a set that was restored.
   var texts: @Sendable () -> IncidentTexts = { IncidentTexts() }
 
   var records: RecordFile { RecordFile(fileSystem: fileSystem) }
@@ -57,10 +58,10 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Does the move from any point on: members, seal, record, originals.
+  /// Performs the move, continuing from any point: members, seal, record, originals.
   ///
-  /// A resumed move skips members that others have removed or replaced since. With a `budget`, the move is committed
-  /// without a seal when more bytes than that would have to be read.
+  /// A resumed move skips members that other processes have since removed or replaced. With a `budget`, the move is
+  /// committed without a seal when sealing would read more bytes than that.
   func advance(
     _ folder: QuarantineFolder, _ record: MoveRecord, isResumed: Bool = false, budget: Int64? = nil
   ) throws -> Incident {
@@ -72,7 +73,7 @@ struct SetMover: Sendable {
     try checkFolders(folder, record)
     try ensureFolder(folder.storeFolder, mode: 0o700)
     if isResumed { try? fileSystem.sweep(folder.storeFolder) }
-    // A file that cannot be linked is renamed, so it loses its own name here and not at the end.
+    // A file that cannot be linked is renamed, so it loses its original name here and not at the end.
     let main = record.members.first { $0.role == .main }?.status
     let isOurs = try main.flatMap { try fileSystem.status(folder.mainPath)?.isSameFile(as: $0) }
     try lockingOut(isOurs == true ? folder.mainPath : nil) {
@@ -113,8 +114,8 @@ struct SetMover: Sendable {
     try checkSupport(set)
   }
 
-  /// Stores whose names differ only in the extension share one support folder, which must not be moved with one of
-  /// them.
+  /// Checks that no other store uses the support folder. Stores whose names differ only in the extension share one,
+  /// which must not be moved with only one of them.
   private func checkSupport(_ set: StoreSet) throws {
     guard let support = set.first(.support) else { return }
     let home = PathText.folder(of: set.mainPath)
@@ -137,8 +138,8 @@ struct SetMover: Sendable {
       guard hasLog || FileEvidence.header(start)?.isMagicRight == true else { continue }
       throw StoreRecoveryError(
         .unmovable,
-        "the store \(name) has the same folder of external blobs, \(support.name); "
-          + "give one of the two another folder or another name",
+        "the store \(name) uses the same support folder, \(support.name); "
+          + "move or rename one of the two stores",
         path: path)
     }
   }
@@ -182,15 +183,15 @@ struct SetMover: Sendable {
     }
     guard let there else {
       if isResumed { return }
-      throw StoreRecoveryError(.unmovable, "a file of the store is gone", path: original)
+      throw StoreRecoveryError(.unmovable, "a file of the store has disappeared", path: original)
     }
     guard there.isSameFile(as: member.status) else {
       if isResumed { return }
       throw StoreRecoveryError(
-        .unmovable, "another file took the place of a file of the store", path: original)
+        .unmovable, "another file has replaced a file of the store", path: original)
     }
     if member.role == .sharedMemory, there.kind == .file {
-      // A process that only reads the store writes to the index of its log, so a link would break the seal.
+      // A process that only reads the store writes to the wal-index, so a link would break the seal.
       try copy(original, kept, there)
     } else {
       try place(original, at: kept, status: there)
@@ -211,7 +212,7 @@ struct SetMover: Sendable {
     }
     guard kept.isComplete, kept.members.allSatisfy({ names.contains(FileName($0.name)) }) else {
       throw StoreRecoveryError(
-        .unmovable, "the quarantine holds other files than the store did", path: folder.path)
+        .unmovable, "the files in the quarantine are not those of the store", path: folder.path)
     }
     if !isResumed { try checkUnchanged(folder, record) }
     try sync(kept)
@@ -231,7 +232,7 @@ struct SetMover: Sendable {
   }
 
   /// Whether a run that ended before it committed had the whole set in the quarantine, and the set has not changed
-  /// since. Then it need not be moved back.
+  /// since. Such a set need not be moved back.
   func isAllKept(_ folder: QuarantineFolder, _ record: MoveRecord) throws -> Bool {
     guard record.incident != nil, !record.members.isEmpty else { return false }
     var places: Set<Bool> = []
@@ -246,7 +247,7 @@ struct SetMover: Sendable {
         if let there, !there.isSameFile(as: member.status) { return false }
         continue
       }
-      // Linked, renamed or copied. A copy gets the time of the original when it is complete.
+      // Linked, renamed or copied. A copy gets the original's time when it is complete.
       guard here.sizeBytes == member.status.sizeBytes, here.modified == member.status.modified
       else { return false }
       if there == nil, !here.isSameFile(as: member.status) { return false }
@@ -270,9 +271,9 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Removes the original names of the set. No process may have the main file open then, so it is locked until its name
-  /// is removed. That is done early: without the name nobody can open the set and write into files that the quarantine
-  /// shares. Only the index of the log is removed before it, because a fresh store would use that index.
+  /// Removes the set's original names. No process may have the main file open meanwhile, so it is locked until its name
+  /// is removed. Its name is removed early: without it no process can open the set and write into files that the
+  /// quarantine shares. Only the wal-index is removed before it, because a fresh store would use it.
   private func removeOriginals(
     _ folder: QuarantineFolder, _ record: MoveRecord, isResumed: Bool
   ) throws {
@@ -317,7 +318,7 @@ struct SetMover: Sendable {
 
   // MARK: Shared steps
 
-  /// Checks that each folder of the set is a folder. A link in its place, or a false record, would lead out of the
+  /// Checks that each folder of the set is a folder. A link with its name, or a forged record, would lead out of the
   /// store's folder.
   func checkFolders(_ folder: QuarantineFolder, _ record: MoveRecord) throws {
     var paths: Set = [FileName(folder.storeFolder)]
@@ -335,8 +336,8 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Gives the file `from` the name `to`, and keeps `from` where that is possible. A copy is made at `part` until it is
-  /// complete; nil when a partial copy may be at `to`.
+  /// Gives the file `from` the name `to`, and keeps `from` where that is possible. A copy is made at `part` and renamed
+  /// when it is complete; nil when a partial copy may be at `to`.
   func place(_ from: String, at to: String, status: FileStatus, part: String? = nil) throws {
     if status.kind == .folder {
       return try ensureFolder(to) { try fileSystem.copyFolder(from, to) }

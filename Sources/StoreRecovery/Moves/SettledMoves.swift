@@ -3,13 +3,13 @@ import CoreDataStore
 import Foundation
 
 /// Saves a launch from reading the folder of each incident. When a check finds nothing unfinished, the lease file gets
-/// the time of the folder of all incidents. As long as both times are the same, no move has begun since.
+/// the modification time of the incidents' folder. While both times are equal, no move has begun since.
 ///
 /// Everything that may be left unfinished begins by adding, removing or changing a name in that folder, which changes
 /// its time. The one exception, a set that goes back out of its quarantine, calls ``forget(_:_:)`` first.
 enum SettledMoves {
-  /// Times of files are counted in steps of up to two seconds (FAT), so a folder that changes twice in one step has
-  /// one time for both. In nanoseconds.
+  /// The coarsest resolution of file times, two seconds (FAT), in nanoseconds. When a folder changes twice within it,
+  /// both changes have the same time.
   private static let step: Int64 = 2_000_000_000
 
   /// Whether it is certain that no move, trial or removal in `home` is unfinished. Needs at most two system calls.
@@ -26,8 +26,8 @@ enum SettledMoves {
     return !overflow && age > step
   }
 
-  /// Sets the time, unless the folder changed a moment ago, another process holds the lease or `isAnyLeft` finds
-  /// something. The note is optional, so failures are ignored.
+  /// Gives the lease file the folder's time, unless the folder changed a moment ago, another process holds the lease or
+  /// `isAnyLeft` finds something. The note is optional, so failures are ignored.
   static func note(
     in incompatible: String, now: Date, _ fileSystem: FileSystem, isAnyLeft: () throws -> Bool
   ) {
@@ -42,7 +42,7 @@ enum SettledMoves {
     try? fileSystem.setModified(path, time)
   }
 
-  /// Makes the note invalid: the folder gets another time.
+  /// Invalidates the note by changing the folder's time.
   static func forget(_ incompatible: String, _ fileSystem: FileSystem) throws {
     let name = incompatible + "/.unsettled"
     do { try fileSystem.makeFolder(name, 0o700) } catch let error as SystemCallError

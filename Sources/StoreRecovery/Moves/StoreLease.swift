@@ -2,14 +2,14 @@ import CLibrary
 import CoreDataStore
 import SafeFiles
 
-/// The locks between processes. The lease orders the moves of processes that use Lifeboat, and SQLite's own locks
-/// exclude all others while the names of a set are removed.
+/// The locks between processes. The lease serializes the moves of processes that use Lifeboat, and SQLite's own locks
+/// exclude all other processes while the names of a set are removed.
 ///
 /// Both are held only during a move, because iOS kills a process that is suspended while it holds a file lock. The
 /// kernel releases both when a process ends. An idle connection in rollback mode holds no lock, so it cannot be
 /// detected: what it writes after the move goes to the files in the quarantine.
 extension SetMover {
-  /// Runs `body` while no other process moves a set in or out of `home`. Not to be nested.
+  /// Runs `body` while no other process moves a set in or out of `home`. Calls must not be nested.
   ///
   /// - Throws: ``StoreRecoveryError`` with the code `store.inUse` when another process does not finish its move in
   ///   time; otherwise what `body` throws.
@@ -23,13 +23,13 @@ extension SetMover {
       }
       guard deadline.sleepsBriefly() else {
         throw StoreRecoveryError(
-          .inUse, "another process moves a store of this folder right now; try again", path: path)
+          .inUse, "another process is moving a store in this folder; try again", path: path)
       }
     }
   }
 
-  /// Runs `body` while no connection of another process can read or write the database at `path`. With nil, or when
-  /// there is no file, nothing is locked.
+  /// Runs `body` while no connection of another process can read or write the database at `path`. If `path` is nil or
+  /// names no file, nothing is locked.
   ///
   /// `body` must not open the file: closing it would release the locks.
   ///
@@ -62,7 +62,7 @@ enum DatabaseLock {
   case free
   case usedElsewhere
 
-  /// The lock that excludes every other connection, for taking it or for asking about it.
+  /// The lock that excludes every other connection, to take or to query.
   static var exclusive: flock {
     var lock = flock()
     lock.l_type = Int16(F_WRLCK)
@@ -95,7 +95,7 @@ enum DatabaseLock {
 
   /// Waits until no other process holds a lock, at most `seconds`.
   ///
-  /// - Returns: Whether one still does; nil when unknown.
+  /// - Returns: Whether another process still holds a lock; nil when unknown.
   @discardableResult
   static func isUsed(_ path: String, forMoreThan seconds: Double) -> Bool? {
     let deadline = Deadline(seconds: seconds)
@@ -110,7 +110,7 @@ enum DatabaseLock {
 struct Deadline {
   private let end: ContinuousClock.Instant
 
-  /// At most a minute from now; no wait for a value that is not a number.
+  /// Ends the wait after `seconds`, at most a minute; NaN means no wait.
   init(seconds: Double) {
     end = .now + .seconds(seconds.isNaN ? 0 : min(max(seconds, 0), 60))
   }

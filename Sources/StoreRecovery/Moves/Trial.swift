@@ -4,40 +4,40 @@ import SafeText
 package import Foundation
 
 extension StoreEvidence {
-  /// What was tried in a private folder beside the store, before it was to be set aside.
+  /// The results of trials in a private folder beside the store, made before the store is set aside.
   package struct Trial: Sendable, Codable, Equatable {
     /// The result of opening a private copy of the set.
     package enum Copy: String, Sendable, Codable, CaseIterable {
-      /// It opened, so the store itself is sound and something around it is not.
+      /// It opened, so the store itself is sound and the cause lies in its environment.
       case opened
       /// It failed, too.
       case failed
-      /// It failed because of its surroundings: a lock, too little space, a missing permission.
+      /// It failed because of the environment: a lock, too little space, a missing permission.
       case unavailable
-      /// None was made: the set is too large, or too little space is free.
+      /// No copy was made: the set is too large, or too little space is free.
       case skipped
     }
 
     /// Whether a throw-away store could be made beside the store; nil when that was not tried.
     package var makesFreshStore: Bool?
-    /// The system's error number or SQLite's code that prevented it; nil when none is known.
+    /// The system's error number or SQLite's code that prevented the throw-away store; nil when none is known.
     package var freshCode: Int32?
-    /// The result of opening a private copy; nil when the host gave no check, or a limit of 0 bytes.
+    /// The result of opening a private copy; nil when the host set no check, or a copy limit of 0 bytes.
     package var copy: Copy?
 
-    /// A trial of which nothing is known yet.
+    /// Creates a trial without results.
     package init() {}
   }
 }
 
 /// A private folder for trials, `Incompatible/.trial-…` on the store's volume, which is removed afterwards.
 ///
-/// The store is only read. A process that works in such a folder holds a lock on a file in it. A folder that a killed
-/// run left is removed by the next trial, and by the next check for unfinished moves.
+/// The store is only read. A process that works in such a folder holds a lock on a file in it. A folder left by a
+/// killed run is removed by the next trial or the next check for unfinished moves.
 struct TrialFolder {
   private static let prefix = ".trial-"
   private static let lockName = ".lock"
-  /// How deep folders are removed. A trial makes few folders; a host's check may make some more.
+  /// The maximum depth of folders that are removed. A trial makes few folders; a host's check may make some more.
   private static let maxDepth = 8
 
   let fileSystem: FileSystem
@@ -46,7 +46,7 @@ struct TrialFolder {
   /// The status of the folder when it was made, because another folder may take its name.
   private let made: FileStatus?
 
-  /// Makes the folder, and removes those of killed runs.
+  /// Makes the folder, and removes the folders of killed runs.
   ///
   /// Both are done under the lease, so that no process finds the folder before its lock is taken. Then the lease is
   /// released.
@@ -74,7 +74,7 @@ struct TrialFolder {
     self.made = made
   }
 
-  /// Whether the folder of that name is still the one that was made.
+  /// Whether `path` still names the folder that was made.
   func isOurs() throws -> Bool {
     guard let made, let now = try fileSystem.status(path) else { return false }
     return now.isSameFile(as: made)
@@ -120,7 +120,7 @@ struct TrialFolder {
     for name in try fileSystem.entries(path).names where !PathText.isSame(name, lockName) {
       try remove(path + "/" + name, fileSystem, depth: depth + 1)
     }
-    // Last, so that a folder with content differs from a new one.
+    // Last, so that a folder with content is not taken for a new one.
     let lock = path + "/" + lockName
     if let status = try fileSystem.status(lock) { try fileSystem.unlink(lock, status) }
     try fileSystem.removeFolder(path)
@@ -131,16 +131,16 @@ struct TrialFolder {
     let folder = path + "/fresh"
     try fileSystem.makeFolder(folder, 0o700)
     guard let check else {
-      // The size of two pages, which the smallest database with a table has.
+      // Two pages, the size of the smallest database with a table.
       return try fileSystem.write(folder + "/" + storeName, [UInt8](repeating: 0, count: 8192))
     }
     try check(URL(fileURLWithPath: folder + "/" + storeName))
   }
 
-  /// The members that a copy needs to open: SQLite makes a new index of the log.
+  /// The members that a copy needs to open: SQLite makes a new wal-index.
   static let withoutIndex = Set(StoreSet.Role.allCases).subtracting([.sharedMemory])
 
-  /// Copies a set, or the members of it with `roles`, into the folder's `name`, links as links.
+  /// Copies the members of a set that have one of `roles` into the subfolder `name`. Links are copied as links.
   ///
   /// - Returns: The copy.
   func copy(
@@ -173,7 +173,7 @@ extension StoreRecovery {
         RepeatedFailure(verdict: judgement.verdict, incidents: repetition.incidents))
       evidence.repetition = repetition
     }
-    // No trial is needed when the move is forbidden already.
+    // No trial is needed when the move is already forbidden.
     let verdict = classify(evidence, policy: policy)
     guard verdict.action == .quarantine else {
       return Judgement(evidence: evidence, verdict: verdict)
@@ -185,7 +185,7 @@ extension StoreRecovery {
     return confirmed
   }
 
-  /// The judgement on a store at rest, after the same trial.
+  /// The judgement on a store at rest, after the trials.
   package func confirmedAtRest(_ judgement: Judgement) throws -> Judgement {
     let path = try realPath()
     var evidence = judgement.evidence
@@ -194,12 +194,12 @@ extension StoreRecovery {
     return judge(evidence)
   }
 
-  /// Lets `make` create a file in a private folder, then gives it the store's name. A killed run leaves the complete
-  /// file or none.
+  /// Calls `make` to create a file in a private folder, then gives the file the store's name. A killed run leaves the
+  /// complete file or none.
   ///
   /// - Parameters:
-  ///   - traits: The owner and permissions that it gets; nil to leave those that it was made with.
-  ///   - make: Makes the file at the URL that it gets.
+  ///   - traits: The file's owner and permissions; nil to leave those that `make` set.
+  ///   - make: Makes the file at the given URL.
   /// - Throws: What `make` threw, or the reason why the folder or the name is not available; no file is left then.
   package func makeWhole(traits: FileTraits? = nil, _ make: (URL) throws -> Void) throws {
     let path = try realPath()
@@ -210,7 +210,7 @@ extension StoreRecovery {
     try make(URL(fileURLWithPath: file))
     guard try folder.isOurs() else {
       throw StoreRecoveryError(
-        .inUse, "another folder took the place of the folder of the fresh store", path: folder.path)
+        .inUse, "another folder has replaced the folder of the fresh store", path: folder.path)
     }
     if let traits { try fileSystem.setTraits(file, traits) }
     try fileSystem.syncFile(file)
@@ -221,12 +221,13 @@ extension StoreRecovery {
       where error.errno == EEXIST
     {
       throw StoreRecoveryError(
-        .inUse, "another process has made a store here meanwhile", path: path)
+        .inUse, "another process has made a store here in the meantime", path: path)
     }
     try fileSystem.syncFolder(PathText.folder(of: path))
   }
 
-  /// Throws only when another process is in the way, which says nothing about a fresh store.
+  /// Makes a throw-away store and opens a private copy. Throws only for reasons that say nothing about a fresh store,
+  /// such as another process that uses the store.
   private func trial(_ path: String) throws -> StoreEvidence.Trial {
     var trial = StoreEvidence.Trial()
     do {

@@ -23,7 +23,7 @@ extension FailedOpen {
   /// What the user is told.
   ///
   /// - Parameters:
-  ///   - texts: The words, and with them the language.
+  ///   - texts: The words and their language.
   ///   - app: The app's name; empty when it has none.
   /// - Returns: The notice, which says what kind of failure it is.
   public func notice(in texts: IncidentTexts, app: String) -> FailureNotice {

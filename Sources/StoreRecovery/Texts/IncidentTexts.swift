@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The words for the user: of incidents, and of failed opens that moved nothing.
+/// The notices for the user: of incidents, and of failed opens that moved nothing.
 ///
 /// They come in English, German, French, Spanish, Norwegian (Bokmål), Japanese and Simplified Chinese. A host
 /// changes a sentence or adds a language in ``words``, or replaces all of them by closures of its own:
@@ -11,10 +11,10 @@ public import Foundation
 /// policy.texts = texts
 /// ```
 public struct IncidentTexts: Sendable {
-  /// The languages to choose from, by BCP 47 tag: `nb`, `zh-Hans`.
+  /// The words of each available language, by BCP 47 tag, for example `nb` or `zh-Hans`.
   public var words: [String: NoticeWords]
-  /// The user's languages, most preferred first, as BCP 47 tags. A language without words is skipped; when none has
-  /// words, the words are English.
+  /// The user's languages, most preferred first, as BCP 47 tags. A language without words is skipped; if none has
+  /// words, English is used.
   public var preferredLanguages: [String]
   /// The time zone for dates; nil for UTC, which the text then states.
   public var timeZone: TimeZone?
@@ -25,8 +25,8 @@ public struct IncidentTexts: Sendable {
   /// The package's words in the user's language.
   ///
   /// - Parameters:
-  ///   - languages: The user's languages. An app that does not itself speak all of them passes
-  ///     `Bundle.main.preferredLocalizations`, so that the notice has the language of the app.
+  ///   - languages: The user's languages. An app that is not localized in all of them passes
+  ///     `Bundle.main.preferredLocalizations`, so that the notice is in the app's language.
   ///   - timeZone: The time zone for dates; nil for UTC.
   public init(
     preferring languages: [String] = Locale.preferredLanguages, timeZone: TimeZone? = .current
@@ -36,7 +36,7 @@ public struct IncidentTexts: Sendable {
     self.timeZone = timeZone
   }
 
-  /// The host's own words.
+  /// Creates texts from the host's own words.
   ///
   /// - Parameters:
   ///   - notice: Makes the notice of an incident, whose own notice is empty at this point.
@@ -55,7 +55,7 @@ public struct IncidentTexts: Sendable {
   /// - Parameters:
   ///   - incident: The record.
   ///   - outcome: What became of the set later; nil when it is still there.
-  ///   - folder: The quarantine's folder as it is now, to name it in the text; nil to name no path.
+  ///   - folder: The current path of the quarantine's folder, to name it in the text; nil to name no path.
   /// - Returns: The notice in the first preferred language that has words for it.
   public func notice(
     of incident: Incident, outcome: IncidentOutcome? = nil, showingFolder folder: String? = nil
@@ -86,7 +86,7 @@ public struct IncidentTexts: Sendable {
     return notice
   }
 
-  /// The same texts with `language` before all others: the language of an existing note. nil adds none.
+  /// The same texts with `language`, that of an existing note, before all others; nil adds none.
   func preferring(_ language: String?) -> IncidentTexts {
     guard let language else { return self }
     var texts = self
@@ -98,7 +98,7 @@ public struct IncidentTexts: Sendable {
   ///
   /// - Parameters:
   ///   - verdict: What was decided, as ``RecoveryEvent/judged(_:)`` tells it.
-  ///   - evidence: What the verdict rests on, if at hand.
+  ///   - evidence: The evidence for the verdict, if available.
   ///   - app: The app's name; empty when it has none.
   /// - Returns: The notice; nil when the verdict says that nothing is wrong.
   public func notice(
@@ -135,7 +135,7 @@ public struct IncidentTexts: Sendable {
     let words: NoticeWords
   }
 
-  /// The words of the first preferred language that has some for the purpose.
+  /// The words of the first preferred language that has fitting ones.
   private func choice(_ isFit: (NoticeWords) -> Bool) -> Choice {
     let fitting = words.filter { isFit($0.value) }
     if let best = LanguageTag.best(of: fitting.keys, preferring: preferredLanguages),
@@ -163,10 +163,10 @@ extension Incident {
   /// the kept files for a user who asked for it.
   ///
   /// - Parameters:
-  ///   - texts: The words, and with them the language.
+  ///   - texts: The words and their language.
   ///   - outcome: What became of the set later; nil when it is still there.
-  ///   - folder: The quarantine's folder as it is now (``Incidents/Entry/folder``), to name it in the
-  ///     text; nil to name no path.
+  ///   - folder: The current path of the quarantine's folder (``Incidents/Entry/folder``), to name it in the text; nil
+  ///     to name no path.
   /// - Returns: The notice; the record's own stays as it is.
   public func notice(
     in texts: IncidentTexts, outcome: IncidentOutcome? = nil, showingFolder folder: String? = nil

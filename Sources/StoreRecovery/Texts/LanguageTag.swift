@@ -1,6 +1,6 @@
 /// The parts of a language tag (BCP 47) that decide which words are used.
 struct LanguageTag {
-  /// In lower case; all codes of Norwegian and of Chinese become one each.
+  /// In lower case; all codes of Norwegian become `nb`, all of Chinese `zh`.
   let language: String
   /// In lower case, for example `hans`; nil when the tag names none and none follows from it.
   let script: String?
@@ -59,7 +59,7 @@ struct LanguageTag {
     return found + [language]
   }
 
-  /// The first of the `preferred` languages that is in `available`, as it is written there, and the region of the
+  /// The first of the `preferred` languages that is in `available`, spelled as it is there, and the region of the
   /// preferred tag; nil when none is.
   static func best(
     of available: some Sequence<String>, preferring preferred: [String]

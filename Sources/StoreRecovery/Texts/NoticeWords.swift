@@ -1,10 +1,10 @@
 import Foundation
 
-/// The words of one language. A host edits them, or adds a language, by ``IncidentTexts/words``.
+/// The words of one language. A host edits them, or adds a language, through ``IncidentTexts/words``.
 ///
-/// In all texts `{app}` stands for the app's name, and `{App}` for the name at the start of a sentence. In those of
-/// ``kept`` and ``besideNote``, `{date}` stands for the time of the incident and `{reference}` for its id. `{folder}`
-/// stands for the folder of the kept files, in texts that name it.
+/// In all texts `{app}` stands for the app's name, and `{App}` for the name at the start of a sentence. In ``kept`` and
+/// ``besideNote``, `{date}` stands for the time of the incident and `{reference}` for its id. `{folder}` stands for the
+/// folder of the kept files, in texts that name it.
 public struct NoticeWords: Sendable {
   /// A civil time, in the user's time zone.
   public struct Time: Sendable {
@@ -31,7 +31,7 @@ public struct NoticeWords: Sendable {
   public var unnamedApp: (inside: String, first: String)
   /// The quotation marks around an app's name; both may be empty.
   public var quotes: (opening: String, closing: String)
-  /// Writes a time in the form for the middle of a sentence.
+  /// Formats a time for the middle of a sentence.
   public var date: @Sendable (Time) -> String
   /// The notices of kept sets, for each situation in which a set is kept.
   public var kept: [Situation: Incident.Notice]
@@ -42,7 +42,8 @@ public struct NoticeWords: Sendable {
   /// Where the kept files are, for a user who asked for the path.
   public var inFolder: String
 
-  /// Creates the words of a language from their parts. What is missing in `kept` and `failed` is said in English.
+  /// Creates the words of a language from their parts. Situations missing from `kept` and `failed` are described in
+  /// English.
   public init(
     unnamedApp: (inside: String, first: String), quotes: (opening: String, closing: String),
     date: @escaping @Sendable (Time) -> String, kept: [Situation: Incident.Notice],
@@ -71,8 +72,8 @@ public struct NoticeWords: Sendable {
     return ["app": quoted, "App": quoted]
   }
 
-  /// Replaces names in braces by their `values`. Values are not searched for names; a name without a value stays as it
-  /// is.
+  /// Replaces names in braces with their `values`. Values are not searched for names; a name without a value stays as
+  /// it is.
   static func fill(_ text: String, _ values: [String: String]) -> String {
     var result = String.UnicodeScalarView()
     var rest = text.unicodeScalars[...]

@@ -1,6 +1,6 @@
 import CLibrary
 
-/// What a user has to know about a store that did not open: the kinds that need different words. More kinds may come.
+/// What users are told about a store that did not open. More cases may be added.
 public enum Situation: String, Sendable, Codable, CaseIterable {
   /// Another version of the app saved the data, and this one cannot read it.
   case otherVersion
@@ -10,7 +10,7 @@ public enum Situation: String, Sendable, Codable, CaseIterable {
   case damaged
   /// The data seems to be encrypted and the key is missing or wrong. It is not damaged.
   case encrypted
-  /// The file of the data holds something else.
+  /// The data's file holds something else.
   case unreadable
   /// The data seems to be that of another app. It is never moved.
   case otherApp
@@ -22,15 +22,15 @@ public enum Situation: String, Sendable, Codable, CaseIterable {
   case deviceLocked
   /// Too little space is free.
   case diskFull
-  /// The place of the data cannot be reached, or access is not allowed.
+  /// The location of the data cannot be reached, or access is not allowed.
   case noAccess
   /// The device failed to read or write.
   case storageFault
-  /// Something that usually passes.
+  /// A problem that usually passes.
   case momentary
-  /// An extension or a background task asked; the app itself can do more.
+  /// An extension or a background task tried to open the data; the app itself can do more.
   case inBackground
-  /// The same failure has happened so often that the data is left in its place.
+  /// The same failure has happened so often that the data is left in place.
   case keepsFailing
   /// The data is in use, and the newest changes may be missing from it.
   case newestMissing
@@ -112,7 +112,7 @@ extension Situation {
     }
   }
 
-  /// The situation that follows from the rule alone, whatever the finding: conditions that keep a store in its place
+  /// The situation that follows from the rule alone, whatever the finding: conditions that keep a store in place
   /// although the finding calls for a quarantine, and Lifeboat's own errors.
   private static func held(_ rule: Verdict.Rule, _ evidence: StoreEvidence?) -> Situation? {
     switch rule {
@@ -134,7 +134,8 @@ extension Situation {
     code.map { [ENOSPC, EDQUOT, 13].contains($0) } ?? false
   }
 
-  /// The store of another app is never moved, so a record that says so is not used.
+  /// The situation of kept data that is not the app's store. Another app's store is never moved, so ``otherApp``
+  /// becomes ``unreadable``.
   private static func keptForeign(_ verdict: Verdict, _ evidence: StoreEvidence) -> Situation {
     let situation = foreign(verdict, evidence)
     return situation == .otherApp ? .unreadable : situation
@@ -151,7 +152,7 @@ extension Situation {
     }
   }
 
-  // MARK: Codes of the surroundings
+  // MARK: Codes of the environment
 
   private static func surroundings(_ verdict: Verdict, _ evidence: StoreEvidence?) -> Situation {
     let found: Situation? =

@@ -36,7 +36,7 @@ extension Verdict {
 }
 
 extension Verdict {
-  /// The same in parts: names, each with one value or a list.
+  /// The lines of the support text: names, each with one value or a list.
   package func supportLines(_ evidence: StoreEvidence) -> [(
     name: String, parts: [String], isList: Bool
   )] {
@@ -46,7 +46,7 @@ extension Verdict {
   }
 }
 
-/// Lines of a name and a value.
+/// The lines of a support text, each a name with a value or a list.
 struct SupportText {
   /// How many lines a list may have; a last line counts the rest.
   static let listLimit = 24
@@ -100,7 +100,7 @@ struct SupportText {
       list: evidence.members.map {
         "\($0.name): \($0.kind.rawValue), \($0.role.rawValue), \(Self.bytes($0.sizeBytes))"
       })
-    add("Surroundings", surroundings(evidence))
+    add("Environment", surroundings(evidence))
     add("Strays", list: evidence.strays)
     add("Newest rows", evidence.silentLossSentence)
     add("Earlier quarantines", evidence.repetition.map(repetition))
@@ -242,7 +242,7 @@ struct SupportText {
       list: files.map { "\($0.sha256 ?? "-") \($0.name) (\(Self.bytes($0.sizeBytes)))" })
   }
 
-  // MARK: Forms
+  // MARK: Formatting
 
   static func count(_ number: Int64, _ noun: String) -> String {
     number == 1 ? "1 \(noun)" : "\(number) \(noun)s"

@@ -5,13 +5,13 @@ import SQLiteFile
 
 /// Decides from the evidence what is wrong with a store, and what to do.
 ///
-/// The function is pure. An error code about the surroundings (locks, space, permissions, the device) decides alone: no
-/// evidence in the file leads from it to a quarantine.
+/// The function is pure. An error code about the environment (locks, space, permissions, the device) decides alone:
+/// with it, no evidence in the file leads to a quarantine.
 package func classify(_ evidence: StoreEvidence, policy: Policy = Policy()) -> Verdict {
   Classifier(evidence: evidence, policy: policy).verdict()
 }
 
-/// Decides the same from the file alone, for a store that was not opened, as on the command line.
+/// Decides from the file alone what is wrong with a store that was not opened, as on the command line.
 package func classifyAtRest(_ evidence: StoreEvidence, policy: Policy = Policy()) -> Verdict {
   Classifier(evidence: evidence, policy: policy).verdictAtRest()
 }
@@ -55,7 +55,7 @@ struct Classifier {
     }
     if let other = otherApp() { return other }
     if let model = mismatch() { return guarded(model) }
-    // A statement that Lifeboat's parser does not know is only a doubt, because SQLite may know it.
+    // A statement that Lifeboat's parser does not understand is only a doubt, because SQLite may understand it.
     let doubts = structure.findings.filter { $0 != Finding.ID.schemaUnreadable.rawValue }
     if structure.isUnopenable || !doubts.isEmpty {
       return guarded(
@@ -97,7 +97,7 @@ struct Classifier {
     return !rule.rule.isFinal
   }
 
-  /// Whether an error is about the surroundings of a store and not about the store.
+  /// Whether an error is about a store's environment, not about the store itself.
   static func speaksOfSurroundings(_ failure: StoreEvidence.Failure) -> Bool {
     let evidence = StoreEvidence(mainKind: .file)
     return Classifier(evidence: evidence, policy: Policy()).rule(for: failure)?.rule.isFinal == true
@@ -119,13 +119,13 @@ struct Classifier {
     if let leftover, evidence.mainKind == nil {
       return refusal(
         .corrupt,
-        "the main file is missing and its \(leftover) is there; opening would create an empty store and discard the log",
+        "the main file is missing but its \(leftover) exists; opening would create an empty store and discard the log",
         .storeMainMissing)
     }
     if let leftover, evidence.isMainEmpty {
       return refusal(
         .corrupt,
-        "the main file is empty and its \(leftover) is not; opening would discard the log",
+        "the main file is empty but its \(leftover) is not; opening would discard the log",
         .storeMainEmpty)
     }
     switch evidence.wal?.loss?.kind {
@@ -228,7 +228,7 @@ struct Classifier {
     }
   }
 
-  /// The verdict for the meaning that the host gives to its error.
+  /// The verdict for the meaning that the host gives its error.
   private func judge(_ meaning: FailureMeaning) -> Verdict {
     switch meaning {
     case .newerStore: return newer(.hostNewerStore)
@@ -305,7 +305,7 @@ struct Classifier {
       .modelForeign)
   }
 
-  /// The verdict on a store whose hashes follow rules that came after the known ones; nil for any other.
+  /// The verdict on a store whose hashes follow rules newer than the known ones; nil for any other.
   private func laterRules() -> Verdict? {
     guard let version = evidence.hashesVersion, version > ExpectedModel.knownRules,
       evidence.expectsModel
@@ -330,7 +330,8 @@ struct Classifier {
       .modelMismatch)
   }
 
-  /// The same when the error itself does not say that the model is the cause.
+  /// The verdict on a mismatch when the error itself does not name the model as the cause; nil when there is none, or
+  /// the policy ignores it.
   private func mismatchAlone() -> Verdict? {
     policy.setsAsideOnMismatchAlone ? mismatch() : nil
   }
@@ -340,7 +341,7 @@ struct Classifier {
       ? quarantine(.newer, Self.newerBuild, rule) : refusal(.newer, Self.newerBuild, rule)
   }
 
-  /// The verdict when the error says that the model does not fit, and the hashes do not show it.
+  /// The verdict when the error says that the model does not fit, but the hashes do not show it.
   private func unprovenMismatch(_ rule: CodeRule, _ id: Verdict.Rule) -> Verdict {
     if evidence.isNewerThanApp == true { return newer() }
     if evidence.comparison != nil, evidence.undecided?.isEmpty != false {
@@ -359,14 +360,14 @@ struct Classifier {
     if let structure = evidence.structure, structure.findingCount > 0 {
       return quarantine(
         .corrupt,
-        "\(reason), and a second look found \(structure.findingCount) faults in its structure", id)
+        "\(reason), and a second check found \(structure.findingCount) faults in its structure", id)
     }
     if evidence.isCutShort {
       return quarantine(.corrupt, "\(reason), and it is shorter than its header says", id)
     }
     return Verdict(
       finding: .unavailable, action: .retry,
-      reason: "\(reason), but a second look does not confirm it", rule: id)
+      reason: "\(reason), but a second check does not confirm it", rule: id)
   }
 
   private func notADatabase(_ id: Verdict.Rule, _ reason: String = "the file is not an SQLite file")
@@ -409,7 +410,7 @@ struct Classifier {
       return refusal(rule.finding, rule.reason, id)
     }
     return quarantine(
-      .corrupt, "SQLite cannot read the schema, and a second look found it damaged", id)
+      .corrupt, "SQLite cannot read the schema, and a second check found it damaged", id)
   }
 
   private func unknownError(_ id: Verdict.Rule) -> Verdict {

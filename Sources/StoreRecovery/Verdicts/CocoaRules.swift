@@ -1,7 +1,7 @@
 /// The rule for each code of Core Data and Foundation when the error contains no SQLite code. The numbers are those of
 /// Apple's `CoreDataErrors.h` and `FoundationErrors.h`.
 package enum CocoaRules {
-  /// The rule for a code of the Cocoa domain; nil when no row names it.
+  /// The rule for a code of the Cocoa domain; nil when it has no row.
   package static func rule(for code: Int) -> CodeRule? { byCode[code] }
 
   private static let byCode = Dictionary(
@@ -11,27 +11,28 @@ package enum CocoaRules {
   package static let rows: [CodeRule] = files + coreData + notOpenErrors
 
   private static let files: [CodeRule] = [
-    CodeRule(4, .noSuchFile, .unavailable, "the file is not there"),
-    CodeRule(256, .wrapper, .hostError, "the file could not be read, for a reason not given"),
+    CodeRule(4, .noSuchFile, .unavailable, "the file does not exist"),
+    CodeRule(256, .wrapper, .hostError, "the file could not be read, for an unspecified reason"),
     CodeRule(257, .noPermission, .unavailable, "reading the file is not permitted"),
     CodeRule(258, .fixed(.refuse), .unavailable, "the file's name is not valid"),
     CodeRule(259, .notADatabase, .corrupt, "Core Data found the file damaged"),
-    CodeRule(260, .noSuchFile, .unavailable, "the file is not there"),
+    CodeRule(260, .noSuchFile, .unavailable, "the file does not exist"),
     CodeRule(263, .fixed(.refuse), .unavailable, "the file is too large to read"),
     CodeRule(512, .writeFailed, .unavailable, "the file could not be written"),
     CodeRule(513, .writeFailed, .unavailable, "writing the file is not permitted"),
     CodeRule(516, .fixed(.retry), .unavailable, "a file of that name appeared in the meantime"),
     CodeRule(640, .fixed(.wait), .unavailable, "the disk is full"),
-    CodeRule(642, .fixed(.refuse), .unavailable, "the volume cannot be written"),
+    CodeRule(642, .fixed(.refuse), .unavailable, "the volume is read-only"),
   ]
 
   private static let coreData: [CodeRule] = [
-    CodeRule(134000, .fixed(.refuse), .hostError, "the store is of another type than asked for"),
+    CodeRule(134000, .fixed(.refuse), .hostError, "the store has another type than requested"),
     CodeRule(
-      134010, .fixed(.refuse), .hostError, "the type of the store is not known to this system"),
+      134010, .fixed(.refuse), .hostError, "this system does not know the type of the store"),
     CodeRule(
       134020, .configuration, .hostError, "the store does not fit the configuration or the options"),
-    CodeRule(134080, .wrapper, .hostError, "the store could not be opened, for a reason not given"),
+    CodeRule(
+      134080, .wrapper, .hostError, "the store could not be opened, for an unspecified reason"),
     CodeRule(134100, .model, .incompatible, "the store's model is not the app's"),
     CodeRule(134110, .migration, .incompatible, "the migration failed"),
     CodeRule(
@@ -43,7 +44,7 @@ package enum CocoaRules {
     CodeRule(
       134160, .fixed(.wait), .unavailable, "the migration could not write; the disk may be full"),
     CodeRule(134170, .mapping, .hostError, "the app's own migration step failed"),
-    CodeRule(134180, .wrapper, .hostError, "SQLite failed, for a reason not given"),
+    CodeRule(134180, .wrapper, .hostError, "SQLite failed, for an unspecified reason"),
     CodeRule(134190, .migration, .incompatible, "no mapping model could be inferred"),
     CodeRule(134200, .fixed(.refuse), .hostError, "importing external records failed"),
     CodeRule(134301, .fixed(.retry), .hostError, "a history token has expired and must be dropped"),

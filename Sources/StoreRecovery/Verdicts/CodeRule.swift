@@ -1,4 +1,4 @@
-/// One row of the tables that say for each error code what to do.
+/// One row of the tables that map each error code to a treatment.
 package struct CodeRule: Sendable, Equatable {
   /// How the code leads to an action.
   package enum Treatment: Sendable, Equatable {
@@ -6,16 +6,16 @@ package struct CodeRule: Sendable, Equatable {
     case fixed(Action)
     /// The file cannot be opened at all: the action depends on the cause.
     case cannotOpen
-    /// A read returned too few bytes: a fault of the surroundings, unless the file itself is too short; never a
+    /// A read returned too few bytes: a fault of the environment, unless the file itself is too short. Never a
     /// quarantine.
     case shortRead
     /// Damage, when Lifeboat's own reader confirms it.
     case damage
     /// Not an SQLite file: encrypted, or damage to be confirmed.
     case notADatabase
-    /// Damage of derived data only, which a repair on a copy could fix.
+    /// Damage to derived data only, which a repair on a copy could fix.
     case repairable
-    /// The code alone says nothing. Damage is searched when its text blames the schema.
+    /// The code alone says nothing. Damage is looked for when the error's text blames the schema.
     case statement
     /// The model does not fit.
     case model
@@ -23,11 +23,11 @@ package struct CodeRule: Sendable, Equatable {
     case migration
     /// The app's mapping is at fault.
     case mapping
-    /// The model does not fit, if the hashes say so; else the call was wrong.
+    /// The model does not fit, if the hashes say so; otherwise the call was wrong.
     case configuration
     /// The code wraps others; alone it says nothing.
     case wrapper
-    /// A file that must be there is not.
+    /// A required file is missing.
     case noSuchFile
     /// Reading was not permitted: data protection, or permissions.
     case noPermission
@@ -38,7 +38,7 @@ package struct CodeRule: Sendable, Equatable {
   package let code: Int
   package let treatment: Treatment
   package let finding: Verdict.Finding
-  /// Why, in words.
+  /// The reason, in words.
   package let reason: String
 
   package init(

@@ -11,7 +11,7 @@ package enum SQLiteRules {
     if let primary = byCode[number & 0xff], primary.isFinal {
       return CodeRule(
         number, primary.treatment, primary.finding,
-        "SQLite reported \(number), which belongs to \(number & 0xff): \(primary.reason)")
+        "SQLite reported \(number), an extended code of \(number & 0xff): \(primary.reason)")
     }
     return CodeRule(
       number, .fixed(.refuse), .unavailable, "SQLite reported \(number), which has no known meaning"
@@ -30,7 +30,7 @@ package enum SQLiteRules {
       1, .statement, .hostError, "SQLite refused a statement, which is often a fault in code"),
     CodeRule(257, .fixed(.refuse), .hostError, "a collating sequence is missing from this build"),
     CodeRule(513, .fixed(.retry), .unavailable, "SQLite asked for the statement to be repeated"),
-    CodeRule(769, .fixed(.retry), .unavailable, "a snapshot was overtaken by another connection"),
+    CodeRule(769, .fixed(.retry), .unavailable, "the requested snapshot is no longer available"),
     CodeRule(2, .damage, .corrupt, "SQLite found its own state inconsistent"),
     CodeRule(3, .fixed(.refuse), .unavailable, "ownership or the sandbox forbids access"),
     CodeRule(4, .fixed(.retry), .unavailable, "the operation was cancelled"),
@@ -39,7 +39,7 @@ package enum SQLiteRules {
 
   private static let availability: [CodeRule] = [
     CodeRule(5, .fixed(.retry), .unavailable, "another process holds the store's lock"),
-    CodeRule(261, .fixed(.retry), .unavailable, "another process recovers the store's log"),
+    CodeRule(261, .fixed(.retry), .unavailable, "another process is recovering the store's log"),
     CodeRule(517, .fixed(.retry), .unavailable, "another connection wrote in the meantime"),
     CodeRule(773, .fixed(.retry), .unavailable, "waiting for another process's lock took too long"),
     CodeRule(6, .fixed(.retry), .unavailable, "this process holds a lock on the table"),
@@ -51,8 +51,8 @@ package enum SQLiteRules {
     CodeRule(8, .fixed(.refuse), .unavailable, "permissions or the volume forbid writing"),
     CodeRule(
       264, .fixed(.retry), .unavailable, "the log must be recovered, which needs a writable open"),
-    CodeRule(520, .fixed(.retry), .unavailable, "the index of the log cannot be locked"),
-    CodeRule(1288, .fixed(.retry), .unavailable, "the index of the log cannot be made"),
+    CodeRule(520, .fixed(.retry), .unavailable, "the wal-index cannot be locked"),
+    CodeRule(1288, .fixed(.retry), .unavailable, "the wal-index cannot be made"),
     CodeRule(
       776, .fixed(.retry), .unavailable,
       "a journal must be rolled back, which needs a writable open"),
@@ -68,25 +68,24 @@ package enum SQLiteRules {
     CodeRule(778, .fixed(.wait), .unavailable, "the device could not be written"),
     CodeRule(1034, .fixed(.wait), .unavailable, "the device could not flush the file"),
     CodeRule(1290, .fixed(.wait), .unavailable, "the device could not flush the folder"),
-    CodeRule(1546, .fixed(.wait), .unavailable, "the file could not be cut"),
+    CodeRule(1546, .fixed(.wait), .unavailable, "the file could not be truncated"),
     CodeRule(1802, .fixed(.retry), .unavailable, "the file's status could not be read"),
     CodeRule(2058, .fixed(.retry), .unavailable, "releasing a lock failed"),
     CodeRule(2314, .fixed(.retry), .unavailable, "taking a read lock failed"),
     CodeRule(2570, .fixed(.refuse), .unavailable, "a file could not be removed"),
     CodeRule(2826, .fixed(.retry), .unavailable, "the operation was blocked"),
     CodeRule(3338, .fixed(.wait), .unavailable, "permissions or data protection forbid access"),
-    CodeRule(3594, .fixed(.retry), .unavailable, "looking for a lock failed"),
+    CodeRule(3594, .fixed(.retry), .unavailable, "checking for a lock failed"),
     CodeRule(3850, .fixed(.retry), .unavailable, "taking a lock failed"),
     CodeRule(4106, .fixed(.retry), .unavailable, "closing a file failed"),
     CodeRule(4362, .fixed(.retry), .unavailable, "closing a folder failed"),
-    CodeRule(4618, .fixed(.wait), .unavailable, "the index of the log could not be opened"),
+    CodeRule(4618, .fixed(.wait), .unavailable, "the wal-index could not be opened"),
     CodeRule(
-      4874, .fixed(.wait), .unavailable, "the index of the log could not grow; the disk may be full"
-    ),
-    CodeRule(5130, .fixed(.wait), .unavailable, "the index of the log could not be locked"),
-    CodeRule(5386, .fixed(.wait), .unavailable, "the index of the log could not be mapped"),
-    CodeRule(5642, .fixed(.retry), .unavailable, "positioning in a file failed"),
-    CodeRule(5898, .fixed(.refuse), .unavailable, "a file to remove was not there"),
+      4874, .fixed(.wait), .unavailable, "the wal-index could not grow; the disk may be full"),
+    CodeRule(5130, .fixed(.wait), .unavailable, "the wal-index could not be locked"),
+    CodeRule(5386, .fixed(.wait), .unavailable, "the wal-index could not be mapped"),
+    CodeRule(5642, .fixed(.retry), .unavailable, "seeking in a file failed"),
+    CodeRule(5898, .fixed(.refuse), .unavailable, "a file to be removed does not exist"),
     CodeRule(6154, .fixed(.retry), .unavailable, "the file could not be mapped"),
     CodeRule(6410, .fixed(.refuse), .unavailable, "no folder for temporary files was found"),
     CodeRule(6666, .fixed(.refuse), .unavailable, "a path could not be converted"),
@@ -108,7 +107,8 @@ package enum SQLiteRules {
     CodeRule(
       267, .repairable, .corrupt,
       "a virtual table's data is damaged; it is derived and can be rebuilt"),
-    CodeRule(523, .repairable, .corrupt, "the table of sequences is damaged; it can be repaired"),
+    CodeRule(
+      523, .repairable, .corrupt, "the sqlite_sequence table is damaged; it can be repaired"),
     CodeRule(
       779, .repairable, .corrupt,
       "an index is damaged; the table is intact and the index can be rebuilt"),
@@ -119,7 +119,7 @@ package enum SQLiteRules {
     CodeRule(526, .fixed(.refuse), .unavailable, "the path names a folder"),
     CodeRule(782, .fixed(.refuse), .unavailable, "the full path cannot be found"),
     CodeRule(1038, .fixed(.refuse), .unavailable, "the path cannot be converted"),
-    CodeRule(1294, .fixed(.refuse), .unavailable, "the log must be written back first"),
+    CodeRule(1294, .fixed(.refuse), .unavailable, "the log must be checkpointed first"),
     CodeRule(1550, .fixed(.refuse), .unavailable, "the path is a symbolic link"),
     CodeRule(15, .fixed(.retry), .unavailable, "the locking protocol failed"),
     CodeRule(16, .damage, .corrupt, "SQLite found the file empty"),
@@ -135,8 +135,8 @@ package enum SQLiteRules {
       20, .fixed(.refuse), .hostError, "a value has the wrong type, which is a fault in code"),
     CodeRule(
       21, .fixed(.retry), .hostError,
-      "SQLite was called wrongly; try once more with a new connection"),
-    CodeRule(22, .fixed(.refuse), .unavailable, "this system cannot hold a file that large"),
+      "SQLite was misused; try once more with a new connection"),
+    CodeRule(22, .fixed(.refuse), .unavailable, "this system does not support files that large"),
     CodeRule(
       23, .fixed(.wait), .unavailable, "access was denied; on Apple systems the device is locked"),
     CodeRule(

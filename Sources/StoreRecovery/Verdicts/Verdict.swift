@@ -10,8 +10,8 @@ public enum Action: String, Sendable, Codable, CaseIterable {
   case refuse
   /// Set the store aside and begin with a fresh one.
   case quarantine
-  /// Go on without the store, for example with one in memory, and show the failure: it happens again and again, so the
-  /// store is no longer moved. It stays as it is.
+  /// Continue without the store, for example with an in-memory one, and show the failure. It keeps recurring, so the
+  /// store is no longer moved and stays as it is.
   case openInMemory
 }
 
@@ -21,7 +21,7 @@ public struct Verdict: Sendable, Codable, Equatable {
   public enum Finding: String, Sendable, Codable, CaseIterable {
     /// Nothing is wrong with the store.
     case healthy
-    /// The store is sound, and the app's model does not fit it.
+    /// The store is sound, but the app's model does not fit it.
     case incompatible
     /// A newer build of the app, or a newer framework, wrote the store.
     case newer
@@ -29,7 +29,7 @@ public struct Verdict: Sendable, Codable, Equatable {
     case corrupt
     /// The file is not a store, or it is the store of another app, or it is encrypted and the key does not fit.
     case foreign
-    /// The surroundings failed: locks, space, permissions, the device. It says nothing about the store.
+    /// The environment failed: locks, space, permissions or the device. This says nothing about the store.
     case unavailable
     /// The error comes from the host's own code or configuration.
     case hostError

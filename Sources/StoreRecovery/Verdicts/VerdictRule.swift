@@ -1,9 +1,9 @@
 extension Verdict {
-  /// The rule that decided: an error code, or a condition with a name. More names may come, and unknown ones are kept.
+  /// The rule that decided: an error code, or a condition with a name. Names may be added; unknown ones are kept.
   public enum Rule: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
     /// SQLite's extended result code, for example `sqlite.11`.
     case sqlite(Int32)
-    /// A code of Core Data's or Foundation's, for example `cocoa.134100`.
+    /// A Core Data or Foundation code, for example `cocoa.134100`.
     case cocoa(Int)
     /// The system's error number, for example `posix.28`.
     case posix(Int32)
@@ -35,7 +35,7 @@ extension Verdict {
       }
     }
 
-    /// The same text.
+    /// The same text as ``rawValue``.
     public var description: String { rawValue }
   }
 }
@@ -49,7 +49,7 @@ extension Verdict.Rule {
   package static let storeMainMissing = Self.named("store.mainMissing")
   /// The main file is empty, and its log or journal may hold rows.
   package static let storeMainEmpty = Self.named("store.mainEmpty")
-  /// The opener would drop the log although it holds rows. After the set was copied, opening is harmless.
+  /// The opener would drop the log although it holds rows. Once the set is copied, opening is harmless.
   package static let storeWALDamaged = Self.named("store.walDamaged")
   /// The log belongs to another store.
   package static let storeWALForeign = Self.named("store.walForeign")
@@ -78,7 +78,7 @@ extension Verdict.Rule {
   package static let fileNotADatabase = Self.named("file.notADatabase")
   /// The file needs a newer version of SQLite.
   package static let fileNewer = Self.named("file.newer")
-  /// A look through the file found damage.
+  /// Reading the file found damage.
   package static let fileDamaged = Self.named("file.damaged")
   /// A statement of the schema could not be read, and nothing else is wrong.
   package static let schemaUnreadable = Self.named("schema.unreadable")
@@ -93,7 +93,7 @@ extension Verdict.Rule {
   package static let modelForeign = Self.named("model.foreign")
   /// A newer build of the app wrote the store.
   package static let modelNewer = Self.named("model.newer")
-  /// The store's version hashes follow rules that came after the known ones.
+  /// The store's version hashes follow rules newer than the known ones.
   package static let modelNewerRules = Self.named("model.newerRules")
   /// The store records nothing that the model could be compared with.
   package static let modelUnrecorded = Self.named("model.unrecorded")
@@ -116,11 +116,11 @@ extension Verdict.Rule {
   package static let freshFailed = Self.named("fresh.failed")
   /// A container could not be made, or one of its stores without recovery failed.
   package static let containerFailed = Self.named("container.failed")
-  /// An earlier store is restored in the place of this one. It was not judged.
+  /// An earlier store replaces this one, which was not judged.
   package static let restoreReplaced = Self.named("restore.replaced")
 }
 
-// MARK: Conditions that keep a store in its place
+// MARK: Conditions that keep a store in place
 
 extension Verdict.Rule {
   /// An extension opened the store.

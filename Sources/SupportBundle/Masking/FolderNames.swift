@@ -3,9 +3,9 @@ import SafeText
 
 /// Removes folders from texts, because their paths hold the names of users.
 struct FolderNames {
-  /// Folders below which names may be shown, without a slash at their ends, the longest first.
+  /// Folders whose content may be shown by relative path, without a trailing slash, the longest first.
   private var shown: [[UInt8]] = []
-  /// These folders and all above them. A path in one of these is hidden as a whole.
+  /// The shown folders, the home folder, and all folders above them. A path in one of these is hidden as a whole.
   private var hidden: [[UInt8]] = []
 
   init() { hide(NSHomeDirectory()) }
@@ -34,7 +34,7 @@ struct FolderNames {
     hidden.sort { $0.count > $1.count }
   }
 
-  /// `text` with known folders left out and other absolute paths as `…`.
+  /// `text` with known folders left out and other absolute paths replaced by `…`.
   func without(_ text: String) -> String {
     let bytes = Array(text.utf8)
     guard bytes.contains(UInt8(ascii: "/")) else { return text }
@@ -62,7 +62,7 @@ struct FolderNames {
     return String(decoding: result, as: UTF8.self)
   }
 
-  /// The longest of `folders` that is the whole path at `index`.
+  /// The longest of `folders` with which the path at `index` begins.
   private func known(_ folders: [[UInt8]], _ bytes: [UInt8], _ index: Int) -> [UInt8]? {
     folders.first { folder in
       let end = index + folder.count
@@ -71,7 +71,7 @@ struct FolderNames {
     }
   }
 
-  /// Whether the name before `end` goes on there. A dot ends a sentence when nothing follows it.
+  /// Whether the name before `end` continues there. A dot ends a sentence when nothing follows it.
   private static func continuesName(_ bytes: [UInt8], _ end: Int) -> Bool {
     let byte = bytes[end]
     if byte == UInt8(ascii: ".") {

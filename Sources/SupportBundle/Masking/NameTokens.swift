@@ -2,7 +2,7 @@ import SafeText
 
 /// Replaces names that a user may have chosen by `name-1`, `name-2`, …: one token for each name in a whole bundle.
 struct NameTokens {
-  /// What a name is of.
+  /// What a name refers to.
   enum Kind: String, CaseIterable {
     case store = "the store's file"
     case supportFile = "files beside the store"
@@ -33,17 +33,17 @@ struct NameTokens {
     return "name-\(kinds.count)"
   }
 
-  /// The token of a name that has one.
+  /// The token of a name; nil when it has none.
   func token(of bytes: ArraySlice<UInt8>) -> String? {
     numbers[Array(bytes)].map { "name-\($0)" }
   }
 
-  /// One sentence for each kind, that lists its tokens.
+  /// One sentence for each kind, which lists its tokens.
   var sentences: [String] {
     Kind.allCases.compactMap { kind in
       let numbers = kinds.indices.filter { kinds[$0] == kind }.map { $0 + 1 }
       guard !numbers.isEmpty else { return nil }
-      return "Names of \(kind.rawValue) that are not of the usual form: \(Self.list(numbers))."
+      return "Names of \(kind.rawValue) in an unusual form: \(Self.list(numbers))."
     }
   }
 
@@ -69,15 +69,16 @@ struct NameTokens {
 
 /// The usual forms of names and numbers that frameworks write.
 enum NameForm {
-  /// Letters, digits, `_` and `$` of ASCII, no digit first, and not too many (``isSober(_:)``).
+  /// Whether the text is ASCII letters, digits, `_` and `$`, without a leading digit, and not too long
+  /// (``isSober(_:)``).
   static func isIdentifier(_ text: String) -> Bool {
     guard let first = text.utf8.first, !isDigit(first), isSober(text) else { return false }
     return text.utf8.allSatisfy { isLetter($0) || isDigit($0) || "_$".utf8.contains($0) }
   }
 
-  /// Whether a name is too short to be prose and holds no number as long as a telephone number: at most 64 bytes,
-  /// five words joined by `_` and six digits in a row. Core Data joins names to longer ones that begin with `Z_`: at
-  /// most 128 bytes and ten words.
+  /// Whether a name is too short to be prose and has no number as long as a telephone number: at most 64 bytes, five
+  /// words joined by `_` and six digits in a row. Core Data combines names into longer ones that begin with `Z_`; these
+  /// may have 128 bytes and ten words.
   private static func isSober(_ text: String) -> Bool {
     let isJoined = text.utf8.starts(with: "Z_".utf8)
     guard text.utf8.count <= (isJoined ? 128 : 64) else { return false }
@@ -95,11 +96,11 @@ enum NameForm {
     return false
   }
 
-  /// The name of a key of the metadata.
+  /// Whether the text may be the name of a metadata key.
   static func isKey(_ text: String) -> Bool { isDotted(text) && isSober(text) }
 
-  /// The name of a rule of a verdict: `open`, or a family of small letters, a dot and letters, digits and dots, 48
-  /// bytes at most.
+  /// Whether the text may be the name of a verdict's rule: `open`, or lower-case letters, a dot, and letters, digits
+  /// and dots, at most 48 bytes.
   static func isRule(_ text: String) -> Bool {
     let bytes = Array(text.utf8)
     if bytes.elementsEqual("open".utf8) { return true }
@@ -110,33 +111,33 @@ enum NameForm {
       && bytes[(dot + 1)...].allSatisfy { isLetter($0) || isDigit($0) || $0 == UInt8(ascii: ".") }
   }
 
-  /// Identifiers joined by dots and dashes, as versions, bundle ids and keys are; 128 bytes at most.
+  /// Whether the text is identifiers joined by dots and dashes, as in versions, bundle ids and keys; at most 128 bytes.
   static func isDotted(_ text: String) -> Bool {
     (1...128).contains(text.utf8.count)
       && text.utf8.allSatisfy { isLetter($0) || isDigit($0) || "_.-+:".utf8.contains($0) }
   }
 
-  /// A name that Xcode gives to a version of a model: `Notes 2`.
+  /// Whether the text may be a name that Xcode gives to a version of a model: `Notes 2`.
   static func isVersionName(_ text: String) -> Bool {
     guard let space = text.utf8.lastIndex(of: 0x20) else { return isDotted(text) }
     let number = text.utf8[text.utf8.index(after: space)...]
     return isDotted(String(text[..<space])) && !number.isEmpty && number.allSatisfy(isDigit)
   }
 
-  /// `8-4-4-4-12` hexadecimal digits.
+  /// Whether the text is `8-4-4-4-12` hexadecimal digits.
   static func isUUID(_ text: String) -> Bool {
     let parts = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
     return parts.map(\.count) == [8, 4, 4, 4, 12]
       && parts.allSatisfy { $0.allSatisfy(isHexadecimal) }
   }
 
-  /// Hexadecimal digits of a whole number of bytes, 16 to 64 of them.
+  /// Whether the text is 16 to 64 bytes in hexadecimal.
   static func isHexadecimal(_ text: String) -> Bool {
     (32...128).contains(text.utf8.count) && text.utf8.count % 2 == 0
       && text.utf8.allSatisfy(isHexadecimal)
   }
 
-  /// Base64 of a digest of 16 to 64 bytes, with its padding.
+  /// Whether the text is the base64 of a digest of 16 to 64 bytes, with its padding.
   static func isDigest(_ text: String) -> Bool {
     let bytes = Array(text.utf8)
     guard bytes.count % 4 == 0, (24...88).contains(bytes.count) else { return false }
@@ -148,7 +149,7 @@ enum NameForm {
       }
   }
 
-  /// A file name of the kind that developers choose.
+  /// Whether the text looks like a file name that a developer chose.
   static func isPlainFileName(_ text: String) -> Bool {
     isDotted(text) && isSober(text) && !text.utf8.contains(UInt8(ascii: ":"))
   }

@@ -10,18 +10,18 @@ import SafeText
 /// is added for it.
 struct RecordMask {
   private enum Rule {
-    /// A word that Lifeboat defines, or a value of a type that allows only a few.
+    /// A word that Lifeboat defines, or a value of a type with only a few values.
     case word
-    /// A sentence of Lifeboat's or of the host, which may hold names and paths.
+    /// A sentence by Lifeboat or the host, which may contain names and paths.
     case sentence
     case form(NameTokens.Kind, @Sendable (String) -> Bool)
     /// The path or name of the store's main file.
     case store
-    /// A name in the store's set.
+    /// The name of a member of the store set.
     case member
     /// A folder of the store.
     case folder
-    /// The reason why something cannot be read, which may quote it.
+    /// The reason why something cannot be read, which may quote its content.
     case quoting
   }
 
@@ -39,8 +39,8 @@ struct RecordMask {
 
   // MARK: - Records
 
-  /// `record`, which may be the value of `key` in another record, with its texts as they may be passed on. Names are
-  /// masked first, then the sentences that contain them.
+  /// Masks the texts of `record`, which may be the value of `key` in another record, so that they may be passed on.
+  /// Names are masked first, then the sentences that contain them.
   mutating func masked(_ record: JSONValue, _ key: String) -> JSONValue {
     let named = walk(record, "", key, isSentences: false)
     return walk(named, "", key, isSentences: true)
@@ -97,20 +97,20 @@ struct RecordMask {
     isUsual(text) ? text : tokens.token(for: text, kind)
   }
 
-  /// A table, a column or another part of the schema. Text that is not known to be a name is masked.
+  /// The name of a table, column or other part of the schema. Text that is not known to be a name is masked.
   mutating func schemaName(_ text: String, isName: Bool) -> String {
     isName && NameForm.isIdentifier(text) ? text : tokens.token(for: text, .schema)
   }
 
-  /// The main file's name as it may be passed on.
+  /// The main file's name, masked if necessary.
   mutating func storeFile() -> String { storeFile(storeName) }
 
   private mutating func storeFile(_ name: String) -> String {
     self.name(name, .store, NameForm.isPlainFileName)
   }
 
-  /// A member's name. The names that SQLite and Core Data derive from the main file's stay readable; below the folder
-  /// of external data only UUIDs do.
+  /// A member's name. Names that SQLite and Core Data derive from the main file's name stay readable; in the folder of
+  /// external data, only UUIDs do.
   mutating func member(_ name: String) -> String {
     let parts = PathText.components(of: name)
     let main = storeFile()
@@ -188,8 +188,8 @@ struct RecordMask {
     (byte >= 0x30 && byte <= 0x39) || ((0x61...0x7a).contains(byte | 0x20) && byte < 0x80)
   }
 
-  /// Whether the message of a finding holds only fixed text and numbers, as those about bytes, pages and records do.
-  /// Messages about schemas, models and entities quote names that the file holds.
+  /// Whether the message of a finding contains only fixed text and numbers, as for bytes, pages and records.
+  /// Messages about schemas, models and entities quote names from the file.
   static func quotesNothing(_ id: String) -> Bool {
     guard let dot = id.utf8.firstIndex(of: UInt8(ascii: ".")) else { return false }
     return families.contains(String(id[..<dot])) || exceptions.contains(.init(rawValue: id))

@@ -6,9 +6,9 @@ import SafeText
 
 /// A new file that gets its name only when it is complete, and never replaces another file.
 ///
-/// The bytes go to a temporary name in the same folder, created exclusively with mode 0600. `commit` syncs
-/// them, links the final name to them and syncs the folder. Until then nothing has the final name. When the object is
-/// released before, the temporary file is removed.
+/// The bytes go to a temporary file in the same folder, created exclusively with mode 0600. `commit` syncs the file,
+/// links it to the final name and syncs the folder. Until then nothing has the final name. If the object is released
+/// before that, the temporary file is removed.
 final class ExclusiveOutput {
   let path: String
   let temporaryPath: String
@@ -21,11 +21,11 @@ final class ExclusiveOutput {
   /// Where the next `append` writes, in bytes from the start.
   private(set) var size: UInt64 = 0
   private var isNamed = false
-  /// The identity of the file that has the temporary name.
+  /// The identity of the temporary file.
   private var identity = stat()
 
-  /// `making` is called with the path of the temporary file, which a kill would leave behind, and a closure that
-  /// creates it and returns whether it exists then.
+  /// Creates the temporary file. `making` is called with its path, which a kill would leave behind, and a closure that
+  /// creates it and returns whether it exists afterwards.
   init(
     path: String, calls: OutputCalls, making: (String, () -> Bool) -> Void
   ) throws(BundleError) {
@@ -48,7 +48,7 @@ final class ExclusiveOutput {
     var temporary = ""
     var opened: Int32 = -1
     var error: Int32 = 0
-    // Sixteen random hexadecimal digits do not collide. More tries are for a copied machine that repeats its numbers.
+    // Sixteen random hexadecimal digits do not collide. The retries are for a cloned machine that repeats its numbers.
     for _ in 0..<4 {
       let random = String(UInt64.random(in: .min ... .max), radix: 16)
       temporary = ".lifeboat-" + random + ".partial"
@@ -152,8 +152,8 @@ final class ExclusiveOutput {
 
   // MARK: - End
 
-  /// Makes the bytes durable and gives them their name. Returns the temporary name when it could not be removed. That
-  /// does no harm: it is a second name of the same file.
+  /// Makes the bytes durable and gives the file its final name. Returns the temporary path if it could not be removed,
+  /// which does no harm: it is a second name of the same file.
   func commit() throws(BundleError) -> String? {
     guard descriptor >= 0 else {
       throw BundleError(.misuse, "the output was closed before its end", path: path)
@@ -178,7 +178,7 @@ final class ExclusiveOutput {
     }
   }
 
-  /// Removes the temporary name if it still belongs to the file made here. Returns whether that file no longer has it.
+  /// Removes the temporary name if it still belongs to the file made here. Returns whether the file no longer has it.
   private func removeTemporaryName() -> Bool {
     let end = calls.remove(folder, temporaryName) { name in
       var status = stat()
@@ -212,7 +212,8 @@ final class ExclusiveOutput {
   private func namingError(_ error: Int32) -> BundleError {
     error == EEXIST
       ? BundleError(
-        .outputExists, "another file took the name of the output meanwhile; nothing was replaced",
+        .outputExists,
+        "another file with the name of the output appeared meanwhile; nothing was replaced",
         path: path,
         systemError: error)
       : SystemPath.error(.writeFailed, "the output cannot be named", error, path: path)
@@ -221,7 +222,7 @@ final class ExclusiveOutput {
   private func syncFolder() throws(BundleError) {
     let result = SystemPath.retrying { calls.sync(folder) }
     let error = errno
-    // EINVAL, ENOTSUP: this file system has no sync for folders. EBADF: the folder may not be read.
+    // EINVAL, ENOTSUP: this file system has no sync for folders. EBADF: the folder was opened without read access.
     guard result == 0 || error == EINVAL || error == ENOTSUP || error == EBADF else {
       throw SystemPath.error(
         .writeFailed, "the output is complete but its folder cannot be synced", error, path: path)

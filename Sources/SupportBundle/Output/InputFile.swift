@@ -49,8 +49,8 @@ final class InputFile: Sendable {
     _ = close(descriptor)
   }
 
-  /// Fills `buffer` from `offset` on. Returns how many bytes were read: less than asked for only where the
-  /// file ends.
+  /// Fills `buffer` from `offset` on. Returns how many bytes were read: fewer than requested only at the end of the
+  /// file.
   func read(at offset: UInt64, into buffer: inout [UInt8], count: Int) throws(BundleError) -> Int {
     let wanted = min(count, buffer.count)
     guard let position = Int64(exactly: offset), position <= .max - Int64(wanted) else { return 0 }
@@ -65,12 +65,12 @@ final class InputFile: Sendable {
     return done
   }
 
-  /// Exactly `count` bytes from `offset` on; throws `bundle.truncated` where the file ends before.
+  /// Exactly `count` bytes from `offset` on; throws `bundle.truncated` if the file ends earlier.
   func bytes(at offset: UInt64, count: Int) throws(BundleError) -> [UInt8] {
     let available = size > offset ? size - offset : 0
     guard count >= 0, UInt64(count) <= available else {
       throw BundleError(
-        .truncated, "\(count) bytes are announced, and the file has \(available)", path: path,
+        .truncated, "\(count) bytes are announced, but the file has \(available)", path: path,
         offset: offset)
     }
     var buffer = [UInt8](repeating: 0, count: count)

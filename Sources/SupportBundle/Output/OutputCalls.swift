@@ -1,8 +1,8 @@
 import CLibrary
 import SafeFiles
 
-/// The system calls that create, write, sync and name an output file in an open folder, replaceable so that tests
-/// can fail each. All return -1 with `errno` set on failure, as the calls themselves do.
+/// The system calls that create, write, sync and name an output file in an open folder, replaceable so that tests can
+/// make each one fail. All return -1 with `errno` set on failure, as the calls themselves do.
 @safe struct OutputCalls: Sendable {
   var create: @Sendable (_ folder: Int32, _ name: String) -> Int32 = { createExclusively($0, $1) }
   var write: @Sendable (Int32, UnsafeRawBufferPointer, off_t) -> Int = {

@@ -4,10 +4,11 @@ import SafeText
 
 /// Files and folders that a run creates below one open folder, and can remove again.
 ///
-/// Everything is created exclusively and relative to open descriptors, so that a link in the place of one of these
+/// Everything is created exclusively and relative to open descriptors, so that a link that replaces one of these
 /// folders is never followed. Only what was created here is removed, and only if its name still belongs to it.
 package final class OutputTree {
-  /// Called with the path of each thing to create and a closure that creates it and returns whether it exists then.
+  /// Called with the path of each thing to create and a closure that creates it and returns whether it exists
+  /// afterwards.
   package typealias Making = (_ path: String, _ make: () -> Bool) -> Void
 
   private struct Made {
@@ -31,7 +32,7 @@ package final class OutputTree {
   private var folders: [[[UInt8]]: Int] = [:]
 
   /// Opens `folder`, in which files and folders will be created; its path may contain links. `making` is called for
-  /// each of them, so that the caller can note it before it exists.
+  /// each new file or folder, so that the caller can note it before it exists.
   package init(in folder: String, making: @escaping Making) throws(BundleError) {
     try SystemPath.check(folder)
     path = folder
@@ -61,7 +62,7 @@ package final class OutputTree {
     try note(opened, parts, isFolder: true)
   }
 
-  /// Makes the folders among `parts` that were not made here yet, all but the last part.
+  /// Makes the folders above the last of `parts`, except those that were made here already.
   package func makeFolders(above parts: [String], mode: UInt32) throws(BundleError) {
     for count in 1..<max(parts.count, 1) {
       let above = Array(parts[..<count])
@@ -98,7 +99,7 @@ package final class OutputTree {
     }
   }
 
-  /// Removes what was made, the last first. Files that others put into these folders stay, and so do the folders.
+  /// Removes what was made, last first. Files that others put into these folders stay, and so do the folders.
   package func discard() {
     for item in made.reversed() {
       guard let (parent, name) = try? self.parent(of: item.parts) else { continue }
@@ -125,7 +126,8 @@ package final class OutputTree {
 
   // MARK: - Paths
 
-  /// The folder that contains a name, open, and the last part of the name. Each folder above must be one made here.
+  /// Opens the folder that contains a name and returns it with the last part. Every folder above must have been made
+  /// here.
   private func parent(of parts: [String]) throws(BundleError) -> (Int32, String) {
     guard let last = parts.last, parts.allSatisfy({ PathText.isPlainName($0) }) else {
       throw BundleError(
@@ -151,7 +153,8 @@ package final class OutputTree {
       else {
         release(folder)
         throw BundleError(
-          .cannotCreate, "another folder took the place of one that was made", path: whole(above))
+          .cannotCreate, "a folder that was made here was replaced by another one",
+          path: whole(above))
       }
     }
     return (folder, last)
@@ -184,7 +187,7 @@ package final class OutputTree {
         parts: parts, isFolder: isFolder, device: status.st_dev, inode: status.st_ino, held: held))
   }
 
-  /// The result of `call`, which creates something: 0 or more when it did, with `errno` kept.
+  /// Creates something with `call` and returns its result: 0 or more on success, with `errno` kept.
   private func make(_ parts: [String], _ call: () -> Int32) -> Int32 {
     var result: Int32 = -1
     var code: Int32 = 0
@@ -213,7 +216,7 @@ package final class OutputTree {
   }
 }
 
-/// A folder in the system's temporary place that only this user can read. It is removed when this object is released.
+/// A private folder in the system's temporary folder, for this user only. It is removed when this object is released.
 package final class PrivateFolder {
   /// The path of the folder.
   package var path: String { PathText.joined(tree.path, name) }

@@ -33,7 +33,7 @@ final class SourceFolder: Sendable {
         unsafe openat(parent, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
       }
       guard next >= 0 else {
-        // For a link in the place of a folder some systems report ENOTDIR.
+        // Some systems report ENOTDIR for a link that replaces a folder.
         let error = errno == ENOTDIR ? ELOOP : errno
         throw SystemPath.openError(error, path: whole)
       }

@@ -76,7 +76,7 @@ struct LightweightRulesTests {
     },
     Case(
       name: "mandatory attribute added without default", verdict: "handledIfDataAllows",
-      reason: "there are objects of `A` already, as `new` may not be empty and has no default"
+      reason: "`A` already has objects, because `new` may not be empty and has no default"
     ) { $0.entities["A"]?.attributes.append(Attribute(name: "new", type: .date)) },
     Case(name: "attribute removed", verdict: "handled") {
       $0.entities["A"]?.attributes.removeAll { $0.name == "text" }
@@ -97,7 +97,7 @@ struct LightweightRulesTests {
       }),
     Case(
       name: "mandatory without default", verdict: "handledIfDataAllows",
-      reason: "an object of `A` has no `maybe`, which has no default either",
+      reason: "an object of `A` has no `maybe`, which has no default",
       change: attribute("maybe") { $0.isOptional = false }),
     Case(
       name: "text to number", verdict: "notHandled",
@@ -162,7 +162,7 @@ struct LightweightRulesTests {
       change: relationship("single") { $0.maxCount = 0 }),
     Case(
       name: "to-many to to-one", verdict: "unknown",
-      reason: "Apple's documentation names a to-one relationship that becomes to-many, and not the "
+      reason: "Apple's documentation names a to-one relationship that becomes to-many, but not the "
         + "reverse",
       change: relationship("many") { $0.maxCount = 1 }),
     Case(
@@ -241,7 +241,7 @@ struct LightweightRulesTests {
     Case(name: "abstract", verdict: "handledIfDataAllows") { $0.entities["P"]?.isAbstract = true },
     Case(
       name: "unique", verdict: "handledIfDataAllows",
-      reason: "two objects of `C` have the same c already"
+      reason: "two objects of `C` already have the same c"
     ) { $0.entities["C"]?.uniquenessConstraints = [["c"]] },
     Case(name: "index", verdict: "nothingToDo") {
       $0.entities["C"]?.fetchIndexes = [FetchIndex(name: "i", elements: [.init(propertyName: "c")])]

@@ -288,7 +288,7 @@ struct IdentificationTests {
     #expect(
       rules.age
         == .newer(
-          reason: "its hashes are of version 4, and the latest known is 3"))
+          reason: "its hashes have version 4, and the latest known is 3"))
     let later = StoreModelRecord(hashes: hashes, frameworkVersion: 1300)
     #expect(identify(later).age == .current)
     #expect(identify(later, 1400).age == .current)

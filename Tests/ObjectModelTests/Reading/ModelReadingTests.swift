@@ -94,7 +94,7 @@ struct ModelReadingTests {
     let (bytes, losses) = model.archive(form: .compiled)
     #expect(
       losses.map(\.description)
-        == ["`A.home`: A compiled model does not name the composite, which is Place."])
+        == ["`A.home`: A compiled model does not keep the composite's name, Place."])
     #expect(try ManagedObjectModel(archive: bytes) == model.reduced(to: .compiled))
     #expect(model.versionHashes().unknown.isEmpty)
   }

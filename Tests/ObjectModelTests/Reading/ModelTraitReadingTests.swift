@@ -110,9 +110,9 @@ struct ModelTraitReadingTests {
     let expected = [
       "`Note.title`: MATCHES: written in a form that no archive seen so far confirms; "
         + "check it in Xcode.",
-      "`Note.partial`: The index is left out: how an archive holds an index on an expression is "
-        + "not known.",
-      "`Note.when`: How an archive says that values are kept in truth files is not known.",
+      "`Note.partial`: The index is left out: it is not known how an archive holds an index on an "
+        + "expression.",
+      "`Note.when`: It is not known how an archive marks values kept in truth files.",
       "A compiled model does not say that it is used with CloudKit.",
       "A compiled model does not say that it is used with SwiftData.",
     ]

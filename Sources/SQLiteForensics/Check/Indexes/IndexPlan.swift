@@ -2,25 +2,25 @@ import SQLiteFile
 
 /// How each index can be compared with its table: its sums (``IndexSum``), and the order of its entries.
 struct IndexPlan {
-  /// A part of an index or of a primary key: the column's place, and how its values are ordered.
+  /// A part of an index or of a primary key: the column's position, and how its values are ordered.
   private typealias Part = TableDefinition.KeyPart
 
-  /// An index of columns alone.
+  /// An index on columns only.
   private struct Index {
-    /// Its place among the schema's entries.
+    /// Its position among the schema's entries.
     var place: Int
     var parts: [Part]
     var isPartial: Bool
     var isUnique: Bool
   }
 
-  /// By table.
+  /// The indexes of each table.
   private var indexes: [SQLName: [Index]] = [:]
-  /// The two sums of an index, by its place in the schema's entries.
+  /// The two sums of an index, by its position among the schema's entries.
   private(set) var sums: [Int: (rows: Int, entries: Int)] = [:]
-  /// Indexes in which different texts may be equal by collation, by their place in the schema's entries.
+  /// Indexes in which different texts may be equal by collation, by their position among the schema's entries.
   private(set) var folding: Set<Int> = []
-  /// The order of the entries of an index, by its place in the schema's entries.
+  /// The order of the entries of an index, by its position among the schema's entries.
   private(set) var orders: [Int: KeyOrder] = [:]
   /// The order of the rows of tables without row ids.
   private(set) var tableOrders: [SQLName: KeyOrder] = [:]
@@ -28,7 +28,7 @@ struct IndexPlan {
   private let honoursDescending: Bool
   private let encoding: DatabaseHeader.TextEncoding
 
-  /// Takes the indexes whose statements name columns alone.
+  /// Takes the indexes whose statements name only columns.
   init(_ schema: Schema, _ header: DatabaseHeader) {
     honoursDescending = header.schemaFormat & 0xff >= 4
     encoding = header.textEncoding
@@ -103,7 +103,7 @@ struct IndexPlan {
     let fieldOfPlace = Dictionary(
       stored.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
     for index in own {
-      // Behind its columns an entry has what leads to the row: the row id, or the missing columns of the primary key.
+      // After its columns an entry has what leads to the row: the row id, or the other columns of the primary key.
       var parts = index.parts
       if definition.isWithoutRowID {
         for key in definition.keyParts
@@ -139,7 +139,7 @@ struct IndexPlan {
     }
   }
 
-  /// The hash of the value that a row older than the column has; nil when that value would have to be computed.
+  /// The hash of a column's value in rows older than the column; nil when the value would have to be computed.
   private static func hash(
     _ column: TableDefinition.Column, _ encoding: DatabaseHeader.TextEncoding
   ) -> UInt64? {

@@ -37,7 +37,7 @@ enum IndexSum {
     return mix(real.bitPattern &+ seed)
   }
 
-  /// Text and blobs differ by their class alone.
+  /// A text and a blob of the same bytes have different hashes.
   static func of(_ bytes: RawSpan, isText: Bool) -> UInt64 {
     var hash: UInt64 = isText ? 0x1f83_d9ab_fb41_bd6b : 0x5be0_cd19_137e_2179
     hash ^= UInt64(bytes.byteCount)

@@ -31,19 +31,19 @@ struct KeyOrder {
 
 /// What is wrong with the order of a b-tree's entries.
 struct KeyOrderFault {
-  /// Entries that do not sort behind the entry before them.
+  /// Entries that do not sort after the entry before them.
   var misplaced = 0
   /// Entries with the same key as the entry before them, where keys must be unique.
   var repeated = 0
-  /// The number of the first such entry, from 1.
+  /// The number of the first misplaced or repeated entry, from 1; 0 for none.
   var first = 0
-  /// Whether two values are equal as far as they were compared, and longer than that.
+  /// Whether two values are equal in the bytes that were compared, but are longer.
   var isUndecided = false
 }
 
 /// Compares each entry of a b-tree with the entry before it.
 struct KeyOrderSink: RowSink, ~Copyable {
-  /// Bytes of a value that are compared.
+  /// How many bytes of a value are compared.
   static let maxBytes = 1 << 20
 
   private struct Value: BitwiseCopyable {

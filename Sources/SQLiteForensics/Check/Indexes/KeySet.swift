@@ -1,15 +1,15 @@
 import SQLiteFile
 
-/// A set of row ids: bitmaps of 32,768 keys each, made when their first key is added.
+/// A set of row ids: bitmaps of 32,768 keys each, created when their first key is added.
 ///
-/// Core Data gives out keys from 1 on, so 2.7 million rows take 340 KB. The limit for any file is 2,048 bitmaps, 8 MB.
+/// Core Data assigns keys from 1 on, so 2.7 million rows take 340 KB. The limit for any file is 2,048 bitmaps, 8 MB.
 /// Keys past the limit are not kept; then ``isComplete`` is false.
 struct KeySet {
   private static let bitmapWords = 512
   private static let maxBitmaps = 2048
   private static let highest: Int64 = 1 << 31
 
-  /// Where the bitmap of each 32,768 keys starts; -1 without one.
+  /// Where the bitmap of each 32,768 keys starts; -1 for none.
   private var places: ContiguousArray<Int32> = []
   private var words: ContiguousArray<UInt64> = []
   /// Whether every added key is kept.

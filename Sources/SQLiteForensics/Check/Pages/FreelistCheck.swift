@@ -17,7 +17,7 @@ struct FreelistCheck {
       tree.findings.add(
         Finding(
           .freelistBadCount,
-          "the header counts \(header.freelistPageCount) free pages, the freelist has \(pageCount)",
+          "the header counts \(header.freelistPageCount) free pages, but the freelist has \(pageCount)",
           member: headerPlace.member, page: 1, offset: headerPlace.offset + 36))
     }
     tree.count(pages: pageCount)
@@ -64,7 +64,7 @@ struct FreelistCheck {
         }
         next = page.uint32(at: 0)
         count = Int(page.uint32(at: 4))
-        // "Due to a bug in versions before 3.6.0" SQLite leaves the last six places empty; readers accept them.
+        // "Due to a bug in versions before 3.6.0" SQLite leaves the last six entries empty; readers accept them.
         for index in 0..<min(max(count, 0), room) {
           leaves.append(page.uint32(at: 8 + 4 * index))
         }
@@ -92,12 +92,12 @@ struct FreelistCheck {
       if strays > 0 {
         add(
           .freelistOutOfRange,
-          "a trunk lists \(strays) pages that are not in the file, first page \(firstStray)")
+          "a trunk lists \(strays) pages that are not in the file; the first is page \(firstStray)")
       }
       if repeats > 0 {
         add(
           .freelistDuplicate,
-          "a trunk lists \(repeats) pages that are in use or listed already, first page \(firstRepeat)"
+          "a trunk lists \(repeats) pages that are in use or listed already; the first is page \(firstRepeat)"
         )
       }
       previous = trunk

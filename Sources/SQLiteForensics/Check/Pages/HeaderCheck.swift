@@ -29,7 +29,7 @@ enum HeaderCheck {
     if header.writeVersion == 0 || header.writeVersion > 2 || header.readVersion == 0 {
       add(
         .headerBadVersion,
-        "the write version is \(header.writeVersion) and the read version \(header.readVersion); known are 1 and 2",
+        "the write version is \(header.writeVersion) and the read version \(header.readVersion); known versions are 1 and 2",
         18, .note)
     }
     let hasTables = !database.schema.entries.isEmpty
@@ -38,7 +38,7 @@ enum HeaderCheck {
       let isRefused = header.schemaFormat & 0xff > 4
       add(
         .headerBadSchemaFormat,
-        "the schema format is \(header.schemaFormat); known are 1 to 4\(isRefused ? ", and SQLite refuses the file" : "")",
+        "the schema format is \(header.schemaFormat); known formats are 1 to 4\(isRefused ? ", and SQLite refuses the file" : "")",
         44, isRefused ? .damage : .note)
     }
     let encoding = page.uint32(at: 56)
@@ -73,7 +73,7 @@ enum HeaderCheck {
     {
       add(
         .walNone,
-        "the store is in WAL mode, but has no -wal file beside it: after a clean close this is normal, else the newest rows are missing",
+        "the store is in WAL mode, but has no -wal file beside it: this is normal after a clean close; otherwise the newest rows are missing",
         19, .note)
     }
     findings += size(database)

@@ -1,6 +1,6 @@
 package import SQLiteFile
 
-/// What the bytes of one page say, damaged or not.
+/// The content of one page, damaged or not.
 package struct PageDetail: Sendable, Hashable {
   /// A field of a page's header.
   package struct Field: Sendable, Hashable {
@@ -14,7 +14,7 @@ package struct PageDetail: Sendable, Hashable {
 
   /// A cell, as far as it can be read.
   package struct Cell: Sendable, Hashable {
-    /// The place in the array of cell pointers.
+    /// The index in the cell pointer array.
     package let index: Int
     /// Bytes from the start of the page, as the pointer has it.
     package let offset: Int
@@ -24,9 +24,9 @@ package struct PageDetail: Sendable, Hashable {
     package let rowID: Int64?
     /// Bytes of the payload, on this page and others; nil on an interior page of a table.
     package let payloadLength: Int?
-    /// The page that the cell leads down to; nil on a leaf.
+    /// The child page that the cell leads to; nil on a leaf.
     package let child: UInt32?
-    /// The page where the payload goes on; nil when all of it is on this page.
+    /// The page where the payload continues; nil when all of it is on this page.
     package let overflowPage: UInt32?
   }
 
@@ -34,30 +34,30 @@ package struct PageDetail: Sendable, Hashable {
   package struct Freeblock: Sendable, Hashable {
     /// Bytes from the start of the page.
     package let offset: Int
-    /// Bytes, as the block itself says.
+    /// The size in bytes, as the block itself says.
     package let size: Int
-    /// Whether it lies inside the page and behind the one before it.
+    /// Whether it lies inside the page and after the one before it.
     package let isSound: Bool
   }
 
   /// What the page is for.
   package let entry: PageEntry
-  /// The fields at the start of the page: those of a b-tree page's header, of a trunk or of an overflow page.
+  /// The fields at the start of a b-tree page, a freelist trunk or an overflow page.
   package let fields: [Field]
   /// The cells in the order of their pointers; empty for pages that have none.
   package let cells: [Cell]
   /// The chain of freeblocks, as far as it can be followed.
   package let freeblocks: [Freeblock]
-  /// The bytes; fewer than a page where the file ends.
+  /// The bytes; fewer than a page at the end of the file.
   package let bytes: [UInt8]
 }
 
 extension SQLiteDatabase {
-  /// Reads what the bytes of a page say.
+  /// Reads the fields, cells and freeblocks of a page.
   ///
   /// - Parameters:
   ///   - number: the page, 1 and up.
-  ///   - progress: called from time to time with the number of pages checked so far, in search of what leads to the
+  ///   - progress: called periodically with the number of pages checked so far, while searching for what leads to the
   ///     page.
   /// - Returns: the detail; nil when no file of the set has a page of that number.
   /// - Throws: ``SQLiteFileError`` when the device fails.
@@ -92,7 +92,7 @@ extension SQLiteDatabase {
   }
 }
 
-/// Reads what a page says of itself, and accepts contradictions.
+/// Reads the fields of a page, and accepts contradictions.
 private struct PageDetailParser {
   let number: UInt32
   let usableSize: Int

@@ -10,17 +10,17 @@ package enum PageKind: UInt8, Sendable, Hashable, CaseIterable {
   case leafTable
   /// An interior page of a table's b-tree: row ids and children.
   case interiorTable
-  /// A leaf of an index b-tree, or of a WITHOUT ROWID table's.
+  /// A leaf of the b-tree of an index or a WITHOUT ROWID table.
   case leafIndex
-  /// An interior page of such a b-tree; it holds entries too.
+  /// An interior page of the b-tree of an index or a WITHOUT ROWID table; it holds entries too.
   case interiorIndex
   /// The continuation of a long payload.
   case overflow
-  /// A page of the freelist that lists others.
+  /// A freelist page that lists other free pages.
   case freelistTrunk
   /// A free page that a trunk lists.
   case freelistLeaf
-  /// Says for other pages what they are and what leads to them (auto-vacuum).
+  /// Says what other pages are and what leads to them (auto-vacuum).
   case pointerMap
   /// The page at 1 GiB, which holds locks and never content.
   case lockByte

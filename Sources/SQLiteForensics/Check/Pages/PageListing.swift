@@ -45,7 +45,7 @@ extension SQLiteDatabase {
   /// Lists what each page is for, in the order of page numbers.
   ///
   /// - Parameters:
-  ///   - progress: called from time to time with the number of pages checked so far.
+  ///   - progress: called periodically with the number of pages checked so far.
   ///   - receive: called with each page.
   /// - Returns: the b-trees with their totals, in the order of the schema, tables before indexes.
   /// - Throws: ``SQLiteFileError`` when the device fails.

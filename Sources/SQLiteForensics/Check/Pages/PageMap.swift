@@ -1,10 +1,10 @@
 import SQLiteFile
 
-/// What each page is for, which b-tree owns it and what leads to it: 9 bytes a page, in pieces that are made when one
-/// of their pages is claimed.
+/// What each page is for, which b-tree owns it and what leads to it: 9 bytes per page, in pieces that are created when
+/// one of their pages is claimed.
 ///
-/// Pages past the end of the main file, which only a log or journal has, are kept apart: a hostile page number costs no
-/// memory.
+/// Pages past the end of the main file, which only a log or journal has, are kept separately: a hostile page number
+/// costs no memory.
 struct PageMap {
   struct Entry: Equatable {
     var kind: PageKind
@@ -71,7 +71,7 @@ struct PageMap {
     pieces[Int(page / Self.pieceLength)]?.kinds[Int(page % Self.pieceLength)] = kind.rawValue
   }
 
-  /// Takes the claims of another map of the same file. False when a page is claimed in both; then the map is no longer
+  /// Takes the claims of another map of the same file. False when a page is claimed in both; then this map is no longer
   /// valid.
   mutating func merge(_ other: PageMap) -> Bool {
     for (number, piece) in other.pieces.enumerated() {

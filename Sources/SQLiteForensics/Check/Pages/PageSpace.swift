@@ -2,15 +2,16 @@ import SQLiteFile
 
 /// Which bytes of a b-tree page are in use, a bit each.
 ///
-/// With a bit for each byte, overlaps show in any order of the cells, and the bytes left over must be the fragments
-/// that the page's header counts.
+/// With a bit for each byte, overlaps show whatever the order of the cells, and the bytes left over must be the
+/// fragments that the page's header counts.
 struct PageSpace {
-  /// The bits. A loop that takes many ranges moves them out, so that uniqueness is checked once and not each time.
+  /// The bits. A loop that takes many ranges moves them out, so that the array's uniqueness is checked once and not
+  /// each time.
   var bits = ContiguousArray<UInt64>(repeating: 0, count: 1024)
   /// Bytes taken so far.
   var taken = 0
 
-  /// Starts a page with so many usable bytes.
+  /// Starts a page with this many usable bytes.
   mutating func reset(_ usableSize: Int) {
     let count = (usableSize &+ 63) >> 6
     var index = 0

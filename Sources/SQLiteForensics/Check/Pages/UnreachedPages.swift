@@ -7,7 +7,7 @@ struct UnreachedPages {
   private(set) var freePages = 0
   /// B-trees found, and pieces of b-trees.
   private(set) var trees = 0
-  /// Pages of these b-trees, overflow pages included.
+  /// Pages of the b-trees found, overflow pages included.
   private(set) var checkedPages = 0
   private(set) var overflowPages = 0
   private(set) var cells = 0
@@ -15,7 +15,7 @@ struct UnreachedPages {
   private(set) var indexEntries = 0
   private let last: UInt32
 
-  /// For a database of so many pages.
+  /// For a database of `last` pages.
   init(upTo last: UInt32) { self.last = last }
 
   // MARK: - Free pages
@@ -102,8 +102,8 @@ struct UnreachedPages {
     return ranges
   }
 
-  /// Whether a page is a b-tree page by more than its type byte: most cells lie where cells can lie, or the page is as
-  /// SQLite leaves an empty leaf.
+  /// Whether more than its type byte shows that a page is a b-tree page: most cells are where cells can be, or the page
+  /// is an empty leaf as SQLite leaves it.
   private func isTreePage(_ number: UInt32, _ reader: inout PageReader) throws(SQLiteFileError)
     -> Bool
   {

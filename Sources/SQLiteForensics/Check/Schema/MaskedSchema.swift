@@ -2,22 +2,22 @@ package import SQLiteFile
 import SafeText
 
 /// The CREATE statements of a schema, safe to pass on: the words of the language and the names that the schema
-/// declares, without literals, comments and other words. The grammar does not judge expressions, bodies of triggers
-/// and arguments of modules, so these may hold any prose.
+/// declares, without literals, comments and other words. The grammar does not judge expressions, trigger bodies and
+/// module arguments, so these may hold any text.
 ///
-/// What is in the place of a schema need not be a schema: a pointer may lead to rows. A statement is shown only if
-/// the grammar accepts it as a CREATE of a table, a virtual table, an index, a view or a trigger, and if it creates
-/// what its entry says.
+/// What is read as a schema need not be one: a pointer may lead to rows. A statement is shown only if the grammar
+/// accepts it as a CREATE of a table, a virtual table, an index, a view or a trigger, and if it creates what its entry
+/// says.
 package struct MaskedSchema {
   /// The statements in the order of the file, each without a semicolon.
   package private(set) var statements: [String] = []
   /// How many entries have a statement that is left out.
   package private(set) var refusedCount = 0
 
-  /// Gives what is shown for a name, or for text that may not be a name.
+  /// Returns what is shown for a name, or for text that may not be a name.
   package typealias Naming = (_ text: String, _ isName: Bool) -> String
 
-  /// Statements of more bytes are not shown: real ones are shorter.
+  /// The longest statement that is shown, in bytes: real ones are shorter.
   private static let longestStatement = 1 << 20
   /// The limit for all shown statements together, in bytes.
   private static let maxBytes = 16 << 20
@@ -30,7 +30,7 @@ package struct MaskedSchema {
   ///
   /// - Parameters:
   ///   - schema: the schema; its entries may hold anything.
-  ///   - name: gives what is shown for a name; the same text where the name may be shown. The result has no quotes.
+  ///   - name: returns what is shown for a name; the same text where the name may be shown. The result has no quotes.
   package init(_ schema: Schema, name: Naming) {
     var shown: [SchemaEntry] = []
     for entry in schema.entries {

@@ -54,7 +54,7 @@ enum SQLWords {
     NSCoreDataStringSearch NSCoreDataLike
     """)
 
-  /// Collations, row ids, the rows of a trigger, tables of SQLite's own and options of modules.
+  /// Collations, row ids, the row names in triggers, SQLite's own tables and options of modules.
   private static let known = names(
     """
     NOCASE NSCollateNoCase NSCollateLocaleSensitive NSCollateFinderlike NEW OLD EXCLUDED MAIN OID

@@ -6,13 +6,14 @@ struct SchemaCheck {
   private(set) var findings: [Finding] = []
   /// Statements with parts that only SQLite can judge: expressions, queries, triggers, modules.
   private(set) var unjudgedCount = 0
-  /// Longer statements count as not judged, in bytes: a hostile file may have statements of any length.
+  /// The longest statement that is judged, in bytes: a hostile file may have statements of any length.
   private static let longestStatement = 1 << 20
 
   private var columns: [SQLName: Set<SQLName>] = [:]
   private var names: Set<SQLName> = []
   private var triggers: Set<SQLName> = []
-  /// The automatic indexes in the schema, which SQLite finds by their names alone, and those that tables need.
+  /// The automatic indexes in the schema, which SQLite finds by their names alone, and the automatic indexes that
+  /// tables need.
   private var automaticIndexes: Set<SQLName> = []
   private var wantedIndexes: Set<SQLName> = []
   /// Whether the automatic indexes of every table are known.
@@ -54,7 +55,7 @@ struct SchemaCheck {
       return
     }
     let bytes = Array(SQLToken.statementBytes(of: Array(sql.utf8)))
-    // SQLite takes an entry for a statement only if its text begins with these two letters.
+    // SQLite takes the text of an entry for a statement only if it begins with the letters "cr", in either case.
     let defect =
       bytes.first.map { $0 | 0x20 } == UInt8(ascii: "c")
       ? SchemaLexis.defect(in: bytes)
@@ -95,7 +96,7 @@ struct SchemaCheck {
       let found = try grammar.index()
       named = found.name
       table = found.table
-      // An empty set stands for a table that cannot be judged itself.
+      // An empty set means that the table itself cannot be judged.
       if let there = columns[SQLName(table)], !there.isEmpty {
         for column in found.columns where !there.contains(SQLName(column)) {
           throw SchemaGrammar.Defect(message: "its table has no column \(column)")
@@ -136,7 +137,7 @@ struct SchemaCheck {
     guard missing == 0 else {
       throw SchemaGrammar.Defect(
         message:
-          "its constraints need \(wanted.count) automatic indexes, and the schema lacks \(missing)")
+          "its constraints need \(wanted.count) automatic indexes, but the schema lacks \(missing)")
     }
   }
 

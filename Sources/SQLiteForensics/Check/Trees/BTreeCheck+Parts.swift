@@ -15,7 +15,7 @@ extension BTreeCheck {
   /// What a walk has counted.
   struct Counts {
     var cells = 0
-    /// Cells that are rows or entries: in a table those of the leaves, in an index all.
+    /// Cells that are rows or index entries: leaf cells in a table, all cells in an index.
     var entries = 0
     var pages = 0
     var overflowPages = 0
@@ -23,7 +23,7 @@ extension BTreeCheck {
     var highestRowID: Int64?
     /// Whether every page below the root was read.
     var isWhole = true
-    /// How many levels below the root the first leaf was met; -1 before that.
+    /// The depth of the first leaf met, in levels below the root; -1 before that.
     var leafDepth: Int32 = -1
 
     /// Adds the counts of another part. False when the depths of the leaves differ; only a walk of the whole b-tree can

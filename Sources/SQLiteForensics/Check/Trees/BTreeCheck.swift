@@ -12,7 +12,7 @@ struct BTreeCheck: ~Copyable {
     /// The number of the b-tree in the page map.
     var number: UInt32
     var root: UInt32
-    /// Whether it is keyed by row id; nil when only its root can tell.
+    /// Whether it is keyed by row id; nil when only its root page shows it.
     var isTable: Bool?
     var rules: RecordRules
   }
@@ -22,10 +22,10 @@ struct BTreeCheck: ~Copyable {
   var findings = FindingList()
   /// Pages checked so far.
   private(set) var pagesDone = 0
-  /// Called from time to time with the number of pages checked so far.
+  /// Called periodically with the number of pages checked so far.
   var onPages: ((Int) -> Void)?
 
-  /// A cell whose payload goes on in overflow pages.
+  /// A cell whose payload continues on overflow pages.
   private struct Spill {
     var cell: Int
     var start: Int
@@ -37,7 +37,7 @@ struct BTreeCheck: ~Copyable {
 
   /// The depth to which SQLite itself goes (BTCURSOR_MAX_DEPTH).
   private static let deepest: Int32 = 20
-  /// How much of one payload is gathered, in bytes; values behind it are not checked.
+  /// How many bytes of one payload are gathered; values after them are not checked.
   private static let gatherLimit = 4 << 20
 
   private let mainPageCount: UInt32
@@ -63,7 +63,7 @@ struct BTreeCheck: ~Copyable {
     return other
   }
 
-  /// Checks all below a root.
+  /// Checks a root page and all pages below it.
   /// - Throws: ``SQLiteFileError`` when the device fails; damage never throws.
   mutating func run(_ tree: borrowing Tree, _ reader: inout PageReader) throws(SQLiteFileError)
     -> Counts
@@ -87,7 +87,7 @@ struct BTreeCheck: ~Copyable {
     return Part(pages: [root], isTable: kind)
   }
 
-  /// Checks all below the pages of a part.
+  /// Checks the pages of a part and all pages below them.
   mutating func run(
     _ part: borrowing Part, _ tree: borrowing Tree, _ counts: inout Counts,
     _ reader: inout PageReader
@@ -104,7 +104,7 @@ struct BTreeCheck: ~Copyable {
     counts.leafDepth = leafDepth
   }
 
-  /// Checks the root alone.
+  /// Checks only the root.
   /// - Returns: the pages below it, in at most `maxParts` parts that can be walked in any order, each but the last of
   ///   at least `minPages` pages.
   mutating func split(
@@ -222,7 +222,7 @@ struct BTreeCheck: ~Copyable {
       isAccountable = false
       report(
         .pageBadContentStart,
-        "the page's header puts the start of the cells at byte \(contentStart); possible are \(pointersEnd) to \(usableSize)",
+        "the page's header puts the start of the cell content area at byte \(contentStart); the valid range is \(pointersEnd) to \(usableSize)",
         pending.page, at, tree.name, headerStart + 5)
     } else {
       floor = contentStart
@@ -339,7 +339,7 @@ struct BTreeCheck: ~Copyable {
       page, header, headerStart, contentStart, isAccountable, pending.page, at, tree.name)
   }
 
-  /// Follows the chain of freeblocks and compares what is left with the header's count of fragments.
+  /// Follows the chain of freeblocks and compares what is left with the header's count of fragmented bytes.
   private mutating func accountForSpace(
     _ page: RawSpan, _ header: BTreePage, _ headerStart: Int, _ contentStart: Int,
     _ isAccountable: Bool, _ number: UInt32, _ at: (member: Finding.Member, offset: Int64),
@@ -356,7 +356,7 @@ struct BTreeCheck: ~Copyable {
           .freeblockBadChain,
           chain.isBackwards && last > 0
             ? "the chain of freeblocks goes back from byte \(last) to \(chain.offset)"
-            : "the chain of freeblocks leads to byte \(chain.offset), outside the area of the cells",
+            : "the chain of freeblocks leads to byte \(chain.offset), outside the cell content area",
           number, at, name, last == 0 ? headerStart + 1 : last)
       }
       guard block.size >= 4, block.end <= usableSize else {
@@ -385,7 +385,7 @@ struct BTreeCheck: ~Copyable {
     if fragments != counted {
       report(
         .pageBadFragments,
-        "the free space does not add up: \(fragments) bytes belong to no cell or freeblock, but the header counts \(counted)",
+        "the free space does not add up: \(fragments) bytes belong to no cell or freeblock, but the header counts \(counted) fragmented bytes",
         number, at, name, headerStart + 7)
     }
   }
@@ -441,7 +441,7 @@ struct BTreeCheck: ~Copyable {
       if done >= spill.total {
         report(
           .overflowTooLong,
-          "an overflow chain goes on at page \(next), after the end of its payload", owner, place,
+          "an overflow chain continues at page \(next), after the end of its payload", owner, place,
           tree.name, spill.cell)
         return true
       }

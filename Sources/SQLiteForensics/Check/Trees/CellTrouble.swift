@@ -1,6 +1,6 @@
 import SQLiteFile
 
-/// The faults of the cells of one page: one finding for each kind, for any number of cells.
+/// The faults of the cells of one page: one finding for each kind, however many cells have it.
 struct CellTrouble {
   struct Tally {
     var count = 0
@@ -37,8 +37,8 @@ struct CellTrouble {
         ))
     }
     add(
-      pointers, .cellBadPointer, "lies outside the cell area of its page",
-      "lie outside the cell area of their page")
+      pointers, .cellBadPointer, "lies outside the cell content area of its page",
+      "lie outside the cell content area of their page")
     add(
       lengths, .cellBadLength, "has a payload longer than the file",
       "have payloads longer than the file")

@@ -4,11 +4,11 @@ package import SQLiteFile
 package struct ColumnDemand: Sendable {
   /// The table.
   package var table: String
-  /// The column's place in the table.
+  /// The column's index in the table.
   package var column: Int
-  /// The classes that values may have.
+  /// The storage classes that values may have.
   package var classes: StorageClasses
-  /// The table that integers here refer to by row id; nil for any integer.
+  /// The table whose row ids are the only integers allowed; nil for any integer.
   package var rowIDsOf: String?
   /// The integers that are allowed; nil for any.
   package var numbers: Set<Int64>?
@@ -31,7 +31,7 @@ package struct DemandBreach: Sendable {
     case storageClass, number, length, untrue, rowID
   }
 
-  /// The place of the demand in the given list.
+  /// The demand's index in the given list.
   package let demand: Int
   /// How the values fail it.
   package let kind: Kind

@@ -3,12 +3,12 @@ import Dispatch
 
 /// Walks b-trees on two threads, each with a page map of its own.
 ///
-/// The b-trees of a sound file share no pages, so the maps can be merged in the end, and it does not matter which
+/// The b-trees of a sound file share no pages, so the maps can be merged at the end, and it does not matter which
 /// thread walks which b-tree. Where the maps cannot be merged, all b-trees are walked again on one thread: then the
-/// order in which pages are claimed decides the findings. A b-tree whose root has many children is split there, so
-/// that one large table does not leave a thread idle; the results of its parts are joined in their order.
+/// order in which pages are claimed decides the findings. A b-tree whose root has many children is split at the root,
+/// so that one large table does not leave a thread idle; the results of its parts are joined in order.
 struct ParallelTrees {
-  /// The pages from which on a second thread is worth it.
+  /// The page count from which a second thread is worth it.
   static let minPageCount: UInt32 = 2048
   private static let workerCount = 2
   /// The most parts of a b-tree, and the fewest children of its root in each.
@@ -91,7 +91,7 @@ struct ParallelTrees {
   ///
   /// - Parameters:
   ///   - jobs: the b-trees.
-  ///   - tree: has the pages that are claimed already.
+  ///   - tree: the check, with the pages claimed so far.
   ///   - reader: a reader of the files.
   /// - Returns: a result for each job; nil when the b-trees share pages or one has leaves at several depths. Then
   ///   `tree` is no longer valid.

@@ -8,7 +8,7 @@ struct RecordRules {
     var refused: UInt8 = 0
     /// The classes whose values need a closer look.
     var watched: UInt8 = 0
-    /// The place of the column in the table.
+    /// The column's index in the table.
     var column: Int32 = -1
     /// Whether text that looks like a number is wrong (numeric affinities convert it).
     var refusesNumericText = false
@@ -30,7 +30,7 @@ struct RecordRules {
     }
   }
 
-  /// Set in ``attention`` where the field is indexed; no class has this bit.
+  /// The bit in ``attention`` of an indexed field; no storage class has this bit.
   static let isIndexed: UInt8 = 0x80
 
   /// A rule for each field in stored order.
@@ -51,13 +51,13 @@ struct RecordRules {
   var sums: ContiguousArray<IndexSum.Part> = []
   /// The number of the sum that the entries of an index add up to; -1 without one.
   var entrySum = -1
-  /// What columns without a field in a record add to a sum, by field.
+  /// What a column adds to a sum when a record lacks its field, by field.
   var absentHashes: ContiguousArray<UInt64> = []
 
   /// The numbers of all sums that the records go into.
   var sumNumbers: [Int] { sums.map(\.sum) + (entrySum >= 0 ? [entrySum] : []) }
 
-  /// Call this when all fields have their rules.
+  /// Sets ``attention``; call this when all fields have their rules.
   mutating func settle() {
     attention = ContiguousArray(
       fields.map { $0.attention | ($0.isIndexed ? Self.isIndexed : 0) })
@@ -66,7 +66,7 @@ struct RecordRules {
   /// The rules of a b-tree about which nothing is known.
   init() {}
 
-  /// The rules that a table's declaration makes.
+  /// The rules that follow from a table's declaration.
   init(_ table: TableDefinition) {
     fields = ContiguousArray(
       table.storedOrder.map { place in

@@ -7,13 +7,13 @@ struct TreeJob {
     case schema
     /// A table, by its name.
     case table(SQLName)
-    /// An index, by its place in the schema's entries.
+    /// An index, by its position among the schema's entries.
     case index(Int)
   }
 
   let subject: Subject
   let owner: StructureCheck.Owner
-  /// Whether it is keyed by row id; nil when only its root can tell.
+  /// Whether it is keyed by row id; nil when only its root page shows it.
   let isTable: Bool?
   let rules: RecordRules
 
@@ -41,7 +41,7 @@ struct TreeResult {
   var breaches: [DemandBreach] = []
 }
 
-/// The result of a walk of a part of a b-tree.
+/// The result of walking part of a b-tree.
 struct PartResult {
   var counts = BTreeCheck.Counts()
   var findings = FindingList()
@@ -56,7 +56,7 @@ struct PartResult {
     return counts.add(next.counts)
   }
 
-  /// The result of the whole b-tree, when all parts are added.
+  /// The result of the whole b-tree, once all parts are added.
   func result(_ job: TreeJob) -> TreeResult {
     var result = TreeResult(counts: counts, findings: findings)
     let found = RecordCheck.findings(tallies, job.owner.name, job.rules.names)
@@ -70,9 +70,9 @@ struct PartResult {
 struct Gathered {
   var findings = FindingList()
   var breaches: [DemandBreach] = []
-  /// By the name of the table.
+  /// Counts of each table, by its name.
   var rowCounts: [SQLName: BTreeCheck.Counts] = [:]
-  /// By the place in the schema's entries.
+  /// Counts of each index, by its position among the schema's entries.
   var indexCounts: [Int: BTreeCheck.Counts] = [:]
   var checkedPages = 0
   var overflowPages = 0
