@@ -11,6 +11,12 @@ let settings: [SwiftSetting] = [
   .enableExperimentalFeature("Lifetimes"),
 ]
 
+/// Whether Tests/run.sh builds.
+let isTestRun = Context.environment["LIFEBOAT_TEST_RUN"] == "1"
+// A build for tests optimizes the libraries, which takes two minutes more and saves seven; assertions stay.
+let librarySettings: [SwiftSetting] =
+  settings + (isTestRun ? [.unsafeFlags(["-O", "-assert-config", "Debug"])] : [])
+
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let argumentParser: Target.Dependency = .product(
   name: "ArgumentParser", package: "swift-argument-parser")
@@ -20,7 +26,7 @@ func room(_ name: String, imports: [Target.Dependency], tests: [Target.Dependenc
   -> [Target]
 {
   [
-    .target(name: name, dependencies: imports, swiftSettings: settings),
+    .target(name: name, dependencies: imports, swiftSettings: librarySettings),
     .testTarget(
       name: name + "Tests", dependencies: [.target(name: name), "Fixtures"] + imports + tests,
       swiftSettings: settings),
@@ -33,6 +39,7 @@ let package = Package(
   products: [
     .executable(name: "lifeboat", targets: ["LifeboatCLI"]),
     .library(name: "SQLiteFile", targets: ["SQLiteFile"]),
+    .library(name: "RowText", targets: ["RowText"]),
     .library(name: "SQLiteForensics", targets: ["SQLiteForensics"]),
     .library(name: "ObjectModel", targets: ["ObjectModel"]),
     .library(name: "ModelTools", targets: ["ModelTools"]),
@@ -54,11 +61,12 @@ let package = Package(
       dependencies: [
         "CoreDataStore", "ModelTools", "ObjectModel", "SQLiteFile", "SQLiteForensics", "SafeText",
       ],
-      swiftSettings: settings),
+      swiftSettings: librarySettings),
     // Models in their other forms, and what is done with models.
     // Its tests are ObjectModelTests: they write what they read.
     .target(
-      name: "ModelTools", dependencies: ["ObjectModel", "SafeText"], swiftSettings: settings),
+      name: "ModelTools", dependencies: ["ObjectModel", "SafeText"],
+      swiftSettings: librarySettings),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(name: "CFiles"),
@@ -72,7 +80,7 @@ let package = Package(
       name: "LifeboatCLI",
       dependencies: [
         "SupportBundle", "StoreRecovery", "StoreMigration", "StoreExtraction",
-        "CoreDataForensics", "CoreDataStore", "ModelTools", "ObjectModel", "SQLiteFile",
+        "CoreDataForensics", "CoreDataStore", "ModelTools", "ObjectModel", "RowText", "SQLiteFile",
         "SQLiteForensics", "SQLiteWriter", "Terminal", "SafeText", "CLibrary",
         argumentParser,
       ],
@@ -110,8 +118,8 @@ let package = Package(
     + room(
       "StoreExtraction",
       imports: [
-        "CoreDataForensics", "CoreDataStore", "ModelTools", "ObjectModel", "SQLiteFile",
-        "SQLiteForensics", "SQLiteWriter", "SafeText", "SafeFiles", "CLibrary",
+        "CoreDataForensics", "CoreDataStore", "ModelTools", "ObjectModel", "RowText",
+        "SQLiteFile", "SQLiteForensics", "SQLiteWriter", "SafeText", "SafeFiles", "CLibrary",
       ], tests: ["StoreMigration"])
     + room("SQLiteWriter", imports: ["SafeText", "SafeFiles", "CLibrary", "CSQLite"])
     + room(
@@ -119,13 +127,14 @@ let package = Package(
       imports: ["ObjectModel", "SQLiteFile", "SafeText", "SafeFiles", "CLibrary", "CZlib", crypto],
       tests: ["CoreDataForensics", "SQLiteWriter"])
     + room("ObjectModel", imports: ["SafeText", crypto], tests: ["ModelTools"])
-    + room("SQLiteForensics", imports: ["SQLiteFile", "SafeText"])
-    + room("SQLiteFile", imports: ["SafeText", "SafeFiles", "CLibrary"])
+    + room("SQLiteForensics", imports: ["RowText", "SQLiteFile", "SafeText"])
+    + room("RowText", imports: ["SQLiteFile", "SafeText", "CLibrary"])
+    + room("SQLiteFile", imports: ["SafeText", "SafeFiles", "CLibrary"], tests: ["RowText"])
 )
 
 // The adaptors for Apple's frameworks, compiled and run against stand-ins of the frameworks' names. Only
 // Tests/run.sh asks for it.
-if Context.environment["LIFEBOAT_APPLE_STUBS"] == "1" {
+if isTestRun {
   let folder = "Tests/AppleAdaptors/"
   let names = [
     "CoreData": "StubCoreData", "SwiftData": "StubSwiftData", "StoreRecovery": "StubStoreRecovery",

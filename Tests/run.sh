@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 .ci/need libsqlite3-dev zlib1g-dev pkg-config sqlite3 unzip mandoc python3 python3-jsonschema
 # With the adaptors for Apple's frameworks, against stand-ins of these (Tests/AppleAdaptors).
-export LIFEBOAT_APPLE_STUBS=1
+export LIFEBOAT_TEST_RUN=1
 swift build --build-tests
 swift test --skip-build "$@"
 [ $# -gt 0 ] || Samples/NotesApp/story.sh

@@ -14,9 +14,9 @@ package struct RecoveredNaming {
 
   /// - Parameters:
   ///   - tables: the tables of the database, as ``DamagedDatabase/tables`` has them.
-  ///   - entities: the rows of Z_PRIMARYKEY that are left; may be empty.
+  ///   - entities: the remaining rows of Z_PRIMARYKEY; may be empty.
   ///   - model: the model; without one the column names are used.
-  ///   - storePath: the main file, beside which external values lie.
+  ///   - storePath: the main file; the files of external values are beside it.
   package init(
     tables: [ExpectedTable], entities: [EntityRecord], model: ManagedObjectModel?,
     storePath: String
@@ -64,13 +64,22 @@ package struct RecoveredNaming {
       })
   }
 
-  /// A row as one of an entity; nil when its table is not an entity's. The key of a row that has lost it is 0.
+  /// The properties of a table's rows that have this entity number, and their entity, nil for an unknown one; nil when
+  /// the table does not hold an entity's rows.
+  package func fields(of table: Int, _ number: Int64?) -> (
+    entity: String?, fields: [RowPlan.Field]
+  )? {
+    guard let fallback = declared[table] else { return nil }
+    let fields = number.flatMap { plans[table]?[$0] }
+    let isNamed = fields != nil || plans[table] == nil
+    return (isNamed ? number.flatMap { entityNames[$0] } : nil, fields ?? fallback)
+  }
+
+  /// A recovered row as a row of an entity; nil when its table does not hold an entity's rows. A lost primary key is 0.
   ///
   /// Many-to-many relationships are not followed. Partial values are null.
   package func managedRow(_ row: RecoveredRow) -> (row: ManagedRow, columns: [Int])? {
-    guard let place = row.origin.table ?? row.origin.guess, let fallback = declared[place] else {
-      return nil
-    }
+    guard let place = row.origin.table ?? row.origin.guess else { return nil }
     func integer(_ column: Int) -> Int64? {
       guard column < row.values.count, case .integer(let value) = row.values[column] else {
         return nil
@@ -78,10 +87,10 @@ package struct RecoveredNaming {
       return value
     }
     let number = integer(1)
-    let fields = number.flatMap { plans[place]?[$0] }
+    guard let (entity, fields) = fields(of: place, number) else { return nil }
     var properties: [ManagedRow.Property] = []
     var columns: [Int] = []
-    for field in fields ?? fallback where field.column < row.values.count {
+    for field in fields where field.column < row.values.count {
       let stored = row.values[field.column]
       let value: PropertyValue
       switch field.kind {
@@ -98,10 +107,9 @@ package struct RecoveredNaming {
       properties.append(.init(name: field.name, value: value))
       columns.append(field.column)
     }
-    let isNamed = fields != nil || plans[place] == nil
     return (
       ManagedRow(
-        entityName: isNamed ? number.flatMap { entityNames[$0] } : nil, entityNumber: number,
+        entityName: entity, entityNumber: number,
         primaryKey: integer(0) ?? row.rowID ?? 0, saveCount: integer(2), properties: properties),
       columns
     )

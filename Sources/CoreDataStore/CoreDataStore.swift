@@ -3,8 +3,8 @@ public import SQLiteFile
 
 /// A Core Data or SwiftData store, read as bytes.
 ///
-/// It is opened like any SQLite file, and Core Data's content is read where the file has any: a file without it is a
-/// store of ``Kind/sqlite``.
+/// It is opened like any SQLite file. Core Data's content is read if the file has any; a file without it has the kind
+/// ``Kind/sqlite``.
 public final class CoreDataStore {
   /// What kind of file it is.
   public enum Kind: String, Sendable, Codable {
@@ -22,13 +22,13 @@ public final class CoreDataStore {
   public let kind: Kind
   /// What the store records about itself; nil without a readable row of Z_METADATA.
   public let metadata: StoreMetadata?
-  /// The numbers of the entities, sorted by number; those of the persistent history are included.
+  /// The entities and their numbers, sorted by number, including those of the persistent history.
   public let entities: [EntityRecord]
   /// The model that the store carries; nil when it has none that can be read.
   package let cachedModel: ManagedObjectModel?
   /// Why the cached model cannot be read; nil when it can, or when there is none.
   package let cachedModelProblem: String?
-  /// The model by which rows are read: the one given when opening, else the cached one.
+  /// The model used to read rows: the one given when opening, else the cached one.
   public let model: ManagedObjectModel?
   /// What was found while reading the file and Core Data's content in it.
   public var findings: FindingList {
@@ -46,8 +46,8 @@ public final class CoreDataStore {
   /// - Parameters:
   ///   - path: the main file; its log and journal are found beside it.
   ///   - model: the model to read rows by; nil for the one that the store carries.
-  ///   - logView: which part of the write-ahead log counts.
-  /// - Throws: ``SQLiteFileError`` when the file cannot be opened or is no database.
+  ///   - logView: which part of the write-ahead log is read.
+  /// - Throws: ``SQLiteFileError`` when the file cannot be opened or is not a database.
   public convenience init(
     path: String, model: ManagedObjectModel? = nil,
     logView: SQLiteDatabase.LogView = .committed
@@ -134,8 +134,8 @@ public final class CoreDataStore {
     }
   }
 
-  /// Numbers from 16,001 on belong to the persistent history, so no model has more entities than this. It bounds the
-  /// work for hostile files.
+  /// The most entities of a model: numbers from 16,001 on belong to the persistent history. The limit bounds the work
+  /// for hostile files.
   private static let entityLimit = 16_000
 
   private static func hasShape(_ table: Table) -> Bool {
@@ -151,6 +151,11 @@ public final class CoreDataStore {
     numberedNames[number] ?? recordsByNumber[number]?.name
   }
 
+  /// The names of all entities, by number.
+  package private(set) lazy var entityNames: [Int64: String] = Dictionary(
+    entities.map { ($0.number, entityName(ofNumber: $0.number) ?? $0.name) },
+    uniquingKeysWith: { first, _ in first })
+
   private lazy var recordsByNumber: [Int64: EntityRecord] = Dictionary(
     entities.map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
 
@@ -158,7 +163,7 @@ public final class CoreDataStore {
     guard let layout else { return [:] }
     let names = layout.numbering.names
     let own = entities.filter { !$0.isHistory }
-    // The model tells the numbers only when it numbers as many entities as the store has.
+    // The model gives the numbers only when it has as many entities as the store.
     guard own.count == names.count,
       own.map(\.number).sorted() == Array(1...Int64(max(1, own.count)))
     else { return [:] }
@@ -198,7 +203,8 @@ public final class CoreDataStore {
         root = parent
         steps += 1
       }
-      // The table is named after the entity, by its name when the table was made or by its current name.
+      // The table is named after the entity: after the entity's name when the table was created, or after its current
+      // name.
       let names = Set([root.name, entityName(ofNumber: root.number) ?? root.name])
       for name in names { tables["Z" + name.uppercased(), default: []].append(record) }
     }

@@ -2,15 +2,15 @@ import SafeText
 
 /// A database file with its write-ahead log and journal, read as bytes.
 ///
-/// Nothing is ever written: the files are opened read-only, no lock is taken and no file is made beside them. What is
-/// read is the state after the last commit: the main file, the pages of a hot journal in place of its own, and over
-/// both the committed frames of the log.
+/// Nothing is ever written: the files are opened read-only, no lock is taken and no file is created next to them. They
+/// are read in the state after the last commit: pages of a hot journal replace those of the main file, and committed
+/// frames of the log replace both.
 ///
-/// Not for a file that this process has open through SQLite: closing ours would drop SQLite's locks.
+/// Not for a file that this process also has open through SQLite: closing it here would drop SQLite's locks.
 public final class SQLiteDatabase {
-  /// Which part of the write-ahead log counts.
+  /// Which part of the write-ahead log is read.
   public enum LogView: String, Sendable, CaseIterable {
-    /// Frames up to the last commit, as SQLite reads it.
+    /// Frames up to the last commit, as in SQLite.
     case committed
     /// Nothing: only the main file is read.
     case ignore
@@ -20,7 +20,7 @@ public final class SQLiteDatabase {
 
   /// The path of the main file.
   public let path: String
-  /// Which part of the write-ahead log counts.
+  /// Which part of the write-ahead log is read.
   public let logView: LogView
   /// The database header, from the newest page 1.
   package let header: DatabaseHeader
@@ -34,8 +34,8 @@ public final class SQLiteDatabase {
   public let pageCount: UInt32
   /// What the schema table says.
   public private(set) var schema: Schema
-  /// What the pages voted for where the header is lost or contradicted; usually nil, and then the header is that of
-  /// page 1. With a voted layout, ``header`` has only the layout's facts and the fields that could be trusted.
+  /// The layout inferred from the pages when the header is lost or contradicted. With it, ``header`` has only the
+  /// layout's facts and the fields that could be trusted. Usually nil; then ``header`` is that of page 1.
   package let votedLayout: FileLayout?
   /// The findings of opening and of all reading since.
   public private(set) var findings = FindingList()
@@ -51,8 +51,8 @@ public final class SQLiteDatabase {
 
   /// Opens the database at `path` and reads its schema.
   ///
-  /// - Throws: ``SQLiteFileError`` when the file cannot be opened or is no database. A damaged page is no
-  ///   error but one of the ``findings``.
+  /// - Throws: ``SQLiteFileError`` when the file cannot be opened or is not a database. A damaged page is not an error
+  ///   but one of the ``findings``.
   public convenience init(path: String, logView: LogView = .committed) throws(SQLiteFileError) {
     let main = try ByteFile(path)
     var findings = FindingList()
@@ -142,7 +142,7 @@ public final class SQLiteDatabase {
     }
   }
 
-  /// Opens a database of these parts and reads its schema.
+  /// Opens a database from these parts and reads its schema.
   package init(_ parts: Parts) throws(SQLiteFileError) {
     let header = parts.header
     let stored = parts.main.size - parts.origin + Int64(header.pageSize) - 1
@@ -177,7 +177,7 @@ public final class SQLiteDatabase {
     }
     schema = Schema(rows: rows, encoding: header.textEncoding)
     for table in schema.tables {
-      // An unreadable page says nothing about the statement; reading its rows reports the failure.
+      // An unreadable page says nothing about the statement; reading the rows reports the failure.
       guard let sql = table.sql, let definition = table.definition else { continue }
       switch try? definition.evidence(on: sql, root: table.rootPage, &reader) {
       case .contradicts: schema.ignoreStatement(of: table)
@@ -231,7 +231,7 @@ public final class SQLiteDatabase {
 
   // MARK: - Rows
 
-  /// Hands each row of a table to `receive`, in key order, until it returns false.
+  /// Calls `receive` with each row of a table, in key order, until it returns false.
   public func forEachRow(of table: Table, _ receive: (StoredRow) -> Bool) throws(SQLiteFileError) {
     let (layout, isRowIDTable) = try layout(of: table)
     try withoutActuallyEscaping(receive) { receive throws(SQLiteFileError) in
@@ -254,89 +254,34 @@ public final class SQLiteDatabase {
   public func rowCount(of table: Table) throws(SQLiteFileError) -> (
     count: Int, highestRowID: Int64?
   ) {
-    let (layout, isRowIDTable) = try layout(of: table)
-    var sink = CountSink()
-    try scan(table, isRowIDTable, layout, &sink)
-    return (sink.rowCount, sink.highestRowID == .min ? nil : sink.highestRowID)
+    let (count, highestRowID, _) = try rowCounts(of: table, byInteger: nil)
+    return (count, highestRowID)
   }
 
-  /// How many rows of a table have each of the integers in one column; rows with another kind of value there are not
-  /// counted.
-  package func countsByInteger(of table: Table, column: Int) throws(SQLiteFileError) -> [Int64: Int]
-  {
-    let (layout, isRowIDTable) = try layout(of: table)
-    var sink = IntegerCountSink(column: column)
-    try scan(table, isRowIDTable, layout, &sink)
-    return sink.counts
+  /// The number of rows of a table, the highest row id, and the number of rows for each integer in one column.
+  /// `byInteger` leaves out rows with another kind of value, and is empty when `column` is nil.
+  package func rowCounts(of table: Table, byInteger column: Int?) throws(SQLiteFileError) -> (
+    count: Int, highestRowID: Int64?, byInteger: [Int64: Int]
+  ) {
+    let counts = RowCounts(column: column)
+    try read(table, by: counts)
+    let sink = counts.sink
+    return (
+      sink.rowCount, sink.highestRowID == .min ? nil : sink.highestRowID, sink.byInteger
+    )
   }
 
-  /// Writes rows as JSON, an object each: `table`, `rowid` and `values` in column order, as SQLite stores them.
-  ///
-  /// - Parameters:
-  ///   - tables: the tables, in the order wanted.
-  ///   - form: a line for each row, or one object with all of them under `rows`.
-  ///   - limit: the most rows of all tables together; nil for all.
-  ///   - descriptor: an open file descriptor; it is not closed.
-  /// - Returns: the number of rows of each table.
-  /// - Throws: ``SQLiteFileError`` when the device fails or the output cannot be written.
-  @discardableResult
-  package func writeJSON(
-    of tables: [Table], as form: JSONForm = .lines, limit: Int? = nil, to descriptor: Int32
-  ) throws(SQLiteFileError) -> [Int] {
-    var sink = JSONRowSink(output: OutputBuffer(descriptor: descriptor), form: form, limit: limit)
-    var counts: [Int] = []
-    sink.start()
-    for table in tables where sink.wantsMore {
-      let (layout, isRowIDTable) = try layout(of: table)
-      sink.begin(table: table.name, columns: layout.names)
-      if form == .lines, limit == nil, isRowIDTable {
-        try scanInParallel(table, layout, &sink) {
-          var part = JSONRowSink(output: .ofBlock(), form: .lines, limit: nil)
-          part.begin(table: table.name, columns: layout.names)
-          return part
-        }
-      } else {
-        try scan(table, isRowIDTable, layout, &sink)
-      }
-      counts.append(sink.rowCount)
-    }
-    try sink.finish()
-    return counts
-  }
-
-  /// Writes a table as CSV with a header line, the values as SQLite stores them; blobs as hexadecimal.
-  ///
-  /// - Parameters:
-  ///   - table: the table.
-  ///   - limit: the most rows; nil for all.
-  ///   - isSafeForSpreadsheets: whether cells that a spreadsheet would take for formulas get an apostrophe.
-  ///   - descriptor: an open file descriptor; it is not closed.
-  /// - Returns: the number of rows.
-  /// - Throws: ``SQLiteFileError`` when the device fails or the output cannot be written.
-  @discardableResult
-  package func writeCSV(
-    of table: Table, limit: Int? = nil, isSafeForSpreadsheets: Bool = false, to descriptor: Int32
-  ) throws(SQLiteFileError) -> Int {
-    let (layout, isRowIDTable) = try layout(of: table)
-    var sink = CSVRowSink(
-      output: OutputBuffer(descriptor: descriptor), limit: limit,
-      isSafeForSpreadsheets: isSafeForSpreadsheets)
-    sink.begin(columns: layout.names)
-    if sink.wantsMore { try scan(table, isRowIDTable, layout, &sink) }
-    try sink.finish()
-    return sink.rowCount
-  }
-
-  /// Hands the records of a table to a receiver, those of a large table on two threads.
+  /// Passes the records of a table to a receiver, on two threads if the table is large.
   ///
   /// - Throws: ``SQLiteFileError`` when the device fails; damage is among the ``findings``.
   package func read(_ table: Table, by receiver: any RecordReceiver) throws(SQLiteFileError) {
     let (layout, isRowIDTable) = try layout(of: table)
     var sink = ReceivedRecords(receiver: receiver)
-    guard isRowIDTable, receiver.takesBlocks else {
-      return try scan(table, isRowIDTable, layout, &sink)
+    if isRowIDTable, receiver.takesBlocks {
+      try scanInParallel(table, layout, &sink)
+    } else {
+      try scan(table, isRowIDTable, layout, &sink)
     }
-    try scanInParallel(table, layout, &sink) { ReceivedRecords(receiver: receiver.another()) }
   }
 
   private func scan<Sink: RecordSink & ~Copyable>(
@@ -351,7 +296,7 @@ public final class SQLiteDatabase {
     try result.get()
   }
 
-  /// Reads the pages of a table that are not known, one after the other; see
+  /// Reads the pages of a table one after the other, except known ones; see
   /// ``BTreeScan/run(root:unless:layout:reader:sink:begin:)``.
   package func scan<Sink: RecordSink & ~Copyable>(
     _ table: Table, unless isKnown: (UInt32) -> Bool, _ sink: inout Sink,
@@ -368,18 +313,18 @@ public final class SQLiteDatabase {
     try result.get()
   }
 
-  /// The same for the rows of a large table, on two threads.
-  private func scanInParallel<Sink: BlockSink & ~Copyable>(
-    _ table: Table, _ layout: RowLayout, _ sink: inout Sink, makeSink: () -> Sink
+  /// Reads the rows of a table, on two threads if it is large.
+  private func scanInParallel(
+    _ table: Table, _ layout: RowLayout, _ sink: inout ReceivedRecords
   ) throws(SQLiteFileError) {
     var scan = newScan(of: table, true)
     scan.begin()
     let leaves = try scan.leaves(below: table.rootPage, reader: &reader)
-    guard leaves.count >= ParallelRows<Sink>.minLeafCount else {
+    guard leaves.count >= ParallelRows.minLeafCount else {
       return try self.scan(table, true, layout, &sink)
     }
     let parallel = ParallelRows(
-      leaves: leaves, layout: layout, makeSink: makeSink, makeReader: { reader.another() },
+      leaves: leaves, layout: layout, receiver: sink.receiver, makeReader: { reader.another() },
       makeScan: { newScan(of: table, true) })
     let result = Result { () throws(SQLiteFileError) in
       try parallel.write(to: &sink, scan: &scan, reader: &reader)
@@ -389,7 +334,7 @@ public final class SQLiteDatabase {
     try result.get()
   }
 
-  /// Takes over what a scan has found.
+  /// Adds the findings of a scan.
   private func take(_ scan: borrowing BTreeScan, of table: Table) {
     findings.add(scan.findings)
     guard scan.possibleLosses.count > 0, !padsBlobs(of: table, reader.another()) else { return }
@@ -405,7 +350,7 @@ public final class SQLiteDatabase {
     return scan
   }
 
-  /// Takes the findings of another reader.
+  /// Adds the findings of another reader.
   package func add(_ other: FindingList) { findings.add(other) }
 
   private func readRows(
@@ -416,8 +361,8 @@ public final class SQLiteDatabase {
     try scan(table, isRowIDTable, layout, &sink)
   }
 
-  /// The layout of a table's rows. Without a readable CREATE statement the root page tells the kind of b-tree, and the
-  /// fields come as they are.
+  /// The layout of a table's rows. Without a readable CREATE statement, the root page tells the kind of b-tree, and the
+  /// fields are returned as stored.
   package func layout(of table: Table) throws(SQLiteFileError) -> (RowLayout, isRowIDTable: Bool) {
     if let definition = table.definition {
       return (RowLayout(definition), !definition.isWithoutRowID)
@@ -453,15 +398,15 @@ public final class SQLiteDatabase {
     return (file, journal)
   }
 
-  /// A file beside the database; nil when there is none. One that exists and cannot be opened is an error, because
-  /// without it the rows would be wrong without notice.
+  /// A file beside the database; nil when there is none. A file that exists but cannot be opened is an error, because
+  /// without it the rows would be silently wrong.
   private static func companion(_ path: String) throws(SQLiteFileError) -> ByteFile? {
     guard ByteFile.exists(path) else { return nil }
     return try ByteFile(path)
   }
 
-  /// The header from the newest page 1. A page 1 in the log or journal does not count when its header gives another
-  /// page size than that log or journal has, because then it will not be used.
+  /// The header from the newest page 1. A page 1 in the log or journal is ignored when its header has another page size
+  /// than the log or journal itself, because then that file is not used.
   private static func header(
     of main: ByteFile, _ journal: (file: ByteFile, value: RollbackJournal)?,
     _ log: (file: ByteFile, value: WriteAheadLog)?
@@ -535,7 +480,7 @@ extension Finding {
       offset: 0)
   }
 
-  /// The finding for an overflow chain that does not end where its payload does; `place` is that of the cell.
+  /// The finding for an overflow chain that continues after its payload; `place` is the location of the cell.
   package static func chainTooLong(_ page: UInt32, _ place: PageReader.Place, _ table: String?)
     -> Finding
   {

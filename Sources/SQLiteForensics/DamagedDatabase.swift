@@ -1,10 +1,11 @@
+package import RowText
 public import SQLiteFile
 
-/// A database file read page by page, for what is left in it when its header, its schema or its b-trees are
-/// damaged, and for what was deleted from it.
+/// A database file read page by page, to find what is left when its header, its schema or its b-trees are damaged, and
+/// what was deleted from it.
 ///
-/// No single source is trusted: all pages vote on page size, encoding and the place of page 1. What still leads to a
-/// page decides which table it belongs to; where nothing does, its rows decide.
+/// No single source is trusted: all pages vote on page size, encoding and the position of page 1. Whatever still leads
+/// to a page decides which table it belongs to; where nothing does, its rows decide.
 ///
 /// Nothing is ever written. Do not use it for a file that this process has open through SQLite.
 public final class DamagedDatabase {
@@ -14,7 +15,7 @@ public final class DamagedDatabase {
   package let layout: FileLayout
   /// Number of pages of the database, missing ones included.
   public let pageCount: UInt32
-  /// The tables that rows are given to; ``RowOrigin/table`` is an index into this list.
+  /// The tables that rows are assigned to; ``RowOrigin/table`` is an index into this list.
   public private(set) var tables: [ExpectedTable] = []
   /// The entries of the schema table that can be read.
   package private(set) var schemaEntries: [SchemaEntry] = []
@@ -29,9 +30,9 @@ public final class DamagedDatabase {
   var census: PageCensus
   let map: PointerMap
   let sides: SideFiles?
-  /// The same file as the ordinary reader reads it; nil where it cannot.
+  /// The same file read by the ordinary reader; nil where it cannot read the file.
   let plain: SQLiteDatabase?
-  /// The same; nil as well where bytes were lost or inserted, so that pages are not where their numbers place them.
+  /// ``plain``; nil also where bytes were lost or inserted, so that pages are not at the offsets of their numbers.
   var plainInPlace: SQLiteDatabase? { layout.shift == nil ? plain : nil }
   /// Overflow pages of the live rows read so far.
   var claimed: PageSet
@@ -39,31 +40,31 @@ public final class DamagedDatabase {
   var withoutDeletedRows: PageSet
   /// Leaves whose rows were read without any doubt.
   var sound: PageSet
-  /// Leaves whose rows all came out as contradicted.
+  /// Leaves that are not live, but whose rows the ordinary reader returned; these rows are marked as contradicted.
   var contradicted: PageSet
   var shapes: [RowShape] = []
-  /// Pages that the pointer map names as parents of b-tree pages, and those that it calls b-tree pages.
+  /// Pages that the pointer map names as parents of b-tree pages, and pages that it calls b-tree pages.
   var mappedParents: PageSet
   var mappedTreePages: PageSet
   /// Rejected pages whose rejection is uncertain: only an orphan interior page, or one that mostly leads to wrong
-  /// pages, speaks against them.
+  /// pages, contradicts them.
   var doubtfullyRejected: PageSet
-  /// For each page, how many table pages without a parent the pointer map gives to it; nil until it is first needed.
+  /// For each page, how many table pages without a parent have it as parent in the pointer map; nil until first needed.
   var mappedChildren: PageValues<UInt32>?
   /// The walked b-trees, by the root page that the schema names.
   var walks: [UInt32: WalkedTree] = [:]
-  /// The valid row ids of leaves that may also hold others: rows with other row ids are from other pages or from an
-  /// earlier state. First by the keys that lead to the leaf, then by all that is known.
+  /// The valid row ids of leaves that may also hold rows of other pages or of an earlier state: `narrowedByKeys`
+  /// follows from the keys that lead to the leaf, `narrowed` from all that is known.
   var narrowedByKeys: [UInt32: ClosedRange<Int64>] = [:]
   var narrowed: [UInt32: ClosedRange<Int64>] = [:]
-  /// Pages that are in the right place although the keys of the page above contradict them.
+  /// Pages that are in the right place although the keys of their parent contradict them.
   var falselyKeyed: Set<UInt32> = []
   /// Whether all of the schema can be read; and whether all b-trees of tables are whole as well.
   var isSchemaWhole = false
   var isWhole = false
   /// Whether the freelist can be followed to its end and has as many pages as the header counts.
   var isFreelistSound = false
-  /// Tables by root page: as the schema gives them, and as the rows decided.
+  /// Tables by root page: as the schema says, and as the rows decided.
   var roots: [UInt32: Int] = [:]
   var owners: [UInt32: Int] = [:]
   /// The serial types that rows of each table begin with; nil until they are counted.
@@ -171,7 +172,7 @@ public final class DamagedDatabase {
       isWithoutRowID: [.indexLeaf, .indexInterior].contains(census.kind(root)))
   }
 
-  /// The entries of the schema as SQLite wrote them, where bits of them were flipped since.
+  /// The schema entries as SQLite wrote them, with bit flips undone.
   private func repaired(_ entries: [SchemaEntry]) throws(SQLiteFileError) -> [SchemaEntry] {
     var repair = SchemaRepair()
     let repaired = try repairRoots(of: repair.repaired(entries))
@@ -194,7 +195,7 @@ public final class DamagedDatabase {
     }
   }
 
-  /// The layout; without a pointer map where the header announces one but page 2, its first page, is a leaf with rows.
+  /// The layout, without a pointer map if page 2, which would be its first page, is a leaf with rows.
   private static func withoutFalseMap(_ survey: FileSurvey) throws(SQLiteFileError) -> FileLayout {
     var layout = survey.layout
     guard layout.hasPointerMap else { return layout }
@@ -217,13 +218,13 @@ public final class DamagedDatabase {
       .notADatabase, "no page of the file looks like a database page", path: main.path)
   }
 
-  /// The highest number of tables that pages are given to. SQLite has no such limit; no app has this many.
+  /// The most tables that pages are assigned to. SQLite has no such limit, but no app has this many.
   static let maxTables = 16_384
 
-  /// Sets the expected tables and gives every page to one of them.
+  /// Sets the expected tables and assigns every page to one of them.
   package func expect(_ tables: [ExpectedTable]) throws(SQLiteFileError) {
     var tables = Array(tables.prefix(Self.maxTables))
-    // A description of a table that the schema only names is used for the b-tree that the schema gives.
+    // If the schema only names a table, its description from elsewhere applies to the b-tree that the schema names.
     for place in tables.indices where !tables[place].isDescribed {
       guard
         let other = tables.firstIndex(where: {
@@ -261,7 +262,7 @@ public final class DamagedDatabase {
 
   // MARK: - Rows
 
-  /// Drops the findings made since `earlier`, for a caller that reads the rows once more.
+  /// Drops the findings made since `earlier`, for a caller that reads the rows again.
   package func takeBack(to earlier: FindingList) { findings = earlier }
 
   /// Which rows are wanted.
@@ -335,7 +336,7 @@ public final class DamagedDatabase {
     }
   }
 
-  /// Hands to the sink the rows that SQLite reads but that reading page by page did not give.
+  /// Hands to the sink the rows that SQLite reads but that reading page by page did not return.
   func emitContradicted<Sink: RecoverySink & ~Copyable>(
     _ wanted: Set<Int>?, isForFreshFile: Bool = false, _ sink: inout Sink
   ) throws(SQLiteFileError) {

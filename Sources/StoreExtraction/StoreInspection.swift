@@ -30,11 +30,11 @@ public struct StoreInspection: Sendable, Codable {
   package let entities: [EntityCount]
   /// Tables with their number of rows, in the order of the file.
   package let tables: [TableCount]
-  /// Rows that can be read, of entities in a Core Data store, else of all tables.
+  /// Readable rows: of entities in a Core Data store, otherwise of all tables.
   package let liveRowCount: Int
   /// What is wrong or noteworthy.
   package let findings: [Finding]
-  /// How many of them are damage.
+  /// How many of the findings are damage.
   package let damageCount: Int
   /// What was not checked: an inspection includes a quick ``StoreCheck``.
   package let notChecked: [UncheckedPart]
@@ -45,15 +45,15 @@ public struct StoreInspection: Sendable, Codable {
   package struct Member: Sendable, Codable {
     /// The name, relative to the store's folder.
     package let name: String
-    /// What it is for.
+    /// Its role in the set.
     package let role: StoreSet.Role
     /// Size in bytes.
     package let sizeBytes: Int64
-    /// SHA-256 in lower-case hex; nil when it was not taken.
+    /// SHA-256 in lower-case hex; nil when it was not computed.
     package let sha256: String?
   }
 
-  /// Facts of the database header.
+  /// Facts from the database header.
   package struct File: Sendable, Codable {
     /// Size of the main file in bytes.
     package let sizeBytes: Int64
@@ -75,31 +75,31 @@ public struct StoreInspection: Sendable, Codable {
     package let userVersion: Int32
   }
 
-  /// Facts of the write-ahead log.
+  /// Facts about the write-ahead log.
   package struct Log: Sendable, Codable {
     /// Size in bytes.
     package let sizeBytes: Int64
     /// Frames up to the last commit.
     package let committedFrameCount: Int
-    /// Commits among them.
+    /// Commits in these frames.
     package let commitCount: Int
     /// Frames of a transaction that was never finished.
     package let uncommittedFrameCount: Int
     /// Frames of an earlier generation.
     package let staleFrameCount: Int
-    /// Committed frames after one that does not agree with its checksum. SQLite does not read them.
+    /// Committed frames after a frame whose checksum is wrong. SQLite does not read them.
     package let committedFramesBehindBreak: Int
     /// Why the log was not used; nil when it was.
     package let problem: String?
   }
 
-  /// Facts of the rollback journal.
+  /// Facts about the rollback journal.
   package struct Journal: Sendable, Codable {
     /// Size in bytes.
     package let sizeBytes: Int64
     /// `hot`, `finished`, `superseded` or `unreadable`.
     package let state: String
-    /// Pages taken from it.
+    /// Pages read from the journal.
     package let pageCount: Int
   }
 
@@ -135,7 +135,7 @@ public struct StoreInspection: Sendable, Codable {
     package let source: String
     /// Number of entities.
     package let entityCount: Int
-    /// Whether the hashes computed from it match the recorded ones; nil when that cannot be told.
+    /// Whether the hashes computed from the model match the recorded ones; nil when that is not known.
     package let hashesAgree: Bool?
     /// Whether the store looks as if SwiftData had made it.
     package let looksLikeSwiftData: Bool
@@ -169,9 +169,9 @@ public struct StoreInspection: Sendable, Codable {
   /// - Parameters:
   ///   - path: the main file of the store.
   ///   - logView: which part of the write-ahead log counts.
-  ///   - takesHashes: whether to compute the SHA-256 of each member, which reads all of it once more.
-  /// - Throws: `SQLiteFileError` when the file cannot be opened, or nothing in it is a page of a database. A lost
-  ///   header is a finding.
+  ///   - takesHashes: whether to compute the SHA-256 of each member, which reads every file once more.
+  /// - Throws: `SQLiteFileError` when the file cannot be opened or contains no database page. A lost header is a
+  ///   finding.
   public init(path: String, logView: SQLiteDatabase.LogView = .committed, takesHashes: Bool = true)
     throws
   {
@@ -182,17 +182,15 @@ public struct StoreInspection: Sendable, Codable {
     let hashing = takesHashes ? MemberHashes(of: set) : nil
 
     var tables: [TableCount] = []
-    for table in database.schema.tables {
-      tables.append(
-        TableCount(name: table.name, rowCount: try database.rowCount(of: table).count))
-    }
     var counts: [Int64: Int] = [:]
-    for table in store.entityTables {
-      let column = table.columnNames.firstIndex { $0.uppercased() == "Z_ENT" }
-      guard let column else { continue }
-      for (number, count) in try database.countsByInteger(of: table, column: column) {
-        counts[number, default: 0] += count
-      }
+    var entityTables = Set(store.entityTables.map(\.name))
+    for table in database.schema.tables {
+      let column =
+        entityTables.remove(table.name) != nil
+        ? table.columnNames.firstIndex { $0.uppercased() == "Z_ENT" } : nil
+      let rows = try database.rowCounts(of: table, byInteger: column)
+      tables.append(TableCount(name: table.name, rowCount: rows.count))
+      counts.merge(rows.byInteger, uniquingKeysWith: +)
     }
     let entities = store.entities.filter { !$0.isHistory }.map { record in
       EntityCount(
@@ -238,7 +236,7 @@ public struct StoreInspection: Sendable, Codable {
   }
 }
 
-/// What makes two findings the same, whatever their messages.
+/// Identifies a finding, whatever its message.
 private struct FindingKey: Hashable {
   let id: Finding.ID
   let page: UInt32?

@@ -40,6 +40,17 @@ import Testing
     #expect(try outcome.json()["inspections"]?.array?.count == 1)
   }
 
+  @Test func hashesAreTakenUnlessRefused() throws {
+    let folder = try TemporaryFolder()
+    let store = try StoreFixtures.named("wal-committed").make(folder.url)
+    let with = try Program.run("inspect", "--json", store.path).json()
+    let without = try Program.run("inspect", "--json", "--no-hash", store.path).json()
+    #expect(with["members"]?.array?.allSatisfy { $0["sha256"]?.string != nil } == true)
+    #expect(without["members"]?.array?.allSatisfy { $0["sha256"] == nil } == true)
+    #expect(without["tables"] == with["tables"])
+    #expect(try !Program.run("inspect", "--no-hash", store.path).text.contains("sha256"))
+  }
+
   @Test func severalStoresComeInOneObject() throws {
     let folder = try TemporaryFolder()
     for name in ["page-512", "wal-committed"] {
@@ -62,7 +73,7 @@ import Testing
     #expect(outcome.status == 0)
     for part in [
       "Core Data store", "committed frames, applied", "no damage found", "11 of 3 entities",
-      "lifeboat rows", "lifeboat extract", "Store UUID", "(holds)",
+      "lifeboat rows", "lifeboat extract", "Store UUID", "(valid)",
     ] {
       #expect(outcome.text.contains(part), "\(part)")
     }

@@ -1,5 +1,6 @@
 import Fixtures
 import Foundation
+import RowText
 import SQLiteFile
 import Testing
 
@@ -61,7 +62,8 @@ import Testing
       let rows = try database.rows(of: table).count
       #expect(try database.rowCount(of: table).count == rows)
       #expect(try database.writeCSV(of: table, to: sink.fileDescriptor) == rows)
-      _ = try database.countsByInteger(of: table, column: 0)
+      let numbered = try database.rowCounts(of: table, byInteger: 0)
+      #expect(numbered.count == rows && numbered.byInteger.values.reduce(0, +) <= rows)
       counts.append(rows)
     }
     let written = try database.writeJSON(

@@ -2,6 +2,7 @@ import CoreDataStore
 import Fixtures
 import Foundation
 import ObjectModel
+import RowText
 import SQLiteFile
 import StoreMigration
 import Testing
@@ -158,6 +159,93 @@ import Testing
     }
   }
 
+  /// The tables of a new SQLite file: each has its entity's rows, in the order of their keys.
+  private static func compareTables(_ path: String) throws {
+    let store = try CoreDataStore(path: path)
+    let folder = try TemporaryFolder()
+    let output = folder.url.appendingPathComponent("out.sqlite")
+    let parts = try StoreExport().run(CoreDataStore(path: path), as: .sqlite, to: output.path).parts
+    let connection = try SQLiteConnection(output)
+    var targets = parts[...]
+    for table in store.entityTables {
+      let entities = try store.describedEntities(of: table)
+      var rows: [Int64: [[FixtureValue]]] = [:]
+      var unknown: [[FixtureValue]] = []
+      try store.forEachRow(in: [table]) { row in
+        guard let number = row.entityNumber, row.entityName != nil else {
+          unknown.append([row.entityNumber.map { .integer($0) } ?? .null] + values(of: row, nil))
+          return true
+        }
+        let entity = entities.first { $0.number == number }
+        rows[number, default: []].append(values(of: row, entity))
+        return true
+      }
+      for entity in entities {
+        let part = try #require(targets.first)
+        targets.removeFirst()
+        #expect(part.name == entity.name)
+        let expected = (rows[entity.number] ?? []).sorted { key(of: $0) < key(of: $1) }
+        let given = try connection.rows("SELECT * FROM \"\(quoted(part.target))\" ORDER BY _pk")
+        #expect(part.rowCount == expected.count)
+        expect(given, expected, "\(path) \(entity.name)")
+      }
+      guard !unknown.isEmpty else { continue }
+      let part = try #require(targets.first)
+      targets.removeFirst()
+      expect(
+        try connection.rows("SELECT * FROM \"\(quoted(part.target))\" ORDER BY rowid"), unknown,
+        part.target)
+    }
+    #expect(targets.isEmpty)
+  }
+
+  private static func quoted(_ name: String) -> String {
+    name.replacingOccurrences(of: "\"", with: "\"\"")
+  }
+
+  private static func key(of row: [FixtureValue]) -> Int64 {
+    if case .integer(let key)? = row.first { key } else { .min }
+  }
+
+  /// Whether the rows are the same; else the first that differ.
+  private static func expect(
+    _ given: [[FixtureValue]], _ expected: [[FixtureValue]], _ what: String,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    guard given != expected else { return }
+    let place = zip(given, expected).prefix { $0 == $1 }.count
+    Issue.record(
+      "\(what): row \(place) of \(given.count), \(expected.count):\n\(given.dropFirst(place).first ?? [])\n\(expected.dropFirst(place).first ?? [])",
+      sourceLocation: sourceLocation)
+  }
+
+  /// The values for a row's columns; a to-one relationship has a second one, the destination's entity.
+  private static func values(of row: ManagedRow, _ entity: DescribedEntity?) -> [FixtureValue] {
+    var values: [FixtureValue] = [.integer(row.primaryKey)]
+    for (index, property) in row.properties.enumerated() {
+      switch property.value {
+      case .null, .external: values.append(.null)
+      case .integer(let number): values.append(.integer(number))
+      case .real(let number): values.append(.real(number))
+      case .boolean(let flag): values.append(.integer(flag ? 1 : 0))
+      case .string(let text): values.append(.text(text.utf8))
+      case .date(let date):
+        values.append(date.iso8601.map { .text(Array($0.utf8)) } ?? .real(date.seconds))
+      case .uuid(let bytes): values.append(.text(Array(UUIDText.string(bytes).utf8)))
+      case .binary(let bytes): values.append(.blob(bytes))
+      case .toOne(let reference): values.append(.integer(reference.primaryKey))
+      case .toMany: continue
+      }
+      guard let entity, entity.properties[index].kind == .toOne else { continue }
+      if case .toOne(let reference) = property.value, let name = reference.entityName {
+        values.append(.text(Array(name.utf8)))
+      } else {
+        values.append(.null)
+      }
+    }
+    return values
+  }
+
   /// What a line begins with, up to the key; nil for a row of an unknown entity.
   private static func head(_ line: [UInt8]) -> [UInt8]? {
     guard !line.starts(with: Array("{\"entity\":null".utf8)) else { return nil }
@@ -172,6 +260,7 @@ import Testing
     guard rows.count < 20_000 else { return }
     try Self.compareForms(real.url.path, rows)
     try Self.compareFiles(real.url.path, rows)
+    try Self.compareTables(real.url.path)
   }
 
   // MARK: - Stores with anything in any column
@@ -310,6 +399,7 @@ import Testing
     #expect(rows.count == 2 * count)
     try Self.compareForms(url.path, rows)
     try Self.compareFiles(url.path, rows)
+    try Self.compareTables(url.path)
   }
 
   /// Large tables are rendered in blocks, side by side, also where a row is larger than a block.

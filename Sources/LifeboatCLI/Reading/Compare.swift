@@ -1,4 +1,5 @@
 import ArgumentParser
+import RowText
 import SQLiteFile
 import SafeText
 import StoreExtraction
@@ -11,12 +12,12 @@ struct Compare: ParsableCommand, RecordedCommand {
   }
 
   static let configuration = CommandConfiguration(
-    abstract: "Say what differs between two stores, row by row.",
+    abstract: "Show what differs between two stores, row by row.",
     discussion: """
       Examples: lifeboat compare Old.sqlite New.sqlite
                 lifeboat compare Old.sqlite New.sqlite --entity Note --format ndjson
 
-      Exit status: 0 when nothing differs, 1 when something does or damage was met; 65 when a file is not a \
+      Exit status: 0 when nothing differs, 1 when something does or damage was found; 65 when a file is not a \
       readable store; 75 when one changed while it was read.
       """)
 
@@ -32,7 +33,7 @@ struct Compare: ParsableCommand, RecordedCommand {
   @Option(name: .long, help: "Only rows of this entity or table; may be repeated.")
   var entity: [String] = []
 
-  @Option(name: .long, help: "List at most so many rows; all are counted.")
+  @Option(name: .long, help: "The maximum number of rows to list; all are counted.")
   var limit: Int?
 
   @OptionGroup var store: StoreOptions
@@ -68,7 +69,7 @@ struct Compare: ParsableCommand, RecordedCommand {
   }
 }
 
-/// Differences for people.
+/// The differences as text.
 struct ComparisonText {
   private let limit: Int
   private var rows: [String] = []
@@ -87,7 +88,7 @@ struct ComparisonText {
     rows.append(VisibleText.visible(line))
   }
 
-  /// Hashes by their first digits.
+  /// A value as text; one as long as a hash is cut to its first characters.
   private func short(_ value: String?) -> String {
     guard let value else { return "nothing" }
     return value.count > 44 ? value.prefix(12) + "…" : value

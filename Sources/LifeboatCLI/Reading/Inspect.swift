@@ -9,19 +9,24 @@ import Terminal
 /// `lifeboat inspect`
 struct Inspect: ParsableCommand, RecordedCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Say on one screen what a store is and whether it is sound.",
+    abstract: "Show on one screen what a store is and whether it is sound.",
     usage: "lifeboat inspect [<options>] <path> ...",
     discussion: """
       Example: lifeboat inspect Notes.sqlite
 
       Exit status: 0 also when the store is damaged (this command describes); 1 when files beside the store cannot be \
-      read, or when a folder holds a store, or what was one, that cannot be described (it is named); 65 when the \
+      read, or when a folder holds a store or former store that cannot be described (it is named); 65 when the \
       file is not a readable store; 66 when it is missing.
       """,
     aliases: ["info"])
 
   @Argument(help: "A store, or a folder that holds stores.", completion: .file())
   var paths: [String]
+
+  @Flag(
+    name: .customLong("no-hash"),
+    help: "Skip the SHA-256 of the files, which needs another full read of each.")
+  var isWithoutHashes = false
 
   @OptionGroup var store: StoreOptions
   @OptionGroup var custody: CustodyOptions
@@ -35,7 +40,7 @@ struct Inspect: ParsableCommand, RecordedCommand {
     let schema = "lifeboat.inspections"
     let version = 1
     let inspections: [StoreInspection]
-    /// Other files in folders that are, were or may be stores; nil when there are none.
+    /// Other files that are, were or may be stores; nil when there are none.
     let passedOver: [StoreFinder.PassedOver]?
   }
 
@@ -55,7 +60,8 @@ struct Inspect: ParsableCommand, RecordedCommand {
     var inspections: [StoreInspection] = []
     for path in stores {
       do {
-        let inspection = try StoreInspection(path: path, logView: store.wal)
+        let inspection = try StoreInspection(
+          path: path, logView: store.wal, takesHashes: !isWithoutHashes)
         inspections.append(inspection)
         if !display.json {
           if inspections.count > 1 { try display.write("\n") }
@@ -75,7 +81,7 @@ struct Inspect: ParsableCommand, RecordedCommand {
       }
     }
     for other in passedOver { display.note(other) }
-    // Of several failures the worst is the highest code: a bug over a missing file over a finding.
+    // The worst failure has the highest code: a bug outranks a missing file, which outranks a finding.
     if let worst = failures.max(by: { $0.exitCode < $1.exitCode }) {
       guard failures.count + inspections.count + passedOver.count > 1 else { throw worst }
       for failure in failures { failure.report(asJSON: display.json) }
@@ -90,14 +96,14 @@ struct Inspect: ParsableCommand, RecordedCommand {
 }
 
 extension Inspect {
-  /// The failure of one store, which does not stop the others; anything else is thrown.
+  /// An error as the failure of one store, which does not stop the others; throws any other error.
   private func failure(_ error: any Error) throws -> Failure {
     guard let failure = Failure(error) ?? Failure(foreign: error) else { throw error }
     return failure
   }
 }
 
-/// The first screen.
+/// The report on one store as text.
 struct InspectionText {
   private let inspection: StoreInspection
   private let display: DisplayOptions
@@ -160,7 +166,8 @@ struct InspectionText {
       text += ", in WAL mode without a -wal (the newest rows are missing if it was lost)"
     }
     if let journal = inspection.journal, journal.state == "hot" {
-      text += ", hot journal (\(Quantity.count(journal.pageCount)) pages, rolled back in reading)"
+      text +=
+        ", hot journal (\(Quantity.count(journal.pageCount)) pages, rolled back while reading)"
     }
     return text
   }
@@ -208,7 +215,7 @@ struct InspectionText {
         : " on \(Quantity.count(pages)) \(pages == 1 ? "page" : "pages") (of \(Quantity.count(inspection.file.pageCount)))")
   }
 
-  /// The text on a header that is not used; nil for one that is.
+  /// What is wrong with the header; nil when it is used as it is.
   private var header: String? {
     inspection.findings.first { CheckText.layoutFindings.contains($0.id) }?.message
   }
@@ -228,7 +235,7 @@ struct InspectionText {
     return isSchemaLost ? text + "; the schema is damaged, so tables are missing" : text
   }
 
-  /// Damage of a page that loses none of its rows.
+  /// Damage to a page that loses none of its rows.
   private static let losesNothing: Set<Finding.ID> = [
     .pageBadFragments, .pageBadContentStart, .cellOverlap, .treeUnevenDepth,
     .treeKeyOrder, .headerBadCount, .recordTrailingBytes, .recordAffinity,
@@ -302,11 +309,11 @@ struct InspectionText {
       if let uuid = metadata.uuid { block.add("Store UUID", uuid) }
       if let digest = metadata.digest {
         block.add(
-          "Digest", digest + (metadata.digestHolds == true ? " (holds)" : " (DOES NOT HOLD)"))
+          "Digest", digest + (metadata.digestHolds == true ? " (valid)" : " (NOT VALID)"))
       }
       if let checksum = metadata.checksum {
         block.add(
-          "Checksum", checksum + (metadata.checksumHolds == true ? " (holds)" : " (DOES NOT HOLD)"))
+          "Checksum", checksum + (metadata.checksumHolds == true ? " (valid)" : " (NOT VALID)"))
       }
       for key in metadata.otherKeys {
         block.add(

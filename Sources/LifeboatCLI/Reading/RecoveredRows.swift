@@ -1,5 +1,6 @@
 import CoreDataStore
 import ObjectModel
+import RowText
 import SQLiteFile
 import SQLiteForensics
 import SafeText
@@ -62,7 +63,7 @@ struct RecoveredRows {
     return (damaged.database.findings, isPartial)
   }
 
-  /// The one name of a set.
+  /// The only name in a set; throws if there are several or none.
   private func only(_ names: Set<String>, _ code: String, _ noun: String) throws -> String {
     guard let name = names.first, names.count == 1 else {
       let shown = names.sorted().prefix(12).map { "--entity " + ShellText.quoted($0) }
@@ -78,7 +79,7 @@ struct RecoveredRows {
     return name
   }
 
-  /// Says what an outcome leaves out.
+  /// Notes what an outcome leaves out, and returns whether any row is partial.
   private func note(_ outcome: RecoveredRowOutput.Outcome) -> Bool {
     if outcome.unattributedCount > 0 {
       display.note(
@@ -92,7 +93,7 @@ struct RecoveredRows {
     var texts: [String: RowText] = [:]
     var order: [String] = []
     var output = output
-    // In text the limit counts for each entity.
+    // In text the limit applies to each entity.
     output.limit = nil
     let outcome = try output.forEachRow(selection) { row, columns, recovered in
       let name = row.entityName ?? "entity \(row.entityNumber.map { String($0) } ?? "?")"
@@ -119,7 +120,7 @@ struct RecoveredRows {
   private func writeTables(_ damaged: DamagedStore, _ names: Set<String>?) throws -> Bool {
     let tables = damaged.database.tables
     func hasNames(_ place: Int) -> Bool { place >= 0 && tables[place].isDescribed }
-    // Rows of an uncertain table come last, under -1.
+    // Rows whose table is uncertain come last, under the key -1.
     var texts: [Int: RowText] = [:]
     var isPartial = false
     try damaged.database.forEachRow(selection, of: names) { row in
@@ -129,7 +130,7 @@ struct RecoveredRows {
           hasNames(place)
           ? tables[place].definition.columns.map(\.name) : (0..<16).map { "c\($0)" }
         texts[place] = RowText(
-          place < 0 ? "of an uncertain table" : tables[place].name, ["rowid", "state"] + columns,
+          place < 0 ? "uncertain table" : tables[place].name, ["rowid", "state"] + columns,
           limit: options.limit ?? 50)
       }
       if row.origin.state == nil, !row.partial.isEmpty { isPartial = true }

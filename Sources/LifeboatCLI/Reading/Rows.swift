@@ -2,6 +2,7 @@ import ArgumentParser
 import CoreDataStore
 import Foundation
 import ObjectModel
+import RowText
 import SQLiteFile
 import SQLiteForensics
 import SafeText
@@ -23,7 +24,7 @@ struct Rows: ParsableCommand, RecordedCommand {
       Without --raw: the rows of entities, under the names of the model that the store carries. With --raw: the \
       rows of all tables as SQLite stores them.
 
-      Exit status: 1 when damage was met (the rows that can be read are still printed); 65 when the file \
+      Exit status: 1 when damage was found (the rows that can be read are still printed); 65 when the file \
       is not a readable store; 75 when it changed while it was read.
       """)
 
@@ -56,7 +57,7 @@ struct Rows: ParsableCommand, RecordedCommand {
 
   func validate() throws {
     guard likes.like.isEmpty || all || deleted else {
-      throw ValidationError("--like goes with --all or --deleted.")
+      throw ValidationError("--like needs --all or --deleted.")
     }
   }
 
@@ -152,7 +153,7 @@ struct Rows: ParsableCommand, RecordedCommand {
     return coreData.findings
   }
 
-  /// The names to choose from, with their numbers of rows, and the command that writes all of them.
+  /// The names to choose from, with their row counts, and the command that writes a file for each.
   private func whichOne(_ names: [String]) throws -> String {
     let inspection = try StoreInspection(path: path, logView: store.wal, takesHashes: false)
     let counts = Dictionary(
@@ -204,7 +205,7 @@ struct Rows: ParsableCommand, RecordedCommand {
   private var textLimit: Int { rows.limit ?? 50 }
 }
 
-/// Rows for people: a table where the columns fit side by side, else a block for each row.
+/// Rows as text: a table if the columns fit side by side, else a block for each row.
 struct RowText {
   private let title: String
   private let names: [String]

@@ -2,41 +2,42 @@ import SafeText
 
 /// Walks one b-tree in key order and decodes its rows.
 ///
-/// Damage on a page is a finding, and the walk continues with the next page. A page is visited once, so that a cycle of
-/// child pointers cannot keep the walk going, and for one table only (``PageClaims``).
+/// Damage on a page becomes a finding, and the walk continues with the next page. A page is visited only once, so that
+/// a cycle of child pointers ends, and only for one table (``PageClaims``).
 package struct BTreeScan: ~Copyable {
-  /// The name for findings.
+  /// The name of the table in findings.
   package let table: String?
   /// Whether rows are keyed by row id (a table b-tree) or by content (the b-tree of a WITHOUT ROWID table).
   package let isRowIDTable: Bool
   package var findings = FindingList()
-  /// Lost sectors that are none where the table pads its BLOBs with zeros; see ``SQLiteDatabase/padsBlobs(of:_:)``.
+  /// Findings of lost sectors that do not count if the table pads its BLOBs with zeros; see
+  /// ``SQLiteDatabase/padsBlobs(of:_:)``.
   package var possibleLosses = FindingList()
   /// Rows that exist but could not be decoded.
   package private(set) var lostRowCount = 0
-  /// The pages above those that ``leaves(below:reader:)`` returned.
+  /// The interior pages above the leaves that ``leaves(below:reader:)`` returned.
   package private(set) var interiorPages: [UInt32] = []
   private var decoder: RecordDecoder
   private var visited: PagesMet
   private var payload = ContiguousArray<UInt8>()
   /// How many bytes of payload may still be read. The cells of an intact b-tree do not overlap and share no overflow
-  /// page, so all of them fit into its pages: each page adds its size. All tables of the file may read
-  /// ``PageClaims/spare(of:)`` more; that leaves room for damage, but not for a file that turns a page into gigabytes
-  /// by pointing to the same cell again and again. A quarter of the size of default values counts.
+  /// page, so all of them fit into its pages: each page adds its size. All tables of the file together may read
+  /// ``PageClaims/spare(of:)`` more. This leaves room for damage, but not for a file that turns a page into gigabytes
+  /// by pointing to the same cell again and again. Default values count with a quarter of their size.
   private var allowance = 0
   private var spare = 0
   private let claims: PageClaims
   /// The table's number among the claims.
   private let owner: UInt32
-  /// Whether interior pages are skipped, as they are where several scans share the leaves of one table.
+  /// Whether interior pages are skipped, because several scans share the leaves of one table.
   package var readsLeavesOnly = false
-  /// Whether such a page was skipped.
+  /// Whether an interior page was skipped (``readsLeavesOnly``).
   package private(set) var hasLeftPages = false
   /// The sums over the cells of the current page.
   private var leaf = LeafTally()
   /// The last page by the database's page count: SQLite reads no later page, even if the file has some.
   package var lastPage = UInt32.max
-  /// Pages met after it: how many, and the first.
+  /// Pages met after ``lastPage``: their count, and the lowest number.
   private var behind: (count: Int, first: UInt32) = (0, .max)
 
   /// SQLite itself never goes deeper than 20 levels (BTCURSOR_MAX_DEPTH).
@@ -55,7 +56,7 @@ package struct BTreeScan: ~Copyable {
     var length: Int
     var firstPage: UInt32
     var cellOffset: Int
-    /// The first byte of the payload that seems to be in a lost sector; nil for none.
+    /// Offset of the first payload byte that seems to be in a lost sector; nil when there is none.
     var firstLost: Int?
   }
 
@@ -71,7 +72,7 @@ package struct BTreeScan: ~Copyable {
     visited = PagesMet(pageCount: mainPageCount)
   }
 
-  /// Hands every row below `root` to the sink.
+  /// Passes every row below `root` to the sink.
   /// - Throws: ``SQLiteFileError`` when the device fails; damage never throws.
   package mutating func run<Sink: RecordSink & ~Copyable>(
     root: UInt32, layout: borrowing RowLayout, reader: inout PageReader, sink: inout Sink
@@ -83,13 +84,13 @@ package struct BTreeScan: ~Copyable {
     end()
   }
 
-  /// Sets the bounds of a scan.
+  /// Sets the payload allowance of a scan.
   package mutating func begin() {
     spare = claims.spare(of: owner)
     allowance = spare
   }
 
-  /// Hands in the pages met, which belong to this table from now on.
+  /// Claims the pages met for this table.
   package func settle() {
     claims.settle(visited, of: owner, beyond: spare - allowance + decoder.defaultBytes / 4)
   }
@@ -140,7 +141,7 @@ package struct BTreeScan: ~Copyable {
     let subject = counted(count, "page is", "pages are")
     return Finding(
       .headerBadCount,
-      "\(subject) in use after page \(last), where the database ends by its page count (the first is page \(first)); SQLite does not read them",
+      "\(subject) in use after page \(last), the last page by the page count of the database (the first is page \(first)); SQLite does not read them",
       page: first, table: table)
   }
 
@@ -222,11 +223,11 @@ package struct BTreeScan: ~Copyable {
     try walk(&levels, layout, &reader, &sink)
   }
 
-  /// Reads the pages of a b-tree one after the other, except those that are known: interior pages for their children,
-  /// and the rows of all others into the sink.
+  /// Reads the pages of a b-tree one after the other, except known ones: interior pages for their children, and all
+  /// others for their rows, which go to the sink.
   ///
   /// `isKnown`: whether a page is a leaf whose rows are known.
-  /// `beginPage`: is called before the rows of each page.
+  /// `beginPage`: called before the rows of each page.
   package mutating func run<Sink: RecordSink & ~Copyable>(
     root: UInt32, unless isKnown: (UInt32) -> Bool, layout: borrowing RowLayout,
     reader: inout PageReader, sink: inout Sink,
@@ -346,7 +347,7 @@ package struct BTreeScan: ~Copyable {
     return nil
   }
 
-  /// A child and the row ids that the keys allow it; nil when the cell that holds it is misplaced.
+  /// A child page, and the row ids that the keys allow on it; nil when its cell is outside the page.
   private mutating func child(
     _ index: Int, of number: UInt32, _ keys: inout KeyWalk, _ reader: inout PageReader
   ) throws(SQLiteFileError) -> (page: UInt32, rowIDs: RowIDBounds)? {
@@ -380,8 +381,8 @@ package struct BTreeScan: ~Copyable {
     return (child, rowIDs)
   }
 
-  /// Decodes some cells of a page. A payload that continues in other pages is gathered in between, because the current
-  /// page cannot be held while others are read.
+  /// Decodes some cells of a page. A payload that continues in overflow pages is completed between two cells, because
+  /// the current page cannot be held while others are read.
   private mutating func cells<Sink: RecordSink & ~Copyable>(
     of number: UInt32, _ range: Range<Int>, _ rowIDs: RowIDBounds, _ layout: borrowing RowLayout,
     _ reader: inout PageReader, _ sink: inout Sink
@@ -571,7 +572,7 @@ package struct BTreeScan: ~Copyable {
       steps += 1
       next = following
     }
-    // A chain that ends has no cycle. One that continues after the payload may have looped before that was noticed.
+    // A chain that ends has no cycle. A chain that continues after the payload may have an unnoticed one.
     if next != 0, try goesRound(from: spill.firstPage, count: steps, &reader) {
       let place = reader.location(of: number)
       return lose(
@@ -596,7 +597,7 @@ package struct BTreeScan: ~Copyable {
     }
   }
 
-  /// Whether a page is met twice among the first pages of an overflow chain.
+  /// Whether a page occurs twice among the first `count` pages of an overflow chain.
   private func goesRound(from first: UInt32, count: Int, _ reader: inout PageReader)
     throws(SQLiteFileError) -> Bool
   {

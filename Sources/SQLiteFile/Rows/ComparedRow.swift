@@ -2,20 +2,20 @@
 package enum ComparedValue: Sendable, Hashable {
   /// The value itself.
   case stored(StoredValue)
-  /// Text or bytes of which only the size and two sums are kept.
+  /// Text or bytes, kept only as their size and two sums.
   case long(LongValue)
 
-  /// Stands for a long value.
+  /// The size and two sums of a long value.
   package struct LongValue: Sendable, Hashable {
     /// Whether it is text; else it is a blob.
     package let isText: Bool
-    /// Its size in bytes, of text as UTF-8.
+    /// Its size in bytes; for text, the size as UTF-8.
     package let sizeBytes: Int
     let first: UInt64
     let second: UInt64
   }
 
-  /// Longer values, in bytes, are kept as sums.
+  /// The longest value that is kept itself, in bytes; longer values are kept as sums.
   package static let longest = 1024
 
   init(_ bytes: RawSpan, isText: Bool) {
@@ -47,7 +47,7 @@ package enum ComparedValue: Sendable, Hashable {
   }
 }
 
-/// A row as it is compared.
+/// A row in the form in which rows are compared.
 package struct ComparedRow: Sendable, Hashable {
   /// The row id; nil in a WITHOUT ROWID table.
   package let rowID: Int64?

@@ -2,16 +2,16 @@
 package enum FirstRecords {
   private static let maxRows = 16
 
-  /// The first rows of a leaf that have no overflow pages; empty when the b-tree does not belong to a table, or a page
-  /// on the way to the leaf is not readable.
+  /// The first rows of a leaf that have no overflow pages; empty when it is not a table b-tree, or when a page on the
+  /// way to the leaf is not readable.
   ///
-  /// `part`: how much of the b-tree is before the leaf, of `parts`; 0 means the first leaf.
+  /// `part` of `parts`: the share of the b-tree before the leaf; 0 means the first leaf.
   package static func read(
     below root: UInt32, part: Int = 0, of parts: Int = 1, _ reader: inout PageReader
   ) throws(SQLiteFileError) -> [(rowID: Int64, payload: ContiguousArray<UInt8>)] {
     let usableSize = reader.usableSize
     var number = root
-    // No b-tree of SQLite is deeper.
+    // No b-tree in SQLite is deeper.
     for _ in 0..<20 {
       guard let page = try reader.page(number),
         let header = try? BTreePage(parsing: page, number: number, usableSize: usableSize),
@@ -63,20 +63,21 @@ package enum FirstRecords {
 }
 
 extension TableDefinition {
-  /// What the first rows of a table say of its statement.
+  /// What the first rows of a table say about its statement.
   package enum StatementEvidence {
     case agrees
-    /// The statement is not the one that the rows were written by.
+    /// The rows were not written with this statement.
     case contradicts
-    /// As ``contradicts``, and one bit of the statement explains it.
+    /// Like ``contradicts``, but a flipped bit explains it; the statement is repaired.
     case repaired(String)
   }
 
   /// Compares the statement with the first rows of its table.
   ///
-  /// It runs two columns together, because a comma has become another character, when the rows have more fields than it
-  /// has columns, and SQLite refuses the statement, or it has a type of three words. SQLite writes no record with more
-  /// fields than columns; but a page of another table may be at the root, and then the statement is right.
+  /// If a comma of the statement has become another character, two of its columns run together. This is assumed when
+  /// most rows have more fields than it has columns, and SQLite refuses it or one of its types has three words or more.
+  /// SQLite writes no record with more fields than columns. But a page of another table may be at the root, and then
+  /// the statement is right.
   ///
   /// - Throws: ``SQLiteFileError`` when the device fails.
   package func evidence(on sql: String, root: UInt32, _ reader: inout PageReader)
@@ -121,7 +122,7 @@ extension Finding {
   package static func repairedEntry(_ table: String) -> Finding {
     Finding(
       .schemaRepaired,
-      "the schema's entry of \(table) has flipped bits; it is read as SQLite can have written it",
+      "the schema's entry of \(table) has flipped bits; it is read as SQLite would have written it",
       page: 1, table: table)
   }
 }

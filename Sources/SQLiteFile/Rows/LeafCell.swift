@@ -2,9 +2,9 @@
 @usableFromInline package struct LeafCell: BitwiseCopyable {
   /// Offset of the first byte in the page.
   @usableFromInline package var start: Int
-  /// Bytes on the page, the overflow page number included.
+  /// Bytes on the page, including the overflow page number.
   @usableFromInline package var length: Int
-  /// The row id; meaningless where ``hasRowID`` is false.
+  /// The row id; meaningless when ``hasRowID`` is false.
   @usableFromInline package var rowID: Int64
   /// Offset of the record's header.
   @usableFromInline package var record: Int
@@ -14,13 +14,13 @@
   @usableFromInline package var local: Int
   /// Whether the row id is known.
   @usableFromInline package var hasRowID = true
-  /// How many leading serial types are lost: 0 for an intact cell. The types that are left start at ``record``.
+  /// How many leading serial types are lost: 0 for an intact cell. The remaining types start at ``record``.
   @usableFromInline package var lostTypes = 0
-  /// What the first type must have been when it is lost; only with ``lostTypes`` 1.
+  /// What the first type must have been when it is lost; set only when ``lostTypes`` is 1.
   @usableFromInline package var firstType: UInt64 = 0
   /// Whether the cell's first four bytes are lost, so that the types, not the record, start at ``record``.
   @usableFromInline package var isStartLost = false
-  /// The length of the record's header where its bytes are lost; less than 128.
+  /// The length of the record's header when its bytes are lost; less than 128.
   @usableFromInline package var headerLength = 0
   /// Whether the record's header contradicts itself, so that no value is certain.
   @usableFromInline package var isWrecked = false
@@ -65,11 +65,10 @@
 
   /// Parses the cell at `start`; nil unless all its lengths are consistent.
   ///
-  /// `limit`: where the cell must end at the latest.
+  /// `limit`: the offset by which the cell must end.
   /// `maxPayload`: the largest payload that the file can hold.
-  /// `longestHeader`: up to this length a record's header is accepted that continues in overflow pages, which cannot be
-  /// checked here.
-  /// `keepsTypes`: whether the types are wanted; only adding up their lengths takes half the time.
+  /// `longestHeader`: the longest record header that is accepted unchecked, because it continues in overflow pages.
+  /// `keepsTypes`: whether to keep the types; just adding up their lengths takes half the time.
   @inlinable @inline(__always)
   package static func parse(
     _ page: RawSpan, at start: Int, limit: Int, usableSize: Int, maxPayload: Int,
@@ -109,7 +108,7 @@
       payload: total, local: local, isMeasured: true)
   }
 
-  /// Parses a cell of an index b-tree, which is also how a WITHOUT ROWID table is kept (file format, section 2.4).
+  /// Parses a cell of an index b-tree, which may also hold a WITHOUT ROWID table (file format, section 2.4).
   @inlinable package static func parseIndex(
     _ page: RawSpan, at start: Int, isInterior: Bool, usableSize: Int, maxPayload: Int,
     longestHeader: Int = 0, _ types: inout RecordTypes
@@ -139,7 +138,7 @@
     return cell
   }
 
-  /// Parses a cell whose payload length contradicts its record; the record decides where it can.
+  /// Parses a cell whose payload length contradicts its record; if possible, the record gives the length.
   @inlinable package static func parseRepairing(
     _ page: RawSpan, at start: Int, limit: Int, usableSize: Int, maxPayload: Int,
     _ types: inout RecordTypes

@@ -13,14 +13,14 @@ struct LeafTally {
   private var bytes = 0
   private var lowest = Int.max
 
-  /// Looks for zero sectors from where the cells begin.
+  /// Looks for zero sectors in the cell content area.
   mutating func expectLostSectors(_ page: RawSpan, _ header: BTreePage) {
     let content = Int(page.uint16(at: header.pointers - (header.kind.isLeaf ? 3 : 7)))
     let floor = content < header.pointers ? header.pointers : min(content, header.usableSize)
     mayHaveLostSector = ZeroSectors.touch(floor..<header.usableSize, of: page)
   }
 
-  /// Notes what a row has lost.
+  /// Records what a row has lost.
   mutating func add(_ other: ZeroSectors.Loss) {
     if other == .certain || loss == .none { loss = other }
   }
@@ -33,7 +33,7 @@ struct LeafTally {
     if start < lowest { lowest = start }
   }
 
-  /// Whether cells, freeblocks, fragments and the gap add up to the page (file format, section 1.6).
+  /// Whether cells, freeblocks, fragments and the gap add up to the size of the page (file format, section 1.6).
   func addsUp(_ page: RawSpan, _ header: BTreePage) -> Bool {
     let base = header.pointers - 8
     let floor = header.pointers + 2 * header.cellCount

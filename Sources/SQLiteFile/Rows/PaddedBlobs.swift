@@ -1,18 +1,19 @@
-/// Counts the BLOBs of a table that end in zeros, and those that could.
+/// Counts the BLOBs of a table that are at least as long as a sector, and how many of them end in zeros.
 private struct PaddingSink: RowSink, ~Copyable {
   private var rowCount = 0
   private var count = 0
   private var paddedCount = 0
   var wantsMore: Bool { rowCount < 1024 }
 
-  /// Nothing else is shorter than a sector and long enough to lose one.
+  /// The shortest BLOB that is counted, in bytes: a shorter one cannot lose a whole sector.
   private static let shortest = 512
-  /// Content that happens to end in zeros rarely ends in so many.
+  /// Content that happens to end in zeros rarely ends in this many.
   private static let zeros = 16
-  /// So few may have lost a sector each.
+  /// Fewer BLOBs may each have lost a sector.
   private static let fewest = 4
 
-  /// Whether three quarters of them do: a disk that has lost so much leaves hardly a row that can be read.
+  /// Whether at least three quarters of the counted BLOBs end in zeros: a disk that lost so much would leave hardly any
+  /// readable row.
   var isPadding: Bool { paddedCount >= Self.fewest && paddedCount * 4 >= count * 3 }
 
   mutating func beginRow(_ rowID: Int64?) {}
@@ -30,10 +31,10 @@ private struct PaddingSink: RowSink, ~Copyable {
 }
 
 extension SQLiteDatabase {
-  /// Whether BLOBs of a table end in zeros as a rule, by its first rows that can be read. Then zeros at the end of one are
-  /// content, even where they begin at the border of a sector, as those of a lost sector do.
+  /// Whether BLOBs of a table usually end in zeros, judged by its first readable rows. If so, zeros at the end of a
+  /// BLOB are content, even if they begin at a sector boundary like those of a lost sector.
   ///
-  /// It adds no findings, so that it can be asked while a table is read. `reader` is used for nothing else.
+  /// It adds no findings, so it can be called while a table is read. `reader` is used for nothing else.
   package func padsBlobs(of table: Table, _ reader: consuming PageReader) -> Bool {
     guard let definition = table.definition else { return false }
     let layout = RowLayout(definition)

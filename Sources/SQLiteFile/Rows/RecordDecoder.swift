@@ -1,6 +1,6 @@
-/// Decodes records (file format, section 2.1 "Record Format") and hands their values to a sink.
+/// Decodes records (file format, section 2.1 "Record Format") and passes their values to a sink.
 ///
-/// The whole record is checked before its first value is handed on, so that a sink never sees half a row.
+/// The whole record is checked before its first value is passed on, so that a sink never sees half a row.
 @usableFromInline package struct RecordDecoder: ~Copyable {
   /// Why a record could not be decoded.
   @usableFromInline package enum Defect {
@@ -17,22 +17,22 @@
   }
 
   @usableFromInline let encoding: DatabaseHeader.TextEncoding
-  /// Serial type and offset of each field of the last record; empty where they were not asked for.
+  /// Serial type and offset of each field of the last record; empty when they were not requested.
   @usableFromInline var fields: ContiguousArray<(type: UInt64, offset: Int)> = []
   @usableFromInline var utf8 = ContiguousArray<UInt8>()
-  /// Records with a serial type that no version of SQLite writes into a file (10 and 11).
+  /// Values with a serial type that no version of SQLite writes into a file (10 and 11).
   @usableFromInline package private(set) var reservedTypeCount = 0
   /// Records that are longer than their values.
   @usableFromInline package private(set) var trailingCount = 0
   /// Records with more fields than the table has columns.
   @usableFromInline package private(set) var surplusCount = 0
-  /// Bytes of text and blobs that rows have by default because they have no field for them.
+  /// Bytes of default text and BLOBs, for columns that records have no field for.
   package private(set) var defaultBytes = 0
 
   package init(encoding: DatabaseHeader.TextEncoding) { self.encoding = encoding }
 
   /// Decodes one record.
-  /// - Returns: nil when the row has gone to the sink, else why it has not.
+  /// - Returns: nil when the row was passed to the sink, else why it was not.
   @inlinable @inline(__always)
   package mutating func decode<Sink: RowSink & ~Copyable>(
     _ payload: RawSpan, rowID: Int64?, layout: borrowing RowLayout, into sink: inout Sink
@@ -49,7 +49,7 @@
     return nil
   }
 
-  /// Reads where the fields of a record are, for ``emit(_:rowID:layout:into:)`` and ``integer(_:of:rowID:layout:)``.
+  /// Locates the fields of a record for ``emit(_:rowID:layout:into:)`` and ``integer(_:of:rowID:layout:)``.
   /// - Returns: nil when the record is consistent, else why it cannot be decoded.
   @inlinable @inline(__always)
   package mutating func open(_ payload: RawSpan) -> Defect? {
@@ -57,7 +57,7 @@
     return measure(payload, keepsFields: true, &header)
   }
 
-  /// Hands the values of the record that was opened to a sink, in the order of the layout's columns.
+  /// Passes the values of the opened record to a sink, in the order of the layout's columns.
   @inlinable @inline(__always)
   package mutating func emit<Sink: RowSink & ~Copyable>(
     _ payload: RawSpan, rowID: Int64?, layout: borrowing RowLayout, into sink: inout Sink
@@ -67,7 +67,7 @@
     sink.endRow()
   }
 
-  /// The integer in a column of the record that was opened; nil for any other value.
+  /// The integer in a column of the opened record; nil for any other value.
   package func integer(
     _ column: Int, of payload: RawSpan, rowID: Int64?, layout: borrowing RowLayout
   ) -> Int64? {
@@ -106,7 +106,7 @@
       offset &+= type.length
       let length = Self.length(ofType: type.value)
       if keepsFields { fields.append((type.value, body)) }
-      // A length past the record's end is enough to know; further additions could overflow.
+      // The first length past the record's end decides; further additions could overflow.
       guard length <= count else { return .body(needed: length, have: count &- headerEnd) }
       body &+= length
       if body > count &* 2 { break }
@@ -251,7 +251,7 @@
     }
   }
 
-  /// A big-endian two's-complement integer of 1, 2, 3, 4, 6 or 8 bytes: one load and a shift where eight bytes can be
+  /// A big-endian two's-complement integer of 1, 2, 3, 4, 6 or 8 bytes: one load and a shift if eight bytes can be
   /// loaded.
   @inlinable @inline(__always)
   package static func integer(_ payload: RawSpan, _ offset: Int, _ length: Int) -> Int64 {
@@ -267,7 +267,7 @@
     return value
   }
 
-  /// Converts UTF-16 to UTF-8. An odd last byte is no character; a lone surrogate keeps its three-byte form.
+  /// Converts UTF-16 to UTF-8. An odd last byte is dropped; a lone surrogate keeps its three-byte form.
   @usableFromInline mutating func transcode(_ payload: RawSpan, _ offset: Int, _ length: Int) {
     utf8.removeAll(keepingCapacity: true)
     let isBigEndian = encoding == .utf16BigEndian

@@ -1,6 +1,6 @@
 /// The serial types of one record, parsed into memory that is reused.
 @usableFromInline package struct RecordTypes {
-  /// How many fields a record of SQLite can have (upper limit of SQLITE_MAX_COLUMN).
+  /// How many fields an SQLite record can have (upper limit of SQLITE_MAX_COLUMN).
   @inlinable package static var maxFields: Int { 32_767 }
   /// No value is longer than 2 GiB (SQLITE_MAX_LENGTH).
   @inlinable static var longestType: UInt64 { 0x1_0000_0000 }
@@ -12,8 +12,8 @@
   @inlinable package var lengthWithoutFirst: Int {
     bodyLength - (types.first.map(RecordDecoder.length(ofType:)) ?? 0)
   }
-  /// Sixteen bits that almost always differ between records with another number of fields, or with fields of other
-  /// storage classes.
+  /// A 16-bit hash that almost always differs between records with different numbers of fields or different storage
+  /// classes.
   @inlinable package var classHash: UInt16 {
     var hash: UInt32 = 0x811c_9dc5
     for type in types {
@@ -21,8 +21,8 @@
     }
     return UInt16(truncatingIfNeeded: hash ^ hash >> 16)
   }
-  /// How many types may still be read. A crafted page has thousands of places where a record of thousands of types
-  /// seems to begin.
+  /// How many types may still be read. A crafted page can have thousands of offsets at which a record of thousands of
+  /// types seems to begin.
   @usableFromInline var budget = Int.max
 
   /// No types yet, and no limit.
@@ -31,10 +31,10 @@
   /// Sets the limit for one page.
   @inlinable package mutating func renewBudget(usableSize: Int) { budget = usableSize * 128 }
 
-  /// Counts bytes of values that were examined as well: thousands of records on a page may share the same values.
+  /// Charges examined bytes of values to the budget: thousands of records on a page may share the same values.
   @inlinable package mutating func spend(bytes: Int) { budget &-= max(0, bytes) / 4 }
 
-  /// Reads the types in `range`; false when they do not end exactly at its end, or one is reserved.
+  /// Reads the types in `range`; returns false when they do not end exactly at its end, or when one is reserved.
   @inlinable package mutating func read(_ bytes: RawSpan, _ range: Range<Int>) -> Bool {
     types.removeAll(keepingCapacity: true)
     bodyLength = 0
@@ -47,7 +47,7 @@
     return true
   }
 
-  /// Reads the types of an intact cell; false where they contradict its payload.
+  /// Reads the types of an intact cell; returns false when they contradict its payload.
   @inlinable package mutating func read(_ cell: LeafCell, _ page: RawSpan) -> Bool {
     let limit = cell.record + cell.local
     guard let header = Varint.read(page, at: cell.record, end: limit),
@@ -57,7 +57,8 @@
       && bodyLength + Int(header.value) == cell.payload
   }
 
-  /// Adds up the lengths of the types in `range` without keeping them; false as for ``read(_:_:)``.
+  /// Adds up the lengths of the types in `range` without keeping them; returns false in the same cases as
+  /// ``read(_:_:)``.
   @inlinable @inline(__always)
   package mutating func measure(_ bytes: RawSpan, _ range: Range<Int>) -> Bool {
     var sum = 0
@@ -83,7 +84,7 @@
     return budget > 0 && count <= Self.maxFields
   }
 
-  /// Reads `count` types from `offset` on.
+  /// Reads `count` types at `offset`.
   /// - Returns: the offset after them; nil when they run past `end`.
   @inlinable package mutating func read(_ bytes: RawSpan, at offset: Int, count: Int, end: Int)
     -> Int?
@@ -97,7 +98,7 @@
     return offset
   }
 
-  /// Adds a type at the front that the file has lost.
+  /// Inserts at the front a type that the file has lost.
   @inlinable package mutating func prepend(_ type: UInt64) {
     types.insert(type, at: 0)
     bodyLength += RecordDecoder.length(ofType: type)

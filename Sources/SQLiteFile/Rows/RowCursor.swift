@@ -1,11 +1,11 @@
-/// Hands out the rows of a table one by one, for reading two tables side by side. It holds the rows of one leaf.
+/// Returns the rows of a table one by one, so that two tables can be read in step. It holds the rows of one leaf.
 package final class RowCursor {
   private let list: LeafList
   /// Pages that hold the rows, in key order.
   package var leaves: [UInt32] { list.pages }
-  /// Interior pages above them; empty when the leaves were given.
+  /// Interior pages above ``leaves``; empty when the leaves were given.
   package var interior: [UInt32] { scan.interiorPages }
-  /// What was found on the way.
+  /// The findings so far.
   package var findings: FindingList { scan.findings }
 
   private let layout: RowLayout
@@ -39,7 +39,7 @@ package final class RowCursor {
     self.scan = scan
   }
 
-  /// The next row; nil after the last. Only a damaged table gives rows out of order.
+  /// The next row; nil after the last. Only a damaged table returns rows out of order.
   package func next() throws(SQLiteFileError) -> ComparedRow? {
     while position >= sink.rows.count {
       guard nextLeaf < list.count else {
@@ -81,7 +81,7 @@ extension SQLiteDatabase {
     return (cursor.leaves, cursor.interior)
   }
 
-  /// Hands each row of a table without row ids to `receive`, in key order, until it returns false.
+  /// Calls `receive` with each row of a table without row ids, in key order, until it returns false.
   package func forEachComparedRow(
     of table: Table, _ receive: (ComparedRow) -> Bool
   ) throws(SQLiteFileError) {

@@ -1,10 +1,10 @@
-/// The row ids that the keys above a page allow it (file format, section 1.6): none where `least` is above `most`.
+/// The row ids that the keys above a page allow on it (file format, section 1.6): none when `least` is above `most`.
 package struct RowIDBounds {
   package var least = Int64.min
   package var most = Int64.max
 }
 
-/// The keys of an interior page of a table, met one after the other. Each is the highest row id of the page to its
+/// The keys of an interior page of a table, one after the other. Each key is the highest row id of the page to its
 /// left.
 struct KeyWalk {
   /// The bounds of the page after the last key.
@@ -34,7 +34,7 @@ package struct LeafList {
 
   package init() {}
 
-  /// Leaves whose keys are not known.
+  /// A list of leaves whose keys are not known.
   package init(unbounded pages: [UInt32]) {
     self.pages = pages
     most = Array(repeating: .max, count: pages.count)
@@ -42,7 +42,7 @@ package struct LeafList {
 
   package var count: Int { pages.count }
 
-  /// A leaf's bounds begin where those of the leaf before it end.
+  /// A leaf and its bounds, which begin after those of the previous leaf.
   package subscript(index: Int) -> (page: UInt32, rowIDs: RowIDBounds) {
     let before = index > 0 ? most[index - 1] : .min
     return (

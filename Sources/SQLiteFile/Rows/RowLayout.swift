@@ -2,11 +2,11 @@
 @usableFromInline package struct RowLayout {
   /// Where a column's value comes from. It is small and plain because it is looked up for each value of each row.
   @usableFromInline package struct Rule: BitwiseCopyable {
-    /// The number of the field; negative where no field holds the value.
+    /// The number of the field; negative when no field holds the value.
     @usableFromInline package var field: Int32
     /// Whether the value is the row id; the field itself is NULL.
     @usableFromInline package var isRowID = false
-    /// Whether integers stand for reals.
+    /// Whether integers are read as reals.
     @usableFromInline package var isReal = false
   }
 
@@ -18,11 +18,11 @@
   package let names: [String]
   /// Whether the fields are the columns in order, so that one pass is enough.
   @usableFromInline package let isInOrder: Bool
-  /// The most fields that a record of the table has.
+  /// The most fields that a record of the table can have.
   @usableFromInline package let fieldCount: Int
   /// The constraints that the declaration sets on the fields.
   package let demands: FieldDemands
-  /// Whether fields after the last column are taken too.
+  /// Whether fields after the last column are also read.
   @usableFromInline package let takesAllFields: Bool
 
   /// The layout of a table.

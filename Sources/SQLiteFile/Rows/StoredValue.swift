@@ -6,7 +6,7 @@ public enum StoredValue: Sendable, Hashable {
   case integer(Int64)
   /// A 64-bit float; never NaN, which SQLite stores as NULL.
   case real(Double)
-  /// Text in any encoding, given as UTF-8.
+  /// Text, converted to UTF-8 from the encoding of the file.
   case text(StoredText)
   /// Bytes.
   case blob([UInt8])
@@ -14,7 +14,7 @@ public enum StoredValue: Sendable, Hashable {
 
 /// Text as it is in a file, valid or not.
 public struct StoredText: Sendable, Hashable {
-  /// The bytes as UTF-8. Lone surrogates of UTF-16 are in their three-byte form, which is not valid UTF-8, so that
+  /// The bytes as UTF-8. Lone surrogates of UTF-16 are in their three-byte form, which is not valid UTF-8, so
   /// ``isValid`` is false.
   public let utf8: [UInt8]
 
@@ -45,7 +45,7 @@ public struct StoredRow: Sendable, Hashable {
   }
 }
 
-/// Collects each row as values and hands it on.
+/// Collects the values of each row and passes the row on.
 package struct ValueSink: RowSink, ~Copyable {
   private let receive: (StoredRow) -> Bool
   private var rowID: Int64?

@@ -1,3 +1,4 @@
+import RowText
 import SQLiteFile
 
 /// What rows of a table look like: the storage classes that each stored field may have, and the range of its integers.
@@ -99,8 +100,7 @@ struct RowShape {
     fits(types) || !isCoreData && demands.allow(types)
   }
 
-  /// How many fields, from the first one on, fit the serial types from `offset` on; fields before `first` count as
-  /// fitting.
+  /// How many leading fields fit the serial types that start at `offset`; fields before `first` count as fitting.
   func fittingCount(_ page: RawSpan, at offset: Int, end: Int, from first: Int) -> Int {
     var offset = offset
     var field = first

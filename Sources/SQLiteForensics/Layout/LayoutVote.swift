@@ -1,3 +1,4 @@
+import RowText
 import SQLiteFile
 
 /// Decides the ``FileLayout`` of a file by looking at pages from all over it.
@@ -96,7 +97,8 @@ struct LayoutVote {
     var size: Int
     /// The share of sampled pages that are whole b-tree pages of this size.
     var score = 0.0
-    /// The number of bytes that most of these pages leave free at their end; and a count of pages for each such number.
+    /// The number of bytes that most of these pages leave free at their end; and how many pages leave each number of
+    /// bytes.
     var reserved = 0
     var ends: [Int: Int] = [:]
     /// How many pages leave `reserved` bytes free.
@@ -145,10 +147,10 @@ struct LayoutVote {
       count: most.value)
   }
 
-  /// Bytes of a page that are read first. Most blocks that are not pages of the size in question show it there.
+  /// How many bytes of a page are read first. Most blocks that are not pages of this size show it there.
   private static let headLength = 4096
 
-  /// Whether the first bytes of a page allow that ``contentEnd(_:_:reserved:)`` accepts it as a page of this size.
+  /// Whether ``contentEnd(_:_:reserved:)`` may accept a page of this size, judging by its first bytes.
   private static func mayBePage(_ head: RawSpan, _ base: Int, _ size: Int, reserved: Int) -> Bool {
     guard base + 12 <= size, let kind = BTreePage.Kind(rawValue: head.byte(at: base)) else {
       return false
@@ -231,7 +233,7 @@ struct LayoutVote {
       }
       guard payload.value <= 1 << 31 else { return nil }
       // The local part of a spilling payload depends on the usable size, so it proves nothing when the number of
-      // reserved bytes is another one.
+      // reserved bytes is different.
       let total = Int(payload.value)
       let local = BTreePage.localLength(
         payload: total, usableSize: size - reserved, isTableLeaf: kind == .leafTable)
@@ -275,7 +277,7 @@ struct LayoutVote {
     return sum
   }
 
-  /// Looks for beginnings of pages at every offset of the file's first 4 MiB.
+  /// Looks for page starts at every offset of the file's first 4 MiB.
   private func findBase() throws(SQLiteFileError) -> (base: Int64, score: Score)? {
     let block = ContiguousArray(try file.bytes(at: 0, count: 4 << 20))
     let bytes = block.rawSpan
@@ -302,7 +304,7 @@ struct LayoutVote {
 
   // MARK: - Encoding
 
-  /// The encoding of the text on sampled table leaves; nil when they have no text, or it does not decide.
+  /// The encoding of the text on sampled table leaves; nil when they have no text, or the text does not decide.
   private func votedEncoding(_ layout: FileLayout) throws(SQLiteFileError)
     -> DatabaseHeader.TextEncoding?
   {
@@ -388,7 +390,7 @@ struct LayoutVote {
       if bytes.byte(at: 0) == DatabaseHeader.magic[0],
         let header = try? DatabaseHeader(parsing: bytes), header.pageSize == layout.pageSize
       {
-        // Page 1 itself: a database stored in a value does not begin at the beginning of a page.
+        // Page 1 itself: a database embedded in a value does not begin at a page boundary.
         votes[-index, default: 0] += 1000
       }
       if kind == .leafTable, cells > 0, 8 + 2 * cells <= layout.usableSize, keys.count < 200_000 {
@@ -410,7 +412,7 @@ struct LayoutVote {
           children.append((Int64(bytes.uint32(at: place)), Int64(bitPattern: key.value)))
         }
       } else if kind == nil {
-        // The next page of an overflow chain mostly follows directly.
+        // The next page of an overflow chain usually follows directly.
         let next = Int64(bytes.uint32(at: 0))
         if next >= 2, believed.contains(next - (index + 2)) {
           votes[next - (index + 2), default: 0] += 1
@@ -439,7 +441,7 @@ struct LayoutVote {
 
   // MARK: - Pointer map
 
-  /// Whether the pages in the places of pointer-map pages are such pages.
+  /// Whether the pages at pointer-map positions are pointer-map pages.
   private func votedPointerMap(_ layout: FileLayout) throws(SQLiteFileError) -> Bool {
     let stride = Int64(layout.usableSize / 5 + 1)
     let most = (file.size - layout.origin) / Int64(layout.pageSize)

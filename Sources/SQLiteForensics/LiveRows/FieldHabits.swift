@@ -1,21 +1,22 @@
+import RowText
 import SQLiteFile
 
-/// What the sound rows of a page look like, field by field: the serial types, the lengths of texts, the characters that
-/// texts begin and end with, the integers and reals.
+/// Statistics of the sound rows of a page, field by field: serial types, text lengths, the first and last characters of
+/// texts, integers and reals.
 ///
-/// It tells how surprising a value would be in the next row, in sixteenths of a bit: 0 for what most rows have.
+/// They measure how surprising a value would be in the next row, in sixteenths of a bit: 0 for what most rows have.
 struct FieldHabits {
   /// One bit of surprise.
   static let bit = 16
-  /// More than any reading may cost.
+  /// A cost above that of any accepted reading; see ``HeaderDeduction``.
   static let impossible = 1 << 20
 
-  /// The characters of a text, in brief.
+  /// A summary of the characters of a text.
   struct Look: BitwiseCopyable {
-    /// Classes of the first and of the last character; 0 for none.
+    /// The classes of the first and the last character; 0 for none.
     var first: UInt8 = 0
     var last: UInt8 = 0
-    /// Whether a capital follows a small letter, and whether there are digits, spaces, and characters beyond ASCII.
+    /// A bit mask: 1 when a capital follows a small letter, 2 for digits, 4 for spaces, 8 for characters beyond ASCII.
     var marks: UInt8 = 0
 
     static let capital: UInt8 = 1
@@ -45,9 +46,9 @@ struct FieldHabits {
     }
   }
 
-  /// What one field holds.
+  /// The statistics of one field.
   private struct Field: BitwiseCopyable {
-    /// The number of rows by serial type: 0 to 9 as they are, 10 for texts, 11 for blobs.
+    /// Row counts by serial type: 0 to 9 by the type itself, 10 for texts, 11 for blobs.
     var types = SIMD16<UInt32>()
     var commonest: UInt32 = 0
     var lengths = (least: Int.max, most: 0)
@@ -56,7 +57,7 @@ struct FieldHabits {
     var exponents = (least: Int.max, most: 0)
     var firsts = SIMD8<UInt32>()
     var lasts = SIMD8<UInt32>()
-    /// The number of texts with each of the marks of a look.
+    /// Text counts by bit of ``Look/marks``.
     var marks = SIMD4<UInt32>()
   }
 
@@ -85,7 +86,7 @@ struct FieldHabits {
 
   /// Learns from a sound row.
   ///
-  /// `end`: where the part of it on the page ends.
+  /// `end`: where the row's part on the page ends.
   mutating func learn(_ types: borrowing RecordTypes, _ page: RawSpan, body: Int, end: Int) {
     rowCount += 1
     var offset = body
@@ -148,7 +149,7 @@ struct FieldHabits {
     var look = Look()
     var place = offset
     while place < offset + length {
-      // SQLite accepts any bytes as text, so some are not characters.
+      // SQLite stores any bytes as text, so some are not characters.
       guard let next = next(page, place, offset + length) else {
         return surprise(field, length, look) + 10 * Self.bit
       }
@@ -158,7 +159,7 @@ struct FieldHabits {
     return surprise(field, length, look)
   }
 
-  /// How surprising a text with a known look is.
+  /// How surprising a text of this length and look is.
   func surprise(_ field: Int, _ length: Int, _ look: Look) -> Int {
     let habits = fields[field]
     var cost = Self.surprise(habits.types[10], habits.commonest) + forbidden(field, .text)
@@ -166,7 +167,7 @@ struct FieldHabits {
     guard count > 0 else { return cost }
     cost += Self.surprise(ofLength: length, habits.lengths, count)
     cost += Self.surprise(habits.firsts[Int(look.first)], habits.firsts.max())
-    // The marks depend on each other and on the last character, so the most telling one counts alone.
+    // The marks depend on each other and on the last character, so only the most surprising one counts.
     var most = Self.surprise(habits.lasts[Int(look.last)], habits.lasts.max())
     for mark in 0..<4 {
       let with = habits.marks[mark]
@@ -191,7 +192,7 @@ struct FieldHabits {
     switch kind {
     case 1...6, 8, 9:
       let value = Self.integer(type, page, offset, length)
-      // SQLite takes the shortest type that an integer fits.
+      // SQLite uses the shortest serial type that an integer fits into.
       if !Self.isShortest(type, value) { cost += 8 * Self.bit }
       let known = shape.fields[field]
       if value < known.minInteger || value > known.maxInteger { cost += 8 * Self.bit }
@@ -244,7 +245,7 @@ struct FieldHabits {
     return logarithm(count &+ 1) / 2 + min(6 * bit, logarithm(UInt32(clamping: away)))
   }
 
-  /// The logarithm of a count to the base 2, in sixteenths; linear between powers of two.
+  /// The base-2 logarithm of a count, in sixteenths; linear between powers of two.
   static func logarithm(_ count: UInt32) -> Int {
     guard count > 1 else { return 0 }
     let whole = 31 - count.leadingZeroBitCount
@@ -279,7 +280,8 @@ struct FieldHabits {
     return value < least || value > -(least + 1)
   }
 
-  /// The character at an offset and its length in bytes; nil when the bytes are not a character that texts have.
+  /// The character at an offset and its length in bytes; nil for an invalid sequence, or a control character that is
+  /// rare in texts.
   @inline(__always)
   func next(_ page: RawSpan, _ offset: Int, _ end: Int) -> (scalar: UInt16, length: Int)? {
     guard encoding == .utf8 else {

@@ -1,22 +1,23 @@
+import RowText
 import SQLiteFile
 import Dispatch
 
-/// Writes all live rows as NDJSON on two threads, in the order of one.
+/// Writes all live rows as NDJSON on two threads, in the order of a single thread.
 ///
 /// The pages are divided into blocks, which the threads take in turn. Each thread has its own reader and buffer, and
-/// writes a block when the block before it is written. A block that does not fit the buffer waits for that, then
+/// writes a block once the previous block is written. A block that does not fit into the buffer waits for that, then
 /// continues.
 struct ParallelRecovery {
-  /// The pages from which on a second thread is worth it.
+  /// The page count from which a second thread is worth it.
   static let minPageCount: UInt32 = 1024
   private static let workerCount = 2
   /// Small enough that rows stay in the processor's cache until they are written.
   private static let blockBytes = 256 << 10
   private static let bufferBytes = 1 << 20
-  /// The most blocks that may be finished before their turn.
+  /// The maximum number of blocks finished before their turn.
   private static let spareCount = 2
 
-  /// What the threads share. Only accessed by the thread whose turn it is.
+  /// State shared by the threads. Only accessed by the thread whose turn it is.
   private final class Results: @unchecked Sendable {
     var findings = FindingList()
     var failure: SQLiteFileError?

@@ -1,3 +1,4 @@
+import RowText
 import SQLiteFile
 
 /// The form of the records of a table: a record has it when SQLite would store the row in exactly these bytes. Such a
@@ -48,7 +49,7 @@ package struct RecordForm: Sendable {
   /// Whether SQLite lets NULL into a column.
   package func takesNull(_ column: Int) -> Bool { columns[column].takesNull }
 
-  /// Whether SQLite stores an integer in a column as such ("Datatypes In SQLite", section 3).
+  /// Whether SQLite stores an integer in a column as an integer ("Datatypes In SQLite", section 3).
   @inline(__always)
   package func takes(_ integer: Int64, in column: Int) -> Bool {
     switch columns[column].affinity {
@@ -58,7 +59,7 @@ package struct RecordForm: Sendable {
     }
   }
 
-  /// Whether SQLite stores a real in a column as such.
+  /// Whether SQLite stores a real in a column as a real.
   @inline(__always)
   package func takes(_ real: Double, in column: Int) -> Bool {
     guard !real.isNaN else { return false }
@@ -72,8 +73,7 @@ package struct RecordForm: Sendable {
     }
   }
 
-  /// The integer that SQLite stores for a real in a column; nil where it does not store an integer that reads as this
-  /// real.
+  /// The integer that SQLite stores for a real in a column; nil when it stores no integer that reads as this real.
   package func integer(for real: Double, in column: Int) -> Int64? {
     guard columns[column].affinity == .real, let whole = Int64(exactly: real),
       Self.compact.contains(whole)
@@ -81,7 +81,7 @@ package struct RecordForm: Sendable {
     return whole
   }
 
-  /// Whether SQLite stores text as such in a column; `first`: its first byte, nil when it has none.
+  /// Whether SQLite stores text in a column as text; `first`: its first byte, nil when it has none.
   @inline(__always)
   package func takesText(_ first: UInt8?, in column: Int) -> Bool {
     switch columns[column].affinity {
@@ -91,7 +91,7 @@ package struct RecordForm: Sendable {
     }
   }
 
-  /// Whether SQLite accepts a row of so many bytes.
+  /// Whether SQLite accepts a row of this many bytes.
   package static func takes(byteCount: Int) -> Bool { byteCount < maxBytes }
 
   // MARK: - Records

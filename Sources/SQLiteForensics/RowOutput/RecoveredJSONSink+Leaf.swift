@@ -1,10 +1,11 @@
+import RowText
 import SQLiteFile
 
 extension RecoveredJSONSink {
   func takesLeaves(of table: Int) -> Bool { isUnlimited }
 
-  /// Renders all rows of a leaf in one go, and checks each record meanwhile. Where a record contradicts itself or has a
-  /// value that needs more work, takes back all that was rendered of the page.
+  /// Renders all rows of a leaf in one pass and checks each record. If a record contradicts itself or has a value that
+  /// needs more work, discards all that was rendered of the page.
   mutating func take(
     _ leaf: borrowing SoundLeaf, _ page: RawSpan, number: UInt32, _ layout: borrowing RowLayout,
     _ attribution: Attribution, table: Int
@@ -32,7 +33,7 @@ extension RecoveredJSONSink {
     return true
   }
 
-  /// Puts a row and returns the position behind it; nil where its record contradicts itself or needs more work.
+  /// Writes a row and returns the position after it; nil when its record contradicts itself or needs more work.
   @inline(__always)
   private mutating func put(
     _ cell: SoundLeaf.Cell, _ page: RawSpan, _ layout: borrowing RowLayout,
@@ -125,7 +126,7 @@ extension RecoveredJSONSink {
     return cursor &+ 4
   }
 
-  /// Puts the value of a column that the record has no field for; nil where it is a text or a blob.
+  /// Writes the value of a column that the record has no field for; nil when it is a text or a blob.
   @inline(never)
   private mutating func put(
     missing column: Int, of rowID: Int64, _ layout: borrowing RowLayout, at cursor: Int
@@ -139,7 +140,7 @@ extension RecoveredJSONSink {
     }
   }
 
-  /// Puts `],"attribution":"…"}` and the end of the line.
+  /// Writes `],"attribution":"…"}` and the end of the line.
   @inline(__always)
   private mutating func put(attribution: Attribution, at cursor: Int) -> Int {
     output.put(0x6972_7474_6122_2c5d, at: cursor)

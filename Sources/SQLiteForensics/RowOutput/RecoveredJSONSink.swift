@@ -1,3 +1,4 @@
+import RowText
 import SQLiteFile
 
 extension OutputBuffer {
@@ -26,7 +27,8 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
   let isUnlimited: Bool
   private let form: JSONForm
   private var isFirst = true
-  /// The start of a line for each table, rendered once, and the table whose start the output has as its template.
+  /// The start of a line for each table, rendered once, and the table whose start is the current template of the
+  /// output.
   private let starts: [String]
   private var templateTable = Int.min
 
@@ -64,7 +66,7 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
     column = 0
   }
 
-  /// Sets the start of a line for rows of a table; less than 0 for no table.
+  /// Sets the start of a line for rows of a table; negative for no table.
   @inline(__always)
   mutating func setTemplate(_ table: Int) {
     guard table != templateTable else { return }
@@ -73,7 +75,7 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
       table >= 0 && table < starts.count ? starts[table] : "{\"table\":null,\"rowid\":")
   }
 
-  /// Begins the next value. Returns whether it is shown; else NULL is written.
+  /// Begins the next value. Returns whether to write it; otherwise NULL has been written.
   @inline(__always)
   private mutating func starts(_ length: Int = 0) -> Bool {
     if column > 0 { output.append(UInt8(ascii: ",")) }
@@ -161,7 +163,7 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
     output.append("}")
   }
 
-  /// Another sink for the same tables and the same output, which writes its lines in its turn.
+  /// Another sink for the same tables and the same output, which writes its lines when its turn comes.
   func another(capacity: Int, turn: OutputTurn) -> RecoveredJSONSink {
     RecoveredJSONSink(
       output: output.another(capacity: capacity, turn: turn), names: names, starts: starts)
@@ -178,7 +180,7 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
     isUnlimited = true
   }
 
-  /// Writes what is gathered.
+  /// Writes what is buffered.
   mutating func flush() { output.flush() }
 
   mutating func finish() throws(SQLiteFileError) {

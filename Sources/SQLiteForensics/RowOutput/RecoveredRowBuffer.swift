@@ -1,10 +1,11 @@
+import RowText
 package import SQLiteFile
 
 /// A recovered row in memory that is reused for the next row: for callers that pass on millions of rows.
 package struct RecoveredRowBuffer: ~Copyable {
   /// A storage class.
   package enum Kind: UInt8, BitwiseCopyable, Sendable {
-    /// NULL, also in the place of a value that is not whole.
+    /// NULL, also for an incomplete value.
     case null
     /// An integer.
     case integer
@@ -20,30 +21,30 @@ package struct RecoveredRowBuffer: ~Copyable {
   package struct Value: BitwiseCopyable, Sendable {
     /// The storage class.
     package let kind: Kind
-    /// Whether text is valid UTF-8; true for all else.
+    /// Whether text is valid UTF-8; true for all other values.
     package let isValid: Bool
     /// The integer, or the bits of the float.
     package let bits: Int64
-    /// Where text or a blob starts, in bytes.
+    /// Where a text or blob starts in ``RecoveredRowBuffer/bytes``.
     package let offset: Int
-    /// Its length in bytes.
+    /// The length of a text or blob in bytes.
     package let count: Int
   }
 
   /// Where the row comes from.
   package private(set) var origin = RowOrigin()
-  /// Nil when it was lost or is in doubt, and in a table WITHOUT ROWID.
+  /// The row id; nil when it was lost or is in doubt, and in a WITHOUT ROWID table.
   package private(set) var rowID: Int64?
   /// The values in column order.
   package private(set) var values: ContiguousArray<Value> = []
   /// The content of all text and blobs of the row.
   package private(set) var bytes = ContiguousArray<UInt8>()
-  /// The values that are not whole.
+  /// The incomplete values.
   package private(set) var partial: [PartialValue] = []
   /// Whether any text is not valid UTF-8.
   package private(set) var hasInvalidText = false
 
-  /// Memory for rows of more bytes is released.
+  /// The size in bytes above which memory is released after a row.
   private static let keptBytes = 1 << 20
 
   init() { bytes.reserveCapacity(1 << 16) }
@@ -95,7 +96,7 @@ package struct RecoveredRowBuffer: ~Copyable {
 
   /// Passes the row on with another origin.
   ///
-  /// `lost`: its values that are not whole.
+  /// `lost`: its incomplete values.
   func send<Sink: RecoverySink & ~Copyable>(
     as origin: RowOrigin, without lost: [PartialValue], to sink: inout Sink
   ) {
@@ -114,7 +115,7 @@ package struct RecoveredRowBuffer: ~Copyable {
     sink.endRow()
   }
 
-  /// A hash of the row id, where wanted, and of all values but those of `columns`.
+  /// A hash of the row id, if wanted, and of all values outside `columns`.
   func contentHash(without columns: Set<Int> = [], hasRowID: Bool = true) -> Int {
     var hasher = Hasher()
     if hasRowID { hasher.combine(rowID) }
@@ -173,7 +174,7 @@ struct BufferedRowSink: RecoverySink, ~Copyable {
 
 extension DamagedDatabase {
   /// Calls `receive` with each row until it returns false, always in the same memory. Without names, rows of all tables
-  /// and of no known table are given.
+  /// and rows without a known table are included.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   package func forEachBufferedRow(
     _ selection: Selection, of names: Set<String>? = nil,
@@ -195,9 +196,9 @@ extension DamagedDatabase {
   /// stretch at a time; all others go to `others`. Both are called on one thread while another thread reads on.
   ///
   /// - Parameters:
-  ///   - forms: the form of each table; nil where each row is wanted with its values.
-  ///   - records: takes records.
-  ///   - others: takes all other rows, always in the same memory.
+  ///   - forms: the form of each table; nil to receive each row as values.
+  ///   - records: receives records.
+  ///   - others: receives all other rows, always in the same memory.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   package func forEachReadableRow(
     as forms: [RecordForm?], records: (borrowing RecordBatch, RecordBatch.Stretch) -> Bool,
@@ -214,6 +215,6 @@ extension DamagedDatabase {
     }
   }
 
-  /// Clears the claimed overflow pages before all rows are read again: only after that all claims are known.
+  /// Clears the claimed overflow pages before all rows are read again. All claims are known only after that reading.
   private func forgetClaims() { claimed = PageSet(pageCount: pageCount) }
 }

@@ -1,3 +1,4 @@
+import RowText
 public import SQLiteFile
 
 /// Where a row comes from, and what that says about it.
@@ -6,9 +7,9 @@ public struct RowOrigin: Sendable, Hashable {
   public enum State: String, Sendable, Hashable, CaseIterable {
     /// A deleted row, or an older version of a row: its remains are in free space.
     case deleted
-    /// An older version of a row, from a frame of the log that a later one replaced.
+    /// An older version of a row, from a log frame that a later frame replaced.
     case superseded
-    /// From a transaction of the log that was never finished.
+    /// From a transaction of the log that was never committed.
     case uncommitted
     /// From a frame of the log left over from an earlier generation.
     case stale
@@ -34,15 +35,15 @@ public struct RowOrigin: Sendable, Hashable {
     case orphan
   }
 
-  /// The place of the table in the list of tables; nil when the evidence does not decide.
+  /// The index of the table in the list of tables; nil when the evidence does not decide.
   public var table: Int?
-  /// The table that it may be from when the evidence does not decide.
+  /// The table that the row may be from when the evidence does not decide.
   public var guess: Int?
-  /// How the table was decided.
+  /// How the table was determined.
   public var attribution = Attribution.unknown
-  /// Nil for a live row.
+  /// The state of a row that is not live; nil for a live row.
   public var state: State?
-  /// Where on its page it was found.
+  /// Where on its page the row was found.
   public var place = Place.cell
   /// The file that the page is in.
   public var member = Finding.Member.main
@@ -54,14 +55,15 @@ public struct RowOrigin: Sendable, Hashable {
   public var confidence = 100
 }
 
-/// A value that is not whole.
+/// An incomplete value.
 ///
-/// Where neither its type nor its length is certain, ``of`` is 0. Where only the outer borders of several neighbouring
+/// When neither its type nor its length is certain, ``of`` is 0. When only the outer bounds of several neighbouring
 /// values are certain, the first of them has the bytes of all.
 public struct PartialValue: Sendable, Hashable {
-  /// The place of the column.
+  /// The index of the column.
   public var column: Int
-  /// How many bytes from its start are present and not in doubt; all bytes where it is not known which are in doubt.
+  /// How many bytes from the start are present and not in doubt. All bytes count when it is not known which ones are in
+  /// doubt.
   public var have: Int
   /// The length of the whole value in bytes.
   public var of: Int
@@ -81,21 +83,21 @@ public struct PartialValue: Sendable, Hashable {
 }
 
 /// Takes recovered rows: first the origin of a row, then its values as in any other sink. A column with a partial value
-/// gets NULL.
+/// receives NULL.
 protocol RecoverySink: RowSink, ~Copyable {
   mutating func begin(_ origin: RowOrigin, partial: [PartialValue])
-  /// Takes the whole record of a live row unchanged; false to get its values instead.
+  /// Takes the complete record of a live row unchanged; returns false to receive its values instead.
   mutating func take(_ record: RawSpan, rowID: Int64, _ origin: RowOrigin) -> Bool
   /// How many texts so far are not valid in the encoding of the file.
   var undecodableCount: Int { get }
-  /// Takes all rows of a leaf at once, for a table with its columns in order in a file with UTF-8.
+  /// Takes all rows of a leaf at once. The columns of the table must be in order, and the file must be in UTF-8.
   ///
   /// - Returns: false when the sink does not do that, or when a record contradicts itself; then no row is taken.
   mutating func take(
     _ leaf: borrowing SoundLeaf, _ page: RawSpan, number: UInt32, _ layout: borrowing RowLayout,
     _ attribution: Attribution, table: Int
   ) -> Bool
-  /// Whether it can take leaves of a table.
+  /// Whether the sink can take leaves of a table.
   func takesLeaves(of table: Int) -> Bool
 }
 
@@ -115,14 +117,40 @@ extension RecoverySink where Self: ~Copyable {
 
 /// A row with its values and all that is known about it.
 public struct RecoveredRow: Sendable, Hashable {
-  /// Where it comes from.
+  /// Where the row comes from.
   public var origin: RowOrigin
-  /// Nil when it was lost or is in doubt.
+  /// The row id; nil when it was lost or is in doubt.
   public var rowID: Int64?
-  /// The values in column order; NULL for those that are not whole.
+  /// The values in column order; NULL for incomplete ones.
   public var values: [StoredValue]
-  /// The values that are not whole.
+  /// The incomplete values.
   public var partial: [PartialValue]
+}
+
+extension RecoveredRow {
+  /// A row as values. Text that is not valid in the encoding of the file is an incomplete value.
+  package init(_ row: borrowing RecoveredRowBuffer) {
+    origin = row.origin
+    rowID = row.rowID
+    partial = row.partial
+    values = []
+    for (column, value) in row.values.enumerated() {
+      switch value.kind {
+      case .null: values.append(.null)
+      case .integer: values.append(.integer(value.bits))
+      case .real: values.append(.real(Double(bitPattern: UInt64(bitPattern: value.bits))))
+      case .blob: values.append(.blob(row.content(of: value)))
+      case .text where value.isValid:
+        values.append(.text(StoredText(utf8: row.content(of: value))))
+      case .text:
+        values.append(.null)
+        partial.append(
+          PartialValue(
+            column: column, have: value.count, of: value.count, isDoubtful: true,
+            bytes: row.content(of: value)))
+      }
+    }
+  }
 }
 
 /// Gathers recovered rows as values.

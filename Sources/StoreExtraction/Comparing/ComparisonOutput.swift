@@ -1,5 +1,6 @@
 import Foundation
-package import SQLiteFile
+package import RowText
+import SQLiteFile
 
 extension StoreComparison {
   /// Compares and writes the differences as JSON.
@@ -9,7 +10,7 @@ extension StoreComparison {
   ///
   /// - Parameters:
   ///   - form: lines, or one object.
-  ///   - limit: how many rows are written at most; nil for all. All are counted.
+  ///   - limit: how many rows are written at most; nil for all. All rows are counted in any case.
   ///   - descriptor: an open file descriptor; it is not closed.
   /// - Returns: the report.
   /// - Throws: `SQLiteFileError` when the device fails or the output cannot be written.

@@ -1,12 +1,13 @@
 package import CoreDataStore
+import RowText
 import SafeText
 import SQLiteFile
 
 /// The forms in which a timeline is written for programs.
 package enum TimelineForm: String, Sendable, CaseIterable {
-  /// An object of JSON on each line.
+  /// One JSON object per line.
   case ndjson
-  /// The same for Timesketch: `message`, `datetime` and `timestamp_desc`; events without a date are left out.
+  /// JSON lines for Timesketch: `message`, `datetime` and `timestamp_desc`; events without a date are left out.
   case timesketch
 }
 
@@ -75,7 +76,7 @@ extension StoreTimeline.LogCommit {
       }
       parts += tablesNotCompared.map { "\($0) written" }
       if tables.isEmpty, tablesNotCompared.isEmpty {
-        // Bytes far into a long value may have changed, on overflow pages.
+        // The bytes of a long value on overflow pages may have changed.
         parts.append(otherPageCount ?? 0 > 0 ? "no change of a row is visible" : "no rows changed")
       }
     } else {
@@ -92,7 +93,7 @@ extension StoreTimeline.LogRemainder {
     case "stale":
       "\(counted(frameCount, "frame")) of an earlier generation of the log, \(counted(commitCount, "commit")) among them"
     default:
-      "\(counted(frameCount, "frame")) of a broken transaction and after it, \(counted(commitCount, "commit")) among them"
+      "\(counted(frameCount, "frame")) in or after a broken transaction, \(counted(commitCount, "commit")) among them"
     }
   }
 }
@@ -249,14 +250,14 @@ extension OutputBuffer {
     append("}")
   }
 
-  /// Appends a member after others; nothing for nil.
+  /// Appends a text member, preceded by a comma; appends nothing for nil.
   mutating func member(_ name: String, _ text: String?) {
     guard let text else { return }
     append(",\"" + name + "\":")
     append(jsonString: text)
   }
 
-  /// Appends a member after others; nothing for nil.
+  /// Appends a number member, preceded by a comma; appends nothing for nil.
   mutating func member(_ name: String, _ number: Int64?) {
     guard let number else { return }
     append(",\"" + name + "\":")

@@ -1,22 +1,23 @@
 import CoreDataStore
 import ObjectModel
+import RowText
 import SQLiteFile
 
-/// How the rows of an entity are rendered, worked out once: the columns in the order of the output, and what stands
-/// between their values.
+/// How the rows of an entity are rendered, prepared once: the columns in the order of the output, and the text between
+/// their values.
 final class EntityRendering {
   /// What a column holds.
   enum Role: UInt8 {
     /// The primary key.
     case key
-    /// The entity number of the destination that the next column holds.
+    /// The entity number of the destination whose key is in the next column.
     case destinationEntity
-    /// Whatever is stored.
+    /// The value as it is stored.
     case stored
     case boolean
     case date
     case uuid
-    /// A number that is a float even where an integer is stored.
+    /// A number that is written as a float even if an integer is stored.
     case number
     /// The key of a destination.
     case toOne
@@ -26,9 +27,9 @@ final class EntityRendering {
     let role: Role
     /// Whether a BLOB may be the name of an external file.
     var mayBeExternal = false
-    /// What comes before the value, in ``literals``.
+    /// The text before the value, as a range in ``literals``.
     var lead = 0..<0
-    /// What comes before the key of a destination, in ``literals``.
+    /// The text before the key of a destination, as a range in ``literals``.
     var destination = 0..<0
   }
 
@@ -42,25 +43,46 @@ final class EntityRendering {
   let name: String?
   /// What the columns hold, in the order in which their values come.
   private(set) var roles: ContiguousArray<Column> = []
-  /// The columns of the table in that order; those that are not written come last.
+  /// The properties of the columns; nil for the key and for entity numbers.
+  private(set) var fields: [RowPlan.Field?] = []
+  /// The columns of the table in the order of ``roles``; those that are not written come last.
   private(set) var layout: RowLayout
-  private var columns: [Int] = []
+  /// The columns whose values are written, in the order of ``roles``.
+  private(set) var columns: [Int] = []
   private(set) var links: [Link] = []
   private(set) var literals: ContiguousArray<UInt8> = []
-  /// What a row begins with: up to its key, or to its entity number where the entity is unknown.
+  /// The start of a row as a range in ``literals``: up to its key, or to its entity number if the entity is unknown.
   private(set) var head = 0..<0
-  /// What a destination with an entity number of its own begins with.
+  /// The text before the key of a destination by its entity number, as ranges in ``literals``.
   private(set) var destinations: [Int64: Range<Int>] = [:]
 
+  /// - Parameters:
+  ///   - name: the entity; nil for rows of unknown entities.
+  ///   - fields: the properties that columns hold.
+  ///   - keyColumn: the column of the primary key.
+  ///   - definition: the table; nil when its CREATE statement is not readable.
+  ///   - entityNames: the names of all entities, by number.
   init(
-    _ entity: RowPlan.EntityPlan, _ plan: RowPlan, _ store: CoreDataStore, _ form: NamedRowSink.Form
+    name: String?, _ fields: [RowPlan.Field], keyColumn: Int, of definition: TableDefinition?,
+    _ entityNames: [Int64: String]
   ) {
-    name = entity.name
+    self.name = name
     layout = RowLayout()
-    if form != .csv {
-      head = literal("{\"entity\":\(JSONLiteral.string(entity.name)),\"pk\":")
-    }
-    add(entity.fields, plan, store)
+    head = literal(
+      name.map { "{\"entity\":\(JSONLiteral.string($0)),\"pk\":" }
+        ?? "{\"entity\":null,\"entityNumber\":")
+    add(fields, keyColumn, entityNames)
+    guard let definition else { return }
+    let all = RowLayout(definition)
+    let others = all.names.indices.filter { !columns.contains($0) }
+    layout = RowLayout(all, columns: columns + others)
+  }
+
+  /// Renders rows of an entity.
+  convenience init(_ entity: RowPlan.EntityPlan, _ plan: RowPlan, _ entityNames: [Int64: String]) {
+    self.init(
+      name: entity.name, entity.fields, keyColumn: plan.keyColumn, of: plan.table.definition,
+      entityNames)
     for link in entity.links {
       links.append(
         Link(
@@ -69,16 +91,16 @@ final class EntityRendering {
     }
   }
 
-  /// The rows of a table whose entity is unknown.
-  init(unknownEntitiesOf plan: RowPlan, _ store: CoreDataStore) {
-    name = nil
-    layout = RowLayout()
-    head = literal("{\"entity\":null,\"entityNumber\":")
-    add(plan.fallback, plan, store)
+  /// Renders rows of unknown entities in a table.
+  convenience init(unknownEntitiesOf plan: RowPlan) {
+    self.init(
+      name: nil, plan.fallback, keyColumn: plan.keyColumn, of: plan.table.definition, [:])
   }
 
-  private func add(_ fields: [RowPlan.Field], _ plan: RowPlan, _ store: CoreDataStore) {
-    append(Column(role: .key), plan.keyColumn)
+  private func add(
+    _ fields: [RowPlan.Field], _ keyColumn: Int, _ entityNames: [Int64: String]
+  ) {
+    append(Column(role: .key), keyColumn)
     for field in fields {
       switch field.kind {
       case .attribute(let attribute):
@@ -86,31 +108,27 @@ final class EntityRendering {
           Column(
             role: Self.role(attribute.type),
             mayBeExternal: attribute.allowsExternalBinaryDataStorage, lead: lead(field.name)),
-          field.column)
+          field.column, field)
       case .declared(let isDate):
-        append(Column(role: isDate ? .date : .stored, lead: lead(field.name)), field.column)
+        append(Column(role: isDate ? .date : .stored, lead: lead(field.name)), field.column, field)
       case .toOne(let name, let entityColumn):
         if let entityColumn {
           append(Column(role: .destinationEntity), entityColumn)
-          for record in store.entities where destinations[record.number] == nil {
-            guard let name = store.entityName(ofNumber: record.number) else { continue }
-            destinations[record.number] = destination(name)
+          for (number, name) in entityNames where destinations[number] == nil {
+            destinations[number] = destination(name)
           }
         }
         append(
           Column(role: .toOne, lead: lead(field.name), destination: destination(name)),
-          field.column)
+          field.column, field)
       }
     }
-    guard let definition = plan.table.definition else { return }
-    let all = RowLayout(definition)
-    let others = all.names.indices.filter { !columns.contains($0) }
-    layout = RowLayout(all, columns: columns + others)
   }
 
-  private func append(_ column: Column, _ place: Int) {
+  private func append(_ column: Column, _ place: Int, _ field: RowPlan.Field? = nil) {
     columns.append(place)
     roles.append(column)
+    fields.append(field)
   }
 
   private static func role(_ type: AttributeType) -> Role {

@@ -1,4 +1,5 @@
 import CoreDataStore
+import RowText
 import SQLiteFile
 
 /// Writes the values of an entity's rows as JSON or CSV.
@@ -7,7 +8,9 @@ struct NamedRowSink: RowSink, ~Copyable {
   enum Form: Equatable {
     /// `{"entity":"Note","pk":1,"values":{"title":"…","folder":{"entity":"Folder","pk":2}}}`.
     case json(JSONForm)
-    /// A line with the key and the properties. Relationships are keys, several of them separated by spaces.
+    /// A JSON object without its closing brace, for a row with more members.
+    case members
+    /// A line with the key and the properties. Relationships are written as keys, several of them separated by spaces.
     case csv
   }
 
@@ -18,13 +21,13 @@ struct NamedRowSink: RowSink, ~Copyable {
   private let isSafe: Bool
   private var output = OutputBuffer(capacity: 0)
 
-  /// The entity of the row, and what is looked up for each of its values.
+  /// The rendering of the row's entity, with its `roles` and `literals`.
   private var entity: EntityRendering?
   private var roles: ContiguousArray<EntityRendering.Column> = []
   private var literals: ContiguousArray<UInt8> = []
-  /// Rows of unknown entities are JSON in both forms, because they have no columns to name.
+  /// Whether the row is CSV. Rows of unknown entities are JSON in both forms, because they have no columns to name.
   private var isCSV = false
-  /// The row's entity number where no entity has it.
+  /// The row's entity number, which is written only if its entity is unknown.
   private var number: Int64?
   private var isFirst = true
   private var column = 0
@@ -43,7 +46,7 @@ struct NamedRowSink: RowSink, ~Copyable {
     isSafe = isSafeForSpreadsheets
   }
 
-  /// A sink for the same form.
+  /// A sink with the same form and options.
   init(like other: borrowing NamedRowSink) {
     self.init(
       other.form, storePath: other.storePath, blobs: other.blobs,
@@ -56,7 +59,7 @@ struct NamedRowSink: RowSink, ~Copyable {
   /// Exchanges the output with another one.
   mutating func exchange(with other: inout OutputBuffer) { swap(&output, &other) }
 
-  /// The rows that follow are of this entity.
+  /// Prepares for rows of this entity.
   mutating func turn(to entity: EntityRendering, number: Int64?) {
     self.number = number
     guard self.entity !== entity else { return }
@@ -66,7 +69,7 @@ struct NamedRowSink: RowSink, ~Copyable {
     isCSV = form == .csv && entity.name != nil
   }
 
-  /// The next row begins. `isFirst`: whether it is the first one of its output.
+  /// Prepares for the next row. `isFirst` says whether it is the first one of its output.
   mutating func begin(isFirst: Bool) { self.isFirst = isFirst }
 
   // MARK: - A row
@@ -111,6 +114,8 @@ struct NamedRowSink: RowSink, ~Copyable {
     }
     if isCSV {
       output.append(word: 0x0a0d, length: 2)
+    } else if form == .members {
+      output.append(UInt8(ascii: "}"))
     } else {
       output.append(word: 0x0a_7d7d, length: isObject ? 2 : 3)
     }
@@ -118,8 +123,8 @@ struct NamedRowSink: RowSink, ~Copyable {
 
   // MARK: - Values
 
-  /// The role of the next value, after what comes before it; nil for a value that is not written. `key` is the row's key
-  /// if the value is that.
+  /// Writes what precedes the next value and returns its column; nil for a value that is not written. `key` is the
+  /// value if it is an integer.
   @inline(__always)
   private mutating func next(key: Int64?) -> EntityRendering.Column? {
     guard column < roles.count else { return nil }
@@ -191,7 +196,7 @@ struct NamedRowSink: RowSink, ~Copyable {
       if bytes.byteCount == 38, let file = ExternalBlob.identifier(in: bytes.array()) {
         append(external: file)
       } else {
-        // The first byte tells that the value is here.
+        // A first byte of 1 marks a value that is stored here.
         append(binary: bytes.byte(at: 0) == 1 ? bytes.part(1, bytes.byteCount - 1) : bytes)
       }
     } else {
@@ -243,7 +248,7 @@ struct NamedRowSink: RowSink, ~Copyable {
 }
 
 extension OutputBuffer {
-  /// Appends a part of some bytes.
+  /// Appends a range of bytes.
   @inline(__always)
   fileprivate mutating func append(_ part: Range<Int>, of bytes: ContiguousArray<UInt8>) {
     append(bytes.rawSpan.part(part.lowerBound, part.count))

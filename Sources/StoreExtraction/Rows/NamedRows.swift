@@ -1,5 +1,6 @@
 import CoreDataStore
 import ObjectModel
+import RowText
 import SQLiteFile
 
 /// Where rendered rows go: a file, the standard output, or memory.
@@ -10,34 +11,34 @@ final class RowTarget {
   init(_ output: consuming OutputBuffer) { self.output = output }
 }
 
-/// Renders the rows of a table under the names of the model, straight from their records.
+/// Renders the rows of a table with the names of the model, directly from their records.
 final class NamedRows: RecordReceiver {
   private let plan: RowPlan
   private let options: RowOutput.Options
-  /// The renderings of the entities, then that of unknown ones.
+  /// The renderings of the known entities, followed by that for unknown entities.
   private let entities: [EntityRendering]
   private let places: [Int64: Int]
-  /// The limit holds for each target, not for all rows together.
+  /// Whether the limit applies to each target, not to all rows together.
   private let limitsTargets: Bool
-  /// Makes the target of rows of unknown entities when the first one comes; nil when they are not wanted.
+  /// Makes the target for rows of unknown entities when the first such row comes; nil when they are not wanted.
   private let unknownTarget: (() throws -> RowTarget)?
-  /// Gets the name of each external file that a row names, and the row's entity or table.
+  /// Called with the name of each external file that a row names, and with the row's entity or table.
   private let noteExternal: ((_ file: String, _ entity: String) -> Void)?
   private var state: State
 
-  /// What changes from row to row, in one place that is accessed once for each row.
+  /// What changes from row to row, in one struct that is accessed once for each row.
   private struct State: ~Copyable {
     var sink: NamedRowSink
     /// Where the rows of each entity go; nil for an entity that is not wanted.
     var targets: [RowTarget?] = []
     /// The target whose output is in the sink.
     var target: RowTarget?
-    /// The entity of the last row, and its number.
+    /// The position of the last row's entity in `entities`, and its number.
     var place = -1
     var number: Int64?
     var layout = RowLayout()
     var rowCount = 0
-    /// How many rows have each entity number that does not belong to the table; -1 stands for none.
+    /// Counts of rows by entity numbers that do not belong to the table; -1 for rows without a number.
     var unknownNumbers: [Int64: Int] = [:]
     /// The external files that rows of a block name, each with the entity or table.
     var externals: [(file: String, entity: String)] = []
@@ -47,7 +48,7 @@ final class NamedRows: RecordReceiver {
 
     init(_ sink: consuming NamedRowSink) { self.sink = sink }
 
-    /// Puts the output of a target into the sink; nil puts the last one back.
+    /// Moves the output of a target into the sink, and the previous output back to its target; nil only moves back.
     mutating func write(to target: RowTarget?) {
       guard self.target !== target else { return }
       if let last = self.target {
@@ -61,14 +62,15 @@ final class NamedRows: RecordReceiver {
 
   /// - Parameters:
   ///   - plan: how the columns of the table become properties.
-  ///   - store: the store; it knows the names of entities.
+  ///   - store: the store, which knows the names of entities.
   ///   - form: the form of the rows.
   ///   - options: blobs, spreadsheets and the limit.
-  ///   - limitsTargets: whether the limit holds for each target, not for all rows together.
-  ///   - noteExternal: gets the name of each external file that a row names, and the row's entity or table.
-  ///   - unknownTarget: makes the target of rows of unknown entities when the first one comes, if `target` gave none; nil
-  ///     leaves them out.
-  ///   - target: the target of an entity's rows, of unknown entities for nil; nil leaves them out.
+  ///   - limitsTargets: whether the limit applies to each target, not to all rows together.
+  ///   - noteExternal: called with the name of each external file that a row names, and with the row's entity or table.
+  ///   - unknownTarget: makes the target for rows of unknown entities when the first such row comes, if `target`
+  ///     returned none; nil leaves them out.
+  ///   - target: returns the target for rows of an entity, or of unknown entities if `entity` is nil; nil leaves them
+  ///     out.
   init(
     _ plan: RowPlan, of store: CoreDataStore, as form: NamedRowSink.Form,
     _ options: RowOutput.Options, limitsTargets: Bool = false,
@@ -83,8 +85,8 @@ final class NamedRows: RecordReceiver {
     self.unknownTarget = unknownTarget
     let numbered = plan.entities.sorted { $0.key < $1.key }
     entities =
-      numbered.map { EntityRendering($0.value, plan, store, form) }
-      + [EntityRendering(unknownEntitiesOf: plan, store)]
+      numbered.map { EntityRendering($0.value, plan, store.entityNames) }
+      + [EntityRendering(unknownEntitiesOf: plan)]
     places = Dictionary(
       numbered.enumerated().map { ($1.key, $0) }, uniquingKeysWith: { one, _ in one })
     state = State(
@@ -94,7 +96,7 @@ final class NamedRows: RecordReceiver {
     state.targets = numbered.map { target($0.value, $0.key) } + [target(nil, nil)]
   }
 
-  /// A receiver of blocks of the same rows.
+  /// A receiver for blocks of the same rows.
   private init(partOf whole: NamedRows) {
     plan = whole.plan
     options = whole.options
@@ -112,7 +114,7 @@ final class NamedRows: RecordReceiver {
     state.targets = whole.state.targets.map { $0.flatMap { parts[ObjectIdentifier($0)] } }
   }
 
-  /// Renders the rows of the table. What is wrong with them is among the store's findings.
+  /// Renders the rows of the table. Problems with them are added to the store's findings.
   func read(from store: CoreDataStore) throws {
     let result = Result { try store.database.read(plan.table, by: self) }
     state.write(to: nil)
@@ -168,7 +170,7 @@ final class NamedRows: RecordReceiver {
     state.sink.externals.removeAll()
   }
 
-  /// Makes everything ready for a row with another entity number than the last one.
+  /// Prepares for a row whose entity number differs from that of the last row.
   private func turn(to number: Int64?, _ state: inout State) {
     state.number = number
     let place = number.flatMap { places[$0] } ?? entities.count - 1
@@ -195,7 +197,7 @@ final class NamedRows: RecordReceiver {
   /// The most targets for which each block has a buffer.
   private static let maxBlockTargets = 32
 
-  // The objects of one JSON object have separators, and a limit needs one count.
+  // The rows of one JSON object need separators, and a limit needs one count: neither works with blocks.
   var takesBlocks: Bool {
     options.limit == nil && state.sink.form != .json(.object)
       && Set(state.targets.compactMap { $0.map(ObjectIdentifier.init) }).count
@@ -235,7 +237,7 @@ final class NamedRows: RecordReceiver {
   }
 }
 
-/// Drops all values: only the decoder's counts are wanted.
+/// Drops all values, because only the decoder's counts are wanted.
 private struct NoSink: RowSink {
   let wantsMore = true
   mutating func beginRow(_ rowID: Int64?) {}

@@ -1,12 +1,13 @@
 import CoreDataStore
+import RowText
 import SQLiteFile
 package import SQLiteForensics
 
 extension RecoveredRowOutput {
   private var database: DamagedDatabase { store.database }
 
-  /// The columns after the values in each line. An intact live row has no state, and 1 for its confidence. Partial
-  /// values are empty fields; what is left of them is under `_partial`, as JSON.
+  /// The columns after the values in each line. An intact live row has no state and the confidence 1. Partial values
+  /// are empty fields; what is left of them is in `_partial`, as JSON.
   private static let originColumns = [
     "_state", "_attribution", "_confidence", "_file", "_page", "_offset", "_partial",
   ]
@@ -28,7 +29,7 @@ extension RecoveredRowOutput {
     var outcome = Outcome()
     guard limit != 0 else { return outcome }
     try database.forEachRow(selection, of: [table]) { row in
-      // A row with values after the last column never belonged to this table.
+      // Values after the last column are dropped: a row with such values never belonged to this table.
       for column in names.indices {
         if column > 0 { output.append(UInt8(ascii: ",")) }
         if column < row.values.count {
@@ -47,7 +48,8 @@ extension RecoveredRowOutput {
     return outcome
   }
 
-  /// The names of a table's columns; numbers for a table without a description, as many as its longest row has fields.
+  /// The names of a table's columns; `c0`, `c1` and so on, as many as its longest row has, for a table without a
+  /// description.
   private func columnNames(of table: ExpectedTable, _ selection: DamagedDatabase.Selection)
     throws(SQLiteFileError) -> [String]
   {

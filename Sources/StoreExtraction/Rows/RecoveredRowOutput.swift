@@ -1,29 +1,30 @@
 import CoreDataForensics
 package import CoreDataStore
 import ObjectModel
-package import SQLiteFile
+package import RowText
+import SQLiteFile
 package import SQLiteForensics
 import SafeText
 
-/// Writes rows of a damaged store, also deleted ones, to an open file descriptor.
+/// Writes rows of a damaged store, including deleted ones, to an open file descriptor.
 package struct RecoveredRowOutput {
   /// What was written.
   package struct Outcome: Sendable {
     /// Rows written.
     package var rowCount = 0
-    /// Partial live rows among them.
+    /// Partial live rows written.
     package var partialCount = 0
     /// Rows whose table is not certain; they have no entity and are not shown.
     package var unattributedCount = 0
   }
 
-  /// The names of entities, which include their descendants, and of tables; nil for all.
+  /// The wanted entities, including their descendants, and tables; nil for all.
   package var names: Set<String>?
   /// How many rows are written at most; nil for all.
   package var limit: Int?
   /// How binary values are written.
   package var blobs = BlobForm.hex
-  /// Whether text in CSV that a spreadsheet would take for a formula gets an apostrophe.
+  /// Whether CSV text that a spreadsheet would treat as a formula gets an apostrophe.
   package var isSafeForSpreadsheets = false
   let store: DamagedStore
   private let naming: RecoveredNaming
@@ -73,16 +74,35 @@ package struct RecoveredRowOutput {
     _ selection: DamagedDatabase.Selection,
     _ receive: (_ row: ManagedRow, _ columns: [Int], _ recovered: RecoveredRow) -> Bool
   ) throws -> Outcome {
+    try forEachRow(selection, ordinary: nil, receive)
+  }
+
+  /// The same, but ordinary rows go to `ordinary` as they are: live and complete, of an entity's table, with a row id.
+  /// It returns nil for a row that is not wanted.
+  private func forEachRow(
+    _ selection: DamagedDatabase.Selection,
+    ordinary: ((_ row: borrowing RecoveredRowBuffer, _ number: Int64?) -> Bool?)?,
+    _ receive: (_ row: ManagedRow, _ columns: [Int], _ recovered: RecoveredRow) -> Bool
+  ) throws -> Outcome {
     let tables = try tableNames()
     let entities = names.map { naming.withDescendants($0) }
     let places = store.database.tables
+    let counts = places.map { $0.isDescribed ? $0.definition.columns.count : -1 }
     var outcome = Outcome()
     guard limit != 0 else { return outcome }
-    try store.database.forEachRow(selection, of: tables) { row in
-      guard let place = row.origin.table ?? row.origin.guess, places[place].isDescribed else {
+    try store.database.forEachBufferedRow(selection, of: tables) { row in
+      guard let place = row.origin.table ?? row.origin.guess, counts[place] >= 0 else {
         outcome.unattributedCount += 1
         return true
       }
+      if let ordinary, row.isOrdinary, row.values.count == counts[place] {
+        let number =
+          row.values.count > 1 && row.values[1].kind == .integer ? row.values[1].bits : nil
+        guard let goesOn = ordinary(row, number) else { return true }
+        outcome.rowCount += 1
+        return goesOn && limit.map { outcome.rowCount < $0 } ?? true
+      }
+      let row = RecoveredRow(row)
       guard let (managed, columns) = naming.managedRow(row) else { return true }
       if let entities, !entities.contains(managed.entityName ?? ""),
         !entities.contains(places[place].name)
@@ -96,7 +116,7 @@ package struct RecoveredRowOutput {
     return outcome
   }
 
-  /// Writes rows of entities as JSON: like ordinary rows, then their state and origin.
+  /// Writes rows of entities as JSON in the form of ordinary rows, followed by their state and origin.
   /// - Throws: as ``forEachRow(_:_:)``, and when the output cannot be written.
   package func writeJSON(
     _ selection: DamagedDatabase.Selection, as form: JSONForm = .lines, to descriptor: Int32
@@ -104,9 +124,25 @@ package struct RecoveredRowOutput {
     var output = OutputBuffer(descriptor: descriptor)
     var isFirst = true
     if form == .object { output.append(form.opening) }
-    let outcome = try forEachRow(selection) { managed, columns, row in
+    let renderings = RecoveredRenderings(naming, store, names)
+    var sink = NamedRowSink(.members, storePath: store.database.path, blobs: blobs)
+    func begin() {
       if form == .object, !isFirst { output.append(",\n") }
       isFirst = false
+    }
+    let ordinary = { (row: borrowing RecoveredRowBuffer, number: Int64?) -> Bool? in
+      guard let rendering = renderings.rendering(of: row.origin.table, number) else { return nil }
+      begin()
+      sink.exchange(with: &output)
+      sink.turn(to: rendering, number: number)
+      row.send(rendering.columns, to: &sink)
+      sink.exchange(with: &output)
+      output.append(",\"attribution\":\"\(row.origin.attribution.name)\"")
+      output.append(form == .lines ? "}\n" : "}")
+      return !output.isBroken
+    }
+    let outcome = try forEachRow(selection, ordinary: ordinary) { managed, columns, row in
+      begin()
       output.append(
         membersOf: managed,
         key: row.rowID == nil && managed.primaryKey == 0 ? nil : managed.primaryKey, blobs: blobs)
@@ -120,8 +156,74 @@ package struct RecoveredRowOutput {
   }
 }
 
+/// How ordinary rows are rendered, worked out once for each table and entity number.
+private final class RecoveredRenderings {
+  private struct Key: Hashable {
+    let table: Int
+    let number: Int64?
+  }
+
+  private let naming: RecoveredNaming
+  private let store: DamagedStore
+  private let wanted: Set<String>?
+  private var known: [Key: EntityRendering?] = [:]
+  /// The last one asked for; most rows have the same one as the row before.
+  private var last: (key: Key, rendering: EntityRendering?)?
+  /// More numbers than a store has entities; hostile rows may have any number.
+  private static let maxKnown = 100_000
+
+  init(_ naming: RecoveredNaming, _ store: DamagedStore, _ names: Set<String>?) {
+    self.naming = naming
+    self.store = store
+    wanted = names.map { naming.withDescendants($0) }
+  }
+
+  /// Nil when rows of the entity are not wanted, or the table does not hold an entity's rows.
+  func rendering(of table: Int?, _ number: Int64?) -> EntityRendering? {
+    guard let table else { return nil }
+    let key = Key(table: table, number: number)
+    if let last, last.key == key { return last.rendering }
+    let rendering = known[key] ?? make(table, number)
+    if known.count < Self.maxKnown { known[key] = .some(rendering) }
+    last = (key, rendering)
+    return rendering
+  }
+
+  private func make(_ table: Int, _ number: Int64?) -> EntityRendering? {
+    let expected = store.database.tables[table]
+    guard let (entity, fields) = naming.fields(of: table, number) else { return nil }
+    if let wanted, !wanted.contains(entity ?? ""), !wanted.contains(expected.name) { return nil }
+    return EntityRendering(
+      name: entity, fields, keyColumn: 0, of: expected.definition, naming.entityNames)
+  }
+}
+
+extension RecoveredRowBuffer {
+  /// Whether the row is live, complete and certain, with a row id.
+  fileprivate var isOrdinary: Bool {
+    origin.state == nil && origin.table != nil && origin.confidence >= 100 && partial.isEmpty
+      && !hasInvalidText && rowID != nil
+  }
+
+  /// Passes on the values of some columns, in that order.
+  fileprivate func send(_ columns: [Int], to sink: inout NamedRowSink) {
+    sink.beginRow(rowID)
+    for column in columns {
+      let value = values[column]
+      switch value.kind {
+      case .null: sink.null()
+      case .integer: sink.integer(value.bits)
+      case .real: sink.real(Double(bitPattern: UInt64(bitPattern: value.bits)))
+      case .text: sink.text(bytes.rawSpan.part(value.offset, value.count))
+      case .blob: sink.blob(bytes.rawSpan.part(value.offset, value.count))
+      }
+    }
+    sink.endRow()
+  }
+}
+
 extension OutputBuffer {
-  /// The members that give the origin of a row, the same as for raw rows; partial values by property.
+  /// Appends the members for the origin of a row, the same as for raw rows, with partial values by property.
   fileprivate mutating func append(
     originOf row: RecoveredRow, _ managed: ManagedRow, _ columns: [Int]
   ) {
@@ -147,7 +249,7 @@ extension OutputBuffer {
 
 /// Partial values for output.
 enum PartialText {
-  /// A JSON object with a member for each partial value; a column without a name is given by its number.
+  /// A JSON object with a member for each partial value; a column without a name is named by its number.
   static func json(_ values: [PartialValue], name: (_ column: Int) -> String?) -> [UInt8] {
     var text: [UInt8] = []
     for value in values {

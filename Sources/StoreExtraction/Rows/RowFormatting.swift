@@ -1,4 +1,5 @@
 import CoreDataStore
+import RowText
 import SQLiteFile
 
 /// How binary values are written.
@@ -10,8 +11,8 @@ public enum BlobForm: String, Sendable, CaseIterable {
 }
 
 extension OutputBuffer {
-  /// Appends a row of an entity as a JSON object without its closing brace, as ``NamedRowSink`` writes it, for a row with
-  /// more members.
+  /// Appends a row of an entity as a JSON object in the form of ``NamedRowSink``, without the closing brace, so that
+  /// more members can follow.
   mutating func append(membersOf row: ManagedRow, key: Int64?, blobs: BlobForm) {
     append("{\"entity\":")
     if let name = row.entityName { append(jsonString: name) } else { append("null") }
@@ -55,7 +56,7 @@ extension OutputBuffer {
     }
   }
 
-  /// Appends text; text that is not valid UTF-8 once as far as it can be read, and once exactly.
+  /// Appends text. Invalid UTF-8 is written twice: as readable text and as exact bytes.
   mutating func append(json text: StoredText) {
     guard !text.isValid else { return append(jsonString: text.string) }
     append("{\"text\":")
@@ -65,7 +66,7 @@ extension OutputBuffer {
     append("\"}")
   }
 
-  /// Appends a date in ISO 8601, or its seconds where that cannot express it.
+  /// Appends a date in ISO 8601, or its seconds if ISO 8601 cannot express it.
   mutating func append(json date: ReferenceDate) {
     guard let moment = date.moment else {
       append("{\"secondsSince2001\":")
@@ -77,7 +78,7 @@ extension OutputBuffer {
     append(UInt8(ascii: "\""))
   }
 
-  /// Appends what ``ReferenceDate/iso8601`` gives: `2026-11-20T21:53:07.25Z`.
+  /// Appends the text of ``ReferenceDate/iso8601``: `2026-11-20T21:53:07.25Z`.
   mutating func append(iso8601 moment: ReferenceDate.Moment) {
     /// Two digits, the first in the lowest byte.
     func digits(_ value: Int) -> UInt64 {
@@ -127,8 +128,8 @@ extension OutputBuffer {
     }
   }
 
-  /// A value in an external file: `external` is the file's name, `missing` tells that the file is missing, and
-  /// `unreadable` tells why it cannot be read, or not completely.
+  /// Appends a value in an external file. `external` is the file's name, `missing` is true if the file is missing, and
+  /// `unreadable` is the reason why it cannot be read, or not completely.
   mutating func append(json blob: ExternalBlob, blobs: BlobForm) {
     append("{\"external\":")
     append(jsonString: blob.identifier)
@@ -139,7 +140,7 @@ extension OutputBuffer {
     }
     append(",\"sizeBytes\":")
     append(integer: size)
-    // Since the file was examined, it may have been removed, or the device may fail.
+    // The file may have been removed since it was examined, or the device may fail.
     do {
       switch blobs {
       case .hex: try append(hexadecimalOf: ByteFile(blob.path))
@@ -153,7 +154,7 @@ extension OutputBuffer {
     append("}")
   }
 
-  /// Appends the content of a file; when reading fails midway, what was read until then.
+  /// Appends the content of a file; if reading fails midway, the part that was read.
   private mutating func append(hexadecimalOf file: ByteFile) throws(SQLiteFileError) {
     append(",\"hex\":\"")
     defer { append("\"") }
@@ -206,7 +207,7 @@ extension OutputBuffer {
   }
 }
 
-/// UUIDs as people write them.
+/// UUIDs in their usual text form.
 package enum UUIDText {
   /// The text of 16 bytes, such as `30084A1C-6B5E-4D2C-9F3A-1C2D3E4F5061`.
   package static func string(_ bytes: [UInt8]) -> String {
@@ -219,7 +220,7 @@ package enum UUIDText {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// The digit of a number below 16, in capitals.
+  /// The upper-case hexadecimal digit of a number below 16.
   @inline(__always)
   static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 48 + value : 55 + value }
 }

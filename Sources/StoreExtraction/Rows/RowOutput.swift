@@ -1,5 +1,6 @@
 public import CoreDataStore
-public import SQLiteFile
+public import RowText
+import SQLiteFile
 
 /// Writes rows of entities to an open file descriptor.
 public struct RowOutput: Sendable {
@@ -11,7 +12,7 @@ public struct RowOutput: Sendable {
     public var limit: Int?
     /// How binary values are written.
     public var blobs: BlobForm
-    /// Whether text in CSV that a spreadsheet would take for a formula gets an apostrophe.
+    /// Whether CSV text that a spreadsheet would treat as a formula gets an apostrophe.
     public var isSafeForSpreadsheets: Bool
 
     /// Options for all rows, with blobs in full.

@@ -73,75 +73,39 @@ struct SQLiteExport {
     let missing = try writer.prepare("INSERT INTO _missing_files VALUES (?, ?, ?, ?, ?)")
     let wanted = options.entityNames.map(store.withDescendants)
     for table in store.entityTables {
-      let entities = try store.describedEntities(of: table)
-        .filter { wanted?.contains($0.name) ?? true }
-      var unknown: (statement: SQLiteStatement, target: String, rowCount: Int)?
-      var inserts:
-        [Int64: (
-          statement: SQLiteStatement, target: String, properties: [DescribedEntity.Property]
-        )] = [:]
-      var counts: [Int64: Int] = [:]
-      // Rows with the same key as another row of the entity, which damage can cause.
-      var repeated: [Int64: (statement: SQLiteStatement, target: String, rowCount: Int)] = [:]
+      guard let plan = try store.plan(for: table, wanted: nil) else { continue }
+      let entities = plan.describedEntities.filter { wanted?.contains($0.name) ?? true }
+      var targets: [Int64: InsertTarget] = [:]
       for entity in entities {
-        let target = taken.unique(entity.name)
-        inserts[entity.number] = (
-          try create(target, entity, writer, key: "_pk INTEGER PRIMARY KEY"), target,
-          entity.properties
-        )
+        targets[entity.number] = try create(
+          taken.unique(entity.name), entity, writer, key: "_pk INTEGER PRIMARY KEY")
       }
-      var failure: (any Error)?
-      try store.forEachRow(in: [table]) { row in
-        do {
-          external.note(row, in: row.entityName ?? table.name)
-          guard let name = row.entityName, let number = row.entityNumber else {
-            // Rows of unknown entities go into a separate table, so that they are not lost.
-            guard wanted == nil, options.limit.map({ unknown?.rowCount ?? 0 < $0 }) ?? true else {
-              return true
+      let rows = InsertedRows(
+        plan, of: store,
+        into: InsertedRows.Targets(
+          entities: targets,
+          makeRepeated: { number in
+            guard let entity = entities.first(where: { $0.number == number }) else {
+              throw ExtractionError(
+                .writeFailed, "no entity has the number \(number)", path: store.database.path)
             }
-            if unknown == nil {
-              let target = taken.unique(table.name + "_unknown")
-              unknown = (try createUnknown(target, row, writer), target, 0)
-            }
-            try unknown?.statement.run(
-              [row.entityNumber.map { .integer($0) } ?? .null] + values(of: row))
-            unknown?.rowCount += 1
-            return true
-          }
-          guard let insert = inserts[number],
-            options.limit.map({ counts[number, default: 0] < $0 }) ?? true
-          else { return true }
-          let values = values(of: row, insert.properties)
-          do {
-            try insert.statement.run(values)
-            counts[number, default: 0] += 1
-          } catch let error as SQLiteWriterError where error.code == .constraint {
-            if repeated[number] == nil, let entity = entities.first(where: { $0.number == number })
-            {
-              let target = taken.unique(name + "_repeated")
-              repeated[number] = (try create(target, entity, writer, key: "_pk"), target, 0)
-            }
-            try repeated[number]?.statement.run(values)
-            repeated[number]?.rowCount += 1
-          }
-          try writeCompanions(of: row, name, links, missing)
-          return true
-        } catch {
-          failure = error
-          return false
+            return try create(taken.unique(entity.name + "_repeated"), entity, writer, key: "_pk")
+          },
+          makeUnknown: wanted != nil
+            ? nil
+            : {
+              try createUnknown(taken.unique(table.name + "_unknown"), plan.fallback, writer)
+            }, links: links, missing: missing),
+        limit: options.limit, noteExternal: external.note)
+      try rows.read(from: store)
+      for entity in entities {
+        for target in [targets[entity.number], rows.repeated[entity.number]] {
+          guard let target else { continue }
+          parts.append(.init(name: entity.name, target: target.name, rowCount: target.rowCount))
         }
       }
-      if let failure { throw failure }
-      for entity in entities {
-        guard let insert = inserts[entity.number] else { continue }
-        parts.append(
-          .init(name: entity.name, target: insert.target, rowCount: counts[entity.number] ?? 0))
-        if let other = repeated[entity.number] {
-          parts.append(.init(name: entity.name, target: other.target, rowCount: other.rowCount))
-        }
-      }
-      if let unknown {
-        parts.append(.init(name: table.name, target: unknown.target, rowCount: unknown.rowCount))
+      if let unknown = rows.unknown {
+        parts.append(.init(name: table.name, target: unknown.name, rowCount: unknown.rowCount))
       }
     }
     return parts
@@ -150,7 +114,7 @@ struct SQLiteExport {
   /// Makes a table for rows of an entity; `key` declares its first column.
   private func create(
     _ target: String, _ entity: DescribedEntity, _ writer: SQLiteWriter, key: String
-  ) throws -> SQLiteStatement {
+  ) throws -> InsertTarget {
     var taken = UniqueNames(["_pk"])
     var columns = [key]
     for property in entity.properties where property.kind != .toMany {
@@ -160,92 +124,29 @@ struct SQLiteExport {
         columns.append(try SQLIdentifier.quoted(taken.unique(property.name + "_entity")))
       }
     }
-    let table = try SQLIdentifier.quoted(target)
-    try writer.define("CREATE TABLE \(table) (\(columns.joined(separator: ", ")))")
-    let marks = Array(repeating: "?", count: columns.count).joined(separator: ", ")
-    return try writer.prepare("INSERT INTO \(table) VALUES (\(marks))")
+    return try create(target, columns, writer)
   }
 
   /// A table for rows of unknown entities, with the columns as they are declared.
-  private func createUnknown(_ target: String, _ row: ManagedRow, _ writer: SQLiteWriter) throws
-    -> SQLiteStatement
+  private func createUnknown(_ target: String, _ fields: [RowPlan.Field], _ writer: SQLiteWriter)
+    throws -> InsertTarget
   {
     var taken = UniqueNames(["_ent", "_pk"])
-    let names = try row.properties.map {
-      try SQLIdentifier.quoted(taken.unique($0.name))
-    }
-    let columns = ["_ent", "_pk"] + names
+    let names = try fields.map { try SQLIdentifier.quoted(taken.unique($0.name)) }
+    return try create(target, ["_ent", "_pk"] + names, writer)
+  }
+
+  private func create(_ target: String, _ columns: [String], _ writer: SQLiteWriter) throws
+    -> InsertTarget
+  {
     let table = try SQLIdentifier.quoted(target)
     try writer.define("CREATE TABLE \(table) (\(columns.joined(separator: ", ")))")
     let marks = Array(repeating: "?", count: columns.count).joined(separator: ", ")
-    return try writer.prepare("INSERT INTO \(table) VALUES (\(marks))")
-  }
-
-  /// The values for a row's columns. A to-one relationship takes two columns, even when it leads nowhere.
-  private func values(of row: ManagedRow, _ properties: [DescribedEntity.Property] = [])
-    -> [SQLiteValue]
-  {
-    var values: [SQLiteValue] = [.integer(row.primaryKey)]
-    for (index, property) in row.properties.enumerated() {
-      let kind = index < properties.count ? properties[index].kind : .column
-      if case .toMany = property.value { continue }
-      values.append(value(of: property.value))
-      guard kind == .toOne else { continue }
-      if case .toOne(let reference) = property.value, let name = reference.entityName {
-        values.append(.string(name))
-      } else {
-        values.append(.null)
-      }
-    }
-    return values
-  }
-
-  private func value(of value: PropertyValue) -> SQLiteValue {
-    switch value {
-    case .null, .toMany: .null
-    case .integer(let number): .integer(number)
-    case .real(let number): .real(number)
-    case .boolean(let flag): .integer(flag ? 1 : 0)
-    case .string(let text): .text(text.utf8)
-    case .date(let date): date.iso8601.map { .string($0) } ?? .real(date.seconds)
-    case .uuid(let bytes): .string(UUIDText.string(bytes))
-    case .binary(let bytes): .blob(bytes)
-    case .external(let blob): Self.content(of: blob).map { .blob($0) } ?? .null
-    case .toOne(let reference): .integer(reference.primaryKey)
-    }
+    return InsertTarget(target, try writer.prepare("INSERT INTO \(table) VALUES (\(marks))"))
   }
 
   /// The longest value that SQLite stores (SQLITE_MAX_LENGTH).
   static let maxValueBytes: Int64 = 1_000_000_000
-
-  /// The content of an external file; nil when it is missing, cannot be read, or is too large for a value.
-  private static func content(of blob: ExternalBlob) -> [UInt8]? {
-    guard let size = blob.sizeBytes, size <= maxValueBytes else { return nil }
-    return try? ByteFile(blob.path).bytes(at: 0, count: Int(size))
-  }
-
-  /// Writes what a row has outside its columns: links of many-to-many relationships, and external files that are
-  /// missing or cannot be read.
-  private func writeCompanions(
-    of row: ManagedRow, _ entity: String, _ insert: SQLiteStatement, _ missing: SQLiteStatement
-  ) throws {
-    for property in row.properties {
-      if case .external(let blob) = property.value, blob.sizeBytes == nil {
-        try missing.run([
-          .string(entity), .integer(row.primaryKey), .string(property.name),
-          .string(blob.identifier), blob.unreadable.map { .string($0) } ?? .null,
-        ])
-      }
-      guard case .toMany(let references) = property.value else { continue }
-      for (index, reference) in references.enumerated() {
-        try insert.run([
-          .string(entity), .integer(row.primaryKey), .string(property.name),
-          reference.entityName.map { .string($0) } ?? .null, .integer(reference.primaryKey),
-          .integer(Int64(index)),
-        ])
-      }
-    }
-  }
 
   // MARK: - Tables
 
@@ -276,40 +177,14 @@ struct SQLiteExport {
       var columns = try names.prefix(OverflowColumns.maxColumns).map {
         try SQLIdentifier.quoted(takenColumns.unique($0))
       }
-      let ownCount = columns.count
       if folds {
         columns.append(try SQLIdentifier.quoted(OverflowColumns.name))
         folded.append((table.name, names.count))
       }
-      let quoted = try SQLIdentifier.quoted(target)
-      try writer.define("CREATE TABLE \(quoted) (\(columns.joined(separator: ", ")))")
-      let marks = Array(repeating: "?", count: columns.count).joined(separator: ", ")
-      let insert = try writer.prepare("INSERT INTO \(quoted) VALUES (\(marks))")
-      var count = 0
-      var failure: (any Error)?
-      try store.database.forEachRow(of: table) { row in
-        if let limit = options.limit, count >= limit { return false }
-        do {
-          let values = row.values.map { SQLiteValue($0) }
-          let missing = max(0, ownCount - values.count)
-          var bound =
-            values.prefix(folds ? ownCount : values.count)
-            + Array(repeating: .null, count: missing)
-          if folds {
-            bound.append(
-              OverflowColumns.json(of: values, from: ownCount, names: names).map { .text($0) }
-                ?? .null)
-          }
-          try insert.run(Array(bound))
-          count += 1
-          return true
-        } catch {
-          failure = error
-          return false
-        }
-      }
-      if let failure { throw failure }
-      parts.append(.init(name: table.name, target: target, rowCount: count))
+      let insert = try create(target, columns, writer)
+      let rows = InsertedTable(insert.statement, names, folds: folds, limit: options.limit)
+      try rows.read(table, of: store.database)
+      parts.append(.init(name: table.name, target: target, rowCount: rows.rowCount))
     }
     return parts
   }
@@ -335,17 +210,5 @@ struct SQLiteExport {
       ])
     }
     try insert.run([.string("findings of damage"), .string("\(store.findings.damageCount)")])
-  }
-}
-
-extension SQLiteValue {
-  init(_ value: StoredValue) {
-    switch value {
-    case .null: self = .null
-    case .integer(let number): self = .integer(number)
-    case .real(let number): self = .real(number)
-    case .text(let text): self = .text(text.utf8)
-    case .blob(let bytes): self = .blob(bytes)
-    }
   }
 }

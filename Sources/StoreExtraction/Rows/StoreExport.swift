@@ -1,4 +1,5 @@
 public import CoreDataStore
+import RowText
 public import SQLiteFile
 import SafeText
 
@@ -10,7 +11,7 @@ public struct StoreExport: Sendable {
     case ndjson
     /// A CSV file for each entity.
     case csv
-    /// One SQLite file, a table for each entity.
+    /// One SQLite file with a table for each entity.
     case sqlite
   }
 
@@ -28,7 +29,7 @@ public struct StoreExport: Sendable {
     public let output: String
     /// What was written, entity by entity or table by table.
     public let parts: [Part]
-    /// All rows together.
+    /// The number of rows in all parts.
     public let rowCount: Int
     /// SHA-256 of each file of the store set, by name.
     package let sourceSHA256: [String: String]
@@ -37,7 +38,7 @@ public struct StoreExport: Sendable {
     package let externalFiles: RebuildResult.ExternalFiles?
     /// What was wrong or noteworthy in the store.
     public let findings: [Finding]
-    /// How many of them are damage.
+    /// How many of the findings are damage.
     public let damageCount: Int
 
     /// One entity or table.
@@ -56,10 +57,11 @@ public struct StoreExport: Sendable {
   /// Tracks what is made, for a caller that must remove it quickly.
   package var made = MadeFiles()
 
-  /// Whether SQLite makes a full check of a large SQLite file before it gets its name, not only a quick one.
+  /// Whether SQLite runs `integrity_check`, not just `quick_check`, on a large SQLite file before it gets its final
+  /// name.
   public var verifies = false
 
-  /// An export with these options. Entity names and limit apply too.
+  /// An export with these options, including entity names and limit.
   public init(_ options: RowOutput.Options = .init()) { self.options = options }
 
   /// Writes the rows of `store`.
@@ -68,7 +70,7 @@ public struct StoreExport: Sendable {
   ///   - store: the store, opened.
   ///   - format: the form of the output.
   ///   - output: a folder for CSV and NDJSON, a file for SQLite. Nothing may exist there except an empty folder.
-  /// - Returns: what was written, and the state of the evidence.
+  /// - Returns: what was written, and the hashes and findings of the store.
   /// - Throws: ``ExtractionError``, `SQLiteFileError`, `SQLiteWriterError`. What was written until then is removed.
   public func run(_ store: CoreDataStore, as format: Format, to output: String) throws -> Result {
     try checkNames(store)
@@ -105,7 +107,7 @@ public struct StoreExport: Sendable {
         try folder.take(external)
         if files.0?.fileCount ?? 0 > 0 { files.0?.output = ExternalFiles.folderName }
         let hashed = hashing.wait()
-        // A store that changed is told as that, not as a file that could not be hashed.
+        // A store that changed is reported as such, not as a file that could not be hashed.
         try checkUnchanged()
         hashes = try hashed.mapValues { try $0.get() }
         folder.keep()
@@ -122,7 +124,7 @@ public struct StoreExport: Sendable {
       externalFiles: files.0, findings: findings.kept, damageCount: findings.damageCount)
   }
 
-  /// A name that the store does not have is an error, not an empty export.
+  /// Throws for a name that the store does not have, instead of exporting nothing.
   private func checkNames(_ store: CoreDataStore) throws {
     guard let wanted = options.entityNames else { return }
     let known: [String] =
@@ -135,7 +137,7 @@ public struct StoreExport: Sendable {
       path: store.database.path, nearest: NearestName.of(name, among: known))
   }
 
-  /// An open file and what goes into it.
+  /// An open file of the output, and the target for its rows.
   private struct RowFile {
     let name: String
     let descriptor: Int32
@@ -167,7 +169,8 @@ public struct StoreExport: Sendable {
         }
         files[entity.number] = file
       }
-      // Rows of unknown entities go into a separate file, as JSON in both formats, because they have no columns to name.
+      // Rows of unknown entities go into a separate file, as JSON in both formats, because they have no columns to
+      // name.
       var unknown: RowFile?
       let makeUnknown = {
         let name = folder.fileName(for: table.name + "-unknown", extension: "ndjson")

@@ -2,6 +2,7 @@ import Fixtures
 import Foundation
 import Testing
 
+@testable import RowText
 @testable import SQLiteFile
 @testable import SQLiteForensics
 

@@ -1,8 +1,9 @@
+import RowText
 import SQLiteFile
 
 /// Checks records against their format (section 2.1 "Record Format") and the rules of their b-tree.
 ///
-/// Faults of values are counted by column: a column with a million of them has one finding.
+/// Faults in values are counted by column: a million of them in one column make one finding.
 struct RecordCheck: ~Copyable {
   /// What can be wrong with a value.
   enum Problem: UInt8 {
@@ -21,9 +22,9 @@ struct RecordCheck: ~Copyable {
     var column: Int32
   }
 
-  /// Row ids of the tables that others refer to.
+  /// Row ids of the tables that other tables refer to.
   var keys: ContiguousArray<KeySet> = []
-  /// The keys that values refer to, by the number of the set that they must be in.
+  /// The keys that values refer to, by the number of the key set that must contain them.
   var references: ContiguousArray<KeySet> = []
   var demands: ContiguousArray<ColumnDemand> = [] {
     didSet { smallNumbers = ContiguousArray(demands.map(Self.smallNumbers)) }
@@ -36,7 +37,7 @@ struct RecordCheck: ~Copyable {
   private var tallies: [Subject: Tally] = [:]
   /// The hashes of the indexed fields of the current record, by field; all others are left over from earlier records.
   private var hashes: ContiguousArray<UInt64> = []
-  /// Which of the numbers 0 to 63 a demand allows, a bit each.
+  /// For each demand, which of the numbers 0 to 63 it allows, one bit each.
   private var smallNumbers: ContiguousArray<UInt64> = []
 
   init(encoding: DatabaseHeader.TextEncoding) { self.encoding = encoding }
@@ -49,7 +50,7 @@ struct RecordCheck: ~Copyable {
 
   /// Checks one record, or the start of a record of `total` bytes that is too long to be gathered, and reports what is
   /// wrong with it. Called when ``passes(_:rowID:_:)`` is false.
-  /// - Returns: what is wrong with the record as a whole; nil when its fields can be told apart.
+  /// - Returns: what is wrong with the record as a whole; nil when only its values can be wrong.
   @inline(never)
   mutating func check(
     _ payload: RawSpan, total: Int, rowID: Int64?, _ rules: borrowing RecordRules,
@@ -135,14 +136,14 @@ struct RecordCheck: ~Copyable {
   /// Whether a whole record meets its rules; then it needs no further check.
   ///
   /// Tests the same as ``check(_:total:rowID:_:_:)``, but builds no findings: nearly all records are sound, and a check
-  /// spends its time here. Keys that a failing record refers to are noted here and again there; they count once.
+  /// spends its time here. Keys that a failing record refers to are noted both here and there, but count once.
   @inline(__always)
   mutating func passes(_ payload: RawSpan, rowID: Int64?, _ rules: borrowing RecordRules) -> Bool {
     rules.attention.isEmpty
       ? passesAlone(payload, rowID: rowID, rules) : passesByField(payload, rowID: rowID, rules)
   }
 
-  /// The same for a record whose fields have rules.
+  /// ``passes(_:rowID:_:)`` for a record whose fields have rules.
   private mutating func passesByField(
     _ payload: RawSpan, rowID: Int64?, _ rules: borrowing RecordRules
   ) -> Bool {
@@ -167,7 +168,7 @@ struct RecordCheck: ~Copyable {
     return true
   }
 
-  /// The same for an entry of an index, and for a record without rules.
+  /// ``passes(_:rowID:_:)`` for an index entry, and for a record without rules.
   private mutating func passesAlone(
     _ payload: RawSpan, rowID: Int64?, _ rules: borrowing RecordRules
   ) -> Bool {
@@ -197,7 +198,7 @@ struct RecordCheck: ~Copyable {
     let headerEnd: Int
     /// Where the next field's serial type is.
     var offset: Int
-    /// Where the next field's value starts; never behind the record's end.
+    /// Where the next field's value starts; never past the record's end.
     var body: Int
     // The current field.
     var type: UInt64 = 0
@@ -216,7 +217,7 @@ struct RecordCheck: ~Copyable {
       body = headerEnd
     }
 
-    /// Goes on to the next field; false when the field is not valid.
+    /// Advances to the next field; false when the field is not valid.
     @inline(__always)
     mutating func next(_ payload: RawSpan, isUTF8: Bool) -> Bool {
       guard let serial = Varint.read(payload, at: offset, end: headerEnd) else { return false }
@@ -261,7 +262,7 @@ struct RecordCheck: ~Copyable {
     return true
   }
 
-  /// The closer look at a field whose class needs attention.
+  /// Checks a field whose class needs attention; false when it breaks a rule.
   @inline(never)
   private mutating func attend(
     _ number: Int, _ payload: RawSpan, _ type: UInt64, _ offset: Int, _ length: Int,
@@ -332,7 +333,7 @@ struct RecordCheck: ~Copyable {
     note(problem, field.column, place)
   }
 
-  /// The closer look at a value that a demand concerns.
+  /// Checks a value against its demand.
   @inline(never)
   private mutating func look(
     _ payload: RawSpan, _ type: UInt64, _ offset: Int, _ length: Int, _ kind: UInt8,
@@ -375,7 +376,7 @@ struct RecordCheck: ~Copyable {
     }
     let number = Int(field.demand)
     guard field.watched & kind != 0, number >= 0, number < demands.count else { return true }
-    // Other watched classes are those that the demand does not allow, and blobs with demands of their own.
+    // The other watched classes are the ones that the demand does not allow, and blobs with demands of their own.
     guard kind == StorageClasses.integer.rawValue,
       demands[number].classes.rawValue & kind != 0
     else { return kind == StorageClasses.blob.rawValue && meets(number, payload, offset, length) }

@@ -1,9 +1,10 @@
+import SQLiteFile
 import SafeText
 
-/// Writes rows as CSV (RFC 4180): a header line, CRLF, quotes where a field needs them.
+/// Writes rows as CSV (RFC 4180): a header line, CRLF, and quotes if a field needs them.
 ///
 /// NULL is an empty field and empty text is `""`, so that the two differ; blobs are hexadecimal.
-struct CSVRowSink: RowSink, ~Copyable {
+struct CSVRowSink: RawRowSink, ~Copyable {
   private var output: OutputBuffer
   private var column = 0
   private(set) var rowCount = 0
@@ -19,7 +20,18 @@ struct CSVRowSink: RowSink, ~Copyable {
     isSafe = isSafeForSpreadsheets
   }
 
-  var wantsMore: Bool { rowCount < limit && !output.isBroken }
+  var wantsMore: Bool { rowCount < limit && !isBroken }
+  var isBroken: Bool { output.isBroken }
+
+  func another() -> CSVRowSink {
+    CSVRowSink(output: .ofBlock(), limit: nil, isSafeForSpreadsheets: isSafe)
+  }
+
+  mutating func take(from other: inout CSVRowSink) {
+    output.append(movingFrom: &other.output)
+    rowCount &+= other.rowCount
+    other.rowCount = 0
+  }
 
   /// Writes the header line.
   mutating func begin(columns: [String]) {
@@ -61,15 +73,15 @@ struct CSVRowSink: RowSink, ~Copyable {
     rowCount &+= 1
   }
 
-  /// Writes the rest.
+  /// Writes the remaining bytes.
   mutating func finish() throws(SQLiteFileError) { try output.finish() }
 }
 
 extension OutputBuffer {
-  /// Appends text as a CSV field, in quotes where it is empty or has a comma, a quote or a line end.
+  /// Appends text as a CSV field, in quotes if it is empty or contains a comma, a quote or a line end.
   ///
-  /// Text gets into CSV only this way. With `isSafe`, an apostrophe goes before what a spreadsheet would take for a
-  /// formula, also where a spreadsheet splits fields at semicolons or tabs; text with one of these is then quoted too.
+  /// All text in CSV is written this way. With `isSafe`, an apostrophe precedes what a spreadsheet would take for a
+  /// formula, even one that splits fields at semicolons or tabs; text with such a separator is then quoted too.
   package mutating func append(csvField bytes: RawSpan, safeForSpreadsheets isSafe: Bool) {
     let isFormula =
       isSafe && CSVText.isFormula(count: bytes.byteCount) { bytes.byte(at: $0) }

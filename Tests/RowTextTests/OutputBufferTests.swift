@@ -2,10 +2,11 @@ import Fixtures
 import Foundation
 import Testing
 
+@testable import RowText
 @testable import SQLiteFile
 
 /// The quick ways through text, digits and blobs, against the plain ones of the standard library.
-@Suite struct JSONTextTests {
+@Suite struct OutputBufferTests {
   private func written(_ write: (inout OutputBuffer) -> Void) throws -> [UInt8] {
     try bytesWritten {
       var buffer = OutputBuffer(descriptor: $0)
@@ -129,5 +130,46 @@ import Testing
     var isValid = true
     let output = try written { isValid = $0.append(jsonString: text.rawSpan) }
     #expect(!isValid && output.count == text.count + 4)
+  }
+
+  /// Fields are quoted by their bytes, and programs that part them at semicolons or tabs get no formula either.
+  @Test func fieldsAreQuotedAndSafe() throws {
+    let cases: [(text: String, safe: String, plain: String)] = [
+      (";=1+1", "\"';=1+1\"", ";=1+1"), ("x;=1+1", "\"'x;=1+1\"", "x;=1+1"),
+      ("x\t=1+1", "\"'x\t=1+1\"", "x\t=1+1"), ("x;y", "\"x;y\"", "x;y"),
+      ("x\ty", "\"x\ty\"", "x\ty"), ("\u{1F}=1", "'\u{1F}=1", "\u{1F}=1"),
+      ("=1", "'=1", "=1"), ("x", "x", "x"), ("x\n-y", "\"'x\n-y\"", "\"x\n-y\""),
+      ("", "\"\"", "\"\""), ("a,b", "\"a,b\"", "\"a,b\""), ("a\r\nb", "\"a\r\nb\"", "\"a\r\nb\""),
+      // A quote or a comma is one with a mark behind it, too.
+      ("\"\u{301}", "\"\"\"\u{301}\"", "\"\"\"\u{301}\""),
+      (",\u{301}", "\",\u{301}\"", "\",\u{301}\""),
+    ]
+    for isSafe in [true, false] {
+      for field in cases {
+        let written = try written { $0.append(csvField: field.text, safeForSpreadsheets: isSafe) }
+        #expect(written == Array((isSafe ? field.safe : field.plain).utf8), "\(field.text)")
+      }
+    }
+  }
+
+  /// Digits of integers as the output writes them.
+  @Test func integersAreWrittenAsTheyAre() throws {
+    var values: [Int64] = [.min, .min + 1, .max, 0, -1, 9, 10, -10]
+    for power in 1...18 {
+      let ten = (0..<power).reduce(Int64(1)) { value, _ in value * 10 }
+      values += [ten - 1, ten, ten + 1, -ten, 1 - ten, ten / 3]
+    }
+    var generator = SplitMix64(seed: 3)
+    for _ in 0..<2000 {
+      values.append(Int64(bitPattern: generator.next()) >> Int64(generator.next() % 64))
+    }
+    let bytes = try written { output in
+      for value in values {
+        output.append(integer: value)
+        output.append(0x0a)
+      }
+    }
+    let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+    #expect(lines.map(String.init) == values.map { "\($0)" })
   }
 }

@@ -1,6 +1,7 @@
 import Dispatch
+package import SQLiteFile
 
-/// The output of a thread for one block of work.
+/// A thread's output for one block of work.
 package final class BlockOutput: @unchecked Sendable {
   package var output: OutputBuffer
   package var findings = FindingList()
@@ -10,15 +11,15 @@ package final class BlockOutput: @unchecked Sendable {
   package init(output: consuming OutputBuffer) { self.output = output }
 }
 
-/// Hands out blocks of work to several threads, and has their output written in the order of the blocks.
+/// Distributes blocks of work to several threads, and has their output written in the order of the blocks.
 ///
-/// A thread that finishes a block before its turn leaves the output here and takes another block. The thread whose turn
-/// it is writes its own block and then those that were left for it. Blocks are taken in order, so the block whose turn
-/// it is is always being worked on, and no thread waits for one that has not started.
+/// A thread that finishes a block before its turn leaves the output here and takes another block. The thread that has
+/// the turn writes its own block, and then the blocks left for it. Blocks are taken in order, so the block that has the
+/// turn is always in progress, and no thread waits for a block that has not been started.
 package final class OrderedOutput: @unchecked Sendable {
   private let gate = DispatchQueue(label: "blocks")
   private let blockCount: Int
-  /// The next block to be taken, and the one whose turn it is.
+  /// The next block to be taken, and the block that has the turn.
   private var next = 0
   private var current = 0
   private var hasStopped = false
@@ -32,8 +33,8 @@ package final class OrderedOutput: @unchecked Sendable {
     self.spares = spares
   }
 
-  /// The next block; nil when there is none, or no more are wanted. The thread that takes a block must leave it or pass
-  /// on its turn.
+  /// The next block; nil when there is none, or no more are wanted. The thread that takes a block must later leave it
+  /// or pass its turn.
   fileprivate func take() -> Int? {
     gate.sync {
       guard next < blockCount, !hasStopped else { return nil }
@@ -42,7 +43,7 @@ package final class OrderedOutput: @unchecked Sendable {
     }
   }
 
-  /// Waits until all earlier blocks have passed.
+  /// Waits until all earlier blocks have passed their turns.
   fileprivate func wait(for block: Int) {
     let semaphore: DispatchSemaphore? = gate.sync {
       if block == current { return nil }
@@ -53,12 +54,12 @@ package final class OrderedOutput: @unchecked Sendable {
     semaphore?.wait()
   }
 
-  /// A buffer for a block whose turn has not come; nil when it has, or no buffer is free.
+  /// A spare buffer for a block whose turn has not come; nil when its turn has come, or no buffer is free.
   fileprivate func spare(for block: Int) -> BlockOutput? {
     gate.sync { block == current ? nil : spares.popLast() }
   }
 
-  /// Leaves a block to the thread that has the turn; false when the turn has come to this block.
+  /// Leaves a block to the thread that has the turn; returns false when this block itself has the turn.
   fileprivate func leave(_ made: BlockOutput, _ block: Int) -> Bool {
     gate.sync {
       guard block != current else { return false }
@@ -67,7 +68,7 @@ package final class OrderedOutput: @unchecked Sendable {
     }
   }
 
-  /// Passes the turn to the next block; returns that block's output when it was left here and is to be written.
+  /// Passes the turn to the next block; if that block was left here, returns its output for the caller to write.
   fileprivate func pass(_ block: Int, _ written: BlockOutput?) -> BlockOutput? {
     gate.sync {
       if let written { spares.append(written) }
@@ -77,14 +78,14 @@ package final class OrderedOutput: @unchecked Sendable {
     }
   }
 
-  /// Stops the work: blocks after the one that has the turn are not wanted.
+  /// Stops the work: blocks after the current one are not wanted.
   fileprivate func stop() { gate.sync { hasStopped = true } }
 
   /// Whether the work was stopped.
   fileprivate var isStopped: Bool { gate.sync { hasStopped } }
 }
 
-/// One thread's place in the order of blocks. Only that thread uses it.
+/// One thread's turn in the order of blocks. Only that thread uses it.
 package final class OutputTurn: @unchecked Sendable {
   private let turns: OrderedOutput
   private var block = 0
@@ -92,7 +93,7 @@ package final class OutputTurn: @unchecked Sendable {
 
   package init(_ turns: OrderedOutput) { self.turns = turns }
 
-  /// Takes the next block; nil when there is none, or no more are wanted. It must be ended.
+  /// Takes the next block; nil when there is none, or no more are wanted. Each block taken must be ended.
   package func take() -> Int? {
     guard let next = turns.take() else { return nil }
     block = next
@@ -100,7 +101,7 @@ package final class OutputTurn: @unchecked Sendable {
     return next
   }
 
-  /// Waits until it is this block's turn; false when its output is not wanted any more.
+  /// Waits until it is this block's turn; returns false when its output is no longer wanted.
   package func come() -> Bool {
     if !hasCome { turns.wait(for: block) }
     hasCome = true
@@ -114,8 +115,7 @@ package final class OutputTurn: @unchecked Sendable {
   ///   - output: the block's output, empty afterwards.
   ///   - findings: what was found in the block.
   ///   - failure: what ended the block early.
-  ///   - settle: receives the findings and failures of blocks that were written, in their order, from one thread at a
-  ///     time.
+  ///   - settle: receives the findings and failure of each written block, in block order, on one thread at a time.
   package func end(
     _ output: inout OutputBuffer, _ findings: FindingList, _ failure: SQLiteFileError?,
     settle: (FindingList, SQLiteFileError?) -> Void
@@ -152,7 +152,7 @@ package final class OutputTurn: @unchecked Sendable {
     if failure != nil || output.isBroken { turns.stop() }
   }
 
-  /// Passes the turn to the next block; returns its output when that was left, to be written and passed on as well.
+  /// Passes the turn to the next block; if that block was left, returns its output, to be written and passed as well.
   private func pass(_ written: BlockOutput?) -> BlockOutput? {
     defer { block += 1 }
     return turns.pass(block, written)

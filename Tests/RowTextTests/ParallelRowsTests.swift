@@ -1,5 +1,6 @@
 import Fixtures
 import Foundation
+import RowText
 import SQLiteFile
 import Testing
 
@@ -60,6 +61,9 @@ import Testing
     var counts: [Int] = []
     let bytes = try bytesWritten {
       counts = try database.writeJSON(of: database.schema.tables, limit: limit, to: $0)
+      for table in database.schema.tables {
+        counts.append(try database.writeCSV(of: table, limit: limit, to: $0))
+      }
     }
     return (bytes, counts, Set(database.findings.kept))
   }

@@ -1,4 +1,4 @@
-/// Renders the records of a table in a target above, with one call for each row instead of one for each value.
+/// Renders the records of a table in a higher-level target, with one call per row instead of one per value.
 package protocol RecordReceiver: AnyObject {
   /// Takes a record, as ``RecordSink/take(_:rowID:_:_:)`` does.
   func take(
@@ -7,22 +7,21 @@ package protocol RecordReceiver: AnyObject {
   ) -> RecordDecoder.Defect?
   /// False when no more rows are wanted.
   var wantsMore: Bool { get }
-  /// Whether rows were lost because the output failed, or because this one could not keep them all.
+  /// Whether rows were lost because the output failed, or because this receiver could not keep them all.
   var isBroken: Bool { get }
-  /// Whether blocks of rows may be rendered side by side.
+  /// Whether blocks of rows may be rendered in parallel.
   var takesBlocks: Bool { get }
   /// A receiver for blocks, which keeps what it renders for ``take(from:)``.
   func another() -> any RecordReceiver
-  /// Appends what another one has kept, and empties that one.
+  /// Appends what another receiver has kept, and empties that receiver.
   func take(from other: any RecordReceiver)
 }
 
-/// Hands each record to a receiver.
-struct ReceivedRecords: BlockSink {
+/// Passes each record to a receiver.
+struct ReceivedRecords: RecordSink {
   let receiver: any RecordReceiver
 
   var wantsMore: Bool { receiver.wantsMore }
-  var isBroken: Bool { receiver.isBroken }
 
   mutating func take(
     _ record: RawSpan, rowID: Int64?, _ layout: borrowing RowLayout,
@@ -30,6 +29,4 @@ struct ReceivedRecords: BlockSink {
   ) -> RecordDecoder.Defect? {
     receiver.take(record, rowID: rowID, layout, &decoder)
   }
-
-  mutating func take(_ other: inout ReceivedRecords) { receiver.take(from: other.receiver) }
 }

@@ -3,6 +3,7 @@ import Fixtures
 import Foundation
 import Testing
 
+@testable import RowText
 @testable import SQLiteFile
 
 /// Blocks that several threads make come out in the order of blocks, whoever is done first.

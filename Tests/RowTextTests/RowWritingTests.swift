@@ -1,5 +1,6 @@
 import Fixtures
 import Foundation
+import RowText
 import SQLiteFile
 import Testing
 

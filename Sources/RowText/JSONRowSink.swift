@@ -1,10 +1,14 @@
-/// Writes an object of JSON for each row, the values as SQLite stores them.
+import SQLiteFile
+
+/// Writes a JSON object for each row, with the values as SQLite stores them.
 ///
 /// `{"table":"ZNOTE","rowid":17,"values":[null,4,"text",{"hex":"00ff"}]}`. Text that is not valid UTF-8 is written in
-/// `values` with U+FFFD for its invalid bytes and again, exact, under `"invalidText":{"COLUMN":{"hex":"…"}}`.
-struct JSONRowSink: RowSink, BlockSink, ~Copyable {
+/// `values` with U+FFFD for its invalid bytes, and again exactly under `"invalidText":{"COLUMN":{"hex":"…"}}`.
+struct JSONRowSink: RawRowSink, ~Copyable {
   private var output: OutputBuffer
   private var names: [String] = []
+  /// What each row of the table starts with.
+  private var head = ""
   private var column = 0
   private var invalid: [(column: Int, bytes: [UInt8])] = []
   private(set) var rowCount = 0
@@ -27,30 +31,30 @@ struct JSONRowSink: RowSink, BlockSink, ~Copyable {
     }
   }
 
-  /// Appends the rows that another sink has gathered.
-  mutating func take(_ other: inout JSONRowSink) {
+  func another() -> JSONRowSink {
+    var other = JSONRowSink(output: .ofBlock(), form: form, limit: nil)
+    other.begin(head, names)
+    return other
+  }
+
+  mutating func take(from other: inout JSONRowSink) {
     output.append(movingFrom: &other.output)
     rowCount &+= other.rowCount
     other.rowCount = 0
   }
 
-  /// Drops the rows gathered, for a sink that gathered too many.
-  mutating func forget() {
-    output.removeAll()
-    rowCount = 0
-  }
-
-  /// Whether rows were lost because the output failed.
   var isBroken: Bool { output.isBroken }
 
-  /// The rows that follow belong to this table.
+  /// Begins a table; the rows that follow belong to it.
   mutating func begin(table: String, columns: [String]) {
+    begin("{\"table\":\(JSONLiteral.string(table)),\"rowid\":", columns)
+  }
+
+  private mutating func begin(_ head: String, _ columns: [String]) {
     rowCount = 0
     names = columns
-    var line = "{\"table\":"
-    line += JSONLiteral.string(table)
-    line += ",\"rowid\":"
-    output.setTemplate(line)
+    self.head = head
+    output.setTemplate(head)
   }
 
   mutating func beginRow(_ rowID: Int64?) {
@@ -123,7 +127,7 @@ struct JSONRowSink: RowSink, BlockSink, ~Copyable {
     invalid.removeAll()
   }
 
-  /// Writes the rest.
+  /// Writes the remaining bytes.
   mutating func finish() throws(SQLiteFileError) {
     if form == .object { output.append(form.closing) }
     try output.finish()

@@ -1,4 +1,6 @@
-/// UTF-8 as the Unicode standard has it (table 3-7, "Well-Formed UTF-8 Byte Sequences").
+public import SQLiteFile
+
+/// UTF-8 as the Unicode standard defines it (table 3-7, "Well-Formed UTF-8 Byte Sequences").
 @usableFromInline package enum UTF8Scan {
   @inlinable static var tops: UInt64 { 0x8080_8080_8080_8080 }
 
@@ -12,8 +14,8 @@
       guard let length = characterLength(bytes, at: offset) else { return false }
       offset &+= length
     }
-    // Bytes after the last whole block are judged by a block that ends where the text does; it may overlap bytes that
-    // were judged before.
+    // Bytes after the last whole block are checked in a block that ends where the text does; it may overlap bytes
+    // already checked.
     while offset &+ 32 <= end {
       guard isValidBlock(bytes, at: offset) else { return false }
       offset &+= 32
@@ -24,7 +26,7 @@
       && bytes.byte(at: end &- 3) < 0xf0
   }
 
-  /// Whether a part of the bytes is ASCII. For short texts; long ones are left to ``isValid(_:)``.
+  /// Whether a part of the bytes is ASCII. For short texts only; false for a long one, which ``isValid(_:)`` checks.
   @inlinable @inline(__always)
   package static func isASCII(_ bytes: RawSpan, _ start: Int, _ count: Int) -> Bool {
     if count >= 8 {
@@ -43,7 +45,7 @@
     return bytes.uint64(at: start) >> UInt64(64 &- 8 &* count) & tops == 0
   }
 
-  /// The same word by word, for texts that have hardly a block.
+  /// Whether all bytes are well-formed, checked word by word; for texts with hardly a block.
   private static func isValidShort(_ bytes: RawSpan) -> Bool {
     let end = bytes.byteCount
     var before: UInt64 = 0
@@ -53,8 +55,8 @@
       if offset &+ 8 <= end {
         word = bytes.word(at: offset).littleEndian
       } else if end >= 8 {
-        // The last bytes are read together with those before them, which are shifted out; the text must not end within
-        // a character.
+        // The last bytes are read as part of a whole word, and the bytes before them are shifted out; the text must not
+        // end within a character.
         word =
           bytes.word(at: end &- 8).littleEndian
           >> UInt64(truncatingIfNeeded: (offset &+ 8 &- end) &* 8)
@@ -84,9 +86,9 @@
     return isValidWord(bytes.word(at: offset).littleEndian, behind: before, bytes, at: offset)
   }
 
-  /// The same for words with their first bytes lowest. What a byte must be follows from the three before it: a trail
-  /// byte exactly where one of them requires it. In each word of eight lanes only the top bit of a lane counts, and a
-  /// shift moves a lower bit of the same lane there.
+  /// Whether a word continues correctly from the word before it; the first byte of each is lowest. The three bytes
+  /// before a byte decide what it must be: a trail byte if one of them requires it, else none. In each word of eight
+  /// lanes only the top bit of a lane counts, and a shift moves a lower bit of the same lane there.
   @inlinable @inline(__always)
   static func isValidWord(
     _ word: UInt64, behind before: UInt64, _ bytes: RawSpan, at offset: Int
@@ -109,8 +111,8 @@
     return special == 0 || areSecondsValid(bytes, special, at: offset)
   }
 
-  /// The same for 32 bytes at once. An addition sets the top bit of a byte that is large enough, and its carry reaches
-  /// no top bit.
+  /// Whether 32 bytes continue correctly from the three before them. An addition sets the top bit of a byte that is
+  /// large enough, and its carry reaches no top bit.
   @inlinable @inline(__always)
   static func isValidBlock(_ bytes: RawSpan, at offset: Int) -> Bool {
     let block = bytes.block(at: offset)
@@ -126,8 +128,8 @@
       | three & ((three & sevens) &+ 0x1010_1010_1010_1010)
     let twice = block &+ block
     let wrong = (block & ~twice) ^ wanted
-    // The low six bits tell the lead bytes apart: each sum has its top bit unless they are those of C0 or C1, E0, ED,
-    // F0. After F0, bit 4 or 5 of the second byte must be set.
+    // The low six bits distinguish the lead bytes: the top bit of each sum is set unless they are those of C0 or C1,
+    // E0, ED, F0. After F0, bit 4 or 5 of the second byte must be set.
     let low = one & 0x3f3f_3f3f_3f3f_3f3f
     let notC = (low & 0x3e3e_3e3e_3e3e_3e3e) &+ 0x7e7e_7e7e_7e7e_7e7e
     let notE0 = (low ^ 0x2020_2020_2020_2020) &+ sevens
@@ -139,8 +141,8 @@
     return hasNoTop(wrong | special) || areValidWords(bytes, at: offset)
   }
 
-  /// Whether each of four words continues correctly. A function of its own, because inlined into the block's function
-  /// it would split that one's lanes.
+  /// Whether each of four words continues correctly. Not inlined, because that would split the lanes of the block's
+  /// function.
   @inline(never)
   @usableFromInline static func areValidWords(_ bytes: RawSpan, at offset: Int) -> Bool {
     isValidWord(bytes, at: offset) && isValidWord(bytes, at: offset &+ 8)

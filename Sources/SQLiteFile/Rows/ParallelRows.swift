@@ -1,24 +1,12 @@
 import Dispatch
 
-/// A sink whose rows another one can take over.
-protocol BlockSink: RecordSink, SendableMetatype, ~Copyable {
-  /// Whether rows were lost because the output failed, or because the sink could not keep them all.
-  var isBroken: Bool { get }
-  /// Appends the rows that another sink has kept, and empties that one.
-  mutating func take(_ other: inout Self)
-}
-
-extension OutputBuffer {
-  /// A buffer for the rendered rows of a block: text and numbers take about twice their room in a page.
-  package static func ofBlock() -> OutputBuffer { OutputBuffer(capacity: 4 << 20) }
-}
-
-/// Writes the rows of a large table with two threads, in the same order as one thread.
+/// Reads the records of a large table on two threads, and passes them to a receiver in the same order as one thread
+/// would.
 ///
-/// The leaves are cut into blocks. Two blocks are decoded at a time, each by a worker with its own reader, scan and
-/// buffer, and written in order. A block that does not fit its buffer is decoded again straight to the output, and so
-/// are all that follow: with rows that large the output is the limit, not the decoding.
-struct ParallelRows<Sink: BlockSink & ~Copyable> {
+/// The leaves are divided into blocks. Two blocks are read at a time, each by a worker with its own reader, scan and
+/// receiver, and passed on in order. A block that does not fit its worker's receiver is read again directly into the
+/// main receiver, and so are all later blocks: with rows that large the bottleneck is the output, not the decoding.
+struct ParallelRows {
   /// A table with fewer leaves is not worth a second thread.
   static var minLeafCount: Int { 512 }
   private static var workerCount: Int { 2 }
@@ -28,12 +16,12 @@ struct ParallelRows<Sink: BlockSink & ~Copyable> {
   private final class Worker: @unchecked Sendable {
     var reader: PageReader
     var scan: BTreeScan
-    var sink: Sink
+    var sink: ReceivedRecords
     let layout: RowLayout
     var failure: SQLiteFileError?
 
     init(
-      reader: consuming PageReader, scan: consuming BTreeScan, sink: consuming Sink,
+      reader: consuming PageReader, scan: consuming BTreeScan, sink: ReceivedRecords,
       layout: RowLayout
     ) {
       self.reader = reader
@@ -62,22 +50,24 @@ struct ParallelRows<Sink: BlockSink & ~Copyable> {
   /// - Parameters:
   ///   - leaves: the table's leaves in key order.
   ///   - layout: the layout of the table's rows.
-  ///   - makeSink: makes a sink for each worker, which keeps its rows.
+  ///   - receiver: the receiver; it also makes a receiver for each worker.
   ///   - makeReader: makes a reader of the same files for each worker.
   ///   - makeScan: makes a scan of the same table for each worker.
   init(
-    leaves: LeafList, layout: RowLayout, makeSink: () -> Sink, makeReader: () -> PageReader,
+    leaves: LeafList, layout: RowLayout, receiver: any RecordReceiver, makeReader: () -> PageReader,
     makeScan: () -> BTreeScan
   ) {
     self.leaves = leaves
     self.layout = layout
     workers = (0..<Self.workerCount).map { _ in
-      Worker(reader: makeReader(), scan: makeScan(), sink: makeSink(), layout: layout)
+      Worker(
+        reader: makeReader(), scan: makeScan(), sink: ReceivedRecords(receiver: receiver.another()),
+        layout: layout)
     }
   }
 
-  /// Writes all rows to `sink`; `scan` and `reader` serve blocks that are written straight.
-  func write(to sink: inout Sink, scan: inout BTreeScan, reader: inout PageReader)
+  /// Writes all rows to `sink`; `scan` and `reader` are used for blocks that are read directly into it.
+  func write(to sink: inout ReceivedRecords, scan: inout BTreeScan, reader: inout PageReader)
     throws(SQLiteFileError)
   {
     let blockLength = max(1, Self.blockBytes / reader.pageSize)
@@ -93,12 +83,13 @@ struct ParallelRows<Sink: BlockSink & ~Copyable> {
         workers[$0].read(leaves, blocks[$0])
       }
       for (worker, block) in zip(workers, blocks) {
-        // One scan alone must read below an interior page in a leaf's place, because pages may be referenced twice.
-        guard !worker.sink.isBroken, !worker.scan.hasLeftPages else {
+        // Only one scan may read below an interior page that is in the position of a leaf, because pages may be
+        // referenced twice.
+        guard !worker.sink.receiver.isBroken, !worker.scan.hasLeftPages else {
           straightFrom = block.lowerBound
           break
         }
-        sink.take(&worker.sink)
+        sink.receiver.take(from: worker.sink.receiver)
         if let failure = worker.failure { throw failure }
       }
       next = min(next + workers.count * blockLength, leaves.count)

@@ -1,4 +1,5 @@
 import CLibrary
+public import SQLiteFile
 import SafeText
 
 /// Bytes on their way to a file descriptor, 256 KiB at a time.
@@ -15,33 +16,36 @@ import SafeText
   /// How many bytes the buffer holds.
   @usableFromInline package private(set) var count = 0
   private var failure: Int32 = 0
-  /// The turn that must come before anything is written; nil for a buffer that writes alone.
+  /// The turn that must come before anything is written; nil for a buffer that needs no turn.
   private let turn: OutputTurn?
   /// Escapes what a terminal must not receive; nil for any other descriptor.
   private var terminal: TerminalText?
   /// Bytes handed to the system so far.
   package private(set) var writtenCount: Int64 = 0
 
-  /// A buffer in front of an open descriptor, which it does not close. Characters that a terminal would obey or hide
-  /// are escaped on a terminal and nowhere else; nil for `isTerminal` asks the system.
+  /// A buffer for an open descriptor, which it does not close. Characters that a terminal would obey or hide are
+  /// escaped on a terminal only; with nil for `isTerminal`, the system is asked.
   package init(descriptor: Int32, isTerminal: Bool? = nil) {
     self.init(
       descriptor: descriptor, capacity: 256 * 1024, turn: nil,
       isTerminal: isTerminal ?? (isatty(descriptor) == 1))
   }
 
-  /// A buffer that keeps its bytes until they are moved elsewhere. It ``isBroken`` once more than `capacity` are
-  /// appended.
+  /// A buffer that keeps its bytes until they are moved elsewhere. It becomes broken (``isBroken``) when more than
+  /// `capacity` bytes are appended.
   package init(capacity: Int) {
     self.init(descriptor: nil, capacity: capacity, turn: nil, isTerminal: false)
   }
 
-  /// A buffer in front of the same descriptor; with a `turn` it writes only when the turn has come. Bytes that are
-  /// appended before that wait in the buffer; when it is full, its thread waits.
+  /// Another buffer for the same descriptor. With a `turn`, it writes only after the turn has come; until then it keeps
+  /// appended bytes, and when it is full, the appending thread waits.
   package func another(capacity: Int, turn: OutputTurn?) -> OutputBuffer {
     OutputBuffer(
       descriptor: descriptor, capacity: capacity, turn: turn, isTerminal: terminal != nil)
   }
+
+  /// A buffer for the rendered rows of a block: text and numbers take about twice the space they take in a page.
+  package static func ofBlock() -> OutputBuffer { OutputBuffer(capacity: 4 << 20) }
 
   /// Exchanges the bytes with those of another buffer of the same size.
   package mutating func exchange(with other: inout OutputBuffer) {
@@ -58,10 +62,16 @@ import SafeText
     unsafe memory = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 64)
   }
 
-  /// Appends the bytes of a buffer without a descriptor and empties that one.
+  /// Appends the bytes of a buffer without a descriptor, and empties that buffer.
   package mutating func append(movingFrom other: inout OutputBuffer) {
     unsafe append(buffer: UnsafeRawBufferPointer(start: other.memory, count: other.count))
     other.removeAll()
+  }
+
+  /// Calls `body` with the bytes that the buffer keeps, and drops them.
+  package mutating func drain<E: Error>(_ body: (RawSpan) throws(E) -> Void) throws(E) {
+    defer { count = 0 }
+    try body(unsafe RawSpan(_unsafeStart: memory, byteCount: count))
   }
 
   /// Drops the bytes and any failure.
@@ -84,7 +94,7 @@ import SafeText
     if count &+ bytes > capacity { flush() }
   }
 
-  /// Makes room for `bytes` and returns the place for ``takeBack(to:)``; nil when they can never fit.
+  /// Makes room for `bytes`, and returns the position for ``takeBack(to:)``; nil when they can never fit.
   @inlinable @inline(__always)
   package mutating func mark(for bytes: Int) -> Int? {
     guard bytes <= capacity else { return nil }
@@ -95,24 +105,25 @@ import SafeText
   /// Drops what was appended since the mark.
   package mutating func takeBack(to mark: Int) { count = mark }
 
-  // Where many small pieces follow each other, the position is kept in a local variable: `room` makes sure of the
-  // space, `put` writes, `advance` commits.
+  // When many small pieces follow each other, the position is kept in a local variable: `room` reserves space, `put`
+  // writes, `advance` commits.
 
-  /// Makes room for `bytes` and the eight that a last `put` may overshoot by; returns the position of the next byte.
+  /// Makes room for `bytes`, and for the eight bytes that a last `put` may overshoot by; returns the position of the
+  /// next byte.
   @inlinable @inline(__always)
   package mutating func room(for bytes: Int) -> Int {
     reserve(bytes &+ 8)
     return count
   }
 
-  /// Puts the bytes of a word, the lowest first, at a position for which there is room.
+  /// Puts the bytes of a word, the lowest first, at a position with enough room.
   @inlinable @inline(__always)
   package mutating func put(_ word: UInt64, at position: Int) {
     guard position >= 0, position &+ 8 <= capacity else { return }
     unsafe memory.storeBytes(of: word.littleEndian, toByteOffset: position, as: UInt64.self)
   }
 
-  /// Puts 32 bytes, the lowest of each lane first, at a position for which there is room.
+  /// Puts 32 bytes, the lowest of each lane first, at a position with enough room.
   @inlinable @inline(__always)
   package mutating func put(_ block: SIMD4<UInt64>, at position: Int) {
     guard position >= 0, position &+ 32 <= capacity else { return }
@@ -135,7 +146,7 @@ import SafeText
     count &+= 1
   }
 
-  /// Appends the first `length` (1 to 8) bytes of a word as it lies in memory.
+  /// Appends the first `length` (1 to 8) bytes of a word in memory order.
   @inlinable @inline(__always)
   package mutating func append(word: UInt64, length: Int) {
     reserve(8)
@@ -179,7 +190,7 @@ import SafeText
     count &+= templateCount
   }
 
-  /// Bytes that the template takes with its last word padded; nil when it is too long to be put in words.
+  /// Bytes that the template takes, including padding of its last word; nil when it is too long to be put in words.
   package var templateLength: Int? { templateCount < 256 ? templateCount &+ 8 : nil }
 
   /// Puts the template at a position with room for ``templateLength`` bytes, and returns the position after it.
@@ -219,7 +230,7 @@ import SafeText
     advance(to: put(integer: value, at: room(for: Self.longestInteger)))
   }
 
-  /// Bytes that a decimal integer needs at most, the eight included that a last word may overshoot by.
+  /// The most bytes that a decimal integer needs, including the eight that its last word may overshoot by.
   @inlinable package static var longestInteger: Int { 32 }
 
   /// Puts a decimal integer at a position with room for ``longestInteger`` bytes, and returns the position after it.
@@ -251,7 +262,7 @@ import SafeText
     }
   }
 
-  /// Puts what ``put(integer:at:)`` puts.
+  /// Puts the same bytes as ``put(integer:at:)``.
   @inlinable @inline(__always)
   package mutating func put(_ digits: Digits, at cursor: Int) -> Int {
     guard digits.count > 0 else { return put(longInteger: digits.value, at: cursor) }
@@ -284,12 +295,12 @@ import SafeText
     put(lastDigits: Self.digits(value), of: 8, count, at: cursor)
   }
 
-  /// Appends a point and millionths, without trailing zeros but at least one digit.
+  /// Appends a point and millionths, without trailing zeros but with at least one digit.
   package mutating func append(fraction millionths: UInt64) {
     advance(to: put(fraction: millionths, at: room(for: 8)))
   }
 
-  /// Puts what ``append(fraction:)`` appends, and returns the position after it.
+  /// Puts the same bytes as ``append(fraction:)`` appends, and returns the position after them.
   @inlinable @inline(__always)
   package mutating func put(fraction millionths: UInt64, at cursor: Int) -> Int {
     // The first two of the eight digits are 0; the point replaces the second.
@@ -306,15 +317,14 @@ import SafeText
     put(lastDigits: Self.digits(value), of: 8, Self.count(eight: value), at: cursor)
   }
 
-  /// How many digits a number has, at most four. This is counted apart from the digits, so that the position of what
-  /// follows is known early, and from the top bits of differences, because the length of the next number cannot be
-  /// predicted.
+  /// How many digits a number has, at most four. This is counted separately from the digits, so that the next position
+  /// is known early, and from the top bits of differences instead of by branches, because lengths are unpredictable.
   @inlinable @inline(__always)
   static func count(four value: UInt64) -> Int {
     Int(truncatingIfNeeded: 1 &+ (9 &- value) >> 63 &+ (99 &- value) >> 63 &+ (999 &- value) >> 63)
   }
 
-  /// The same for at most eight digits.
+  /// How many digits a number has, at most eight.
   @inlinable @inline(__always)
   static func count(eight value: UInt64) -> Int {
     let more = (9_999 &- value) >> 63 &+ (99_999 &- value) >> 63
@@ -337,7 +347,7 @@ import SafeText
     (digits | zeros) &>> UInt64(truncatingIfNeeded: (count &- used) &* 8)
   }
 
-  /// The four decimal digits of a number below 10,000, as of ``digits(_:)``.
+  /// The four decimal digits of a number below 10,000, in the form of ``digits(_:)``.
   @inlinable @inline(__always)
   static func fourDigits(_ value: UInt64) -> UInt64 {
     let hundreds = (value &* 10_486) >> 20
@@ -357,8 +367,8 @@ import SafeText
     return (pairs &- tens &* 10) << 8 | tens
   }
 
-  /// Puts bytes as lower-case hexadecimal digits at a position with room for twice as many and 32 more, and returns the
-  /// position after them.
+  /// Puts bytes as lower-case hexadecimal digits at a position with room for twice their number and 32 bytes more, and
+  /// returns the position after them.
   @inlinable @inline(__always)
   package mutating func put(hexadecimal bytes: RawSpan, at start: Int) -> Int {
     let end = bytes.byteCount
@@ -377,19 +387,19 @@ import SafeText
     return cursor
   }
 
-  /// The digits of 16 bytes that have a zero after each.
+  /// The hexadecimal digits of 16 bytes, each followed by a zero byte.
   @inlinable @inline(__always)
   static func hexadecimal(_ pairs: SIMD4<UInt64>) -> SIMD4<UInt64> {
     // Each byte and the zero after it become its two nibbles.
     let nibbles = (pairs &>> 4 | pairs &<< 8) & 0x0f0f_0f0f_0f0f_0f0f
-    // Letters come 39 places after where the digits would continue: the top bit of a byte that becomes a letter turns
-    // into 127, of which 39 is kept.
+    // Letters come 39 code points after where the digits would continue. The top bit of a byte that becomes a letter is
+    // turned into 127, of which 39 is kept.
     let tops = (nibbles &+ 0x7676_7676_7676_7676) & 0x8080_8080_8080_8080
     let letters = (tops &- tops &>> 7) & 0x2727_2727_2727_2727
     return nibbles &+ 0x3030_3030_3030_3030 &+ letters
   }
 
-  /// The digits of a byte.
+  /// The hexadecimal digits of a byte.
   @inlinable @inline(__always)
   static func hexadecimal(_ byte: UInt8) -> UInt64 {
     // A nibble in each byte, then to a digit: 0-9 add 48, a-f add 39 more.
@@ -410,11 +420,11 @@ import SafeText
     }
   }
 
-  /// Writes the bytes.
+  /// Writes the buffered bytes.
   @inline(never)
   @usableFromInline package mutating func flush() {
     guard count > 0 else { return }
-    // Nothing may follow where another thread had to stop.
+    // Nothing may be written after another thread had to stop.
     if let turn, !turn.come() { count = 0 }
     guard let descriptor else {
       if count > 0 { failure = ENOBUFS }
@@ -455,14 +465,14 @@ import SafeText
     }
   }
 
-  /// Writes the rest.
+  /// Writes the remaining bytes.
   /// - Throws: ``SQLiteFileError`` when this or any earlier write failed.
   package mutating func finish() throws(SQLiteFileError) {
     flush()
     if terminal != nil, let descriptor { writeEscaped(isEnd: true, to: descriptor) }
     guard failure != 0 else { return }
     if failure == EPIPE {
-      throw SQLiteFileError(.outputClosed, "the reader of the output has gone", systemError: EPIPE)
+      throw SQLiteFileError(.outputClosed, "the output's reader has closed it", systemError: EPIPE)
     }
     throw SQLiteFileError(
       .output, "cannot write the output: \(unsafe String(cString: strerror(failure)))",

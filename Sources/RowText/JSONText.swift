@@ -1,5 +1,7 @@
+public import SQLiteFile
+
 extension OutputBuffer {
-  /// Appends text as a JSON string if it is valid UTF-8, else nothing.
+  /// Appends text as a JSON string if it is valid UTF-8; else appends nothing and returns false.
   package mutating func appendIfValid(jsonString bytes: RawSpan) -> Bool {
     guard let start = mark(for: bytes.byteCount &* 6 &+ 64) else {
       guard UTF8Scan.isValid(bytes) else { return false }
@@ -10,9 +12,9 @@ extension OutputBuffer {
     return false
   }
 
-  /// Appends text between quotes, escaped as JSON asks (RFC 8259, section 7).
+  /// Appends text between quotes, escaped as JSON requires (RFC 8259, section 7).
   ///
-  /// - Returns: false when the bytes are not valid UTF-8; U+FFFD stands for each byte that is not.
+  /// - Returns: false when the bytes are not valid UTF-8; U+FFFD replaces each invalid byte.
   @discardableResult
   package mutating func append(jsonString bytes: RawSpan) -> Bool {
     append(UInt8(ascii: "\""))
@@ -41,8 +43,8 @@ extension OutputBuffer {
         if offset == stop { break }
         var special: UInt8
         if end >= 8 {
-          // The last bytes are read together with those before them, which are shifted out; spaces fill the rest of the
-          // word.
+          // The last bytes are read as part of a whole word, and the bytes before them are shifted out; spaces fill the
+          // rest of the word.
           let missing = max(0, 8 &- (end &- offset))
           var word = bytes.word(at: offset &- missing).littleEndian
           if missing > 0 {
@@ -100,8 +102,8 @@ extension OutputBuffer {
   package mutating func put(
     jsonString bytes: RawSpan, _ start: Int, _ length: Int, at position: Int
   ) -> Int? {
-    // Most texts are short and need no escape, which shows once they have been put. They are put in two parts of one
-    // size; the second part ends where the text does.
+    // Most texts are short and need no escapes, which is checked after they have been put. They are put in two parts of
+    // one size, which may overlap; the second part ends where the text does.
     guard length <= 64, start &+ max(8, length) <= bytes.byteCount else {
       return put(anyString: bytes.part(start, length), at: position)
     }
@@ -169,7 +171,7 @@ extension OutputBuffer {
     return ((controlOrQuote | backslash) & ~word | word & ~passes) & tops
   }
 
-  /// The same for 32 bytes at once.
+  /// The special bytes of 32 bytes at once.
   @inlinable @inline(__always)
   static func specialBytes(_ block: SIMD4<UInt64>, _ passes: UInt64) -> SIMD4<UInt64> {
     let controlOrQuote = (block ^ 0x0202_0202_0202_0202) &- 0x2121_2121_2121_2121
@@ -193,7 +195,7 @@ extension OutputBuffer {
     }
   }
 
-  /// Appends a string between quotes, escaped as JSON asks.
+  /// Appends a string between quotes, escaped as JSON requires.
   package mutating func append(jsonString string: String) {
     let bytes = ContiguousArray(string.utf8)
     append(jsonString: bytes.rawSpan)

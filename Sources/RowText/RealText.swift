@@ -1,11 +1,13 @@
+import SQLiteFile
+
 extension OutputBuffer {
-  /// Appends a number with the fewest digits that read back as the same number. JSON has no infinity; 9e999 is read as
-  /// infinity by every reader that has it.
+  /// Appends a number with the fewest digits that read back as the same number. JSON has no infinity; every reader that
+  /// supports infinity reads 9e999 as infinity.
   package mutating func append(jsonReal value: Double) {
     advance(to: put(jsonReal: value, at: room(for: Self.longestReal)))
   }
 
-  /// Bytes that a number needs at most.
+  /// The most bytes that a number needs.
   package static let longestReal = 32
 
   /// Puts a number as ``append(jsonReal:)`` does at a position with room for ``longestReal`` bytes, and returns the
@@ -24,10 +26,10 @@ extension OutputBuffer {
     return put(longReal: size, at: cursor)
   }
 
-  /// Puts a number of at most 15 digits, six of them after the point, as most dates and amounts are; nil for any other.
+  /// Puts a number of at most 15 digits, six of them after the point, like most dates and amounts; nil for any other.
   ///
-  /// No two decimals of 15 digits read back as the same number, so a decimal that does is the shortest. The quotient is
-  /// the number nearest to the decimal because both of its parts are exact.
+  /// No two decimals of 15 digits read back as the same number, so a decimal that reads back as this one is the
+  /// shortest. The quotient is the number nearest to the decimal, because dividend and divisor are exact.
   @inlinable @inline(__always)
   mutating func put(shortReal size: Double, at cursor: Int) -> Int? {
     guard size < 1e9 else { return nil }
@@ -37,14 +39,13 @@ extension OutputBuffer {
     return put(fraction: UInt64(part), at: put(integer: whole, at: cursor))
   }
 
-  /// Puts a number from 0.001 to 2^33 with the fewest digits that lie between it and half the distance to its
-  /// neighbours, and of those the nearest to it.
+  /// Puts a number from 0.001 to 2^33 as the shortest decimal within half the distance to its neighbours; of several,
+  /// as the nearest.
   ///
   /// Such a number is `mantissa / 2^shift`, and all arithmetic on its fraction is exact in 128 bits: counted in units
-  /// of the `count`th place after the point, the last one that can be needed, the fraction and the distances to its
-  /// neighbours have at most 118 bits. No decimal of so few digits lies exactly at half the distance: a number there
-  /// has more than `shift` digits.
-  /// has more than `shift` of them.
+  /// of the `count`th decimal place, the last that can be needed, the fraction and the distances to its neighbours have
+  /// at most 118 bits. No decimal of so few digits lies exactly at half the distance: a number there has more than
+  /// `shift` digits.
   @inline(never)
   @usableFromInline mutating func put(longReal size: Double, at cursor: Int) -> Int {
     let bits = size.bitPattern
@@ -182,7 +183,7 @@ private struct DigitStream: TextOutputStream {
     for byte in string.utf8 { append(byte) }
   }
 
-  /// The standard library calls this where a stream has it, and `write(_:)` otherwise.
+  /// The standard library calls this if a stream has it, and `write(_:)` otherwise.
   mutating func _writeASCII(_ buffer: UnsafeBufferPointer<UInt8>) {
     let bytes = unsafe RawSpan(_unsafeElements: buffer)
     guard count == 0, bytes.byteCount >= 16, bytes.byteCount <= 24 else {

@@ -1,0 +1,92 @@
+package import SQLiteFile
+
+extension SQLiteDatabase {
+  /// Writes each row as a JSON object: `table`, `rowid` and `values` in column order, as SQLite stores them.
+  ///
+  /// - Parameters:
+  ///   - tables: the tables, in the order wanted.
+  ///   - form: a line for each row, or one object with all rows under `rows`.
+  ///   - limit: the most rows of all tables together; nil for all.
+  ///   - descriptor: an open file descriptor; it is not closed.
+  /// - Returns: the number of rows of each table.
+  /// - Throws: ``SQLiteFileError`` when the device fails or the output cannot be written.
+  @discardableResult
+  package func writeJSON(
+    of tables: [Table], as form: JSONForm = .lines, limit: Int? = nil, to descriptor: Int32
+  ) throws(SQLiteFileError) -> [Int] {
+    let rows = RawRows(
+      JSONRowSink(output: OutputBuffer(descriptor: descriptor), form: form, limit: limit),
+      takesBlocks: form == .lines && limit == nil)
+    var counts: [Int] = []
+    rows.sink.start()
+    for table in tables where rows.wantsMore {
+      rows.sink.begin(table: table.name, columns: try layout(of: table).0.names)
+      try read(table, by: rows)
+      counts.append(rows.sink.rowCount)
+    }
+    try rows.sink.finish()
+    return counts
+  }
+
+  /// Writes a table as CSV with a header line: values as SQLite stores them, blobs as hexadecimal.
+  ///
+  /// - Parameters:
+  ///   - table: the table.
+  ///   - limit: the most rows; nil for all.
+  ///   - isSafeForSpreadsheets: whether cells that a spreadsheet would take for formulas get an apostrophe.
+  ///   - descriptor: an open file descriptor; it is not closed.
+  /// - Returns: the number of rows.
+  /// - Throws: ``SQLiteFileError`` when the device fails or the output cannot be written.
+  @discardableResult
+  package func writeCSV(
+    of table: Table, limit: Int? = nil, isSafeForSpreadsheets: Bool = false, to descriptor: Int32
+  ) throws(SQLiteFileError) -> Int {
+    let rows = RawRows(
+      CSVRowSink(
+        output: OutputBuffer(descriptor: descriptor), limit: limit,
+        isSafeForSpreadsheets: isSafeForSpreadsheets),
+      takesBlocks: limit == nil)
+    rows.sink.begin(columns: try layout(of: table).0.names)
+    if rows.wantsMore { try read(table, by: rows) }
+    try rows.sink.finish()
+    return rows.sink.rowCount
+  }
+}
+
+/// A sink whose rows another sink of the same type can take over.
+protocol RawRowSink: RowSink, ~Copyable {
+  /// Whether rows were lost because the output failed, or because the sink could not keep them all.
+  var isBroken: Bool { get }
+  /// A sink for rows of the same table, which keeps them for ``take(from:)``.
+  func another() -> Self
+  /// Appends the rows that another sink has kept, and empties that sink.
+  mutating func take(from other: inout Self)
+}
+
+/// Renders the rows of a table as SQLite stores them.
+private final class RawRows<Sink: RawRowSink & ~Copyable>: RecordReceiver {
+  var sink: Sink
+  let takesBlocks: Bool
+
+  init(_ sink: consuming Sink, takesBlocks: Bool) {
+    self.sink = sink
+    self.takesBlocks = takesBlocks
+  }
+
+  var wantsMore: Bool { sink.wantsMore }
+  var isBroken: Bool { sink.isBroken }
+
+  func take(
+    _ record: RawSpan, rowID: Int64?, _ layout: borrowing RowLayout,
+    _ decoder: inout RecordDecoder
+  ) -> RecordDecoder.Defect? {
+    sink.take(record, rowID: rowID, layout, &decoder)
+  }
+
+  func another() -> any RecordReceiver { RawRows(sink.another(), takesBlocks: false) }
+
+  func take(from other: any RecordReceiver) {
+    guard let other = other as? RawRows<Sink> else { return }
+    sink.take(from: &other.sink)
+  }
+}

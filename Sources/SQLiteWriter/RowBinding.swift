@@ -1,0 +1,69 @@
+/// Binds the values of a row one after the other. A failure shows when the statement is run.
+package struct RowBinding {
+  private let statement: SQLiteStatement
+  private var parameter = 0
+  private var failure: SQLiteWriterError?
+
+  /// Begins with the first parameter of a statement that was reset since its last step.
+  package init(_ statement: SQLiteStatement) { self.statement = statement }
+
+  /// Binds NULL to the next parameter.
+  package mutating func null() {
+    note { statement, index throws(SQLiteWriterError) in
+      try statement.bindNull(at: index)
+    }
+  }
+
+  /// Binds an integer to the next parameter.
+  package mutating func integer(_ value: Int64) {
+    note { statement, index throws(SQLiteWriterError) in
+      try statement.bind(integer: value, at: index)
+    }
+  }
+
+  /// Binds a float to the next parameter; a NaN is stored as NULL.
+  package mutating func real(_ value: Double) {
+    note { statement, index throws(SQLiteWriterError) in
+      try statement.bind(real: value, at: index)
+    }
+  }
+
+  /// Binds UTF-8 text to the next parameter, by copy.
+  package mutating func text(_ bytes: RawSpan) {
+    note { statement, index throws(SQLiteWriterError) in
+      try statement.bind(text: bytes, at: index)
+    }
+  }
+
+  /// Binds a string to the next parameter, by copy.
+  package mutating func string(_ string: String) {
+    note { statement, index throws(SQLiteWriterError) in
+      try statement.bind(string: string, at: index)
+    }
+  }
+
+  /// Binds bytes to the next parameter, by copy.
+  package mutating func blob(_ bytes: RawSpan) {
+    note { statement, index throws(SQLiteWriterError) in
+      try statement.bind(blob: bytes, at: index)
+    }
+  }
+
+  /// Runs the statement to its end, and resets it.
+  /// - Throws: the first failure of binding, or what SQLite reports.
+  package func run() throws(SQLiteWriterError) {
+    if let failure { throw failure }
+    try statement.run()
+  }
+
+  private mutating func note(
+    _ bind: (_ statement: SQLiteStatement, _ index: Int) throws(SQLiteWriterError) -> Void
+  ) {
+    parameter &+= 1
+    do throws(SQLiteWriterError) {
+      try bind(statement, parameter)
+    } catch {
+      if failure == nil { failure = error }
+    }
+  }
+}
