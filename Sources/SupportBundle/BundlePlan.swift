@@ -1,10 +1,11 @@
+internal import Crypto
 import SafeText
 
 /// What a bundle will hold. Nothing is read until it is measured, and nothing is written until after that.
 ///
-/// A bundle is written in two passes, because its first entry lists the size and SHA-256 of all others: the
-/// first pass hashes every source, the second packs it, and a source that gives other bytes the second time
-/// ends the work with `bundle.changedWhileReading`.
+/// A bundle is written in two passes, because its first entry lists the size and SHA-256 of all others: the first pass
+/// hashes every source, and the second packs it. A source with different bytes in the second pass ends the work with
+/// `bundle.changedWhileReading`.
 public struct BundlePlan: Sendable {
   /// Where an entry's bytes come from.
   package enum Source: Sendable, Equatable {
@@ -51,7 +52,7 @@ public struct BundlePlan: Sendable {
   private var entries: [Entry] = []
   private var names = ZipNames()
 
-  /// An empty plan. The same plan with the same `created` gives the same bytes.
+  /// An empty plan. The same plan with the same `created` produces the same bytes.
   package init(
     tool: BundleManifest.Tool, created: BundleDate, contents: BundleManifest.Contents
   ) throws(BundleError) {
@@ -75,7 +76,7 @@ public struct BundlePlan: Sendable {
     try add(Entry(name: name, source: .source(source), origin: origin, why: why))
   }
 
-  /// Plans an entry of the regular file that is called `member` below `folder`.
+  /// Plans an entry for the regular file `member` below `folder`.
   mutating func add(
     name: String, member: String, of folder: SourceFolder, why: String
   ) throws(BundleError) {
@@ -119,17 +120,17 @@ public struct BundlePlan: Sendable {
     for entry in entries {
       let source = try entry.source.open()
       var pieces = EntryPieces(source)
-      var digest = EntryDigest()
+      var hash = SHA256()
       while let piece = try pieces.next() {
         if isCancelled() { throw MeasuredBundle.cancelled }
-        digest.update(piece)
+        hash.update(data: piece)
         done += UInt64(piece.count)
         progress(done, max(done, total))
       }
       try pieces.expectEnd()
       listed.append(
         BundleManifest.Entry(
-          name: entry.name, sizeBytes: digest.size, sha256: digest.sha256Hex,
+          name: entry.name, sizeBytes: source.size, sha256: hash.finalize().hex,
           source: entry.origin, why: entry.why))
     }
     let manifest = try BundleManifest(

@@ -10,23 +10,24 @@ public struct MeasuredBundle: Sendable {
 
   // MARK: - Second pass
 
-  /// Writes the bundle. When anything fails, nothing stays behind.
+  /// Writes the bundle. If anything fails, nothing is left behind.
   ///
   /// - Parameters:
   ///   - path: the output, which must not exist.
+  ///   - level: how hard the entries are compressed.
   ///   - progress: called with the bytes done and the bytes in all.
   ///   - isCancelled: asked about once per 256 KiB; true ends the work with `bundle.cancelled`.
   ///   - making: called with the path of the temporary file and a closure that creates the file and returns whether it
-  ///     exists then.
+  ///     exists afterwards.
   /// - Returns: what was written.
-  /// - Throws: `bundle.changedWhileReading` when a source is not what it was in the first pass, else as
-  ///   `ZipWriter`.
+  /// - Throws: `bundle.changedWhileReading` when a source differs from the first pass; otherwise as `ZipWriter`.
   public func write(
-    to path: String, progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in },
+    to path: String, level: CompressionLevel = .standard,
+    progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in },
     isCancelled: () -> Bool = { false },
     making: (String, () -> Bool) -> Void = { _ = $1() }
   ) throws(BundleError) -> ZipWriter.Receipt {
-    let writer = try ZipWriter(path: path, making: making)
+    let writer = try ZipWriter(path: path, level: level, making: making)
     return try write(to: writer, progress: progress, isCancelled: isCancelled)
   }
 

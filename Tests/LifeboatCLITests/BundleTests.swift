@@ -35,6 +35,24 @@ import Testing
     return (folder, bundle, outcome)
   }
 
+  @Test func theLevelDecidesHowHardItIsCompressed() throws {
+    let store = try TemporaryFolder()
+    let url = store.url.appendingPathComponent("small.sqlite")
+    try smallRows(megabytes: 2, at: url)
+    var sizes: [Int] = []
+    for level in ["1", "9"] {
+      let (folder, bundle, outcome) = try Self.create(url, "--include", "rows", "--level", level)
+      defer { withExtendedLifetime(folder) {} }
+      #expect(outcome.status == 0, "\(outcome.errors)")
+      #expect(try Program.run("bundle", "verify", bundle.path).status == 0)
+      sizes.append(try Data(contentsOf: bundle).count)
+    }
+    #expect(sizes[1] < sizes[0])
+    for level in ["0", "10"] {
+      #expect(try Self.create(url, "--level", level).outcome.status == 64)
+    }
+  }
+
   @Test func aStoreIsPackedAsStructure() throws {
     let demo = try Demonstration()
     let before = treeState(of: demo.folder)

@@ -61,6 +61,42 @@ import Testing
     #expect(listed.output == expected.joined())
   }
 
+  /// Entries of several blocks and rounds, at the borders of both, against Python's zlib: the stream is whole, and
+  /// hardly larger than one that was made in one go.
+  @Test(arguments: [1, 6, 9])
+  func blocksAreOneStream(_ level: Int) throws {
+    guard let python = Tool("python3") else { return }
+    let space = try Workspace()
+    let path = space.path("a.zip")
+    let window = ZipFormat.window
+    var random = SeededGenerator(state: 5)
+    let line = { (_: Int) in
+      "{\"entity\":\"Note\",\"pk\":\(random.next() % 100_000),\"title\":\"Note \(random.next() % 500)\"}\n"
+    }
+    let text = Array((0..<160_000).map(line).joined().utf8)
+    let sizes = [
+      window - 1, window, window + 1, 2 * window, 8 * window, 8 * window + 1, text.count,
+    ]
+    let writer = try ZipWriter(path: path, level: try #require(CompressionLevel(level)))
+    for size in sizes { try writer.add(name: "\(size)", bytes: Array(text[..<size])) }
+    try writer.add(name: "random", bytes: random.bytes(3 * window + 5))
+    try writer.add(name: "zeros", bytes: [UInt8](repeating: 0, count: 20 * window))
+    _ = try writer.finish()
+    let script = """
+      import sys, zipfile, zlib
+      z = zipfile.ZipFile(sys.argv[1])
+      assert z.testzip() is None
+      for i in z.infolist():
+          packer = zlib.compressobj(int(sys.argv[2]), zlib.DEFLATED, -15)
+          once = len(packer.compress(z.read(i)) + packer.flush())
+          blocks = i.file_size // 262144
+          assert i.compress_size <= once * 1.002 + 64 + 24 * blocks, (i.filename, i.compress_size, once)
+      print(len(z.namelist()))
+      """
+    let result = try python.run(["-c", script, path, "\(level)"])
+    #expect(result.output == "9\n")
+  }
+
   @Test func receiptGivesTheTrueDigests() throws {
     let space = try Workspace()
     let receipt = try archive(space.path("a.zip"))

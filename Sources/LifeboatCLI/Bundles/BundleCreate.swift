@@ -1,6 +1,7 @@
 import ArgumentParser
 import CoreDataStore
 import Foundation
+import RowText
 import SQLiteFile
 import SafeText
 import StoreExtraction
@@ -16,7 +17,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
 
   static let configuration = CommandConfiguration(
     commandName: "create",
-    abstract: "Pack what support needs to know of a store or an incident.",
+    abstract: "Pack what support needs to know about a store or an incident.",
     usage: "lifeboat bundle create [<options>] <input> --output <output>",
     discussion: """
       Examples: lifeboat bundle create Notes.sqlite -o Notes-support.zip
@@ -39,6 +40,11 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
   )
   var include: Include = .structure
 
+  @Option(
+    name: .long,
+    help: "How hard to compress, from 1 (fastest) to 9 (smallest).")
+  var level = 6
+
   @OptionGroup var store: StoreOptions
   @OptionGroup var custody: CustodyOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
@@ -46,16 +52,23 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
   var evidencePaths: [String] { [input] }
   var outputPaths: [String] { [output] }
 
+  func validate() throws {
+    guard CompressionLevel(level) != nil else {
+      throw ValidationError("The level is a number from 1 to 9.")
+    }
+  }
+
   func run() throws {
     let subject = try BundleSubject(input)
     try EvidenceGuard.check(output, against: subject.storePath)
     let receipt = try Self.write(
-      subject, to: output, include: include, logView: store.wal, created: Date())
+      subject, to: output, include: include, level: CompressionLevel(level) ?? .standard,
+      logView: store.wal, created: Date())
     if display.json {
       try display.write(json: Report(output: output, manifest: receipt.manifest))
     } else if !display.quiet {
       var text = BundleText.table(receipt.manifest, display)
-      text += "packed in \(VisibleText.visible(output)), \(Quantity.bytes(receipt.sizeBytes))\n"
+      text += "packed into \(VisibleText.visible(output)), \(Quantity.bytes(receipt.sizeBytes))\n"
       for sentence in receipt.manifest.withheld {
         text += "left out: \(VisibleText.visible(sentence))\n"
       }
@@ -80,16 +93,17 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
     let manifest: BundleManifest
     let sizeBytes: UInt64
     let findings: [Finding]
-    /// Whether files of the store could not be looked at.
+    /// Whether some files of the store could not be read.
     let isPartial: Bool
   }
 
   /// Packs a bundle and checks it.
   ///
-  /// A given `interruption` stays active after the work: a new one would stop protecting the caller's files.
+  /// A caller with files to protect passes its own `interruption`: a new one would end that protection.
   static func write(
     _ subject: BundleSubject, to output: String, include: Include,
-    logView: SQLiteDatabase.LogView = .committed, created: Date,
+    level: CompressionLevel = .standard, logView: SQLiteDatabase.LogView = .committed,
+    created: Date,
     interruption: Interruption = Interruption(lettingWorkEnd: true)
   ) throws -> Receipt {
     let watch = EvidenceWatch(subject.storePath)
@@ -129,7 +143,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
     let written = try withExtendedLifetime(scratch) {
       try bundle.plan.measured(isCancelled: { interruption.isRequested })
         .write(
-          to: output, isCancelled: { interruption.isRequested },
+          to: output, level: level, isCancelled: { interruption.isRequested },
           making: interruption.files.making)
     }
     let check = try BundleVerification.verify(path: output)
@@ -170,19 +184,19 @@ struct BundleSubject {
   let storePath: String
   let incident: Incident?
 
-  /// A store, or a folder with an incident's record and its store.
+  /// Takes the path of a store, or of a folder with an incident's record and store.
   init(_ path: String) throws {
     let record = PathText.joined(path, "incident.json")
     guard ByteFile.exists(record) else {
       let found = try StoreFinder.find(at: path)
-      // A former store counts too: packing only the other one would leave it out without a word.
+      // A former store counts too: packing only the other one would silently leave it out.
       let stores = found.stores + found.passedOver.map(\.path)
       guard let only = stores.first, stores.count == 1 else {
         throw Failure(
           64, "usage.oneStore", "\(path) holds \(stores.count) stores; a bundle holds one",
           hint: "name one: \(stores.prefix(5).joined(separator: ", "))")
       }
-      // The whole path, so that the folder can be found, and left out, wherever a record names it.
+      // The full path, so that the folder can be found and left out wherever a record names it.
       storePath = URL(fileURLWithPath: only).standardizedFileURL.path
       incident = nil
       return
@@ -198,7 +212,7 @@ struct BundleSubject {
   }
 }
 
-/// Bundles for people.
+/// The contents and problems of a bundle as text.
 enum BundleText {
   static func table(_ manifest: BundleManifest, _ display: DisplayOptions) -> String {
     table(manifest.entries.map { ($0.name, $0.sizeBytes, $0.why) }, display)
@@ -217,7 +231,7 @@ enum BundleText {
     return table.text(width: display.width, style: display.style)
   }
 
-  /// What is wrong, a line for each.
+  /// The problems, one per line.
   static func lines(_ problems: [BundleVerification.Problem]) -> String {
     problems.map { problem in
       let place = problem.entry.map { ", \(VisibleText.visible($0))" } ?? ""

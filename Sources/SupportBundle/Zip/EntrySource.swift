@@ -25,6 +25,9 @@ struct EntryPieces {
     self.source = source
   }
 
+  /// Whether all bytes have been returned.
+  var isAtEnd: Bool { offset == source.size }
+
   /// The next piece, never empty; nil at the end. Throws when a file ends early.
   mutating func next() throws(BundleError) -> ArraySlice<UInt8>? {
     let left = source.size - offset
@@ -60,11 +63,15 @@ struct EntryPieces {
   }
 }
 
-/// Both checksums of an entry, over pieces.
+/// Both checksums of an entry, computed piece by piece.
 struct EntryDigest {
   private(set) var crc = CRC32Sum()
   private(set) var size: UInt64 = 0
   private var sha256 = SHA256()
+
+  init() {}
+
+  init(of piece: ArraySlice<UInt8>) { update(piece) }
 
   mutating func update(_ piece: ArraySlice<UInt8>) {
     crc.update(piece)

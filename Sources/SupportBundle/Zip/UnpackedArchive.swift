@@ -12,12 +12,12 @@ package final class UnpackedArchive {
   /// The most entries that are unpacked.
   package static let entryLimit = 10_000
 
-  /// The folder with the parts, under their names in the archive.
+  /// The folder with the unpacked parts, under their names in the archive.
   package var folder: URL { URL(fileURLWithPath: privateFolder.path, isDirectory: true) }
-  /// Whether the archive is a support bundle of Lifeboat's.
+  /// Whether the archive is a Lifeboat support bundle.
   package let isBundle: Bool
 
-  /// Whether a file starts as a zip archive does; false also when it cannot be read.
+  /// Whether a file starts like a zip archive; also false when it cannot be read.
   package static func isZip(_ path: String) -> Bool {
     guard let file = try? InputFile(path: path, followsLink: true),
       let lead = try? file.bytes(at: 0, count: 4)
@@ -25,8 +25,8 @@ package final class UnpackedArchive {
     return lead == [0x50, 0x4B, 0x03, 0x04] || lead == [0x50, 0x4B, 0x05, 0x06]
   }
 
-  /// Unpacks what may hold a model. `making` is called with the path of each folder and file and a closure that
-  /// creates it and returns whether it exists then.
+  /// Unpacks what may hold a model. `making` is called with the path of each folder and file and a closure that creates
+  /// it and returns whether it exists afterwards.
   ///
   /// - Throws: ``BundleError`` about the archive or the private folder.
   package init(_ path: String, making: @escaping (String, () -> Bool) -> Void = { _ = $1() }) throws
@@ -46,9 +46,9 @@ package final class UnpackedArchive {
 
   /// The most bytes of JSON and of property lists, which are read as a whole.
   static let recordLimit: UInt64 = 4 << 20
-  /// The most bytes of one model, which is read as a whole. Real models have less than a quarter of that.
+  /// The most bytes of one model, which is read as a whole. Real models have less than a quarter of this.
   static let modelLimit: UInt64 = 16 << 20
-  /// How many bytes may be unpacked for each byte of the archive. A store that is compressed further is almost empty.
+  /// How many bytes may be unpacked for each byte of the archive. A store that compresses better is almost empty.
   static let growthLimit: UInt64 = 20
   /// How many bytes may be unpacked from any archive, however small it is.
   static let freeBytes: UInt64 = 1 << 20
@@ -71,7 +71,7 @@ package final class UnpackedArchive {
           .tooLarge, "the entry would unpack to \(entry.size) bytes, and the limit is \(limit)",
           path: reader.path, entry: entry.name)
       }
-      // No overflow: the reader has added up all sizes.
+      // No overflow: the reader has summed all sizes already.
       total += entry.size
     }
     guard total <= byteLimit else {
@@ -111,8 +111,8 @@ package final class UnpackedArchive {
   /// The version hashes in a bundle.
   package static let hashesName = "hashes.json"
 
-  /// What holds a model: sources, compiled forms, hashes, and stores. A store may have any name, so in a bundle
-  /// all of `store/` counts, elsewhere the usual endings.
+  /// Whether an entry may hold a model: .xcdatamodel files, compiled models, hashes, and stores. A store may have any
+  /// name, so in a bundle all of `store/` counts, elsewhere the usual extensions.
   static func isWanted(_ name: String) -> Bool {
     let parts = PathText.components(of: name)
     guard let first = parts.first, let last = parts.last else { return false }

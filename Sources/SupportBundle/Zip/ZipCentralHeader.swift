@@ -48,7 +48,7 @@ struct ZipCentralHeader {
     headerOffset = try zip64.value(for: shortOffset)
   }
 
-  /// Checks what the header says by itself.
+  /// Checks the values of the header on their own.
   func check(isFolder: Bool, limits: ZipLimits) throws(BundleError) {
     try Self.checkFlags(flags)
     guard method == ZipFormat.methodStored || method == ZipFormat.methodDeflated else {
@@ -60,7 +60,7 @@ struct ZipCentralHeader {
     }
     if method == ZipFormat.methodStored, size != compressedSize {
       throw BundleError(
-        .sizeMismatch, "the entry is stored without compression and has two different sizes")
+        .sizeMismatch, "the entry is stored without compression but has two different sizes")
     }
     let (maxSize, overflow) = compressedSize.multipliedReportingOverflow(
       by: ZipFormat.maxDeflateRatio)
@@ -69,7 +69,7 @@ struct ZipCentralHeader {
         .impossibleRatio, "\(compressedSize) compressed bytes cannot hold \(size) bytes")
     }
     guard !isFolder || size == 0 else {
-      throw BundleError(.badDirectory, "the entry is a folder and has \(size) bytes")
+      throw BundleError(.badDirectory, "the entry is a folder but has \(size) bytes")
     }
   }
 
@@ -107,7 +107,7 @@ struct ZipCentralHeader {
     let localSize = try zip64.value(for: try local.u32(22))
     let localCompressed = try zip64.value(for: try local.u32(18))
     let localCRC = try local.u32(14)
-    // 4.4.4 bit 3: the three are zero here and follow the data in a descriptor.
+    // 4.4.4 bit 3: checksum and sizes are zero here and follow the data in a descriptor.
     let isDeferred =
       flags & ZipFormat.flagDataDescriptor != 0 && localCRC == 0 && localCompressed == 0
       && localSize == 0
@@ -182,12 +182,12 @@ private struct ZipExtra {
     values = (found ?? [])[...]
   }
 
-  /// The value of a field whose 32-bit place holds `short`.
+  /// The value of a field whose 32-bit form is `short`.
   mutating func value(for short: UInt32) throws(BundleError) -> UInt64 {
     guard short == ZipFormat.saturated32 else { return UInt64(short) }
     guard let value = values.popFirst() else {
       throw BundleError(
-        .badDirectory, "a header announces a Zip64 value and has none", offset: fields.place(start))
+        .badDirectory, "a header announces a Zip64 value but has none", offset: fields.place(start))
     }
     return value
   }

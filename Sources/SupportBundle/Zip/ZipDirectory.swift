@@ -1,7 +1,7 @@
 /// The end of an archive: where the central directory is, and what the end record says.
 struct ZipDirectory: Sendable {
   let entryCount: Int
-  /// The central directory, in bytes from the start of the archive.
+  /// Where the central directory starts, in bytes from the start of the archive.
   let offset: UInt64
   let size: Int
   let hasZip64: Bool
@@ -9,7 +9,7 @@ struct ZipDirectory: Sendable {
   let endRecordOffset: UInt64
   let comment: [UInt8]
 
-  /// Finds and checks the end record, its Zip64 extension and the place of the directory.
+  /// Finds and checks the end record, its Zip64 extension and the position of the directory.
   init(parsing file: InputFile, limits: ZipLimits) throws(BundleError) {
     let tailSize = Int(
       clamping: min(file.size, UInt64(ZipFormat.endSize + ZipFormat.maxCommentSize)))
@@ -41,7 +41,7 @@ struct ZipDirectory: Sendable {
       found = ZipEnd(
         entryCount: try fields.u64(32), directoryOffset: try fields.u64(48),
         directorySize: try fields.u64(40))
-      // A field that is not saturated must say the same, so that all readers see one archive.
+      // A field that is not saturated must agree, so that all readers see the same archive.
       guard short.count == ZipFormat.saturated16 || UInt64(short.count) == found.entryCount,
         short.here == short.count,
         short.size == ZipFormat.saturated32 || UInt64(short.size) == found.directorySize,
@@ -53,7 +53,7 @@ struct ZipDirectory: Sendable {
     }
     guard here == found.entryCount else {
       throw BundleError(
-        .badDirectory, "the end record gives two counts of entries", offset: endRecordOffset)
+        .badDirectory, "the end record has two different entry counts", offset: endRecordOffset)
     }
     let (sum, overflow) = found.directoryOffset.addingReportingOverflow(found.directorySize)
     guard !overflow, sum == directoryEnd else {
@@ -84,8 +84,8 @@ struct ZipDirectory: Sendable {
     offset = found.directoryOffset
   }
 
-  /// The end record is the one whose comment ends where the file ends. A second one would let two readers
-  /// see two archives.
+  /// Finds the end record, the one whose comment ends at the end of the file. With a second one, two readers could see
+  /// two different archives.
   private static func findEnd(in tail: ZipFields) throws(BundleError) -> Int {
     var found: Int?
     var position = tail.bytes.count - ZipFormat.endSize
@@ -109,7 +109,7 @@ struct ZipDirectory: Sendable {
     return found
   }
 
-  /// The Zip64 end record (4.3.14) and its offset; nil when no locator stands before the end record.
+  /// The Zip64 end record (4.3.14) and its offset; nil when no locator precedes the end record.
   private static func findZip64(
     before end: UInt64, in file: InputFile
   ) throws(BundleError) -> (UInt64, ZipFields)? {
@@ -122,7 +122,7 @@ struct ZipDirectory: Sendable {
     guard try locator.u32(4) == 0, try locator.u32(16) <= 1 else {
       throw BundleError(.unsupported, "the archive is split over several files", offset: place)
     }
-    // No tool writes the record's extensible data sector (APPNOTE 4.3.14.2); without it the place is fixed.
+    // No tool writes the record's extensible data sector (APPNOTE 4.3.14.2); without it the position is fixed.
     guard offset == place - UInt64(ZipFormat.end64Size) else {
       throw BundleError(
         .badDirectory, "the Zip64 end record is not directly before its locator", offset: place)
@@ -189,7 +189,7 @@ extension ZipDirectory {
     return entries
   }
 
-  /// A bomb may let many entries share the same compressed bytes.
+  /// Refuses entries that share bytes: in a zip bomb, many entries may share the same compressed bytes.
   private static func checkOverlap(
     _ entries: [ZipReader.Entry], directoryOffset: UInt64
   ) throws(BundleError) {

@@ -16,7 +16,7 @@ struct ZipBytes {
 /// Reads little-endian fields from bytes of a file; an offset outside of them throws.
 struct ZipFields {
   let bytes: [UInt8]
-  /// Where `bytes[0]` lies in the file.
+  /// The offset of `bytes[0]` in the file.
   let base: UInt64
 
   func u16(_ offset: Int) throws(BundleError) -> UInt16 { try load(offset) }

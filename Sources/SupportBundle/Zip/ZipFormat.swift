@@ -23,7 +23,7 @@ enum ZipFormat {
 
   /// Extra field of Zip64 sizes and offsets (4.5.3).
   static let zip64ExtraID: UInt16 = 0x0001
-  /// In a 16- or 32-bit field: the true value is in the Zip64 field (4.4.1.4).
+  /// Marks a 16- or 32-bit field whose true value is in the Zip64 field (4.4.1.4).
   static let saturated16: UInt16 = 0xFFFF
   static let saturated32: UInt32 = 0xFFFF_FFFF
 
@@ -42,16 +42,19 @@ enum ZipFormat {
   /// Version needed: 2.0 for deflate and folders, 4.5 for Zip64 (4.4.3.2).
   static let versionPlain: UInt16 = 20
   static let versionZip64: UInt16 = 45
-  /// Made by: 4.5 in the low byte, Unix in the high one, so that permissions are believed (4.4.2).
+  /// Made by: 4.5 in the low byte, Unix in the high one, so that readers honour the permissions (4.4.2).
   static let versionMadeBy: UInt16 = 3 << 8 | 45
-  /// 1980-01-01 00:00:00 in MS-DOS form, the earliest there is (4.4.6).
+  /// 1980-01-01 00:00:00 in MS-DOS form, the earliest possible time (4.4.6).
   static let fixedTime: UInt16 = 0
   static let fixedDate: UInt16 = 1 << 5 | 1
   /// Regular file, 0600, in the upper half as Unix tools expect.
   static let fixedAttributes: UInt32 = 0o100600 << 16
 
-  /// The most bytes one deflated byte can stand for: 258 bytes by a length and a distance code of one bit each.
+  /// The most bytes that one deflated byte can encode: 258 bytes for a length and a distance code of one bit each.
   static let maxDeflateRatio: UInt64 = 1032
+
+  /// How far back a match can lead (RFC 1951, section 2).
+  static let dictionary = 32 * 1024
 
   /// Files are read, compressed and hashed in pieces of this many bytes.
   static let window = 256 * 1024

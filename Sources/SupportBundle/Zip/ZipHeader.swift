@@ -38,7 +38,7 @@ struct ZipHeader: Equatable {
   /// The central header with name and extra field, as this writer makes it.
   func centralBytes(threshold: Zip64Threshold) -> [UInt8] {
     var extra = ZipBytes()
-    // 4.5.3: only the fields whose 32-bit place is saturated, in this order.
+    // 4.5.3: only the fields whose 32-bit form is saturated, in this order.
     let large = (
       size: size >= threshold.bytes, compressed: compressedSize >= threshold.bytes,
       offset: headerOffset >= threshold.bytes
@@ -94,7 +94,7 @@ struct ZipEnd {
       || directorySize >= threshold.bytes
   }
 
-  /// The Zip64 record and its locator; empty where they are not needed.
+  /// The Zip64 record and its locator; empty when they are not needed.
   func zip64Bytes(threshold: Zip64Threshold) -> [UInt8] {
     guard needsZip64(threshold) else { return [] }
     var out = ZipBytes()
@@ -115,8 +115,8 @@ struct ZipEnd {
     return out.bytes
   }
 
-  /// The end record, without the comment that follows it. Where a Zip64 record is present, all three
-  /// fields are saturated, so that nothing in them can differ unnoticed.
+  /// The end record, without the comment that follows it. When there is a Zip64 record, all three fields are saturated,
+  /// so that they cannot contradict it unnoticed.
   func endBytes(commentSize: Int, threshold: Zip64Threshold) -> [UInt8] {
     let is64 = needsZip64(threshold)
     let count = is64 ? ZipFormat.saturated16 : UInt16(truncatingIfNeeded: entryCount)

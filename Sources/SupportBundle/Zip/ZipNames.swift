@@ -10,7 +10,7 @@ struct ZipNames {
   /// The most components in a name.
   static let maxDepth = 32
 
-  /// A component below another one; 0 is the chosen folder. Each is stored once, so that deep names cost no more
+  /// A component and its parent, of which 0 is the chosen folder. Each is stored once, so that deep names cost no more
   /// than their bytes. Case is ignored, and `String` compares names by their normalised form.
   private struct Place: Hashable {
     let parent: Int

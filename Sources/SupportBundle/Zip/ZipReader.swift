@@ -2,15 +2,15 @@ import SafeText
 
 /// Reads a zip archive that may have been made to do harm.
 ///
-/// Everything that the archive announces is checked when it is opened: names, sizes, limits, that no two
-/// entries share bytes, and that each local header agrees with the central directory. Reading an entry never
-/// produces more bytes than announced. Methods: stored and deflate; Zip64; no encryption, no splitting.
+/// Everything that the archive announces is checked when it is opened: names, sizes, limits, that no two entries share
+/// bytes, and that each local header agrees with the central directory. Reading an entry never produces more bytes than
+/// announced. Stored and deflated entries and Zip64 are supported; encryption and split archives are not.
 package final class ZipReader: Sendable {
   /// One entry, as the central directory announces it.
   package struct Entry: Sendable, Equatable {
-    /// How the bytes are held.
+    /// How the bytes are encoded.
     package enum Method: Sendable, Equatable {
-      /// As they are.
+      /// Without compression.
       case stored
       /// Compressed with deflate.
       case deflated
@@ -18,7 +18,7 @@ package final class ZipReader: Sendable {
 
     /// The name, checked: relative, without `..`, at most 1,024 bytes; a folder's ends with `/`.
     package let name: String
-    /// How the bytes are held.
+    /// How the bytes are encoded.
     package let method: Method
     /// The announced size in bytes after decompression.
     package let size: UInt64
@@ -40,13 +40,13 @@ package final class ZipReader: Sendable {
     var dataEnd: UInt64 { dataOffset &+ compressedSize }
   }
 
-  /// What was measured on an entry's bytes.
+  /// The size and checksums of an entry's bytes.
   package struct Digest: Sendable, Equatable {
     /// The number of bytes.
     package let size: UInt64
-    /// Their CRC-32, equal to the announced one.
+    /// The CRC-32 of the bytes, equal to the announced one.
     package let crc32: UInt32
-    /// Their SHA-256 as lower-case hexadecimal text.
+    /// The SHA-256 of the bytes as lower-case hexadecimal text.
     package let sha256: String
   }
 
@@ -174,7 +174,7 @@ package final class ZipReader: Sendable {
     }
     guard digest.size == entry.size else {
       throw BundleError(
-        .sizeMismatch, "the entry has \(digest.size) bytes, and \(entry.size) are announced",
+        .sizeMismatch, "the entry has \(digest.size) bytes, but \(entry.size) are announced",
         offset: entry.dataOffset)
     }
     guard piece.isEmpty, try input.next() == nil else {

@@ -5,7 +5,7 @@ internal import Foundation
 ///
 /// The output appears under its name only when `finish` returns; before that, and after any error, nothing
 /// is left behind. Timestamps (1980-01-01 00:00:00) and permissions (0600) are fixed. Memory use is a few
-/// windows of 256 KiB plus the central directory, whatever the size of the entries.
+/// windows of 256 KiB for each core plus the central directory, whatever the size of the entries.
 public final class ZipWriter {
   /// What was written for one entry.
   public struct Entry: Sendable, Equatable {
@@ -35,13 +35,14 @@ public final class ZipWriter {
 
   /// The path the archive will have.
   package let path: String
-  /// The path its bytes have until then, in the same folder.
+  /// The path of the unfinished archive, in the same folder.
   package var temporaryPath: String { output.temporaryPath }
 
   private enum State { case open, finished, cancelled }
 
   private let output: ExclusiveOutput
   private let threshold: Zip64Threshold
+  private let level: CompressionLevel
   private var state = State.open
   private var names = ZipNames()
   private var entries: [Entry] = []
@@ -51,22 +52,24 @@ public final class ZipWriter {
   static let maxEntryCount = 1_000_000
 
   /// Starts an archive that will be named `path`. `making` is called with the path of the temporary file and a closure
-  /// that creates it and returns whether it exists then.
+  /// that creates it and returns whether it exists afterwards.
   ///
   /// - Throws: `bundle.outputExists`, `bundle.cannotCreate` or `bundle.permissionDenied`.
   package convenience init(
-    path: String, making: (String, () -> Bool) -> Void = { _ = $1() }
+    path: String, level: CompressionLevel = .standard,
+    making: (String, () -> Bool) -> Void = { _ = $1() }
   ) throws(BundleError) {
     try self.init(
-      path: path, threshold: Zip64Threshold(), calls: OutputCalls(), making: making)
+      path: path, threshold: Zip64Threshold(), level: level, calls: OutputCalls(), making: making)
   }
 
   init(
-    path: String, threshold: Zip64Threshold, calls: OutputCalls,
-    making: (String, () -> Bool) -> Void = { _ = $1() }
+    path: String, threshold: Zip64Threshold, level: CompressionLevel = .standard,
+    calls: OutputCalls, making: (String, () -> Bool) -> Void = { _ = $1() }
   ) throws(BundleError) {
     self.path = path
     self.threshold = threshold
+    self.level = level
     output = try ExclusiveOutput(path: path, calls: calls, making: making)
   }
 
@@ -80,11 +83,11 @@ public final class ZipWriter {
     try add(name: name, from: EntrySource.bytes(bytes)) { (_) throws(BundleError) in }
   }
 
-  /// Adds an entry with the bytes of the regular file at `path`, which is not followed when it is a link.
-  /// After an error the archive is cancelled.
+  /// Adds an entry with the bytes of the regular file at `path`; a link is not followed. After an error the archive is
+  /// cancelled.
   ///
-  /// - Throws: as `add(name:bytes:)`, the errors of reading, and `bundle.changedWhileReading` when the file
-  ///   does not have the same size at its end as at its start.
+  /// - Throws: as `add(name:bytes:)`, the errors of reading, and `bundle.changedWhileReading` when the size of the file
+  ///   changes while it is read.
   @discardableResult
   package func add(name: String, file path: String) throws(BundleError) -> Entry {
     let source = try cancelling { () throws(BundleError) in
@@ -130,20 +133,20 @@ public final class ZipWriter {
     try output.append(headerBytes[...])
 
     var pieces = EntryPieces(source)
-    var digest = EntryDigest()
+    let digest: EntryDigest
     if size <= UInt64(ZipFormat.window) {
       let piece = try pieces.next() ?? []
-      digest.update(piece)
       try tick(UInt64(piece.count))
       try pieces.expectEnd()
-      let packed = try Self.deflated(piece, limit: piece.count)
+      digest = EntryDigest(of: piece)
+      let packed = try deflated(piece)
       header.method = packed == nil ? ZipFormat.methodStored : ZipFormat.methodDeflated
       let bytes = packed ?? Array(piece)
       header.compressedSize = UInt64(bytes.count)
       try output.append(bytes[...])
     } else {
       let start = output.size
-      try deflate(&pieces, into: &digest, tick: tick)
+      digest = try deflate(&pieces, tick: tick)
       header.compressedSize = output.size - start
     }
     header.crc32 = digest.crc.value
@@ -157,41 +160,29 @@ public final class ZipWriter {
     return entry
   }
 
-  /// The deflated form of a small piece; nil when it is not smaller than `limit` bytes.
-  private static func deflated(
-    _ piece: ArraySlice<UInt8>, limit: Int
-  ) throws(BundleError) -> [UInt8]? {
-    guard limit > 0 else { return nil }
-    let stream = try ZlibStream(.compress)
-    var buffer = [UInt8](repeating: 0, count: limit)
-    let step = try stream.step(piece, into: &buffer, finish: true)
-    guard step.isAtEnd, step.produced < limit else { return nil }
+  /// The deflated form of a small piece; nil when it is not smaller.
+  private func deflated(_ piece: ArraySlice<UInt8>) throws(BundleError) -> [UInt8]? {
+    guard !piece.isEmpty else { return nil }
+    let stream = try ZlibStream(.compress(level))
+    var buffer = [UInt8](repeating: 0, count: piece.count)
+    let step = try stream.step(piece, into: &buffer, flush: .end)
+    guard step.isAtEnd, step.produced < piece.count else { return nil }
     return Array(buffer[..<step.produced])
   }
 
   private func deflate(
-    _ pieces: inout EntryPieces, into digest: inout EntryDigest,
-    tick: (UInt64) throws(BundleError) -> Void
-  ) throws(BundleError) {
-    let stream = try ZlibStream(.compress)
-    var buffer = [UInt8](repeating: 0, count: ZipFormat.window)
-    while let piece = try pieces.next() {
-      digest.update(piece)
-      try tick(UInt64(piece.count))
-      var rest = piece
-      while !rest.isEmpty {
-        let step = try stream.step(rest, into: &buffer)
-        rest = rest.dropFirst(step.consumed)
-        try output.append(buffer[..<step.produced])
+    _ pieces: inout EntryPieces, tick: (UInt64) throws(BundleError) -> Void
+  ) throws(BundleError) -> EntryDigest {
+    let round = try DeflateRound(level: level)
+    while !pieces.isAtEnd {
+      while !round.isFull, let piece = try pieces.next() {
+        round.add(piece)
+        try tick(UInt64(piece.count))
       }
+      for packed in try round.pack(isEnd: pieces.isAtEnd) { try output.append(packed[...]) }
     }
     try pieces.expectEnd()
-    var isAtEnd = false
-    while !isAtEnd {
-      let step = try stream.step([], into: &buffer, finish: true)
-      try output.append(buffer[..<step.produced])
-      isAtEnd = step.isAtEnd
-    }
+    return round.digest
   }
 
   // MARK: - End
@@ -201,9 +192,9 @@ public final class ZipWriter {
   /// - Parameter comment: makes the archive's comment (at most 65,535 bytes of UTF-8) from the SHA-256, as
   ///   lower-case hexadecimal text, of all bytes before the end record.
   /// - Returns: what was written.
-  /// - Throws: `bundle.outputExists` when another file got the name meanwhile, `bundle.writeFailed`. In both
-  ///   cases nothing was replaced and the temporary file is removed. Only when the last step fails, the sync of
-  ///   the folder, the complete archive has its name already; the message says so.
+  /// - Throws: `bundle.outputExists` when another file got the name meanwhile, `bundle.writeFailed`. In both cases
+  ///   nothing was replaced and the temporary file is removed. Only if the last step fails, the sync of the folder,
+  ///   does the complete archive already have its name; the message says so.
   package func finish(comment: (String) -> String = { _ in "" }) throws(BundleError) -> Receipt {
     try cancelling { () throws(BundleError) in
       guard state == .open else {

@@ -10,7 +10,28 @@ struct ZlibStep {
 
 /// A raw deflate stream (RFC 1951, no zlib header), compressed or decompressed piece by piece.
 @safe final class ZlibStream {
-  enum Direction { case compress, decompress }
+  enum Direction {
+    case compress(CompressionLevel)
+    case decompress
+  }
+
+  /// How much of the output must be complete after a step.
+  enum Flush {
+    /// Nothing: zlib may keep bytes back.
+    case none
+    /// All bytes so far are in the output, which ends at a byte boundary.
+    case block
+    /// The stream.
+    case end
+
+    fileprivate var flag: Int32 {
+      switch self {
+      case .none: Z_NO_FLUSH
+      case .block: Z_SYNC_FLUSH
+      case .end: Z_FINISH
+      }
+    }
+  }
 
   /// On the heap, because zlib's state points back to it.
   private let stream: UnsafeMutablePointer<z_stream>
@@ -24,9 +45,9 @@ struct ZlibStep {
     // Negative window bits: raw deflate with a window of 32 KiB.
     let result =
       switch direction {
-      case .compress:
+      case .compress(let level):
         unsafe deflateInit2_(
-          stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY,
+          stream, level.value, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY,
           ZLIB_VERSION, structureSize)
       case .decompress:
         unsafe inflateInit2_(stream, -MAX_WBITS, ZLIB_VERSION, structureSize)
@@ -44,10 +65,23 @@ struct ZlibStep {
     unsafe stream.deallocate()
   }
 
-  /// Takes as much of `input` as fits and fills `output` from its start. `finish` says that no input
-  /// follows. A step may do nothing when either side is empty; that is not an error.
+  /// Begins another compressed stream, or a part of one that continues after these bytes, at most 32 KiB.
+  func begin(after bytes: ArraySlice<UInt8>) throws(BundleError) {
+    var result = unsafe deflateReset(stream)
+    if result == Z_OK, !bytes.isEmpty {
+      result = unsafe bytes.withUnsafeBufferPointer {
+        unsafe deflateSetDictionary(stream, $0.baseAddress, UInt32(clamping: $0.count))
+      }
+    }
+    guard result == Z_OK else {
+      throw BundleError(.compressionFailed, "zlib cannot begin a block (result \(result))")
+    }
+  }
+
+  /// Takes as much of `input` as fits and fills `output` from its start. `flush` says what the output must hold after
+  /// the last input. A step may do nothing when either side is empty; that is not an error.
   func step(
-    _ input: ArraySlice<UInt8>, into output: inout [UInt8], finish: Bool = false
+    _ input: ArraySlice<UInt8>, into output: inout [UInt8], flush: Flush = .none
   ) throws(BundleError) -> ZlibStep {
     let inputCount = UInt32(clamping: input.count)
     let outputCount = UInt32(clamping: output.count)
@@ -59,7 +93,7 @@ struct ZlibStep {
         unsafe stream.pointee.next_out = target.baseAddress
         unsafe stream.pointee.avail_out = outputCount
         return switch direction {
-        case .compress: unsafe deflate(stream, finish ? Z_FINISH : Z_NO_FLUSH)
+        case .compress: unsafe deflate(stream, flush.flag)
         case .decompress: unsafe inflate(stream, Z_NO_FLUSH)
         }
       }
@@ -81,7 +115,7 @@ struct ZlibStep {
   }
 }
 
-/// CRC-32 as zip uses it (4.4.7), over pieces.
+/// CRC-32 as zip uses it (4.4.7), computed piece by piece.
 struct CRC32Sum {
   private(set) var value: UInt32 = 0
 

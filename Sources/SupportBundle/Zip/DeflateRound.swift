@@ -1,0 +1,103 @@
+internal import Dispatch
+internal import Foundation
+
+/// Some blocks of an entry, deflated in parallel into one stream (RFC 1951).
+///
+/// Each block is compressed separately, with the 32 KiB before it as its dictionary. All blocks but the last end at a
+/// byte boundary with an empty stored block (section 3.2.4), so that they form one stream when joined. All blocks but
+/// the last have the same size, so the bytes do not depend on the number of cores.
+final class DeflateRound: @unchecked Sendable {
+  /// One block. Only one thread at a time uses it.
+  private final class Block {
+    let stream: ZlibStream
+    var bytes: [UInt8] = []
+    /// The bytes before the block, to which matches may refer.
+    var before: ArraySlice<UInt8> = []
+    var packed: [UInt8] = []
+    var failure: BundleError?
+
+    init(level: CompressionLevel) throws(BundleError) { stream = try ZlibStream(.compress(level)) }
+
+    func pack(isEnd: Bool) {
+      packed.removeAll(keepingCapacity: true)
+      do throws(BundleError) {
+        try stream.begin(after: before)
+        var rest = bytes[...]
+        var buffer = [UInt8](repeating: 0, count: ZipFormat.window)
+        var isComplete = false
+        while !isComplete {
+          let step = try stream.step(rest, into: &buffer, flush: isEnd ? .end : .block)
+          rest = rest.dropFirst(step.consumed)
+          packed += buffer[..<step.produced]
+          // If there is room left in the output, zlib has written everything it was asked for.
+          isComplete = isEnd ? step.isAtEnd : step.produced < buffer.count
+        }
+      } catch {
+        failure = error
+      }
+    }
+  }
+
+  private let blocks: [Block]
+  private var count = 0
+  private var last: ArraySlice<UInt8> = []
+  private(set) var digest = EntryDigest()
+
+  /// Allocates the blocks of one round; each takes 0.8 MiB.
+  init(level: CompressionLevel) throws(BundleError) {
+    let cores = ProcessInfo.processInfo.activeProcessorCount
+    var blocks: [Block] = []
+    for _ in 0..<min(32, max(8, cores * 2)) { blocks.append(try Block(level: level)) }
+    self.blocks = blocks
+  }
+
+  /// Whether no block can be added before ``pack(isEnd:)``.
+  var isFull: Bool { count == blocks.count }
+
+  /// Adds a block, which is copied.
+  func add(_ bytes: ArraySlice<UInt8>) {
+    let block = blocks[count]
+    block.before = last
+    block.bytes.removeAll(keepingCapacity: true)
+    block.bytes += bytes
+    last = block.bytes.suffix(ZipFormat.dictionary)
+    count += 1
+  }
+
+  /// Deflates the blocks, and hashes their bytes meanwhile. `isEnd` says that no block follows.
+  /// - Returns: the deflated blocks, in order.
+  func pack(isEnd: Bool) throws(BundleError) -> [[UInt8]] {
+    let count = count
+    self.count = 0
+    DispatchQueue.concurrentPerform(iterations: count + 1) { index in
+      if index == 0 {
+        for block in blocks[..<count] { digest.update(block.bytes[...]) }
+      } else {
+        blocks[index - 1].pack(isEnd: isEnd && index == count)
+      }
+    }
+    // The next round overwrites the block that holds these bytes.
+    last = ArraySlice(Array(last))
+    for block in blocks[..<count] {
+      block.before = []
+      if let failure = block.failure { throw failure }
+    }
+    return blocks[..<count].map(\.packed)
+  }
+}
+
+/// How hard zlib tries: 1 is the fastest, 9 makes the smallest output.
+public struct CompressionLevel: Sendable, Equatable {
+  let value: Int32
+
+  /// The default of zlib and gzip.
+  public static let standard = CompressionLevel(value: 6)
+
+  /// A level from 1 to 9; nil for any other number.
+  public init?(_ value: Int) {
+    guard (1...9).contains(value) else { return nil }
+    self.init(value: Int32(value))
+  }
+
+  private init(value: Int32) { self.value = value }
+}
