@@ -37,6 +37,8 @@ struct Lifeboat: ParsableCommand {
     ])
 
   static func main() {
+    // The parser searches all loaded libraries for conformances, which takes longer than all else here.
+    if CommandLine.arguments.dropFirst() == ["--version"] { return print(Tool.version) }
     Interruption.unblock()
     var log: CustodyLog?
     do {

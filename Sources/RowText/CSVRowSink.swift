@@ -80,8 +80,8 @@ struct CSVRowSink: RawRowSink, ~Copyable {
 extension OutputBuffer {
   /// Appends text as a CSV field, in quotes if it is empty or contains a comma, a quote or a line end.
   ///
-  /// All text in CSV is written this way. With `isSafe`, an apostrophe precedes what a spreadsheet would take for a
-  /// formula, even one that splits fields at semicolons or tabs; text with such a separator is then quoted too.
+  /// All text in CSV is written this way. With `isSafe`, text that a spreadsheet could take for a formula gets an
+  /// apostrophe. Some spreadsheets split fields at semicolons or tabs, so text with one of these is then quoted too.
   package mutating func append(csvField bytes: RawSpan, safeForSpreadsheets isSafe: Bool) {
     let isFormula =
       isSafe && CSVText.isFormula(count: bytes.byteCount) { bytes.byte(at: $0) }

@@ -146,6 +146,21 @@ import SafeText
     count &+= 1
   }
 
+  /// The longest literal that is copied as one block.
+  @inlinable package static var shortLiteral: Int { 32 }
+
+  /// Appends a range of bytes; a short one in one piece if ``shortLiteral`` bytes follow its start.
+  @inlinable @inline(__always)
+  package mutating func append(literal range: Range<Int>, of literals: ContiguousArray<UInt8>) {
+    let bytes = literals.rawSpan
+    guard range.count <= Self.shortLiteral,
+      range.lowerBound <= bytes.byteCount &- Self.shortLiteral
+    else { return append(bytes.part(range.lowerBound, range.count)) }
+    let cursor = room(for: Self.shortLiteral)
+    put(bytes.block(at: range.lowerBound), at: cursor)
+    advance(to: cursor &+ range.count)
+  }
+
   /// Appends the first `length` (1 to 8) bytes of a word in memory order.
   @inlinable @inline(__always)
   package mutating func append(word: UInt64, length: Int) {
@@ -155,6 +170,7 @@ import SafeText
   }
 
   /// Appends bytes of any length.
+  @usableFromInline
   package mutating func append(_ bytes: RawSpan) {
     unsafe bytes.withUnsafeBytes { unsafe append(buffer: $0) }
   }

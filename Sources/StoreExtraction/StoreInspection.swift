@@ -179,7 +179,7 @@ public struct StoreInspection: Sendable, Codable {
     let store = try CoreDataStore(SQLiteDatabase.surveyed(path: path, logView: logView))
     let database = store.database
     let set = StoreSet(at: path)
-    let hashing = takesHashes ? MemberHashes(of: set) : nil
+    let hashing = takesHashes ? set.hashing() : nil
 
     var tables: [TableCount] = []
     var counts: [Int64: Int] = [:]
@@ -215,7 +215,7 @@ public struct StoreInspection: Sendable, Codable {
     // So far only the rows were read. The rest of the file is checked too, so that an inspection and a check report the
     // same.
     let report = try store.check()
-    let hashes = hashing?.wait() ?? [:]
+    let hashes = try hashing?.wait() ?? [:]
     members = set.members.filter { $0.kind == .file }.map {
       Member(
         name: $0.name, role: $0.role, sizeBytes: $0.sizeBytes,

@@ -147,7 +147,7 @@ import Testing
         "could not set the store aside or bring it back: NSCocoaErrorDomain 134100",
         "could not set the store aside or bring it back: quarantine.moveFailed",
         "put the store back, because no fresh one could be opened (2026-11-20-21-53-07Z): NSCocoaErrorDomain 134100",
-        "rows are lost: the write-ahead log is gone; SQLite does not read at least 3 committed frames; the record of the last healthy open shows it",
+        "rows are lost: the write-ahead log is gone; SQLite skips at least 3 committed frames; the record of the last healthy open shows it",
         "kept a copy of the store as 2026-11-20-21-53-07Z, because SQLite drops a part of its log",
         "could not note the incident for later launches: NSCocoaErrorDomain 134100",
       ])

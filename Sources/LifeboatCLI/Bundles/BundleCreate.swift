@@ -124,7 +124,9 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
     var findings: [Finding] = []
     do {
       let coreData = try CoreDataStore(path: subject.storePath, logView: logView)
-      let inspection = try StoreInspection(path: subject.storePath, logView: logView)
+      let inspecting = AnotherThread {
+        try StoreInspection(path: subject.storePath, logView: logView)
+      }
       var rows: String?
       if include != .structure {
         let folder = try PrivateFolder(
@@ -132,6 +134,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
         scratch = folder
         rows = try writeRows(of: coreData, to: folder)
       }
+      let inspection = try inspecting.wait()
       try bundle.add(coreData, inspection, rows: rows)
       findings = inspection.findings
     } catch let error as SQLiteFileError where subject.incident != nil || include == .store {

@@ -12,8 +12,8 @@ struct ModelHash: ParsableCommand {
     discussion: """
       Example: lifeboat model hash Notes.xcdatamodeld
 
-      A hash whose rule is not confirmed by data is shown as unknown (null in JSON), never guessed. Hashes are \
-      shortened in text; -v and --json show them in full.
+      A hash is shown as unknown (null in JSON), never guessed, if real stores do not confirm how Core Data \
+      computes it. Hashes are shortened in text; -v and --json show them in full.
       """)
 
   @Argument(help: "A model, a folder that holds models, or a store.", completion: .file())

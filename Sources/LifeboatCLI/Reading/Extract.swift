@@ -90,7 +90,7 @@ struct Extract: ParsableCommand, RecordedCommand {
     let count =
       "\(Quantity.count(files.fileCount)) external \(files.fileCount == 1 ? "file" : "files")"
     let size = Quantity.bytes(UInt64(clamping: files.sizeBytes))
-    return files.output.map { "\(count) of \(size) beside them in \($0)\n" }
-      ?? "\(count) of \(size) within the rows\n"
+    return files.output.map { "\(count) (\(size) in total) saved in \($0)\n" }
+      ?? "\(count) (\(size) in total) included in the rows\n"
   }
 }

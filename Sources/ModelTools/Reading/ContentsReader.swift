@@ -154,7 +154,7 @@ struct ContentsReader {
     "fetchedProperty": ["optional", "spotlightIndexingEnabled"],
     "fetchRequest": Set(requestSwitches.flatMap { $0.names }),
   ]
-  /// The numbers of an element that are treated as absent if they cannot be read.
+  /// By element, the numeric attributes that are treated as absent if they cannot be read.
   private static let quietNumbers: [String: Set<String>] = [
     "fetchRequest": ["fetchLimit", "fetchOffset", "fetchBatchSize", "resultType"]
   ]

@@ -202,46 +202,47 @@ struct ModelArchiveWriter {
 
 extension ModelArchiveWriter {
   /// Bits of `_P` that repeat the flags; the other bits are the same in every real archive.
-  private enum Packed {
-    static let base: Int64 = 0xF1
-    static let optional: Int64 = 0x2
-    static let readOnly: Int64 = 0x4
-    static let transient: Int64 = 0x8
-    static let indexedBySpotlight: Int64 = 0x100
-    static let ordered: Int64 = 0x400
+  private struct Packed: OptionSet {
+    let rawValue: Int64
+    static let base = Self(rawValue: 0xF1)
+    static let optional = Self(rawValue: 0x2)
+    static let readOnly = Self(rawValue: 0x4)
+    static let transient = Self(rawValue: 0x8)
+    static let indexedBySpotlight = Self(rawValue: 0x100)
+    static let ordered = Self(rawValue: 0x400)
+
+    init(rawValue: Int64) { self.rawValue = rawValue }
+
+    /// The flags of a property.
+    init(isOptional: Bool, isTransient: Bool, isReadOnly: Bool) {
+      self = .base
+      if isOptional { insert(.optional) }
+      if isTransient { insert(.transient) }
+      if isReadOnly { insert(.readOnly) }
+    }
   }
 
   private func indexBySpotlight(_ fields: inout [String: PropertyList]) {
     fields["NSIndexedBySpotlight"] = .bool(true)
     if case .integer(let packed)? = fields["_P"] {
-      fields["_P"] = .integer(packed | Packed.indexedBySpotlight)
+      fields["_P"] = .integer(packed | Packed.indexedBySpotlight.rawValue)
     }
   }
 
   private mutating func common(
-    name: String, entity: PropertyList, isOptional: Bool, isTransient: Bool, isReadOnly: Bool,
-    renamingIdentifier: String?, modifier: String?, info: [String: ArchivedValue]
+    name: String, entity: PropertyList, _ flags: Packed, renamingIdentifier: String?,
+    modifier: String?, info: [String: ArchivedValue]
   ) -> [String: PropertyList] {
-    var packed = Packed.base
     var fields: [String: PropertyList] = [
       "NSPropertyName": builder.string(name), "NSEntity": entity,
       "NSRenamingIdentifier": builder.string(renamingIdentifier ?? name),
     ]
-    if isOptional {
-      fields["NSIsOptional"] = .bool(true)
-      packed |= Packed.optional
-    }
-    if isTransient {
-      fields["NSIsTransient"] = .bool(true)
-      packed |= Packed.transient
-    }
-    if isReadOnly {
-      fields["NSIsReadOnly"] = .bool(true)
-      packed |= Packed.readOnly
-    }
+    if flags.contains(.optional) { fields["NSIsOptional"] = .bool(true) }
+    if flags.contains(.transient) { fields["NSIsTransient"] = .bool(true) }
+    if flags.contains(.readOnly) { fields["NSIsReadOnly"] = .bool(true) }
     if let modifier { fields["NSVersionHashModifier"] = builder.string(modifier) }
     if !info.isEmpty { fields["NSUserInfo"] = userInfo(info) }
-    fields["_P"] = .integer(packed)
+    fields["_P"] = .integer(flags.rawValue)
     return fields
   }
 
@@ -249,8 +250,10 @@ extension ModelArchiveWriter {
     _ attribute: Attribute, of entity: PropertyList, depth: Int = 0
   ) -> PropertyList {
     var fields = common(
-      name: attribute.name, entity: entity, isOptional: attribute.isOptional,
-      isTransient: attribute.isTransient, isReadOnly: attribute.isReadOnly,
+      name: attribute.name, entity: entity,
+      Packed(
+        isOptional: attribute.isOptional, isTransient: attribute.isTransient,
+        isReadOnly: attribute.isReadOnly),
       renamingIdentifier: attribute.renamingIdentifier, modifier: attribute.versionHashModifier,
       info: attribute.userInfo)
     fields["NSAttributeType"] = .integer(Int64(attribute.type.rawValue))
@@ -297,8 +300,10 @@ extension ModelArchiveWriter {
     _ place: PropertyList, _ relationship: Relationship, of entity: PropertyList
   ) {
     var fields = common(
-      name: relationship.name, entity: entity, isOptional: relationship.isOptional,
-      isTransient: relationship.isTransient, isReadOnly: false,
+      name: relationship.name, entity: entity,
+      Packed(
+        isOptional: relationship.isOptional, isTransient: relationship.isTransient,
+        isReadOnly: false),
       renamingIdentifier: relationship.renamingIdentifier,
       modifier: relationship.versionHashModifier, info: relationship.userInfo)
     let holder = relationship.inverseEntityName ?? relationship.destinationEntityName
@@ -317,7 +322,7 @@ extension ModelArchiveWriter {
     if relationship.isOrdered {
       fields["NSIsOrdered"] = .bool(true)
       if case .integer(let packed)? = fields["_P"] {
-        fields["_P"] = .integer(packed | Packed.ordered)
+        fields["_P"] = .integer(packed | Packed.ordered.rawValue)
       }
     }
     builder.fill(
@@ -328,8 +333,9 @@ extension ModelArchiveWriter {
     _ property: FetchedProperty, of entity: PropertyList
   ) -> PropertyList {
     var fields = common(
-      name: property.name, entity: entity, isOptional: property.isOptional, isTransient: true,
-      isReadOnly: true, renamingIdentifier: property.renamingIdentifier,
+      name: property.name, entity: entity,
+      Packed(isOptional: property.isOptional, isTransient: true, isReadOnly: true),
+      renamingIdentifier: property.renamingIdentifier,
       modifier: property.versionHashModifier, info: property.userInfo)
     if property.isIndexedBySpotlight { indexBySpotlight(&fields) }
     fields["_NSFetchRequestEntityName"] = builder.string(property.destinationEntityName)

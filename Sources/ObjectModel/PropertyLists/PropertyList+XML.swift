@@ -133,7 +133,7 @@ private struct XMLPropertyListReader {
       if let data = Data(base64Encoded: base64) { return .data(Array(data)) }
     default: break
     }
-    throw malformed("<\(name)> holds a value that is not of its type.", line)
+    throw malformed("The value in <\(name)> has the wrong type.", line)
   }
 
   private func malformed(_ message: String, _ line: Int?) -> PropertyListError {

@@ -100,7 +100,7 @@ package struct WriteAheadLog: Sendable, Equatable {
   package static func impossibleSize(_ count: UInt32) -> Finding {
     Finding(
       .walBadPageCount,
-      "a commit gives the database \(counted(count, "page")), far more than the main file and the log can hold",
+      "a commit says that the database has \(counted(count, "page")), far more than the main file and the log can hold",
       member: .wal)
   }
 }

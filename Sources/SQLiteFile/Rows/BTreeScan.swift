@@ -389,8 +389,7 @@ package struct BTreeScan: ~Copyable {
   ) throws(SQLiteFileError) {
     var index = range.lowerBound
     let usableSize = reader.usableSize
-    let pageOffset = reader.location(of: number).offset
-    let member = reader.location(of: number).member
+    let place = reader.location(of: number)
     let limit = reader.storedPageCount * usableSize
     leaf = LeafTally()
     while index < range.upperBound, sink.wantsMore, allowance > decoder.defaultBytes / 4 {
@@ -404,7 +403,7 @@ package struct BTreeScan: ~Copyable {
           sink.wantsMore
         {
           spill = cell(
-            index, page, header, limit, layout, &sink, number, member, pageOffset)
+            index, page, header, limit, layout, &sink, (number, place.member, place.offset))
           index &+= 1
         }
       }
@@ -459,11 +458,11 @@ package struct BTreeScan: ~Copyable {
   @inline(__always)
   private mutating func cell<Sink: RecordSink & ~Copyable>(
     _ index: Int, _ page: RawSpan, _ header: BTreePage, _ limit: Int, _ layout: borrowing RowLayout,
-    _ sink: inout Sink, _ number: UInt32, _ member: Finding.Member, _ pageOffset: Int64
+    _ sink: inout Sink, _ at: (page: UInt32, member: Finding.Member, offset: Int64)
   ) -> Spill? {
     let usableSize = header.usableSize
     guard let start = header.cellStart(page, index) else {
-      lose(.cellBadPointer, "cell \(index) lies outside the page", number, member, pageOffset)
+      lose(.cellBadPointer, "cell \(index) lies outside the page", at.page, at.member, at.offset)
       return nil
     }
     var offset = header.kind.isLeaf ? start : start &+ 4
@@ -472,8 +471,8 @@ package struct BTreeScan: ~Copyable {
       length.value <= UInt64(limit)
     else {
       lose(
-        .cellBadLength, "cell \(index) has a payload longer than the file", number, member,
-        pageOffset + Int64(start))
+        .cellBadLength, "cell \(index) has a payload longer than the file", at.page, at.member,
+        at.offset + Int64(start))
       return nil
     }
     offset &+= length.length
@@ -481,8 +480,8 @@ package struct BTreeScan: ~Copyable {
     if isRowIDTable {
       guard let key = Varint.read(page, at: offset, end: usableSize) else {
         lose(
-          .cellPastEnd, "cell \(index) runs past the end of its page", number, member,
-          pageOffset + Int64(start))
+          .cellPastEnd, "cell \(index) runs past the end of its page", at.page, at.member,
+          at.offset + Int64(start))
         return nil
       }
       let id = Int64(bitPattern: key.value)
@@ -500,8 +499,8 @@ package struct BTreeScan: ~Copyable {
       payload: total, usableSize: usableSize, isTableLeaf: isRowIDTable)
     guard offset &+ local &+ (local < total ? 4 : 0) <= usableSize else {
       lose(
-        .cellPastEnd, "cell \(index) runs past the end of its page", number, member,
-        pageOffset + Int64(start))
+        .cellPastEnd, "cell \(index) runs past the end of its page", at.page, at.member,
+        at.offset + Int64(start))
       return nil
     }
     if leaf.count == 0, layout.demands.contradict(page.part(offset, local)) {
@@ -526,8 +525,8 @@ package struct BTreeScan: ~Copyable {
     }
     if let defect = sink.take(page.part(offset, local), rowID: rowID, layout, &decoder) {
       lose(
-        defect.finding.id, defect.finding.message + ", cell \(index)", number, member,
-        pageOffset + Int64(start))
+        defect.finding.id, defect.finding.message + ", cell \(index)", at.page, at.member,
+        at.offset + Int64(start))
     }
     return nil
   }

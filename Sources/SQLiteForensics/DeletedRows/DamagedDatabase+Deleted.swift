@@ -161,8 +161,8 @@ extension DamagedDatabase {
     case .other:
       let own = formerOwner(number)
       carve(
-        page, 0..<limit, own, Site(number: number, place: .freePage), wholeOnly: own == nil,
-        &collection)
+        page, 0..<limit, own,
+        Site(number: number, place: .freePage, takesWholeOnly: own == nil), &collection)
     case .missing, .zero, .indexLeaf, .indexInterior, .pointerMap: break
     }
   }
@@ -260,7 +260,7 @@ extension DamagedDatabase {
     let blocks = collection.reading.freeBlocks
     if collection.reading.isTight {
       if let gap = collection.reading.usedGap(page, limit) {
-        carve(page, gap, own, Site(number: number, place: .gap), isTight: true, &collection)
+        carve(page, gap, own, Site(number: number, place: .gap, isTight: true), &collection)
       }
       return
     }
@@ -279,6 +279,10 @@ extension DamagedDatabase {
     let number: UInt32
     var source = Source.live
     let place: RowOrigin.Place
+    /// Whether the space is the gap of a page that has no other free space.
+    var isTight = false
+    /// Whether cells without their start are left out.
+    var takesWholeOnly = false
   }
 
   /// A cell of a deleted row, and what is known of it.
@@ -293,14 +297,14 @@ extension DamagedDatabase {
 
   private func carve(
     _ page: RawSpan, _ region: Range<Int>, blocks: [Range<Int>] = [], _ own: Int?, _ site: Site,
-    wholeOnly: Bool = false, isTight: Bool = false, _ collection: inout Collection
+    _ collection: inout Collection
   ) {
     guard region.count >= 6 else { return }
     collection.carver.removeAll()
     collection.carver.carve(
-      page, region, freeBlocks: blocks, shapes: shapes, own: own, wholeOnly: wholeOnly)
+      page, region, freeBlocks: blocks, shapes: shapes, own: own, wholeOnly: site.takesWholeOnly)
     let mayBeFormer =
-      isTight && mayBeFormer(region, collection.carver.finds, page, collection.reading)
+      site.isTight && mayBeFormer(region, collection.carver.finds, page, collection.reading)
     for find in collection.carver.finds {
       var (table, isAmbiguous) = (find.shape, find.isAmbiguous)
       if mayBeFormer, table == own {

@@ -121,7 +121,8 @@ struct SoundLeaf {
       && sum == usable
   }
 
-  /// Whether only the gap between pointers and cells is free, and was never written.
+  /// Whether nothing is left of deleted rows: the only free space is the gap between pointers and cells, and nothing
+  /// was ever written there.
   func hasNoDeletedRows(_ page: RawSpan) -> Bool {
     if hasFreeBlocks { return false }
     return LeafReading.usedGap(page, from: contentFloor, to: contentStart) == nil

@@ -75,7 +75,7 @@ extension ContiguousArray<UInt8> {
     set(varint: value, at: &place)
   }
 
-  /// Reads a variable-length integer that was written here, and moves `place` past it.
+  /// Reads a variable-length integer that this type wrote, and moves `place` past it.
   func varint(at place: inout Int) -> UInt64 {
     var value: UInt64 = 0
     for _ in 0..<8 {

@@ -81,7 +81,7 @@ package final class StoreComparison {
     package var addedCount = 0
     /// Rows that only the old store has.
     package var removedCount = 0
-    /// Rows with the same key but other values.
+    /// Rows with the same key but different values.
     package var changedCount = 0
     /// Rows of the old store.
     package var oldRowCount = 0

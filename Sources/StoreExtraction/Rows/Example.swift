@@ -56,7 +56,7 @@ struct Example {
     }
   }
 
-  /// The content. Of several versions of a model, the one that wrote the damaged store is used.
+  /// The content. If a model has several versions, the one that wrote the damaged store is used.
   func content(for facts: DamagedStore.Facts) throws -> Content {
     switch kind {
     case .store(let store): return Self.described(by: store)

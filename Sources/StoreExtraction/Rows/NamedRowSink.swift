@@ -65,7 +65,7 @@ struct NamedRowSink: RowSink, ~Copyable {
     guard self.entity !== entity else { return }
     self.entity = entity
     roles = entity.roles
-    literals = entity.literals
+    literals = entity.literals + [UInt8](repeating: 0, count: OutputBuffer.shortLiteral)
     isCSV = form == .csv && entity.name != nil
   }
 
@@ -206,7 +206,7 @@ struct NamedRowSink: RowSink, ~Copyable {
 
   @inline(__always)
   private mutating func append(_ literal: Range<Int>) {
-    output.append(literal, of: literals)
+    output.append(literal: literal, of: literals)
   }
 
   private mutating func append(destination: Range<Int>, _ key: Int64) {
@@ -244,13 +244,5 @@ struct NamedRowSink: RowSink, ~Copyable {
     } else {
       output.append(json: ExternalBlob(identifier: file, storePath: storePath), blobs: blobs)
     }
-  }
-}
-
-extension OutputBuffer {
-  /// Appends a range of bytes.
-  @inline(__always)
-  fileprivate mutating func append(_ part: Range<Int>, of bytes: ContiguousArray<UInt8>) {
-    append(bytes.rawSpan.part(part.lowerBound, part.count))
   }
 }

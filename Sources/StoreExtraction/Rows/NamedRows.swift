@@ -33,6 +33,8 @@ final class NamedRows: RecordReceiver {
     var targets: [RowTarget?] = []
     /// The target whose output is in the sink.
     var target: RowTarget?
+    /// The number of rows in that target.
+    var targetRowCount = 0
     /// The position of the last row's entity in `entities`, and its number.
     var place = -1
     var number: Int64?
@@ -54,10 +56,19 @@ final class NamedRows: RecordReceiver {
       if let last = self.target {
         if sink.isBroken { hasBroken = true }
         sink.exchange(with: &last.output)
+        last.rowCount = targetRowCount
       }
       self.target = target
-      if let target { sink.exchange(with: &target.output) }
+      if let target {
+        sink.exchange(with: &target.output)
+        targetRowCount = target.rowCount
+      }
     }
+
+    var isBroken: Bool { hasBroken || sink.isBroken }
+
+    /// Whether nothing has failed, and at most this number of rows was rendered.
+    func wantsMore(below limit: Int) -> Bool { failure == nil && !isBroken && rowCount < limit }
   }
 
   /// - Parameters:
@@ -125,12 +136,8 @@ final class NamedRows: RecordReceiver {
 
   // MARK: - Receiving
 
-  var wantsMore: Bool {
-    guard state.failure == nil, !isBroken else { return false }
-    return limitsTargets || state.rowCount < options.limit ?? .max
-  }
-
-  var isBroken: Bool { state.hasBroken || state.sink.isBroken }
+  var wantsMore: Bool { state.wantsMore(below: limitsTargets ? .max : options.limit ?? .max) }
+  var isBroken: Bool { state.isBroken }
 
   func take(
     _ record: RawSpan, rowID: Int64?, _ layout: borrowing RowLayout,
@@ -150,13 +157,13 @@ final class NamedRows: RecordReceiver {
   ) {
     if state.place < 0 || number == nil || number != state.number { turn(to: number, &state) }
     if state.place == entities.count - 1 { state.unknownNumbers[number ?? -1, default: 0] += 1 }
-    guard let target = state.target, !isFull(target) else {
+    guard state.target != nil, !isFull(state.targetRowCount) else {
       var nothing = NoSink()
       return decoder.emit(record, rowID: rowID, layout: state.layout, into: &nothing)
     }
-    state.sink.begin(isFirst: target.rowCount == 0)
+    state.sink.begin(isFirst: state.targetRowCount == 0)
     decoder.emit(record, rowID: rowID, layout: state.layout, into: &state.sink)
-    target.rowCount += 1
+    state.targetRowCount += 1
     state.rowCount += 1
     guard !state.sink.externals.isEmpty else { return }
     let entity = entities[state.place].name ?? plan.table.name
@@ -187,9 +194,9 @@ final class NamedRows: RecordReceiver {
     state.write(to: state.targets[place])
   }
 
-  private func isFull(_ target: RowTarget) -> Bool {
+  private func isFull(_ rowCount: Int) -> Bool {
     guard limitsTargets, let limit = options.limit else { return false }
-    return target.rowCount >= limit
+    return rowCount >= limit
   }
 
   // MARK: - Blocks

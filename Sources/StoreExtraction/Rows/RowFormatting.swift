@@ -106,12 +106,18 @@ extension OutputBuffer {
 
   /// Appends 16 bytes as ``UUIDText`` writes them.
   mutating func append(uuid bytes: RawSpan) {
+    var cursor = room(for: 2 &* bytes.byteCount &+ 4)
     for index in 0..<bytes.byteCount {
-      if index == 4 || index == 6 || index == 8 || index == 10 { append(UInt8(ascii: "-")) }
+      if index == 4 || index == 6 || index == 8 || index == 10 {
+        put(UInt64(UInt8(ascii: "-")), at: cursor)
+        cursor &+= 1
+      }
       let byte = bytes.byte(at: index)
-      append(UUIDText.digit(byte >> 4))
-      append(UUIDText.digit(byte & 15))
+      let digits = (UUIDText.digit(byte >> 4), UUIDText.digit(byte & 15))
+      put(UInt64(digits.0) | UInt64(digits.1) << 8, at: cursor)
+      cursor &+= 2
     }
+    advance(to: cursor)
   }
 
   /// Appends bytes in full, or their size and hash.

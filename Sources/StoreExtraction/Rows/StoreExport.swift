@@ -75,7 +75,7 @@ public struct StoreExport: Sendable {
   public func run(_ store: CoreDataStore, as format: Format, to output: String) throws -> Result {
     try checkNames(store)
     let watch = EvidenceWatch(store.database.path)
-    let hashing = MemberHashes(of: StoreSet(at: store.database.path))
+    let hashing = StoreSet(at: store.database.path).hashing()
     let hashes: [String: String]
     func checkUnchanged() throws {
       let changed = watch.changes()
@@ -106,7 +106,7 @@ public struct StoreExport: Sendable {
         files = try external.survey(namesAll: namesAll)
         try folder.take(external)
         if files.0?.fileCount ?? 0 > 0 { files.0?.output = ExternalFiles.folderName }
-        let hashed = hashing.wait()
+        let hashed = try hashing.wait()
         // A store that changed is reported as such, not as a file that could not be hashed.
         try checkUnchanged()
         hashes = try hashed.mapValues { try $0.get() }

@@ -62,9 +62,9 @@ public struct SilentLoss: Sendable, Codable, Equatable {
       case .record: "the record of the last healthy open shows it"
       }
     let kept = keptPages.flatMap {
-      $0 > 0 ? "the newest content of \($0) pages is still in it" : nil
+      $0 > 0 ? "the newest content of \($0) pages is still in the log" : nil
     }
-    return ([what, count.map { "SQLite does not read at least \($0)" }, kept, source] as [String?])
+    return ([what, count.map { "SQLite skips at least \($0)" }, kept, source] as [String?])
       .compactMap(\.self).joined(separator: "; ")
   }
 }

@@ -112,8 +112,8 @@ extension Situation {
     }
   }
 
-  /// The situation that follows from the rule alone, whatever the finding: conditions that keep a store in place
-  /// although the finding calls for a quarantine, and Lifeboat's own errors.
+  /// The situation, if the rule alone decides it. Such rules are the conditions that keep a store in place although the
+  /// finding calls for a quarantine, and Lifeboat's own errors.
   private static func held(_ rule: Verdict.Rule, _ evidence: StoreEvidence?) -> Situation? {
     switch rule {
     case .holdExtension, .holdBackground: .inBackground

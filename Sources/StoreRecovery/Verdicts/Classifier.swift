@@ -346,7 +346,7 @@ struct Classifier {
     if evidence.isNewerThanApp == true { return newer() }
     if evidence.comparison != nil, evidence.undecided?.isEmpty != false {
       return refusal(
-        .hostError, "\(rule.reason), but the hashes that the store records do not confirm it", id)
+        .hostError, "\(rule.reason), but the hashes recorded in the store do not confirm it", id)
     }
     // There is nothing to compare with, or only Core Data can compare the entities: its error decides.
     guard evidence.recordedHashes?.isEmpty == false else {

@@ -62,7 +62,7 @@ package final class OutputTree {
     try note(opened, parts, isFolder: true)
   }
 
-  /// Makes the folders above the last of `parts`, except those that were made here already.
+  /// Makes the parent folders of the last of `parts`, except those that this tree has made already.
   package func makeFolders(above parts: [String], mode: UInt32) throws(BundleError) {
     for count in 1..<max(parts.count, 1) {
       let above = Array(parts[..<count])

@@ -1,4 +1,5 @@
 internal import Crypto
+internal import Dispatch
 internal import Foundation
 
 /// Where the bytes of an entry come from.
@@ -81,4 +82,29 @@ struct EntryDigest {
 
   /// The SHA-256 of everything so far, as lower-case hexadecimal text.
   var sha256Hex: String { sha256.finalize().hex }
+}
+
+/// Both checksums of an entry, over pieces; the SHA-256 is taken on another thread.
+final class DigestAlongside: @unchecked Sendable {
+  private(set) var crc = CRC32Sum()
+  private(set) var size: UInt64 = 0
+  private let queue = DispatchQueue(label: "sha256")
+  /// Bounds the pieces that wait.
+  private let room = DispatchSemaphore(value: 4)
+  /// Only accessed on the queue.
+  private var sha256 = SHA256()
+
+  func update(_ piece: ArraySlice<UInt8>) {
+    crc.update(piece)
+    size += UInt64(piece.count)
+    room.wait()
+    let bytes = Array(piece)
+    queue.async { [self] in
+      sha256.update(data: bytes)
+      room.signal()
+    }
+  }
+
+  /// The SHA-256 of everything so far, as lower-case hexadecimal text.
+  var sha256Hex: String { queue.sync { sha256.finalize().hex } }
 }

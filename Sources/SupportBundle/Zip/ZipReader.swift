@@ -98,11 +98,11 @@ package final class ZipReader: Sendable {
   @discardableResult
   package func read(_ entry: Entry, into sink: (ArraySlice<UInt8>) throws -> Void) throws -> Digest
   {
-    var digest = EntryDigest()
+    let digest = DigestAlongside()
     do {
       switch entry.method {
-      case .stored: try copy(entry, into: sink, digest: &digest)
-      case .deflated: try inflate(entry, into: sink, digest: &digest)
+      case .stored: try copy(entry, into: sink, digest)
+      case .deflated: try inflate(entry, into: sink, digest)
       }
       guard digest.crc.value == entry.crc32 else {
         throw BundleError(
@@ -136,7 +136,7 @@ package final class ZipReader: Sendable {
   }
 
   private func copy(
-    _ entry: Entry, into sink: (ArraySlice<UInt8>) throws -> Void, digest: inout EntryDigest
+    _ entry: Entry, into sink: (ArraySlice<UInt8>) throws -> Void, _ digest: DigestAlongside
   ) throws {
     var input = EntryInput(file: file, entry: entry)
     while let piece = try input.next() {
@@ -146,7 +146,7 @@ package final class ZipReader: Sendable {
   }
 
   private func inflate(
-    _ entry: Entry, into sink: (ArraySlice<UInt8>) throws -> Void, digest: inout EntryDigest
+    _ entry: Entry, into sink: (ArraySlice<UInt8>) throws -> Void, _ digest: DigestAlongside
   ) throws {
     let stream = try ZlibStream(.decompress)
     var input = EntryInput(file: file, entry: entry)

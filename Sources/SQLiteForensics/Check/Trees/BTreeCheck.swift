@@ -212,9 +212,7 @@ struct BTreeCheck: ~Copyable {
     _ at: (member: Finding.Member, offset: Int64)
   ) {
     let usableSize = header.usableSize
-    let headerStart = header.pointers &- (header.kind.isLeaf ? 8 : 12)
-    let stored = Int(page.uint16(at: headerStart &+ 5))
-    let contentStart = stored == 0 ? 65_536 : stored
+    let (headerStart, contentStart) = Self.starts(page, header)
     let pointersEnd = header.pointers &+ 2 &* header.cellCount
     var isAccountable = true
     var floor = pointersEnd
@@ -335,17 +333,24 @@ struct BTreeCheck: ~Copyable {
     if trouble.isAny {
       for found in trouble.findings { report(found.id, found.message, pending.page, at, tree.name) }
     }
-    accountForSpace(
-      page, header, headerStart, contentStart, isAccountable, pending.page, at, tree.name)
+    accountForSpace(page, header, isAccountable, pending.page, at, tree.name)
+  }
+
+  /// The offsets of a page's header and of its cell content area (section 1.6).
+  @inline(__always)
+  private static func starts(_ page: RawSpan, _ header: BTreePage) -> (header: Int, content: Int) {
+    let start = header.pointers &- (header.kind.isLeaf ? 8 : 12)
+    let stored = Int(page.uint16(at: start &+ 5))
+    return (start, stored == 0 ? 65_536 : stored)
   }
 
   /// Follows the chain of freeblocks and compares what is left with the header's count of fragmented bytes.
   private mutating func accountForSpace(
-    _ page: RawSpan, _ header: BTreePage, _ headerStart: Int, _ contentStart: Int,
-    _ isAccountable: Bool, _ number: UInt32, _ at: (member: Finding.Member, offset: Int64),
-    _ name: String
+    _ page: RawSpan, _ header: BTreePage, _ isAccountable: Bool, _ number: UInt32,
+    _ at: (member: Finding.Member, offset: Int64), _ name: String
   ) {
     let usableSize = header.usableSize
+    let (headerStart, contentStart) = Self.starts(page, header)
     var isAccountable = isAccountable
     var chain = FreeblockChain(
       first: Int(page.uint16(at: headerStart &+ 1)), usableSize: usableSize)
