@@ -78,8 +78,9 @@ public struct FindingList: Sendable, Equatable {
 
   /// Adds a finding unless an equal one is kept.
   package mutating func add(_ finding: Finding) {
+    guard !seen.contains(finding) else { return }
     if kept.count < Self.limit {
-      guard seen.insert(finding).inserted else { return }
+      seen.insert(finding)
       kept.append(finding)
     }
     count += 1

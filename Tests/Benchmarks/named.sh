@@ -2,7 +2,7 @@
 # Times what support does every day against the sqlite3 shell: rows under the names of the model, extracts, inspect and
 # the start of the program. Two generated Core Data stores: one of small rows, one with long texts and BLOBs.
 # Commands run in turn; each figure is a whole process, and ratios are medians over the rounds.
-# Usage: [OLD=PROGRAM] Tests/Benchmarks/named.sh [MEGABYTES] [ROUNDS]
+# Usage: [OLD=PROGRAM] Tests/Benchmarks/named.sh [MEGABYTES] [ROUNDS] > Tests/Benchmarks/RESULTS.md
 #
 # OLD is another build of lifeboat, which runs beside this one.
 set -euo pipefail
@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.."
 megabytes=${1:-100}
 rounds=${2:-5}
 
-swift build -c release --product lifeboat
+swift build -c release --product lifeboat >&2
 lifeboat="$(swift build -c release --show-bin-path)/lifeboat"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -35,6 +35,11 @@ with open(f"{folder}/Notes.xcdatamodel/contents", "w") as contents:
         'inverseName="notes" inverseEntity="Folder"/></entity></model>')
 subprocess.run([lifeboat, "model", "convert", "-q", f"{folder}/Notes.xcdatamodel", "--to", "cache", "-o", f"{folder}/cache"], check=True)
 cache = open(f"{folder}/cache", "rb").read()
+
+print(f"""# Results
+
+Made by `Tests/Benchmarks/named.sh {megabytes} {rounds}` on {os.cpu_count()} cores, {time.strftime('%Y-%m-%d')}. Times are medians of whole
+processes, run in turn; peer / lifeboat says how many times faster lifeboat is, beside the goal. Memory is the highest peak.""")
 
 words = "alpha beta gamma delta note meeting with plan for summer häuser 東京 list of things".split()
 def make(path, isLong):
@@ -71,7 +76,7 @@ def make(path, isLong):
           f"sqlite3 {sqlite3.sqlite_version}; medians of {rounds}\n")
 
 def run(command):
-    """Wall seconds, CPU seconds, peak memory in MB. {out} is a new path."""
+    """Wall seconds, CPU seconds, peak memory in MB, and the size of {out}, a new path, in MB."""
     out = f"{folder}/out"
     for path in (out, out + "-wal", out + "-journal"):
         shutil.rmtree(path, ignore_errors=True) if os.path.isdir(path) else os.path.exists(path) and os.unlink(path)
@@ -80,7 +85,9 @@ def run(command):
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     if status: sys.exit(f"{' '.join(command)} failed with status {status}")
-    return time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    end = time.perf_counter()
+    size = os.path.getsize(out) / 1e6 if os.path.isfile(out) else 0
+    return end - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, size
 
 def shell(script): return ["sh", "-c", script]
 
@@ -88,26 +95,26 @@ median = statistics.median
 for isLong in (False, True):
     path = f"{folder}/{'long' if isLong else 'small'}.sqlite"
     make(path, isLong)
-    print("| work | lifeboat | CPU | peak | peer | peer / lifeboat |" + (" old build | old / new |" if old else ""))
-    print("| --- | --- | --- | --- | --- | --- |" + (" --- | --- |" if old else ""))
+    print("| work | lifeboat | CPU | peak | peer | peer / lifeboat | goal |" + (" old build | old / new |" if old else ""))
+    print("| --- | --- | --- | --- | --- | --- | --- |" + (" --- | --- |" if old else ""))
     json = shell(f"sqlite3 -json {path} 'SELECT * FROM ZFOLDER' 'SELECT * FROM ZNOTE'")
     csv = shell(f"sqlite3 -csv {path} 'SELECT * FROM ZFOLDER' 'SELECT * FROM ZNOTE'")
     sums = ["sha256sum", path]
-    for work, arguments, name, peer in [
-        ("rows, named, NDJSON", ["rows", "--format", "ndjson", path], "-json", json),
-        ("the same on one core", ["taskset", "rows", "--format", "ndjson", path], "-json", json),
-        ("rows, named, CSV", ["rows", "--format", "csv", "--entity", "Note", path], "-csv", csv),
-        ("rows --raw, NDJSON", ["rows", "--raw", "--format", "ndjson", path], "-json", json),
-        ("rows --all, named, NDJSON", ["rows", "--all", "--format", "ndjson", path], "-json", json),
-        ("extract, CSV", ["extract", "-q", "--format", "csv", path, "-o", "{out}"], "-csv", csv),
-        ("extract, NDJSON", ["extract", "-q", "--format", "ndjson", path, "-o", "{out}"], "-json", json),
-        ("extract, SQLite", ["extract", "-q", "--format", "sqlite", path, "-o", "{out}"], ".dump into sqlite3",
+    for work, goal, arguments, name, peer in [
+        ("rows, named, NDJSON", "9", ["rows", "--format", "ndjson", path], "-json", json),
+        ("the same on one core", "5", ["taskset", "rows", "--format", "ndjson", path], "-json", json),
+        ("rows, named, CSV", "6", ["rows", "--format", "csv", "--entity", "Note", path], "-csv", csv),
+        ("rows --raw, NDJSON", "10", ["rows", "--raw", "--format", "ndjson", path], "-json", json),
+        ("rows --all, named, NDJSON", "", ["rows", "--all", "--format", "ndjson", path], "-json", json),
+        ("extract, CSV", "6", ["extract", "-q", "--format", "csv", path, "-o", "{out}"], "-csv", csv),
+        ("extract, NDJSON", "", ["extract", "-q", "--format", "ndjson", path, "-o", "{out}"], "-json", json),
+        ("extract, SQLite", "6", ["extract", "-q", "--format", "sqlite", path, "-o", "{out}"], ".dump into sqlite3",
          shell(f"sqlite3 {path} .dump | sqlite3 {{out}}")),
-        ("bundle with rows", ["bundle", "create", "-q", "--include", "rows", path, "-o", "{out}"], "-json to gzip -6",
+        ("bundle with rows", "2.2", ["bundle", "create", "-q", "--include", "rows", path, "-o", "{out}"], "-json to gzip -6",
          shell(f"sqlite3 -json {path} 'SELECT * FROM ZFOLDER' 'SELECT * FROM ZNOTE' | gzip -6 > {{out}}")),
-        ("inspect", ["inspect", "-q", path], "sha256sum", sums),
-        ("check", ["check", "-q", path], "integrity_check", ["sqlite3", path, "PRAGMA integrity_check"]),
-        ("--version", ["--version"], "--version", ["sqlite3", "--version"]),
+        ("inspect", "0.77", ["inspect", "-q", path], "sha256sum", sums),
+        ("check", "5", ["check", "-q", path], "integrity_check", ["sqlite3", path, "PRAGMA integrity_check"]),
+        ("--version", "0.33", ["--version"], "--version", ["sqlite3", "--version"]),
     ]:
         one = arguments[0] == "taskset"
         def command(program): return (["taskset", "-c", "0", program] + arguments[1:]) if one else [program] + arguments
@@ -116,8 +123,9 @@ for isLong in (False, True):
         for each in commands: run(each)
         figures = [[run(each) for each in commands] for _ in range(rounds)]
         ours, theirs = [median(row[place][0] for row in figures) for place in (0, 1)]
+        if work.startswith("bundle"): work += f" ({figures[0][0][3]:.1f} MB; gzip {figures[0][1][3]:.1f} MB)"
         line = (f"| {work} | {ours:.3f} s | {median(row[0][1] for row in figures):.3f} s | {max(row[0][2] for row in figures):.0f} MB | "
-                f"{name} {theirs:.3f} s | {median(row[1][0] / row[0][0] for row in figures):.2f} |")
+                f"{name} {theirs:.3f} s | {median(row[1][0] / row[0][0] for row in figures):.2f} | {goal} |")
         if old:
             line += f" {median(row[2][0] for row in figures):.3f} s | {median(row[2][0] / row[0][0] for row in figures):.2f} |"
         print(line, flush=True)

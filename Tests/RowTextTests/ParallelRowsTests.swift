@@ -45,6 +45,31 @@ import Testing
     try compare(store)
   }
 
+  /// More findings than are kept: they are counted once each, and the first ones are kept.
+  @Test func aRuinedFileIsCountedAlike() throws {
+    let folder = try TemporaryFolder()
+    let store = folder.url.appendingPathComponent("ruined.sqlite")
+    let connection = try SQLiteConnection(store)
+    try connection.exec(
+      """
+      PRAGMA page_size = 512;
+      CREATE TABLE small(id INTEGER PRIMARY KEY, body BLOB);
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12500)
+        INSERT INTO small SELECT i, zeroblob(400) FROM n;
+      """)
+    connection.close()
+    var content = try bytes(of: store)
+    for page in stride(from: 1024, to: content.count, by: 512) where content[page] == 13 {
+      content[page] = 77
+    }
+    try Data(content).write(to: store)
+    let one = try written(store, limit: .max)
+    let two = try written(store, limit: nil)
+    #expect(one.all.damageCount > 12_000)
+    #expect(two.all.damageCount == one.all.damageCount && two.all.count == one.all.count)
+    #expect(two.findings == one.findings)
+  }
+
   private func compare(_ store: URL) throws {
     let one = try written(store, limit: .max)
     let two = try written(store, limit: nil)
@@ -55,7 +80,7 @@ import Testing
   }
 
   private func written(_ store: URL, limit: Int?) throws
-    -> (bytes: [UInt8], counts: [Int], findings: Set<Finding>)
+    -> (bytes: [UInt8], counts: [Int], findings: [Finding], all: FindingList)
   {
     let database = try SQLiteDatabase(path: store.path)
     var counts: [Int] = []
@@ -65,6 +90,6 @@ import Testing
         counts.append(try database.writeCSV(of: table, limit: limit, to: $0))
       }
     }
-    return (bytes, counts, Set(database.findings.kept))
+    return (bytes, counts, database.findings.kept, database.findings)
   }
 }

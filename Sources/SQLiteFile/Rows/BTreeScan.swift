@@ -26,6 +26,8 @@ package struct BTreeScan: ~Copyable {
   /// by pointing to the same cell again and again. Default values count with a quarter of their size.
   private var allowance = 0
   private var spare = 0
+  /// Whether another scan, whose findings this one took over, has read as much as it may.
+  private var hasReadTooMuch = false
   private let claims: PageClaims
   /// The table's number among the claims.
   private let owner: UInt32
@@ -95,13 +97,35 @@ package struct BTreeScan: ~Copyable {
     claims.settle(visited, of: owner, beyond: spare - allowance + decoder.defaultBytes / 4)
   }
 
+  /// Takes over what a scan of other leaves of the table has found, and empties that scan.
+  package mutating func take(from other: inout BTreeScan) {
+    findings.add(other.findings)
+    possibleLosses.add(other.possibleLosses)
+    lostRowCount += other.lostRowCount
+    behind = (behind.count + other.behind.count, min(behind.first, other.behind.first))
+    decoder.add(countsOf: other.decoder)
+    hasReadTooMuch = hasReadTooMuch || other.isAllowanceUsed
+    other.forget()
+  }
+
+  /// Drops what was found on leaves that another scan will read again.
+  package mutating func forget() {
+    findings = FindingList()
+    possibleLosses = FindingList()
+    lostRowCount = 0
+    behind = (0, .max)
+    decoder.forgetCounts()
+  }
+
+  private var isAllowanceUsed: Bool { allowance <= decoder.defaultBytes / 4 }
+
   /// Settles the claims, and adds the findings about the whole scan.
   package mutating func end() {
     settle()
     if behind.count > 0 {
       findings.add(Self.badCount(behind.count, behind.first, lastPage, table: table))
     }
-    if allowance <= decoder.defaultBytes / 4 {
+    if hasReadTooMuch || isAllowanceUsed {
       findings.add(
         Finding(
           .treeMoreThanFile,

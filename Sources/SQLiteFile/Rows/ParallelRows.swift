@@ -89,6 +89,8 @@ struct ParallelRows {
           straightFrom = block.lowerBound
           break
         }
+        // In the order of the blocks, as one scan would find it.
+        scan.take(from: &worker.scan)
         sink.receiver.take(from: worker.sink.receiver)
         if let failure = worker.failure { throw failure }
       }
@@ -97,10 +99,6 @@ struct ParallelRows {
     for index in min(straightFrom, leaves.count)..<leaves.count where sink.wantsMore {
       try scan.read(leaf: leaves[index], layout: layout, reader: &reader, sink: &sink)
     }
-    for worker in workers {
-      worker.scan.end()
-      scan.findings.add(worker.scan.findings)
-      scan.possibleLosses.add(worker.scan.possibleLosses)
-    }
+    for worker in workers { worker.scan.settle() }
   }
 }

@@ -31,6 +31,19 @@
 
   package init(encoding: DatabaseHeader.TextEncoding) { self.encoding = encoding }
 
+  /// Adds the counts of odd records from another decoder.
+  mutating func add(countsOf other: borrowing RecordDecoder) {
+    reservedTypeCount &+= other.reservedTypeCount
+    trailingCount &+= other.trailingCount
+    surplusCount &+= other.surplusCount
+  }
+
+  mutating func forgetCounts() {
+    reservedTypeCount = 0
+    trailingCount = 0
+    surplusCount = 0
+  }
+
   /// Decodes one record.
   /// - Returns: nil when the row was passed to the sink, else why it was not.
   @inlinable @inline(__always)

@@ -17,6 +17,14 @@ package protocol RecordReceiver: AnyObject {
   func take(from other: any RecordReceiver)
 }
 
+// For receivers that take the rows one after the other, and have nowhere to lose them.
+extension RecordReceiver {
+  package var isBroken: Bool { false }
+  package var takesBlocks: Bool { false }
+  package func another() -> any RecordReceiver { self }
+  package func take(from other: any RecordReceiver) {}
+}
+
 /// Passes each record to a receiver.
 struct ReceivedRecords: RecordSink {
   let receiver: any RecordReceiver

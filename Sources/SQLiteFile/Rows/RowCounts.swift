@@ -51,7 +51,6 @@ final class RowCounts: RecordReceiver {
   }
 
   let wantsMore = true
-  let isBroken = false
   let takesBlocks = true
 
   func take(

@@ -315,18 +315,20 @@ struct TableParser {
     -> StoredValue?
   {
     var tokens = tokens[...]
+    var isNegative = false
     // A loop instead of recursion: a hostile statement can have 50,000 parentheses.
     while let first = tokens.first, tokens.count > 1 {
       if first.isPunctuation("("), tokens.last?.isPunctuation(")") == true {
         tokens = tokens.dropFirst().dropLast()
       } else if first.isPunctuation("+") {
         tokens = tokens.dropFirst()
+      } else if first.isPunctuation("-"), !isNegative {
+        isNegative = true
+        tokens = tokens.dropFirst()
       } else {
         break
       }
     }
-    let isNegative = tokens.first?.isPunctuation("-") == true
-    if isNegative { tokens = tokens.dropFirst() }
     guard let token = tokens.first, tokens.count == 1, !isNegative || token.kind == .number else {
       return nil
     }

@@ -174,16 +174,17 @@ struct BufferedRowSink: RecoverySink, ~Copyable {
 
 extension DamagedDatabase {
   /// Calls `receive` with each row until it returns false, always in the same memory. Without names, rows of all tables
-  /// and rows without a known table are included.
+  /// and rows without a known table are included. `readsAhead` is false for callers that stop early: what is found on
+  /// pages that they never ask for is not told then.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   package func forEachBufferedRow(
-    _ selection: Selection, of names: Set<String>? = nil,
+    _ selection: Selection, of names: Set<String>? = nil, readsAhead: Bool = true,
     _ receive: (borrowing RecoveredRowBuffer) -> Bool
   ) throws(SQLiteFileError) {
     if selection != .deleted, names == nil { forgetClaims() }
     try withoutActuallyEscaping(receive) { receive throws(SQLiteFileError) in
       var sink = BufferedRowSink(receive: receive)
-      guard selection != .deleted, pageCount >= ParallelRecovery.minPageCount else {
+      guard readsAhead, selection != .deleted, pageCount >= ParallelRecovery.minPageCount else {
         return try emit(selection, places(names), &sink)
       }
       if try !RowPipeline.read(self, places(names), receive) { sink.stop() }

@@ -70,10 +70,6 @@ final class InsertedRows: RecordReceiver {
   // MARK: - Receiving
 
   var wantsMore: Bool { failure == nil }
-  let isBroken = false
-  let takesBlocks = false
-  func another() -> any RecordReceiver { self }
-  func take(from other: any RecordReceiver) {}
 
   func take(
     _ record: RawSpan, rowID: Int64?, _ layout: borrowing RowLayout,
@@ -345,10 +341,6 @@ final class InsertedTable: RecordReceiver {
   }
 
   var wantsMore: Bool { failure == nil && rowCount < limit }
-  let isBroken = false
-  let takesBlocks = false
-  func another() -> any RecordReceiver { self }
-  func take(from other: any RecordReceiver) {}
 
   func take(
     _ record: RawSpan, rowID: Int64?, _ layout: borrowing RowLayout,

@@ -90,7 +90,7 @@ package struct RecoveredRowOutput {
     let counts = places.map { $0.isDescribed ? $0.definition.columns.count : -1 }
     var outcome = Outcome()
     guard limit != 0 else { return outcome }
-    try store.database.forEachBufferedRow(selection, of: tables) { row in
+    try store.database.forEachBufferedRow(selection, of: tables, readsAhead: limit == nil) { row in
       guard let place = row.origin.table ?? row.origin.guess, counts[place] >= 0 else {
         outcome.unattributedCount += 1
         return true
