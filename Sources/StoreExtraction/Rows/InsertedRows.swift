@@ -76,9 +76,7 @@ final class InsertedRows: RecordReceiver {
     _ decoder: inout RecordDecoder
   ) -> RecordDecoder.Defect? {
     if let defect = decoder.open(record) { return defect }
-    let number = plan.entityColumn.flatMap {
-      decoder.integer($0, of: record, rowID: rowID, layout: layout)
-    }
+    let number = plan.entityNumber(of: record, rowID: rowID, layout, decoder)
     do {
       if let number, let rendering = renderings[number] {
         try insert(record, rowID, number, rendering, &decoder)
@@ -398,22 +396,25 @@ private struct StoredSink: RowSink {
     }
   }
 
-  /// Whether the next value has a parameter of its own; one that has none is kept.
-  private mutating func isOwn(_ value: @autoclosure () -> SQLiteValue) -> Bool {
+  /// Moves on to the next value; false when it has no parameter of its own.
+  private mutating func next() -> Bool {
     column &+= 1
-    if column > ownCount { others.append(value()) }
     return column <= ownCount
   }
 
-  mutating func null() { if isOwn(.null) { binding.null() } }
-  mutating func integer(_ value: Int64) { if isOwn(.integer(value)) { binding.integer(value) } }
-  mutating func real(_ value: Double) { if isOwn(.real(value)) { binding.real(value) } }
+  mutating func null() {
+    if next() { binding.null() } else { others.append(.null) }
+  }
+  mutating func integer(_ value: Int64) {
+    if next() { binding.integer(value) } else { others.append(.integer(value)) }
+  }
+  mutating func real(_ value: Double) {
+    if next() { binding.real(value) } else { others.append(.real(value)) }
+  }
   mutating func text(_ bytes: RawSpan) {
-    column &+= 1
-    if column <= ownCount { binding.text(bytes) } else { others.append(.text(bytes.array())) }
+    if next() { binding.text(bytes) } else { others.append(.text(bytes.array())) }
   }
   mutating func blob(_ bytes: RawSpan) {
-    column &+= 1
-    if column <= ownCount { binding.blob(bytes) } else { others.append(.blob(bytes.array())) }
+    if next() { binding.blob(bytes) } else { others.append(.blob(bytes.array())) }
   }
 }

@@ -144,9 +144,7 @@ final class NamedRows: RecordReceiver {
     _ decoder: inout RecordDecoder
   ) -> RecordDecoder.Defect? {
     if let defect = decoder.open(record) { return defect }
-    let number = plan.entityColumn.flatMap {
-      decoder.integer($0, of: record, rowID: rowID, layout: layout)
-    }
+    let number = plan.entityNumber(of: record, rowID: rowID, layout, decoder)
     take(record, rowID, number, &decoder, &state)
     return nil
   }
@@ -241,6 +239,17 @@ final class NamedRows: RecordReceiver {
     for (file, entity) in other.state.externals { noteExternal?(file, entity) }
     other.state.externals = []
     if let failure = other.state.failure { state.failure = failure }
+  }
+}
+
+extension RowPlan {
+  /// The entity number in a record that the decoder has opened; nil when it is not an integer.
+  func entityNumber(
+    of record: RawSpan, rowID: Int64?, _ layout: borrowing RowLayout,
+    _ decoder: borrowing RecordDecoder
+  ) -> Int64? {
+    guard let entityColumn else { return nil }
+    return decoder.integer(entityColumn, of: record, rowID: rowID, layout: layout)
   }
 }
 

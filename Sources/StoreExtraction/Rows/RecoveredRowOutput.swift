@@ -104,16 +104,19 @@ package struct RecoveredRowOutput {
       }
       let row = RecoveredRow(row)
       guard let (managed, columns) = naming.managedRow(row) else { return true }
-      if let entities, !entities.contains(managed.entityName ?? ""),
-        !entities.contains(places[place].name)
-      {
-        return true
-      }
+      guard Self.wants(managed.entityName, of: places[place], entities) else { return true }
       outcome.rowCount += 1
       if row.origin.state == nil, !row.partial.isEmpty { outcome.partialCount += 1 }
       return receive(managed, columns, row) && limit.map { outcome.rowCount < $0 } ?? true
     }
     return outcome
+  }
+
+  /// Whether rows of an entity in a table are wanted, by the name of either; nil names want all.
+  fileprivate static func wants(
+    _ entity: String?, of table: ExpectedTable, _ names: Set<String>?
+  ) -> Bool {
+    names.map { $0.contains(entity ?? "") || $0.contains(table.name) } ?? true
   }
 
   /// Writes rows of entities as JSON in the form of ordinary rows, followed by their state and origin.
@@ -136,6 +139,7 @@ package struct RecoveredRowOutput {
       sink.exchange(with: &output)
       sink.turn(to: rendering, number: number)
       row.send(rendering.columns, to: &sink)
+      sink.externals.removeAll(keepingCapacity: true)
       sink.exchange(with: &output)
       output.append(",\"attribution\":\"\(row.origin.attribution.name)\"")
       output.append(form == .lines ? "}\n" : "}")
@@ -192,7 +196,7 @@ private final class RecoveredRenderings {
   private func make(_ table: Int, _ number: Int64?) -> EntityRendering? {
     let expected = store.database.tables[table]
     guard let (entity, fields) = naming.fields(of: table, number) else { return nil }
-    if let wanted, !wanted.contains(entity ?? ""), !wanted.contains(expected.name) { return nil }
+    guard RecoveredRowOutput.wants(entity, of: expected, wanted) else { return nil }
     return EntityRendering(
       name: entity, fields, keyColumn: 0, of: expected.definition, naming.entityNames)
   }

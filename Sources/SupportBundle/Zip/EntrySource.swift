@@ -67,7 +67,6 @@ struct EntryPieces {
 /// Both checksums of an entry, computed piece by piece.
 struct EntryDigest {
   private(set) var crc = CRC32Sum()
-  private(set) var size: UInt64 = 0
   private var sha256 = SHA256()
 
   init() {}
@@ -77,7 +76,6 @@ struct EntryDigest {
   mutating func update(_ piece: ArraySlice<UInt8>) {
     crc.update(piece)
     sha256.update(data: piece)
-    size += UInt64(piece.count)
   }
 
   /// The SHA-256 of everything so far, as lower-case hexadecimal text.
