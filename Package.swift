@@ -43,6 +43,7 @@ let package = Package(
     .library(name: "SQLiteForensics", targets: ["SQLiteForensics"]),
     .library(name: "ObjectModel", targets: ["ObjectModel"]),
     .library(name: "ModelTools", targets: ["ModelTools"]),
+    .library(name: "StoreFiles", targets: ["StoreFiles"]),
     .library(name: "CoreDataStore", targets: ["CoreDataStore"]),
     .library(name: "StoreExtraction", targets: ["StoreExtraction"]),
     .library(name: "StoreMigration", targets: ["StoreMigration"]),
@@ -59,13 +60,19 @@ let package = Package(
     .target(
       name: "CoreDataForensics",
       dependencies: [
-        "CoreDataStore", "ModelTools", "ObjectModel", "SQLiteFile", "SQLiteForensics", "SafeText",
+        "CoreDataStore", "ModelTools", "ObjectModel", "SQLiteFile", "SQLiteForensics", "StoreFiles",
+        "SafeText",
       ],
       swiftSettings: librarySettings),
     // Models in their other forms, and what is done with models.
     // Its tests are ObjectModelTests: they write what they read.
     .target(
-      name: "ModelTools", dependencies: ["ObjectModel", "SafeText"],
+      name: "ModelTools", dependencies: ["ObjectModel", "SafeText", "Quoting"],
+      swiftSettings: librarySettings),
+    // The files of a store, their seal and its metadata. Its tests are StoreRecoveryTests and CoreDataStoreTests.
+    .target(
+      name: "StoreFiles",
+      dependencies: ["ObjectModel", "SQLiteFile", "SafeText", "SafeFiles", "CLibrary", crypto],
       swiftSettings: librarySettings),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
@@ -81,34 +88,35 @@ let package = Package(
       dependencies: [
         "SupportBundle", "StoreRecovery", "StoreMigration", "StoreExtraction",
         "CoreDataForensics", "CoreDataStore", "ModelTools", "ObjectModel", "RowText", "SQLiteFile",
-        "SQLiteForensics", "SQLiteWriter", "Terminal", "SafeText", "CLibrary",
-        argumentParser,
+        "SQLiteForensics", "SQLiteWriter", "StoreFiles", "Terminal", "Quoting", "SafeText",
+        "SafeFiles", "CLibrary", argumentParser,
       ],
       swiftSettings: settings),
     // The process that tests of the recovery layer stop and kill.
     .executableTarget(
       name: "RecoveryChild",
-      dependencies: ["StoreRecovery", "CoreDataStore", "ObjectModel", "CLibrary", "CSQLite"],
+      dependencies: ["StoreRecovery", "StoreFiles", "ObjectModel", "CLibrary", "CSQLite"],
       path: "Tests/RecoveryChild", swiftSettings: settings),
     .testTarget(
       name: "LifeboatCLITests", dependencies: ["LifeboatCLI", "Fixtures"],
       swiftSettings: settings),
   ]
     + room("SafeText", imports: [])
+    + room("Quoting", imports: ["SafeText"])
     + room("SafeFiles", imports: ["CLibrary"])
-    + room("Terminal", imports: ["SafeText", "CLibrary"])
+    + room("Terminal", imports: ["Quoting", "SafeText", "CLibrary"])
     + room(
       "SupportBundle",
       imports: [
         "StoreExtraction", "StoreRecovery", "CoreDataForensics", "CoreDataStore", "SQLiteFile",
-        "SQLiteForensics", "SafeText", "SafeFiles", "CLibrary", "CZlib", crypto,
+        "SQLiteForensics", "StoreFiles", "SafeText", "SafeFiles", "CLibrary", "CZlib", crypto,
       ])
     + room(
       "StoreRecovery",
       imports: [
-        "CoreDataStore", "ObjectModel", "SQLiteFile", "SafeText", "SafeFiles", "CLibrary", crypto,
+        "StoreFiles", "ObjectModel", "SQLiteFile", "SafeText", "SafeFiles", "CLibrary", crypto,
       ],
-      tests: ["CSQLite", "ModelTools", "RecoveryChild"])
+      tests: ["CSQLite", "CoreDataStore", "ModelTools", "RecoveryChild"])
     + room(
       "StoreMigration",
       imports: [
@@ -119,16 +127,17 @@ let package = Package(
       "StoreExtraction",
       imports: [
         "CoreDataForensics", "CoreDataStore", "ModelTools", "ObjectModel", "RowText",
-        "SQLiteFile", "SQLiteForensics", "SQLiteWriter", "SafeText", "SafeFiles", "CLibrary",
+        "SQLiteFile", "SQLiteForensics", "SQLiteWriter", "StoreFiles", "SafeText", "SafeFiles",
+        "CLibrary",
       ], tests: ["StoreMigration"])
     + room("SQLiteWriter", imports: ["SafeText", "SafeFiles", "CLibrary", "CSQLite"])
     + room(
       "CoreDataStore",
-      imports: ["ObjectModel", "SQLiteFile", "SafeText", "SafeFiles", "CLibrary", "CZlib", crypto],
+      imports: ["StoreFiles", "ObjectModel", "SQLiteFile", "SafeText", "SafeFiles", "CZlib"],
       tests: ["CoreDataForensics", "SQLiteWriter"])
     + room("ObjectModel", imports: ["SafeText", crypto], tests: ["ModelTools"])
     + room("SQLiteForensics", imports: ["RowText", "SQLiteFile", "SafeText"])
-    + room("RowText", imports: ["SQLiteFile", "SafeText", "CLibrary"])
+    + room("RowText", imports: ["SQLiteFile", "Quoting", "SafeText", "CLibrary"])
     + room("SQLiteFile", imports: ["SafeText", "SafeFiles", "CLibrary"], tests: ["RowText"])
 )
 
@@ -155,7 +164,7 @@ if isTestRun {
     .target(
       name: "StubStoreRecovery",
       dependencies: [
-        "CoreDataStore", "ObjectModel", "SQLiteFile", "SafeText", "SafeFiles", "CLibrary", crypto,
+        "StoreFiles", "ObjectModel", "SQLiteFile", "SafeText", "SafeFiles", "CLibrary", crypto,
         "StubCoreData", "StubSwiftData",
       ],
       path: folder + "StoreRecovery", swiftSettings: aliased),

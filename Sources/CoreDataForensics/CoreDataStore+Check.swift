@@ -1,4 +1,5 @@
 package import CoreDataStore
+import StoreFiles
 import ObjectModel
 package import SQLiteFile
 package import SQLiteForensics

@@ -1,4 +1,5 @@
 package import CoreDataStore
+import StoreFiles
 package import ObjectModel
 
 /// The content of a new, empty store for a model, as SQL and rows. A caller that has SQLite writes it.

@@ -1,3 +1,4 @@
+public import StoreFiles
 public import ObjectModel
 public import SQLiteFile
 
@@ -73,14 +74,7 @@ public final class CoreDataStore {
       : metadataTable != nil || keyTable != nil || schema.tables.contains(where: Self.hasShape)
         ? .coreDataShaped : .sqlite
 
-    var metadata: StoreMetadata?
-    if let metadataTable {
-      try database.forEachRow(of: metadataTable) { row in
-        metadata = StoreMetadata(row: row)
-        return false
-      }
-    }
-    self.metadata = metadata
+    metadata = try StoreMetadata.read(from: database, &coreDataFindings)
 
     var entities: [EntityRecord] = []
     if let keyTable {
@@ -121,16 +115,6 @@ public final class CoreDataStore {
         Finding(
           .coredataModelCacheUnreadable, "the cached model is not readable: \(problem)",
           table: "Z_MODELCACHE"))
-    }
-    if let metadata, case .unreadable(let reason) = metadata.plistState {
-      coreDataFindings.add(
-        Finding(
-          .coredataMetadataUnreadable, "the metadata is not readable: \(reason)",
-          table: "Z_METADATA"))
-    }
-    if kind == .coreData, metadata == nil {
-      coreDataFindings.add(
-        Finding(.coredataMetadataMissing, "Z_METADATA has no readable row", table: "Z_METADATA"))
     }
   }
 

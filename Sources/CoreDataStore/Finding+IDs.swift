@@ -2,12 +2,6 @@ package import SQLiteFile
 
 /// What reading Core Data's tables finds.
 extension Finding.ID {
-  /// The table of the metadata has no readable row.
-  package static let coredataMetadataMissing = Self(rawValue: "coredata.metadataMissing")
-  /// The metadata cannot be read.
-  package static let coredataMetadataUnreadable = Self(rawValue: "coredata.metadataUnreadable")
-  /// The model that the store carries cannot be read.
-  package static let coredataModelCacheUnreadable = Self(rawValue: "coredata.modelCacheUnreadable")
   /// Rows have an entity number that does not belong to their table.
   package static let coredataUnknownEntity = Self(rawValue: "coredata.unknownEntity")
 }

@@ -1,3 +1,4 @@
+import StoreFiles
 public import SQLiteFile
 import SafeText
 

@@ -1,5 +1,6 @@
 import ArgumentParser
-import CoreDataStore
+import StoreFiles
+import SafeFiles
 import Foundation
 import SafeText
 import StoreExtraction

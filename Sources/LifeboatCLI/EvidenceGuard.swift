@@ -1,5 +1,6 @@
-import CoreDataStore
+import StoreFiles
 import Foundation
+import Quoting
 import SafeText
 import StoreExtraction
 

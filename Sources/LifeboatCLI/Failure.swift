@@ -1,10 +1,12 @@
 import CoreDataForensics
-import CoreDataStore
+import StoreFiles
+import SafeFiles
 import Foundation
 import ObjectModel
 import SQLiteFile
 import SQLiteForensics
 import SQLiteWriter
+import Quoting
 import SafeText
 import StoreExtraction
 import StoreRecovery

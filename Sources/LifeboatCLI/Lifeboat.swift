@@ -1,5 +1,5 @@
 import ArgumentParser
-import CoreDataStore
+import StoreFiles
 import SafeText
 import Terminal
 

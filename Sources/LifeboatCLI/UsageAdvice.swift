@@ -1,5 +1,7 @@
+import StoreExtraction
 import ArgumentParser
 import Foundation
+import Quoting
 import SafeText
 import Terminal
 

@@ -1,5 +1,5 @@
 import SQLiteFile
-import SafeText
+import Quoting
 
 /// Writes rows as CSV (RFC 4180): a header line, CRLF, and quotes if a field needs them.
 ///

@@ -1,5 +1,6 @@
 import CLibrary
 public import SQLiteFile
+import Quoting
 import SafeText
 
 /// Bytes on their way to a file descriptor, 256 KiB at a time.

@@ -1,4 +1,5 @@
-import CoreDataStore
+import SafeFiles
+import StoreFiles
 
 /// The SHA-256 of each file of a store set, in lower-case hex, or why it could not be taken; by the member's name.
 typealias MemberHashes = [String: Result<String, any Error>]

@@ -1,5 +1,6 @@
 import CLibrary
-import CoreDataStore
+import StoreFiles
+import SafeFiles
 package import ObjectModel
 import SQLiteFile
 import SQLiteForensics

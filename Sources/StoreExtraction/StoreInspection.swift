@@ -1,5 +1,7 @@
+import SafeFiles
 import CoreDataForensics
 package import CoreDataStore
+package import StoreFiles
 import ObjectModel
 public import SQLiteFile
 package import SQLiteForensics

@@ -1,5 +1,6 @@
-package import CoreDataForensics
 import CoreDataStore
+package import CoreDataForensics
+import StoreFiles
 public import Foundation
 public import ObjectModel
 package import SQLiteWriter

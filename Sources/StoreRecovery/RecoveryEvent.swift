@@ -1,4 +1,5 @@
-import CoreDataStore
+import SafeFiles
+import StoreFiles
 
 /// A step of the recovery, for the host's log.
 public enum RecoveryEvent: Sendable {

@@ -1,4 +1,6 @@
+import SafeFiles
 public import CoreDataStore
+import StoreFiles
 import SQLiteForensics
 public import StoreExtraction
 public import StoreRecovery

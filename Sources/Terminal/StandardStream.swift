@@ -1,5 +1,5 @@
 import CLibrary
-import SafeText
+import Quoting
 
 /// Why a stream accepts no more bytes.
 package struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {

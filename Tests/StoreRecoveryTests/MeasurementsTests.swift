@@ -1,5 +1,5 @@
 import CSQLite
-import CoreDataStore
+import StoreFiles
 import Fixtures
 import Foundation
 import Testing

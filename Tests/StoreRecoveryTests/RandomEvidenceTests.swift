@@ -1,4 +1,5 @@
-import CoreDataStore
+import SafeFiles
+import StoreFiles
 import Fixtures
 import Foundation
 import ObjectModel

@@ -1,4 +1,5 @@
 import CoreDataStore
+import StoreFiles
 import Fixtures
 import Foundation
 import ModelTools

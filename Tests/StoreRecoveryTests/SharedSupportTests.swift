@@ -1,4 +1,4 @@
-import CoreDataStore
+import StoreFiles
 import Foundation
 import Testing
 

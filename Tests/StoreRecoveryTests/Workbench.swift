@@ -1,5 +1,6 @@
+import SafeFiles
 import CSQLite
-import CoreDataStore
+import StoreFiles
 import Fixtures
 import Foundation
 import ObjectModel

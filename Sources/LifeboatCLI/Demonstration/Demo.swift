@@ -1,7 +1,9 @@
 import ArgumentParser
 import CoreDataStore
+import StoreFiles
 import Foundation
 import ObjectModel
+import Quoting
 import SafeText
 import StoreExtraction
 import StoreMigration

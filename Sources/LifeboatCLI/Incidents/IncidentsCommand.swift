@@ -1,6 +1,8 @@
 import ArgumentParser
-import CoreDataStore
+import StoreFiles
+import SafeFiles
 import Foundation
+import Quoting
 import SafeText
 import StoreRecovery
 import Terminal

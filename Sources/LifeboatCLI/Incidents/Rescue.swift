@@ -1,10 +1,12 @@
 import ArgumentParser
 import CoreDataForensics
-import CoreDataStore
+import StoreFiles
+import SafeFiles
 import Foundation
 import ObjectModel
 import SQLiteFile
 import SQLiteWriter
+import Quoting
 import SafeText
 import StoreMigration
 import StoreRecovery

@@ -4,6 +4,7 @@ import CoreDataStore
 import Foundation
 import ModelTools
 import ObjectModel
+import Quoting
 import SafeText
 import StoreExtraction
 import Terminal

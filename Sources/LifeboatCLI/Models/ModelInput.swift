@@ -1,8 +1,11 @@
 import CoreDataStore
+import StoreFiles
+import SafeFiles
 import Foundation
 import ModelTools
 import ObjectModel
 import SQLiteFile
+import Quoting
 import SafeText
 import StoreExtraction
 import SupportBundle

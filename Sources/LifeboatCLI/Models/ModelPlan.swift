@@ -1,5 +1,6 @@
 import ArgumentParser
 import CoreDataStore
+import StoreFiles
 import Foundation
 import ModelTools
 import ObjectModel

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import ModelTools
 import ObjectModel
+import Quoting
 import SafeText
 import Terminal
 

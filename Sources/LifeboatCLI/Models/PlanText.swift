@@ -1,5 +1,6 @@
 import ModelTools
 import ObjectModel
+import Quoting
 import SafeText
 import Terminal
 

@@ -3,6 +3,7 @@ import CoreDataStore
 import Foundation
 import SQLiteFile
 import SQLiteForensics
+import Quoting
 import SafeText
 import StoreExtraction
 import Terminal

@@ -1,7 +1,9 @@
 import ArgumentParser
 import CoreDataStore
+import StoreFiles
 import SQLiteFile
 import SQLiteForensics
+import Quoting
 import SafeText
 import StoreExtraction
 import Terminal

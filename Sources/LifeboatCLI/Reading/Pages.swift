@@ -3,7 +3,7 @@ import CoreDataStore
 import Foundation
 import SQLiteFile
 import SQLiteForensics
-import SafeText
+import Quoting
 import StoreExtraction
 import Terminal
 

@@ -3,7 +3,7 @@ import ObjectModel
 import RowText
 import SQLiteFile
 import SQLiteForensics
-import SafeText
+import Quoting
 import StoreExtraction
 import Terminal
 

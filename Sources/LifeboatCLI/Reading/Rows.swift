@@ -5,6 +5,7 @@ import ObjectModel
 import RowText
 import SQLiteFile
 import SQLiteForensics
+import Quoting
 import SafeText
 import StoreExtraction
 import Terminal

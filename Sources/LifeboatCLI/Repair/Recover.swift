@@ -2,6 +2,7 @@ import ArgumentParser
 import CoreDataStore
 import Foundation
 import SQLiteFile
+import Quoting
 import SafeText
 import StoreExtraction
 import Terminal

@@ -1,5 +1,5 @@
 import SQLiteFile
-import SafeText
+import Quoting
 import Terminal
 
 /// What to do next with a damaged store. Commands that read as SQLite does stop at the damage, so the advice names

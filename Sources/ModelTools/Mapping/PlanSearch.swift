@@ -257,3 +257,38 @@ struct PlanSearch {
       differing: ByteOrder.sorted(mismatches.map(\.entityName)))
   }
 }
+
+/// A binary heap: a queue that returns its elements from the smallest up.
+private struct MinHeap<Element: Comparable> {
+  private var heap: [Element] = []
+
+  init() {}
+
+  mutating func insert(_ element: Element) {
+    heap.append(element)
+    var place = heap.count - 1
+    while place > 0, heap[place] < heap[(place - 1) / 2] {
+      heap.swapAt(place, (place - 1) / 2)
+      place = (place - 1) / 2
+    }
+  }
+
+  /// Removes and returns the smallest element; nil if there is none.
+  mutating func popFirst() -> Element? {
+    guard let first = heap.first else { return nil }
+    let last = heap.removeLast()
+    guard !heap.isEmpty else { return first }
+    heap[0] = last
+    var place = 0
+    while true {
+      var smallest = place
+      for child in [2 * place + 1, 2 * place + 2]
+      where child < heap.count && heap[child] < heap[smallest] {
+        smallest = child
+      }
+      if smallest == place { return first }
+      heap.swapAt(place, smallest)
+      place = smallest
+    }
+  }
+}

@@ -1,4 +1,5 @@
 import ObjectModel
+import Quoting
 import SafeText
 
 /// Text from a model, made safe for a picture: characters that control, hide or reorder text are made

@@ -222,3 +222,22 @@ private struct OptimisedReader {
       && bytes[place..<place + 4].elementsEqual(Layout.sentinel)
   }
 }
+
+extension OptimisedModel {
+  /// The entity hashes, as far as those of a store identify them: a hash that occurs here belongs to its entity, and an
+  /// entity that is named here without that hash has a different one. One more entry, whose name is no entity's,
+  /// represents entities that the store does not have.
+  package func hashes(beside stored: [String: VersionHash]) -> [String: VersionHash] {
+    let other = VersionHash(digest: [UInt8](repeating: 0, count: VersionHash.byteCount))
+    var found: [String: VersionHash] = [:]
+    for (name, hash) in stored {
+      if contains(hash) {
+        found[name] = hash
+      } else if entityStrings.contains(name) {
+        found[name] = other
+      }
+    }
+    if found.count < entityCount { found["(unnamed entities)"] = other }
+    return found
+  }
+}

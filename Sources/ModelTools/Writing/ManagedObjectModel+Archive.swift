@@ -59,3 +59,23 @@ extension ManagedObjectModel {
     ModelArchiveReduction(self, form: form).model
   }
 }
+
+extension PropertyList {
+  /// The number of values as ``PropertyList/maximumCount`` counts them: this one, and all keys and values in it, as if nothing were
+  /// shared.
+  var expandedCount: Int {
+    var count = 0
+    var pending = [self]
+    while let value = pending.popLast() {
+      count += 1
+      switch value {
+      case .array(let values), .set(let values): pending += values
+      case .dictionary(let entries):
+        count += entries.count
+        pending += entries.values
+      default: break
+      }
+    }
+    return count
+  }
+}

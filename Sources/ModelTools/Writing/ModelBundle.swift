@@ -1,4 +1,5 @@
 package import ObjectModel
+import Quoting
 import SafeText
 
 /// The versions of a model as the files of a folder that Xcode or Core Data opens.

@@ -23,7 +23,7 @@ public struct VersionHash: Sendable, Hashable {
   public var hex: String { Hex.string(bytes) }
 
   /// For values this target computed itself, whose length SHA-256 guarantees.
-  init(digest: [UInt8]) { bytes = digest }
+  package init(digest: [UInt8]) { bytes = digest }
 }
 
 extension VersionHash: CustomStringConvertible {

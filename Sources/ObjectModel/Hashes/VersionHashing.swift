@@ -6,7 +6,7 @@ import Foundation
 /// Strings are hashed as UTF-8 without length or terminator, nil as nothing, integers as
 /// little-endian. The recipe was confirmed against several thousand recorded hashes; see
 /// ``ModelHashes/unknown`` for the parts that no recording confirms.
-enum VersionHashing {
+package enum VersionHashing {
   /// The `NSPropertyDescription` flags that are hashed.
   private enum Flag {
     static let optional: UInt8 = 1
@@ -27,7 +27,7 @@ enum VersionHashing {
 
   /// SHA-256( base || type:i32 || [01 external storage] || [01 preserved on deletion] ); a derived
   /// attribute is SHA-256( expression || predicate ), a composite SHA-256( leaves by name ).
-  static func attribute(_ attribute: Attribute, preserved: Bool? = nil) -> [UInt8] {
+  package static func attribute(_ attribute: Attribute, preserved: Bool? = nil) -> [UInt8] {
     if let derivation = attribute.derivation {
       return sha256(
         Array(derivation.expressionText.utf8) + Array((derivation.filterText ?? "").utf8))
@@ -70,7 +70,7 @@ enum VersionHashing {
   ///
   /// The inverse name is left out if the relationship is its own inverse in the entity that first
   /// declares it.
-  static func relationship(_ relationship: Relationship, isSelfInverse: Bool) -> [UInt8] {
+  package static func relationship(_ relationship: Relationship, isSelfInverse: Bool) -> [UInt8] {
     var bytes = base(
       name: relationship.name, isOptional: relationship.isOptional,
       isTransient: relationship.isTransient, isReadOnly: false,
@@ -88,7 +88,7 @@ enum VersionHashing {
   ///
   /// The properties are the persistent attributes and relationships, inherited ones included,
   /// sorted by name.
-  static func entity(
+  package static func entity(
     name: String, isAbstract: Bool, superentityHash: VersionHash?,
     properties: some Sequence<PropertyHash>, modifier: String?, uniquenessConstraints: [[String]]
   ) -> VersionHash {
@@ -103,9 +103,14 @@ enum VersionHashing {
   }
 
   /// The hash of one persistent property under its name.
-  struct PropertyHash {
+  package struct PropertyHash {
     let name: String
     let bytes: [UInt8]
+
+    package init(name: String, bytes: [UInt8]) {
+      self.name = name
+      self.bytes = bytes
+    }
   }
 
   /// An integer as the recipe wants it: 32 bits, little-endian.

@@ -98,22 +98,4 @@ extension PropertyList {
     guard case .dictionary(let values) = self else { return nil }
     return values
   }
-
-  /// The number of values as ``maximumCount`` counts them: this one, and all keys and values in it, as if nothing were
-  /// shared.
-  package var expandedCount: Int {
-    var count = 0
-    var pending = [self]
-    while let value = pending.popLast() {
-      count += 1
-      switch value {
-      case .array(let values), .set(let values): pending += values
-      case .dictionary(let entries):
-        count += entries.count
-        pending += entries.values
-      default: break
-      }
-    }
-    return count
-  }
 }

@@ -96,53 +96,11 @@ extension ModelCollection.Version {
   package var knownHashes: [String: VersionHash] {
     recorded?.hashes ?? hashes?.hashes ?? [:]
   }
-
-  /// How many of the given hashes this version has as well, unconfirmed ones included.
-  func agreement(with hashes: [String: VersionHash]) -> Int {
-    if model == nil, recorded == nil, let optimised { return optimised.agreement(with: hashes) }
-    return hashes.count { name, hash in
-      recorded?.hashes[name] == hash || self.hashes?.hashes[name] == hash
-        || self.hashes?.unconfirmed[name] == hash
-    }
-  }
 }
 
 extension ModelCollection {
-  /// How near a version comes to a set of hashes.
-  public struct Nearness: Sendable {
-    /// The version.
-    public let version: Version
-    /// How many of the hashes the version has too.
-    public let agreeing: Int
-    /// How many hashes were compared.
-    public let of: Int
-  }
-
   /// The versions that a store with these hashes opens with, without migration.
   public func versions(matching hashes: [String: VersionHash]) -> [Version] {
     versions.filter { $0.matches(hashes) }
-  }
-
-  /// The version with the most of these hashes; among equals, the one with the fewest entities, then the first. Nil if
-  /// no version has any of them.
-  public func nearest(to hashes: [String: VersionHash]) -> Nearness? {
-    var best: Nearness?
-    for version in versions {
-      let agreeing = version.agreement(with: hashes)
-      guard agreeing > 0 else { continue }
-      if let known = best {
-        let isCloser =
-          agreeing == known.agreeing && version.entityCount < known.version.entityCount
-        guard agreeing > known.agreeing || isCloser else { continue }
-      }
-      best = Nearness(version: version, agreeing: agreeing, of: hashes.count)
-    }
-    return best
-  }
-}
-
-extension ModelCollection.Version {
-  fileprivate var entityCount: Int {
-    model?.entities.count ?? recorded?.hashes.count ?? optimised?.entityCount ?? 0
   }
 }

@@ -38,3 +38,14 @@ struct ReceivedRecords: RecordSink {
     receiver.take(record, rowID: rowID, layout, &decoder)
   }
 }
+
+extension BTreeScan {
+  /// Passes the records of one leaf to a receiver.
+  package mutating func read(
+    leaf: (page: UInt32, rowIDs: RowIDBounds), layout: RowLayout, reader: inout PageReader,
+    into receiver: any RecordReceiver
+  ) throws(SQLiteFileError) {
+    var sink = ReceivedRecords(receiver: receiver)
+    try read(leaf: leaf, layout: layout, reader: &reader, sink: &sink)
+  }
+}

@@ -29,7 +29,7 @@ struct KeyWalk {
 
 /// The leaves of a table in key order, with the bounds of their row ids; twelve bytes each.
 package struct LeafList {
-  private(set) var pages: [UInt32] = []
+  package private(set) var pages: [UInt32] = []
   private var most: [Int64] = []
 
   package init() {}

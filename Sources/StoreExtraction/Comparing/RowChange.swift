@@ -1,4 +1,4 @@
-package import SQLiteFile
+import SQLiteFile
 
 /// A row that differs between two states of a table: it is in only one of them, or has other values.
 package struct RowChange: Sendable {

@@ -1,4 +1,5 @@
 package import CoreDataStore
+import StoreFiles
 package import SQLiteFile
 import SafeText
 

@@ -1,4 +1,5 @@
-import CoreDataStore
+import StoreFiles
+import SafeFiles
 
 /// Detects changes of a store set while it is read.
 package struct EvidenceWatch: Sendable {

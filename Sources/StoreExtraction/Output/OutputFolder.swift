@@ -1,5 +1,6 @@
 import CLibrary
 import CoreDataStore
+import SafeFiles
 import SafeText
 
 /// A new folder for output. Its content was made by this run and is removed when the run fails.

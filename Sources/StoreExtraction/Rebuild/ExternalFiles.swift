@@ -1,5 +1,7 @@
 import CLibrary
 import CoreDataStore
+import StoreFiles
+import SafeFiles
 import Foundation
 import SQLiteFile
 import SQLiteForensics

@@ -1,4 +1,5 @@
 import CoreDataStore
+import StoreFiles
 import SQLiteFile
 import SQLiteForensics
 import SQLiteWriter

@@ -1,5 +1,6 @@
 import CoreDataForensics
 package import CoreDataStore
+import StoreFiles
 public import ObjectModel
 public import SQLiteFile
 package import SQLiteForensics

@@ -1,4 +1,5 @@
 public import CoreDataStore
+import StoreFiles
 import RowText
 public import SQLiteFile
 import SafeText

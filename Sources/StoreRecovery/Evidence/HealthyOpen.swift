@@ -1,5 +1,5 @@
 import CLibrary
-import CoreDataStore
+import StoreFiles
 import SafeText
 
 /// What a store looked like just before its last healthy open. At a later launch these facts can show that committed

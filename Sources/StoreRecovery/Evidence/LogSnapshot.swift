@@ -1,5 +1,5 @@
 import CLibrary
-import CoreDataStore
+import StoreFiles
 import SafeFiles
 
 /// The state of a store's log and wal-index at one moment. Together with the record of the last healthy open, it shows

@@ -1,4 +1,5 @@
-import CoreDataStore
+import StoreFiles
+import SafeFiles
 import SQLiteFile
 
 /// Adds the facts that need the whole file: structure, metadata, hashes, log frames. It runs only when these facts can
@@ -30,14 +31,15 @@ enum FileStructure {
 
   private static func add(_ path: String, to evidence: inout StoreEvidence) throws(SQLiteFileError)
   {
-    let store = try CoreDataStore(path: path)
-    if let metadata = store.metadata {
+    let database = try SQLiteDatabase(path: path)
+    var findings = FindingList()
+    if let metadata = try StoreMetadata.read(from: database, &findings) {
       evidence.storeUUID = metadata.uuid
       evidence.frameworkVersion = metadata.frameworkVersion
       evidence.hashesVersion = metadata.versionHashesVersion
       if !metadata.versionHashes.isEmpty { evidence.recordedHashes = metadata.versionHashes }
     }
-    if let log = store.database.writeAheadLog {
+    if let log = database.writeAheadLog {
       evidence.wal?.committedFrames = log.committedFrameCount
       if log.defect == nil, log.staleFrameCount > 0 {
         evidence.wal?.lostFrames = try LostFrames.count(
@@ -51,14 +53,15 @@ enum FileStructure {
     // Only tables are read; damage in an index is not found.
     let start = ContinuousClock.now
     var isComplete = true
-    for table in store.database.schema.tables {
+    for table in database.schema.tables {
       guard ContinuousClock.now - start < budget else {
         isComplete = false
         break
       }
-      _ = try store.database.rowCount(of: table)
+      _ = try database.rowCount(of: table)
     }
-    evidence.structure = structure(store.findings, isComplete: isComplete)
+    findings.add(database.findings)
+    evidence.structure = structure(findings, isComplete: isComplete)
   }
 
   /// Damage that does not prevent opening the store: SQLite ignores a log with a bad header too, and Core Data does not

@@ -1,4 +1,5 @@
-package import CoreDataStore
+import SafeFiles
+package import StoreFiles
 package import ObjectModel
 import SafeText
 

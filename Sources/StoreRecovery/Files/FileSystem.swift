@@ -1,4 +1,5 @@
-package import CoreDataStore
+import StoreFiles
+package import SafeFiles
 
 /// Every call that changes the file system or makes a change durable, so that tests can observe each of them, make it
 /// fail or interrupt it. When a call changes what a path names, no part of the path may be a symbolic link.

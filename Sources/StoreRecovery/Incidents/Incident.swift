@@ -1,4 +1,4 @@
-package import CoreDataStore
+package import StoreFiles
 public import Foundation
 import ObjectModel
 

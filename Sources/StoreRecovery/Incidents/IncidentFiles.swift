@@ -1,4 +1,5 @@
-import CoreDataStore
+import StoreFiles
+import SafeFiles
 import SafeText
 
 /// All files and folders in an incident's folder, listed without following links.

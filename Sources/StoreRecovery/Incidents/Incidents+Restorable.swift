@@ -1,4 +1,5 @@
-import CoreDataStore
+import SafeFiles
+import StoreFiles
 public import Foundation
 import ObjectModel
 import SQLiteFile
@@ -112,13 +113,18 @@ extension Incidents {
   /// - Returns: Whether no damage was found; nil when the file is not a database that can be read.
   private static func addHashes(of path: String, to evidence: inout StoreEvidence) -> Bool? {
     do throws(SQLiteFileError) {
-      let store = try CoreDataStore(path: path)
-      if let metadata = store.metadata {
+      let database = try SQLiteDatabase(path: path)
+      var findings = FindingList()
+      if let metadata = try StoreMetadata.read(from: database, &findings) {
         evidence.frameworkVersion = metadata.frameworkVersion
         evidence.hashesVersion = metadata.versionHashesVersion
         evidence.recordedHashes = metadata.versionHashes
       }
-      return !store.findings.kept.contains {
+      for name in ["Z_PRIMARYKEY", "Z_MODELCACHE"] {
+        if let table = database.schema.table(named: name) { _ = try database.rowCount(of: table) }
+      }
+      findings.add(database.findings)
+      return !findings.kept.contains {
         $0.severity == .damage && !FileStructure.harmless.contains($0.id)
       }
     } catch {

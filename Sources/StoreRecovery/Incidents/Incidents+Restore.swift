@@ -1,4 +1,5 @@
-package import CoreDataStore
+package import StoreFiles
+import SafeFiles
 import Foundation
 import SafeText
 

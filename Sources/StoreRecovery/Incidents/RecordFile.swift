@@ -1,5 +1,5 @@
 import CLibrary
-import CoreDataStore
+import StoreFiles
 import Foundation
 import SafeFiles
 import SafeText

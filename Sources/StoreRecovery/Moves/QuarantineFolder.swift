@@ -1,4 +1,5 @@
-import CoreDataStore
+import StoreFiles
+import SafeFiles
 
 /// The names in and around the folder that holds one quarantined store set.
 struct QuarantineFolder: Sendable {

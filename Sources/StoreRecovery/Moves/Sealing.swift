@@ -1,4 +1,5 @@
-import CoreDataStore
+import StoreFiles
+import SafeFiles
 import Foundation
 import SafeText
 

@@ -1,5 +1,6 @@
 import CLibrary
-import CoreDataStore
+import StoreFiles
+import SafeFiles
 import SafeText
 
 /// Moves store sets into and out of their quarantine. Every step may be repeated: a step that is already done does

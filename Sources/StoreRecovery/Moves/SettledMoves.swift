@@ -1,5 +1,6 @@
 import CLibrary
-import CoreDataStore
+import StoreFiles
+import SafeFiles
 import Foundation
 
 /// Saves a launch from reading the folder of each incident. When a check finds nothing unfinished, the lease file gets

@@ -1,5 +1,5 @@
 import CLibrary
-import CoreDataStore
+import StoreFiles
 import SafeFiles
 
 /// The locks between processes. The lease serializes the moves of processes that use Lifeboat, and SQLite's own locks

@@ -1,5 +1,6 @@
 import CLibrary
-import CoreDataStore
+import StoreFiles
+import SafeFiles
 import SafeText
 package import Foundation
 

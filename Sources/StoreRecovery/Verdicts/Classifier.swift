@@ -1,5 +1,6 @@
+import SafeFiles
 import CLibrary
-import CoreDataStore
+import StoreFiles
 import ObjectModel
 import SQLiteFile
 

@@ -1,5 +1,5 @@
 import CoreDataForensics
-import CoreDataStore
+import StoreFiles
 import SQLiteFile
 import SQLiteForensics
 import SafeText

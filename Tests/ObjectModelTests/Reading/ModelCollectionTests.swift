@@ -64,11 +64,6 @@ struct ModelCollectionTests {
       var near = hashes
       near["Note"] = near["Item"]
       #expect(collection.versions(matching: near).isEmpty)
-      let nearest = collection.nearest(to: near)
-      #expect(nearest?.version.name == "M 2")
-      #expect(nearest?.agreeing == 2)
-      #expect(nearest?.of == 3)
-      #expect(collection.nearest(to: [:]) == nil)
       // A host reads the bundle itself, and no other form.
       let bundle = folder.path + "/App.app/M.momd"
       let hosts = try ModelCollection(at: bundle)

@@ -69,7 +69,6 @@ struct OptimisedModelTests {
     #expect(collection.versions(matching: hashes).count == 1)
     hashes["Car"] = VersionHash(bytes: [UInt8](repeating: 7, count: 32))
     #expect(collection.versions(matching: hashes).isEmpty)
-    #expect(collection.nearest(to: hashes)?.agreeing == 3)
   }
 
   /// Every truncation and every changed word of a header gives an error or a result.

@@ -1,6 +1,7 @@
+import ObjectModel
 import CLibrary
 import Crypto
-import SafeFiles
+package import SafeFiles
 import SafeText
 
 /// Size, SHA-256, modification time and inode of every member of a store set, taken at one moment, so that a later
@@ -167,8 +168,8 @@ package struct StoreSeal: Sendable, Codable, Equatable {
         unsafe hasher.update(bufferPointer: $0)
         return true
       }
-      digest = Digest.hex(hasher.finalize())
-    case .symbolicLink: digest = Digest.hex(SHA256.hash(data: try target(of: member.path)))
+      digest = Hex.string(hasher.finalize())
+    case .symbolicLink: digest = Hex.string(SHA256.hash(data: try target(of: member.path)))
     case .folder, .other: break
     }
     return File(
@@ -188,7 +189,7 @@ package struct StoreSeal: Sendable, Codable, Equatable {
       unsafe hasher.update(bufferPointer: $0)
       return true
     }
-    return Digest.hex(hasher.finalize())
+    return Hex.string(hasher.finalize())
   }
 
   private static func status(of path: String) throws(StoreSealError) -> FileStatus? {

@@ -1,17 +1,19 @@
+import SQLiteFile
+
 /// Returns the rows of a table one by one, so that two tables can be read in step. It holds the rows of one leaf.
-package final class RowCursor {
+final class RowCursor {
   private let list: LeafList
   /// Pages that hold the rows, in key order.
-  package var leaves: [UInt32] { list.pages }
+  var leaves: [UInt32] { list.pages }
   /// Interior pages above ``leaves``; empty when the leaves were given.
-  package var interior: [UInt32] { scan.interiorPages }
+  var interior: [UInt32] { scan.interiorPages }
   /// The findings so far.
-  package var findings: FindingList { scan.findings }
+  var findings: FindingList { scan.findings }
 
   private let layout: RowLayout
   private var reader: PageReader
   private var scan: BTreeScan
-  private var sink = ComparedRowSink()
+  private let gathered = ComparedRows()
   private var nextLeaf = 0
   private var position = 0
 
@@ -22,7 +24,7 @@ package final class RowCursor {
   ///   - database: the database; it may still be used.
   ///   - chosen: only these of its leaves; nil for all.
   /// - Throws: ``SQLiteFileError`` when the device fails.
-  package init(
+  init(
     of table: Table, in database: SQLiteDatabase, onlyLeaves chosen: [UInt32]? = nil
   ) throws(SQLiteFileError) {
     var reader = database.anotherReader()
@@ -40,26 +42,26 @@ package final class RowCursor {
   }
 
   /// The next row; nil after the last. Only a damaged table returns rows out of order.
-  package func next() throws(SQLiteFileError) -> ComparedRow? {
-    while position >= sink.rows.count {
+  func next() throws(SQLiteFileError) -> ComparedRow? {
+    while position >= gathered.rows.count {
       guard nextLeaf < list.count else {
         scan.settle()
         return nil
       }
-      sink.rows.removeAll(keepingCapacity: true)
+      gathered.rows.removeAll(keepingCapacity: true)
       position = 0
       let leaf = list[nextLeaf]
       nextLeaf += 1
-      try scan.read(leaf: leaf, layout: layout, reader: &reader, sink: &sink)
+      try scan.read(leaf: leaf, layout: layout, reader: &reader, into: gathered)
     }
     position += 1
-    return sink.rows[position - 1]
+    return gathered.rows[position - 1]
   }
 }
 
 extension SQLiteDatabase {
   /// How many of these pages are not b-tree pages: overflow, free or pointer-map pages.
-  package func otherPageCount(_ pages: [UInt32]) throws(SQLiteFileError) -> Int {
+  func otherPageCount(_ pages: [UInt32]) throws(SQLiteFileError) -> Int {
     var reader = anotherReader()
     var count = 0
     for page in pages {
@@ -69,12 +71,12 @@ extension SQLiteDatabase {
   }
 
   /// Whether a table's rows are keyed by row id, so that a ``RowCursor`` can read them.
-  package func hasRowIDs(_ table: Table) throws(SQLiteFileError) -> Bool {
+  func hasRowIDs(_ table: Table) throws(SQLiteFileError) -> Bool {
     try layout(of: table).isRowIDTable
   }
 
   /// The pages of a table with row ids: its leaves in key order, and the interior pages.
-  package func pages(of table: Table) throws(SQLiteFileError) -> (
+  func pages(of table: Table) throws(SQLiteFileError) -> (
     leaves: [UInt32], interior: [UInt32]
   ) {
     let cursor = try RowCursor(of: table, in: self)
@@ -82,7 +84,7 @@ extension SQLiteDatabase {
   }
 
   /// Calls `receive` with each row of a table without row ids, in key order, until it returns false.
-  package func forEachComparedRow(
+  func forEachComparedRow(
     of table: Table, _ receive: (ComparedRow) -> Bool
   ) throws(SQLiteFileError) {
     try forEachRow(of: table) { row in

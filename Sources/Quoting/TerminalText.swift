@@ -1,3 +1,5 @@
+import SafeText
+
 /// Makes JSON and CSV safe for a terminal. Written to a file or a pipe, their bytes are not changed.
 ///
 /// Scalars that ``VisibleText/isHidden(_:)`` names become `\uXXXX`, which is the same text in JSON and readable in CSV.

@@ -1,4 +1,5 @@
 import Foundation
+import Quoting
 import SafeText
 import Testing
 

@@ -1,3 +1,5 @@
+import SafeText
+
 /// Quotes words for a POSIX shell, in commands that a person copies from the screen.
 package enum ShellText {
   /// `text` as one word. Quotes are found by bytes: a `'` that a combining mark follows ends a quotation too. Text that

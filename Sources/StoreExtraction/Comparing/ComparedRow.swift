@@ -1,3 +1,5 @@
+package import SQLiteFile
+
 /// A value that is small enough to be kept while rows are compared.
 package enum ComparedValue: Sendable, Hashable {
   /// The value itself.
@@ -56,7 +58,24 @@ package struct ComparedRow: Sendable, Hashable {
 }
 
 /// Gathers rows for a comparison.
-struct ComparedRowSink: RowSink, ~Copyable {
+final class ComparedRows: RecordReceiver {
+  private var sink = ComparedRowSink()
+  let wantsMore = true
+
+  var rows: [ComparedRow] {
+    get { sink.rows }
+    _modify { yield &sink.rows }
+  }
+
+  func take(
+    _ record: RawSpan, rowID: Int64?, _ layout: borrowing RowLayout,
+    _ decoder: inout RecordDecoder
+  ) -> RecordDecoder.Defect? {
+    sink.take(record, rowID: rowID, layout, &decoder)
+  }
+}
+
+private struct ComparedRowSink: RowSink, ~Copyable {
   var rows: [ComparedRow] = []
   private var rowID: Int64?
   private var values: [ComparedValue] = []

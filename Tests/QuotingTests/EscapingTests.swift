@@ -1,4 +1,6 @@
+import StoreExtraction
 import Foundation
+import Quoting
 import SafeText
 import Testing
 

@@ -1,3 +1,5 @@
+import ObjectModel
+
 /// SHA-256 (FIPS 180-4) whose state can be stored, so that a later process can continue.
 ///
 /// It is slower than the `SHA256` of the library, and used only for a file that is too large to be read in one go.
@@ -62,7 +64,7 @@ package struct ResumableSHA256: Sendable {
         digest.append(UInt8(truncatingIfNeeded: word >> UInt32(shift)))
       }
     }
-    return Digest.hex(digest)
+    return Hex.string(digest)
   }
 
   private mutating func compress() {

@@ -1,3 +1,5 @@
+package import ObjectModel
+
 extension ManagedObjectModel {
   /// The old-style hashes that frameworks up to 386 (about 2011) try when the ordinary ones do not fit: for an entity
   /// that inherits a relationship which is its own inverse, they include the inverse's name. No recorded hash confirms

@@ -1,0 +1,87 @@
+import CLibrary
+
+/// What `lstat(2)` or `fstat(2)` says about a file.
+package struct FileStatus: Sendable, Equatable, Codable {
+  /// What a path names, without following a symbolic link.
+  package enum Kind: String, Sendable, Codable, CaseIterable {
+    /// An ordinary file.
+    case file
+    /// A folder.
+    case folder
+    /// A symbolic link, whatever its target is.
+    case symbolicLink
+    /// A device, a socket or a pipe.
+    case other
+  }
+
+  package let kind: Kind
+  package let sizeBytes: Int64
+  package let device: Int64
+  package let inode: UInt64
+  /// Nanoseconds since 1970, clamped to 64 bits.
+  package let modified: Int64
+  package let changed: Int64
+  /// The permission bits.
+  package let mode: UInt32
+
+  /// The status of `path` itself; nil when nothing has that name.
+  package static func of(_ path: String) throws(SystemCallError) -> FileStatus? {
+    var raw = stat()
+    if unsafe lstat(path, &raw) == 0 { return FileStatus(raw) }
+    let code = errno
+    if code == ENOENT || code == ENOTDIR { return nil }
+    throw SystemCallError(call: "lstat", path: path, errno: code)
+  }
+
+  /// The status of `name` itself in an open folder; nil when nothing has that name.
+  package static func of(
+    _ name: String, in folder: Int32, path: String
+  ) throws(SystemCallError) -> FileStatus? {
+    var raw = stat()
+    if unsafe fstatat(folder, name, &raw, AT_SYMLINK_NOFOLLOW) == 0 { return FileStatus(raw) }
+    let code = errno
+    if code == ENOENT || code == ENOTDIR { return nil }
+    throw SystemCallError(call: "fstatat", path: path, errno: code)
+  }
+
+  /// The status of an open file.
+  package static func of(descriptor: Int32, path: String) throws(SystemCallError) -> FileStatus {
+    var raw = stat()
+    guard unsafe fstat(descriptor, &raw) == 0 else {
+      throw SystemCallError(call: "fstat", path: path, errno: errno)
+    }
+    return FileStatus(raw)
+  }
+
+  /// Whether `other` is the same file on disk, under whatever name.
+  package func isSameFile(as other: FileStatus) -> Bool {
+    device == other.device && inode == other.inode && kind == other.kind
+  }
+
+  private init(_ raw: stat) {
+    switch raw.st_mode & S_IFMT {
+    case S_IFREG: kind = .file
+    case S_IFDIR: kind = .folder
+    case S_IFLNK: kind = .symbolicLink
+    default: kind = .other
+    }
+    sizeBytes = Int64(raw.st_size)
+    device = Int64(truncatingIfNeeded: raw.st_dev)
+    inode = UInt64(raw.st_ino)
+    mode = UInt32(raw.st_mode & 0o7777)
+    #if canImport(Darwin)
+      modified = Self.nanoseconds(raw.st_mtimespec)
+      changed = Self.nanoseconds(raw.st_ctimespec)
+    #else
+      modified = Self.nanoseconds(raw.st_mtim)
+      changed = Self.nanoseconds(raw.st_ctim)
+    #endif
+  }
+
+  private static func nanoseconds(_ time: timespec) -> Int64 {
+    let (seconds, overflow) = Int64(time.tv_sec).multipliedReportingOverflow(by: 1_000_000_000)
+    if overflow { return time.tv_sec < 0 ? Int64.min : Int64.max }
+    let (sum, carried) = seconds.addingReportingOverflow(Int64(time.tv_nsec))
+    return carried ? Int64.max : sum
+  }
+}

@@ -1,0 +1,80 @@
+import CLibrary
+
+/// The names in a folder.
+package struct FolderEntries: Sendable, Equatable {
+  /// All names except "." and "..", in the order of the folder.
+  package let names: [String]
+  /// Whether the limit was reached or a name is not UTF-8.
+  package let isCut: Bool
+  /// The bytes of the first name that is not UTF-8; nil when there is none.
+  package let strangeName: [UInt8]?
+
+  /// What could not be listed, and what to do; nil when everything was listed. `folder` names the folder in the
+  /// message.
+  package func problem(in folder: String) -> String? {
+    guard isCut else { return nil }
+    guard let strangeName else { return "\(folder) holds too many files to list" }
+    let bytes = strangeName.map { byte in
+      (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+    }
+    return "\(folder) holds a name that is not UTF-8 (bytes \(bytes.joined(separator: " "))); "
+      + "rename that file and try again"
+  }
+
+  /// Reads `folder`, which must not be a symbolic link.
+  package static func read(
+    _ folder: String, limit: Int
+  ) throws(SystemCallError) -> FolderEntries {
+    let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      throw SystemCallError(call: "open", path: folder, errno: errno)
+    }
+    return try read(descriptor: descriptor, path: folder, limit: limit)
+  }
+
+  /// Reads an open folder and closes it.
+  package static func read(
+    descriptor: Int32, path folder: String, limit: Int
+  ) throws(SystemCallError) -> FolderEntries {
+    guard let stream = unsafe fdopendir(descriptor) else {
+      let code = errno
+      close(descriptor)
+      throw SystemCallError(call: "fdopendir", path: folder, errno: code)
+    }
+    defer { unsafe _ = closedir(stream) }
+    var names: [String] = []
+    var isCut = false
+    var strangeName: [UInt8]?
+    while true {
+      errno = 0
+      guard let entry = unsafe readdir(stream) else {
+        if errno != 0 { throw SystemCallError(call: "readdir", path: folder, errno: errno) }
+        break
+      }
+      let (text, bytes) = unsafe withUnsafePointer(to: &entry.pointee.d_name) { field in
+        unsafe field.withMemoryRebound(to: CChar.self, capacity: 1) { start in
+          let text = unsafe String(validatingCString: start)
+          guard text == nil else { return (text, [UInt8]()) }
+          return (
+            nil,
+            unsafe UnsafeBufferPointer(start: start, count: strlen(start)).map {
+              UInt8(bitPattern: $0)
+            }
+          )
+        }
+      }
+      guard let name = text else {
+        isCut = true
+        strangeName = strangeName ?? bytes
+        continue
+      }
+      if name == "." || name == ".." { continue }
+      guard names.count < limit else {
+        isCut = true
+        break
+      }
+      names.append(name)
+    }
+    return FolderEntries(names: names, isCut: isCut, strangeName: strangeName)
+  }
+}

@@ -1,0 +1,12 @@
+/// A failed system call: its name, its path and its `errno`.
+package struct SystemCallError: Error, Sendable, Equatable {
+  package let call: String
+  package let path: String
+  package let errno: Int32
+
+  package init(call: String, path: String, errno: Int32) {
+    self.call = call
+    self.path = path
+    self.errno = errno
+  }
+}

@@ -1,0 +1,29 @@
+package import SafeFiles
+
+/// The files of a store that SQLite itself uses, as found at one moment. No folder is read, so the cost does not depend
+/// on how many files are beside or below the store.
+package struct DatabaseFiles: Sendable, Equatable {
+  /// Nil when there is no such file, or when that is unknown.
+  package let main: FileStatus?
+  package let log: FileStatus?
+  /// The wal-index.
+  package let index: FileStatus?
+  package let journal: FileStatus?
+  /// False when it is unknown whether the main file, the log or the wal-index exists.
+  package let isLogKnown: Bool
+
+  package init(at mainPath: String) {
+    var isLogKnown = true
+    func status(_ path: String) -> FileStatus? {
+      do { return try FileStatus.of(path) } catch {
+        isLogKnown = false
+        return nil
+      }
+    }
+    main = status(mainPath)
+    log = status(mainPath + "-wal")
+    index = status(mainPath + "-shm")
+    journal = try? FileStatus.of(mainPath + "-journal")
+    self.isLogKnown = isLogKnown
+  }
+}
