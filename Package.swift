@@ -121,7 +121,8 @@ let package = Package(
       "StoreMigration",
       imports: [
         "StoreExtraction", "CoreDataForensics", "CoreDataStore", "ModelTools", "ObjectModel",
-        "SQLiteWriter",
+        "RowText", "SQLiteFile", "SQLiteForensics", "SQLiteWriter", "StoreFiles", "SafeText",
+        "SafeFiles", "CLibrary",
       ])
     + room(
       "StoreExtraction",

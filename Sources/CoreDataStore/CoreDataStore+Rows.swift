@@ -131,11 +131,24 @@ extension CoreDataStore {
     owner: Int, destination: Int, ownerOrder: Int?, destinationOrder: Int?
   )
 
-  /// The table of a many-to-many relationship. If a relationship leads from an entity to the same entity, the table may
-  /// be named after either side.
+  /// The table of a many-to-many relationship.
   package func joinTable(_ join: TableLayout.JoinTable, _ layout: TableLayout)
     -> (Table, JoinColumns)?
   {
+    let found = Self.joinTable(join, layout) { name in
+      let table = database.schema.table(named: name)
+      return table?.definition.flatMap { definition in table.map { ($0.name, definition) } }
+    }
+    guard let found, let table = database.schema.table(named: found.name) else { return nil }
+    return (table, found.columns)
+  }
+
+  /// The table of a many-to-many relationship among some tables. If a relationship leads from an entity to the same
+  /// entity, the table may be named after either side.
+  package static func joinTable(
+    _ join: TableLayout.JoinTable, _ layout: TableLayout,
+    among table: (_ name: String) -> (name: String, definition: TableDefinition)?
+  ) -> (name: String, columns: JoinColumns)? {
     var names = [join.name]
     if let inverse = join.relationship.inverseName,
       let number = layout.numbering.number(of: join.ownerName)
@@ -143,8 +156,7 @@ extension CoreDataStore {
       names.append("Z_\(number)" + inverse.uppercased())
     }
     for name in names {
-      guard let table = database.schema.table(named: name), let definition = table.definition
-      else { continue }
+      guard let (found, definition) = table(name) else { continue }
       let columns = definition.columns.map { $0.name.uppercased() }
       let keys = columns.indices.filter { !columns[$0].utf8.starts(with: "Z_FOK_".utf8) }
       guard keys.count >= 2 else { continue }
@@ -157,7 +169,7 @@ extension CoreDataStore {
         join.ownerOrderColumn.flatMap { columns.firstIndex(of: $0) },
         join.destinationOrderColumn.flatMap { columns.firstIndex(of: $0) }
       )
-      return (table, columnsFound)
+      return (found, columnsFound)
     }
     return nil
   }

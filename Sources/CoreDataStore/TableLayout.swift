@@ -243,7 +243,7 @@ package struct TableLayout: Sendable, Equatable {
   }
 
   /// The inverse of a relationship, looked up in its destination and the destination's ancestors.
-  static func inverse(of relationship: Relationship, in model: ManagedObjectModel) -> Relationship?
+  package static func inverse(of relationship: Relationship, in model: ManagedObjectModel) -> Relationship?
   {
     guard let name = relationship.inverseName else { return nil }
     return model.allRelationships(of: relationship.destinationEntityName)

@@ -2,6 +2,7 @@ import CoreDataForensics
 import StoreFiles
 import SafeFiles
 import Foundation
+import ModelTools
 import ObjectModel
 import SQLiteFile
 import SQLiteForensics
@@ -9,6 +10,7 @@ import SQLiteWriter
 import Quoting
 import SafeText
 import StoreExtraction
+import StoreMigration
 import StoreRecovery
 import SupportBundle
 import Terminal
@@ -51,6 +53,11 @@ struct Failure: Error {
     case let error as SQLiteWriterError: self.init(error)
     case let error as BundleError: self.init(error)
     case let error as StoreRecoveryError: self.init(error)
+    case let error as MigrationError: self.init(error)
+    case let error as InferredMappingError:
+      self.init(
+        65, error.code.rawValue, error.message,
+        hint: "give the app's mapping model with --mapping")
     case let error as FreshStoreSchema.Failure:
       self.init(65, "model.hashUnknown", "no store can be made: \(error.message)")
     case let error as StreamError:
@@ -167,6 +174,22 @@ struct Failure: Error {
     let name = ShellText.path(main)
     return
       "the main file is missing; make an empty one in its place, then read what the \(suffix) holds: touch \(name) && lifeboat recover \(name) -o NEW.sqlite"
+  }
+
+  private init(_ error: MigrationError) {
+    let hint: String? =
+      switch error.code {
+      case .missingPolicy: "copy properties of the same name instead: --missing-policy copy"
+      case .noSourceModel: "give the model that wrote the store: --from-model MODEL"
+      case .noWay: "see what is missing: lifeboat model plan STORE MODELS"
+      case .mappingMismatch: "give the mapping model that was made for these versions"
+      case .unsupportedExpression: nil
+      case .checkFailed: "nothing was written; report this with the store's models"
+      default: nil
+      }
+    self.init(
+      error.code == .checkFailed ? 70 : 65, error.code.rawValue,
+      "the store is not migrated: \(error.reasons.joined(separator: "; "))", hint: hint)
   }
 
   private init(_ error: ExtractionError) {

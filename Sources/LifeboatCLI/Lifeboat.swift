@@ -30,7 +30,9 @@ struct Lifeboat: ParsableCommand {
         subcommands: [
           Inspect.self, Check.self, Model.self, Rows.self, Pages.self, Timeline.self, Compare.self,
         ]),
-      CommandGroup(name: "Save", subcommands: [Recover.self, Extract.self, Rescue.self]),
+      CommandGroup(
+        name: "Save",
+        subcommands: [Recover.self, Migrate.self, Salvage.self, Extract.self, Rescue.self]),
       CommandGroup(name: "Pass on", subcommands: [Bundle.self]),
       CommandGroup(name: "Manage incidents", subcommands: [IncidentsCommand.self]),
       CommandGroup(name: "Learn", subcommands: [Demo.self]),

@@ -135,6 +135,12 @@ extension SQLiteWriter {
     return unsafe sqlite3_last_insert_rowid(handle)
   }
 
+  /// How many rows the last statement inserted, changed or deleted.
+  package var changeCount: Int {
+    guard let handle = unsafe handle else { return 0 }
+    return unsafe Int(sqlite3_changes(handle))
+  }
+
   // MARK: - Internals
 
   /// Compiles the first statement of `sql`; nil when there are only white space and comments.

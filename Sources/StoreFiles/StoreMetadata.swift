@@ -50,7 +50,7 @@ public struct StoreMetadata: Sendable, Equatable {
   package let otherKeys: [OtherKey]
 
   /// Keys of the framework, whose values hold nothing private.
-  static let frameworkKeys: Set<String> = [
+  package static let frameworkKeys: Set<String> = [
     "NSStoreModelVersionHashes", "NSStoreModelVersionHashesVersion",
     "NSStoreModelVersionIdentifiers", "NSStoreModelVersionHashesDigest",
     "NSStoreModelVersionChecksumKey", "NSPersistenceFrameworkVersion",

@@ -1,6 +1,6 @@
-import CLibrary
+package import CLibrary
 import CoreDataStore
-import SafeFiles
+package import SafeFiles
 import Foundation
 import SafeText
 
@@ -45,7 +45,7 @@ package final class MadeFiles: @unchecked Sendable {
   }
 
   /// Makes a file and opens it for reading and writing. The caller closes it.
-  func makeFile(
+  package func makeFile(
     _ name: String, in parent: OpenFolder, mode: mode_t = 0o600
   ) throws(SystemCallError) -> Int32 {
     lock.lock()
@@ -62,7 +62,7 @@ package final class MadeFiles: @unchecked Sendable {
   }
 
   /// Runs `body`, which makes something and returns it with its path, and notes the path.
-  func making<T>(_ body: () throws -> (made: T, path: String)) rethrows -> T {
+  package func making<T>(_ body: () throws -> (made: T, path: String)) rethrows -> T {
     lock.lock()
     defer { lock.unlock() }
     let (made, path) = try body()
@@ -108,14 +108,14 @@ package final class MadeFiles: @unchecked Sendable {
   // MARK: - Taking back
 
   /// How many things were made so far, for ``takeBack(to:)`` and ``keep(to:while:)``.
-  var count: Int { lock.withLock { things.count } }
+  package var count: Int { lock.withLock { things.count } }
 
   /// Removes what was made after the first `count` things, last first. A folder stays if it contains anything else by
   /// now.
-  func takeBack(to count: Int) { lock.withLock { remove(to: count) } }
+  package func takeBack(to count: Int) { lock.withLock { remove(to: count) } }
 
   /// Runs the step that completes the work. What was made after the first `count` things then stays.
-  func keep(to count: Int, while body: () throws -> Void) rethrows {
+  package func keep(to count: Int, while body: () throws -> Void) rethrows {
     lock.lock()
     defer { lock.unlock() }
     try body()

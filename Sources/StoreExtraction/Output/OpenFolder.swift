@@ -1,16 +1,16 @@
 import CLibrary
 import StoreFiles
-import SafeFiles
+package import SafeFiles
 import SafeText
 
 /// An open folder. Operations by name stay in it even if its path leads elsewhere meanwhile.
-final class OpenFolder: Sendable {
+package final class OpenFolder: Sendable {
   /// The path that led to it, for messages.
   let path: String
-  let descriptor: Int32
+  package let descriptor: Int32
 
   /// Opens the folder at a path that the user chose, which may lead through links.
-  convenience init(_ path: String) throws(SystemCallError) {
+  package convenience init(_ path: String) throws(SystemCallError) {
     let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
       throw SystemCallError(call: "open", path: path, errno: errno)
@@ -109,7 +109,7 @@ final class OpenFolder: Sendable {
   }
 
   /// Makes the entries of the folder durable.
-  func synchronize() throws(SystemCallError) {
+  package func synchronize() throws(SystemCallError) {
     // Some file systems cannot sync a folder and say so.
     guard fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP else {
       throw SystemCallError(call: "fsync", path: path, errno: errno)

@@ -3,7 +3,7 @@ import CoreDataStore
 import StoreFiles
 import SafeFiles
 import Foundation
-import SQLiteFile
+package import SQLiteFile
 import SQLiteForensics
 import SafeText
 
@@ -11,7 +11,7 @@ import SafeText
 ///
 /// A store `X.sqlite` keeps them in `.X_SUPPORT/_EXTERNAL_DATA`; a store with another name looks for them in its own
 /// folder.
-final class ExternalFiles {
+package final class ExternalFiles {
   static let folderName = "_EXTERNAL_DATA"
 
   /// Names in live rows, each with the table or entity where it was first met.
@@ -28,7 +28,7 @@ final class ExternalFiles {
   /// At most this many folder entries are searched for files that no row names.
   private static let maxEntries = 1_000_000
 
-  init(ofStore path: String, isOn: Bool) {
+  package init(ofStore path: String, isOn: Bool) {
     self.isOn = isOn
     storePath = path
   }
@@ -62,7 +62,7 @@ final class ExternalFiles {
     }
   }
 
-  func note(_ name: String, in table: String) {
+  package func note(_ name: String, in table: String) {
     if live[name] == nil, live.count < Self.maxNames { live[name] = table }
   }
 
@@ -216,12 +216,17 @@ final class ExternalFiles {
   /// Refuses an output whose folder of external files already exists, unless it is the store's own.
   static func checkFree(_ output: String, for store: DamagedStore) throws {
     guard store.kind != .sqlite else { return }
+    try checkFree(output, forStore: store.database.path)
+  }
+
+  /// The same for the Core Data store at a path.
+  package static func checkFree(_ output: String, forStore path: String) throws {
     // The writer needs the folder next and reports it if it cannot be opened.
     guard let target = try? support(of: output),
       let there = target.folder.identity(of: target.name)
     else { return }
     // The same folder: the new file is beside the old one, and only their extensions differ.
-    if let own = try? support(of: store.database.path),
+    if let own = try? support(of: path),
       own.folder.identity(of: own.name)?.isSame(as: there) ?? false
     {
       return
@@ -240,7 +245,7 @@ final class ExternalFiles {
   }
 
   /// Copies the files into the support folder of the output.
-  func copy(beside output: String, _ made: MadeFiles) throws -> (
+  package func copy(beside output: String, _ made: MadeFiles) throws -> (
     RebuildResult.ExternalFiles?, [Finding]
   ) {
     var (result, findings) = try survey()

@@ -27,6 +27,8 @@ public final class DamagedStore {
   package private(set) var model: ManagedObjectModel?
   /// The entities numbered in `Z_PRIMARYKEY`, as far as its rows can be read.
   package let entities: [EntityRecord]
+  /// The version hashes that the store records, as far as they can be read.
+  package let recordedHashes: [String: VersionHash]
   /// What describes each of the database's tables.
   package private(set) var sources: [TableSource] = []
   /// CREATE statements of indexes, views, triggers and virtual tables: the file's own first, then those of tables that
@@ -63,6 +65,7 @@ public final class DamagedStore {
     try CoreDataExpectations.expect(in: database, model: model)
     let facts = try Facts(database)
     entities = facts.entities
+    recordedHashes = facts.hashes
     self.model = model ?? facts.model
     companions = database.schemaEntries.filter { $0.type != "table" || $0.rootPage == 0 }
     sources = database.tables.map { named.contains(SQLName($0.name)) ? .schema : .model }

@@ -1,0 +1,142 @@
+import ArgumentParser
+import CoreDataStore
+import StoreFiles
+import Foundation
+import ModelTools
+import ObjectModel
+import StoreExtraction
+import SupportBundle
+import Terminal
+
+/// The models and mapping models between which a store is migrated.
+struct MigrationRoute {
+  private let inputs: [ModelInput]
+  private let version: ModelCollection.Version
+  private let mappings: MappingModelSet
+
+  /// - Parameters:
+  ///   - models: paths of models, of folders that hold models and mapping models, and of mapping models.
+  ///   - target: the version to migrate to; nil for the current one.
+  ///   - versionOption: the option that names a version, for hints.
+  ///   - mappings: paths of more mapping models.
+  init(
+    _ models: [String], to target: String?, versionOption: String, mappings: [String]
+  ) throws {
+    inputs = try models.filter { !MappingModelSet.isMapping(at: $0) }.map { try ModelInput($0) }
+    guard !inputs.isEmpty else {
+      throw Failure(
+        64, "usage.noModels", "only mapping models are given, and no model to migrate to",
+        hint: "name the app's models too")
+    }
+    version = try Self.chosen(inputs, target, versionOption)
+    self.mappings = try Self.mappingModels(models, mappings)
+  }
+
+  /// The steps from a store to the chosen version; says on standard error which mapping models could not be read.
+  func plan(from source: Source, _ display: DisplayOptions) -> MigrationPlan {
+    for item in mappings.items {
+      if let problem = item.problem { display.note("note: not read: \(problem)") }
+    }
+    return MigrationPlanner(inputs.map(\.collection), mappings: mappings).plan(
+      from: source.hashes, model: source.model, to: version)
+  }
+
+  /// The model of the chosen version.
+  func target() throws -> ManagedObjectModel {
+    guard let model = version.model else {
+      throw version.problem
+        ?? Failure(65, "model.unread", "\(version.name): the model cannot be read")
+    }
+    return model
+  }
+
+  /// Names what was not read in the folders of models; exits with findings if there is any.
+  func tellPassedOver(_ display: DisplayOptions) throws {
+    let passedOver = inputs.flatMap(\.passedOver)
+    let more = mappings.notEntered.map { StoreFinder.PassedOver($0) }
+      .filter { other in !passedOver.contains { $0.path == other.path } }
+    try display.tell(passedOver: passedOver + more)
+  }
+
+  /// The version hashes that the store records, and the model that it carries.
+  struct Source {
+    let hashes: [String: VersionHash]
+    let model: ManagedObjectModel?
+
+    init(hashes: [String: VersionHash], model: ManagedObjectModel?) {
+      self.hashes = hashes
+      self.model = model
+    }
+
+    /// - Parameters:
+    ///   - path: the store, or a zip with one.
+    ///   - given: the model that wrote the store, for one that carries none.
+    init(_ path: String, model given: ManagedObjectModel? = nil) throws {
+      let recorded: [String: VersionHash]?
+      if UnpackedArchive.isZip(path) {
+        let input = try ModelInput(path)
+        recorded = input.store?.recorded?.hashes
+        model = input.store == nil ? given : input.versions.first?.model ?? given
+      } else {
+        // For a file that is not a store at all, the store reader reports the error.
+        try ModelInput.requireNoFolder(path)
+        let store = try CoreDataStore(path: path)
+        recorded = store.metadata?.versionHashes
+        model = store.cachedModel ?? given
+      }
+      guard let recorded, !recorded.isEmpty else {
+        throw Failure(65, "coredata.noHashes", "\(path): no version hashes are recorded in it")
+      }
+      hashes = recorded
+    }
+  }
+
+  /// The version to migrate to: the one named in any of the models, else the current one.
+  private static func chosen(
+    _ inputs: [ModelInput], _ target: String?, _ versionOption: String
+  ) throws -> ModelCollection.Version {
+    if let target {
+      let having = inputs.filter { input in
+        input.versions.contains { $0.name == target || target == $0.fileName }
+      }
+      return try (having.first ?? inputs[0]).version(named: target)
+    }
+    if inputs.count > 1, let marked = inputs.first(where: { $0.collection.current != nil }) {
+      let others = inputs.filter { $0.path != marked.path && $0.collection.current != nil }
+      guard others.isEmpty else {
+        throw Failure(
+          64, "usage.whichVersion", "several of the models have a current version",
+          hint: "name the one to migrate to with \(versionOption)")
+      }
+      return try marked.version()
+    }
+    do {
+      return try inputs[0].version()
+    } catch let failure as Failure where failure.code == "usage.whichVersion" {
+      throw Failure(64, failure.code, failure.message, hint: "name one with \(versionOption)")
+    }
+  }
+
+  /// The mapping models that were named, those in the folders, and those beside single models.
+  private static func mappingModels(_ models: [String], _ mappings: [String]) throws
+    -> MappingModelSet
+  {
+    var items: [MappingModelSet.Item] = []
+    var notEntered: [ModelError] = []
+    var met: Set<String> = []
+    func add(_ set: MappingModelSet) {
+      notEntered += set.notEntered
+      items += set.items.filter { met.insert($0.path).inserted }
+    }
+    for path in mappings { add(try MappingModelSet(at: path)) }
+    for path in models {
+      if MappingModelSet.isMapping(at: path) {
+        add(try MappingModelSet(at: path))
+      } else {
+        if let inside = try? MappingModelSet(at: path) { add(inside) }
+        add(MappingModelSet(beside: path))
+      }
+    }
+    return MappingModelSet(items, notEntered: notEntered)
+  }
+}

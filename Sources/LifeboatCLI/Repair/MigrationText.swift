@@ -1,0 +1,95 @@
+import StoreExtraction
+import Quoting
+import SafeText
+import StoreMigration
+import Terminal
+
+/// The report of a migration as text.
+struct MigrationText {
+  private let report: MigrationReport
+  private let display: DisplayOptions
+
+  /// Writes a report in the form that was asked for; exits with findings when something was lost.
+  static func tell(_ report: MigrationReport, _ display: DisplayOptions) throws {
+    if display.json {
+      try display.write(json: report)
+    } else if !display.quiet {
+      try display.write(MigrationText(report: report, display: display).text)
+    }
+    display.note(report.findings)
+    if !report.isLossless { try display.exitWithFindings() }
+  }
+
+  var text: String {
+    var block = KeyValueBlock()
+    block.add(PathText.lastComponent(of: report.source), way)
+    block.add("Rows", rows, tone: report.isLossless ? .green : .yellow)
+    if report.cutCount > 0 { block.add("Cut", cuts, tone: .yellow) }
+    if let files = report.externalFiles, files.fileCount > 0 {
+      block.add("Files", "\(Self.count(files.fileCount, "external file")) copied")
+    }
+    for text in report.steps.flatMap(\.leftOut) { block.add("Left out", text, tone: .yellow) }
+    for note in Set(report.steps.flatMap(\.notes)).sorted() { block.add("Note", note) }
+    if let rejects = report.rejects { block.add("Rejected", "see \(rejects)", tone: .red) }
+    if let output = report.output {
+      block.add("Written", output)
+      block.add("Next", [.init("lifeboat check \(ShellText.path(output))", "check it once more")])
+    }
+    var text = block.text(width: display.width, style: display.style)
+    for step in report.steps { text += "\n" + table(step) }
+    return text
+  }
+
+  private var way: String {
+    let names = (report.steps.first.map { [$0.from] } ?? []) + report.steps.map(\.to)
+    return names.map(VisibleText.visible).joined(separator: " → ")
+  }
+
+  private var rows: String {
+    var text = "\(Quantity.count(report.writtenCount)) written"
+    if report.rejectedCount > 0 { text += ", \(Quantity.count(report.rejectedCount)) rejected" }
+    let left = report.steps.reduce(0) { $0 + $1.entities.reduce(0) { $0 + $1.leftBehindCount } }
+    if left > 0 { text += ", \(Quantity.count(left)) of entities that the new model does not have" }
+    return text
+  }
+
+  private var cuts: String {
+    let all = report.steps.flatMap(\.cut)
+    let named = all.prefix(5).map { "\($0.entity).\($0.property): \(Quantity.count($0.count))" }
+    let more = all.count > 5 ? ", and \(all.count - 5) more relationships" : ""
+    return
+      "\(Self.count(report.cutCount, "reference")) to rows that are not there: \(named.joined(separator: ", "))\(more)"
+  }
+
+  private func table(_ step: MigrationReport.Step) -> String {
+    let entities = step.entities.filter { $0.readCount > 0 }
+    guard !entities.isEmpty else { return "" }
+    let hasLeft = entities.contains { $0.leftBehindCount > 0 }
+    var columns: [TextTable.Column] = [
+      .init("Entity", isFlexible: true), .init("Became", isFlexible: true),
+      .init("Read", .trailing),
+      .init("Written", .trailing), .init("Rejected", .trailing),
+    ]
+    if hasLeft { columns.append(.init("Left behind", .trailing)) }
+    var table = TextTable(columns)
+    let maxShown = display.verbose > 0 ? entities.count : 20
+    for entity in entities.prefix(maxShown) {
+      var cells = [
+        entity.name ?? "(unknown)", entity.became.joined(separator: ", "),
+        Quantity.count(entity.readCount), Quantity.count(entity.writtenCount),
+        Quantity.count(entity.rejectedCount),
+      ]
+      if hasLeft { cells.append(Quantity.count(entity.leftBehindCount)) }
+      table.add(cells)
+    }
+    var text = table.text(width: display.width, style: display.style)
+    if entities.count > maxShown {
+      text += "and \(Quantity.count(entities.count - maxShown)) more (-v shows all)\n"
+    }
+    return text
+  }
+
+  private static func count(_ number: Int, _ noun: String) -> String {
+    "\(Quantity.count(number)) \(noun)\(number == 1 ? "" : "s")"
+  }
+}

@@ -1,0 +1,156 @@
+import CoreDataStore
+import ModelTools
+import ObjectModel
+import SQLiteFile
+import SQLiteWriter
+
+/// A statement and the columns of a row of the old store that its parameters take, `?1` the first.
+struct RowStatement: Equatable {
+  let sql: String
+  let columns: [Int]
+}
+
+/// What becomes of the rows of one old entity under one entity mapping.
+struct EntityCopy {
+  let mappingName: String
+  let sourceEntity: String
+  let destinationEntity: String
+  /// Inserts the row. It changes nothing when the row lacks a value that the new model demands.
+  let insert: RowStatement
+  /// Run after the row was inserted: links that its columns hold.
+  var links: [RowStatement] = []
+  /// Run in a second pass, when all rows are there.
+  var updates: [RowStatement] = []
+  /// The new properties that must have a value, each with the column of the old row; nil for one without.
+  let demands: [(property: String, column: Int?)]
+  /// Columns whose external files become part of the new row, because its attribute keeps no files.
+  var inlinedColumns: Set<Int> = []
+}
+
+/// What becomes of the rows of a table of the old store.
+struct TableCopy {
+  /// The table's name.
+  let table: String
+  let definition: TableDefinition
+  let keyColumn: Int
+  let entityColumn: Int?
+  /// By entity number. An entity without a mapping is not among them.
+  var entities: [Int64: [EntityCopy]]
+  /// Columns whose BLOB may be the name of an external file, with the attribute that keeps it.
+  let externalColumns: Set<Int>
+
+  var hasSecondPass: Bool { entities.values.contains { $0.contains { !$0.updates.isEmpty } } }
+}
+
+/// What becomes of the rows of a join table of the old store.
+struct JoinCopy {
+  let table: String
+  /// The columns of the two keys and, where there are, of the two positions.
+  let columns: [Int]
+  let statement: RowStatement
+  /// Whether the statement updates rows, which must be there.
+  let isUpdate: Bool
+}
+
+/// A column of the new store that must lead to a row.
+struct Reference: Hashable {
+  let table: String
+  let column: String
+  /// The column with the number of the destination's entity; nil when only one entity is possible.
+  let entityColumn: String?
+  /// The entities of the destination, by number.
+  let destinationTable: String
+  let destinationNumbers: [Int64]
+  let entityName: String
+  let propertyName: String
+}
+
+/// The SQL that makes the rows of a new store from those of an old one, worked out once from a mapping model.
+struct CopyPlan {
+  var tables: [TableCopy] = []
+  var joins: [JoinCopy] = []
+  /// The columns to check when all rows are there.
+  var references: [Reference] = []
+  /// The join tables of the new model, whose rows must lead to rows at both ends.
+  let destination: TableLayout
+  /// Old entities whose objects go nowhere.
+  var dropped: [String] = []
+  /// What a reader has to know, one sentence each.
+  var notes: [String] = []
+  /// Values that are not carried over although both models have the property, one sentence each.
+  var leftOut: [String] = []
+  /// Ordered relationships that had no order before: table, key column, order column.
+  var unordered: [(table: String, key: String, order: String)] = []
+  /// The tables of the new model whose keys are those of one old table, unchanged: the counter of keys goes on.
+  var keptKeys: [String: String] = [:]
+}
+
+/// What is known of the old store's tables.
+struct SourceTables {
+  let layout: TableLayout
+  /// The names of the entities, by number.
+  let entityNames: [Int64: String]
+  private let definitions: [SQLName: (name: String, definition: TableDefinition)]
+
+  init(
+    _ layout: TableLayout, entityNames: [Int64: String],
+    _ tables: [(name: String, definition: TableDefinition)]
+  ) {
+    self.layout = layout
+    self.entityNames = entityNames
+    definitions = Dictionary(
+      tables.map { (SQLName($0.name), $0) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  var model: ManagedObjectModel { layout.model }
+
+  func table(named name: String) -> (name: String, definition: TableDefinition)? {
+    definitions[SQLName(name)]
+  }
+
+  /// The place of a column in a table.
+  func column(_ name: String, in table: String) -> Int? {
+    self.table(named: table)?.definition.columns.firstIndex { SQLName.isSame($0.name, name) }
+  }
+
+  /// The columns that rows of an entity have.
+  func columns(of entity: String) -> (table: String, columns: [TableLayout.Column])? {
+    guard let place = layout.table(of: entity) else { return nil }
+    let lineage = Set([entity] + model.ancestors(of: entity).map(\.name))
+    return (place.name, place.columns.filter { lineage.contains($0.entityName) })
+  }
+
+  /// The column of the entity's rows for which `isMeant` returns true.
+  func column(of entity: String, where isMeant: (TableLayout.Role) -> Bool) -> Int? {
+    guard let (table, columns) = columns(of: entity),
+      let found = columns.first(where: { isMeant($0.role) })
+    else { return nil }
+    return column(found.name, in: table)
+  }
+
+  /// A relationship of an entity, inherited ones included.
+  func relationship(_ name: String, of entity: String) -> Relationship? {
+    model.allRelationships(of: entity).first { $0.name == name }
+  }
+
+  /// The table of a many-to-many relationship, and the places of its columns.
+  func joinTable(of relationship: Relationship, of entity: String) -> (
+    table: String, near: Int, far: Int, nearOrder: Int?, farOrder: Int?
+  )? {
+    let lineage = [entity] + model.ancestors(of: entity).map(\.name)
+    for join in layout.joinTables {
+      let inverse = TableLayout.inverse(of: join.relationship, in: model)
+      let isForward = join.relationship == relationship && lineage.contains(join.ownerName)
+      let isBackward = inverse == relationship
+      guard isForward || isBackward,
+        let (table, columns) = CoreDataStore.joinTable(
+          join, layout, among: { self.table(named: $0) })
+      else { continue }
+      // The position of a destination among the owner's destinations is in the destination's order column.
+      return isForward
+        ? (table, columns.owner, columns.destination, columns.ownerOrder, columns.destinationOrder)
+        : (table, columns.destination, columns.owner, columns.destinationOrder, columns.ownerOrder)
+    }
+    return nil
+  }
+}

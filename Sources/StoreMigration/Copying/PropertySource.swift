@@ -1,0 +1,77 @@
+import ModelTools
+import ObjectModel
+
+/// Where a property of a new object gets its value from, as an expression of a mapping model says.
+enum PropertySource: Hashable {
+  /// No expression: an attribute has its default value, a relationship leads nowhere.
+  case none
+  /// `$source.name`: an attribute of the old object, or of an object that it leads to.
+  case sourceValue(keyPath: String)
+  /// The same value for all objects.
+  case constant(ExpressionConstant)
+  /// The objects made from those that a relationship of the old object leads to.
+  case related(relationship: String, mappingName: String?)
+  /// Anything else.
+  case unsupported(ModelExpression)
+
+  /// Reads the expression of an attribute's mapping.
+  init(attribute mapping: PropertyMapping) {
+    switch mapping.valueExpression {
+    case nil: self = .none
+    case .constant(let constant)?: self = .constant(constant)
+    case .keyPath(let path, of: .variable("source"))?: self = .sourceValue(keyPath: path)
+    // `$source` evaluates its own key paths, too: `FUNCTION($source, "valueForKeyPath:", "a.b")`.
+    case .function(
+      target: .variable("source")?, selector: "valueForKey:",
+      arguments: let arguments)?,
+      .function(
+        target: .variable("source")?, selector: "valueForKeyPath:",
+        arguments: let arguments)?:
+      if case .constant(.string(let path))? = arguments.first, arguments.count == 1 {
+        self = .sourceValue(keyPath: path)
+      } else {
+        self = mapping.valueExpression.map { .unsupported($0) } ?? .none
+      }
+    case let other?: self = .unsupported(other)
+    }
+  }
+
+  /// Reads the expression of a relationship's mapping.
+  init(relationship mapping: PropertyMapping) {
+    guard let expression = mapping.valueExpression else {
+      self = .none
+      return
+    }
+    self = Self.related(expression) ?? .unsupported(expression)
+  }
+
+  private static func related(_ expression: ModelExpression) -> PropertySource? {
+    guard
+      case .function(target: .variable("manager")?, let selector, let arguments) = expression,
+      arguments.count == 2, case .constant(.string(let name)) = arguments[0],
+      case .keyPath(let path, of: .variable("source")) = arguments[1]
+    else { return nil }
+    switch selector {
+    case "destinationInstancesForEntityMappingNamed:sourceInstances:":
+      return .related(relationship: path, mappingName: name)
+    case "destinationInstancesForSourceRelationshipNamed:sourceInstances:":
+      return .related(relationship: path, mappingName: nil)
+    default: return nil
+    }
+  }
+}
+
+extension EntityMapping {
+  /// Whether the mapping takes all objects of its entity.
+  var takesAllObjects: Bool {
+    guard let sourceExpression else { return true }
+    guard case .fetch(let request, _, countOnly: false) = sourceExpression,
+      case .function(
+        target: .variable("manager")?,
+        selector: "fetchRequestForSourceEntityNamed:predicateString:",
+        arguments: let arguments) = request,
+      arguments.count == 2, case .constant(.string(sourceEntityName)) = arguments[0]
+    else { return false }
+    return arguments[1] == .constant(.string("TRUEPREDICATE"))
+  }
+}

@@ -1,0 +1,43 @@
+/// The SQL for a row while it is put together: which columns of the old row it takes, and what it sets.
+struct RowSQL {
+  private var columns: [Int] = []
+  private var values: [(name: String, value: String)] = []
+  private var conditions: [String] = []
+
+  /// The key is the first parameter.
+  init(keyColumn: Int) { columns = [keyColumn] }
+
+  /// The parameter that takes a column of the old row.
+  mutating func parameter(_ column: Int) -> String {
+    if let place = columns.firstIndex(of: column) { return "?\(place + 1)" }
+    columns.append(column)
+    return "?\(columns.count)"
+  }
+
+  /// Takes back a parameter that was asked for last and is not used.
+  mutating func dropLastParameter(_ column: Int) {
+    if columns.count > 1, columns.last == column { columns.removeLast() }
+  }
+
+  /// Sets a column of the new row.
+  mutating func set(_ name: String, to value: String) { values.append((name, value)) }
+
+  /// Demands a value that is not NULL.
+  mutating func demand(_ value: String) { conditions.append("\(value) IS NOT NULL") }
+
+  /// The statement that inserts the row.
+  func insert(into table: String) throws -> RowStatement {
+    let names = try values.map { try SQLText.quoted($0.name) }.joined(separator: ", ")
+    let selected = values.map(\.value).joined(separator: ", ")
+    let into = try SQLText.quoted(table)
+    // Without a condition VALUES is a third faster than SELECT.
+    return RowStatement(
+      sql: conditions.isEmpty
+        ? "INSERT INTO \(into) (\(names)) VALUES (\(selected))"
+        : "INSERT INTO \(into) (\(names)) SELECT \(selected) WHERE \(conditions.joined(separator: " AND "))",
+      columns: columns)
+  }
+
+  /// A statement with these parameters.
+  func statement(_ sql: String) throws -> RowStatement { RowStatement(sql: sql, columns: columns) }
+}

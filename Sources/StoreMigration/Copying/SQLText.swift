@@ -1,0 +1,137 @@
+import ObjectModel
+import SQLiteWriter
+
+/// Values and names in the SQL of a migration.
+enum SQLText {
+  /// A name between quotes.
+  static func quoted(_ name: String) throws -> String { try SQLIdentifier.quoted(name) }
+
+  /// Text between quotes. SQLite's parser ends at a NUL, so text with one is written as bytes.
+  static func literal(_ text: String) -> String {
+    guard !text.utf8.contains(0) else { return "CAST(\(literal(Array(text.utf8))) AS TEXT)" }
+    let quote = UInt8(ascii: "'")
+    // By bytes, because a combining mark may follow a quote.
+    let doubled = text.utf8.flatMap { $0 == quote ? [quote, quote] : [$0] }
+    return "'" + String(decoding: doubled, as: UTF8.self) + "'"
+  }
+
+  /// Bytes.
+  static func literal(_ bytes: [UInt8]) -> String { "x'\(Hex.string(bytes))'" }
+
+  /// A number with the digits that give the same number again; NaN is NULL, as SQLite stores it.
+  static func literal(_ value: Double) -> String {
+    if value.isNaN { return "NULL" }
+    guard value.isFinite else { return value < 0 ? "-9e999" : "9e999" }
+    return value.description
+  }
+
+  /// A whole number.
+  static func literal(_ value: Int64) -> String {
+    // The parser negates a positive number, and 2^63 is none of SQLite's.
+    value == .min ? "(-9223372036854775807 - 1)" : String(value)
+  }
+
+  /// A default value as Core Data stores it; nil for an object of a class of the app, and for a text that is no value of
+  /// the attribute's type.
+  static func literal(_ value: DefaultValue, of attribute: Attribute) -> String? {
+    let constant: ExpressionConstant? =
+      switch value {
+      case .integer(let value): .integer(value)
+      case .real(let value): .real(value)
+      case .boolean(let value): .bool(value)
+      case .decimal(let text): .decimal(text)
+      case .string(let text): .string(text)
+      case .date(let seconds): .date(seconds)
+      case .data(let bytes): .data(bytes)
+      case .uuid(let text): .uuid(text)
+      case .uri(let text): .url(text)
+      case .object, .opaque: nil
+      }
+    return constant.flatMap { literal($0, of: attribute) }
+  }
+
+  /// A constant as Core Data stores it in an attribute of this type; nil when it does not fit.
+  static func literal(_ constant: ExpressionConstant, of attribute: Attribute) -> String? {
+    switch (constant, attribute.type) {
+    case (.null, _): "NULL"
+    case (.bool(let value), .boolean), (.bool(let value), .integer16),
+      (.bool(let value), .integer32), (.bool(let value), .integer64):
+      value ? "1" : "0"
+    case (.integer(let value), .integer16), (.integer(let value), .integer32),
+      (.integer(let value), .integer64):
+      literal(value)
+    case (.integer(let value), .boolean): value == 0 ? "0" : "1"
+    case (.integer(let value), .double), (.integer(let value), .float),
+      (.integer(let value), .decimal):
+      literal(Double(value))
+    case (.real(let value), .double), (.real(let value), .float), (.real(let value), .decimal):
+      literal(value)
+    case (.decimal(let text), .double), (.decimal(let text), .float),
+      (.decimal(let text), .decimal):
+      Double(text).map { literal($0) }
+    case (.string(let text), .string), (.url(let text), .uri), (.string(let text), .uri):
+      literal(text)
+    case (.date(let seconds), .date): literal(seconds)
+    case (.data(let bytes), .binary):
+      literal(attribute.allowsExternalBinaryDataStorage ? [1] + bytes : bytes)
+    case (.uuid(let text), .uuid): bytes(ofUUID: text).map { literal($0) }
+    default: nil
+    }
+  }
+
+  // MARK: - Conversions
+
+  private enum Storage {
+    case integer, real, date, text, uuid, bytes
+  }
+
+  private static func storage(_ type: AttributeType) -> Storage? {
+    switch type {
+    case .integer16, .integer32, .integer64, .boolean: .integer
+    case .decimal, .double, .float: .real
+    case .date: .date
+    case .string, .uri: .text
+    case .uuid: .uuid
+    case .binary, .transformable: .bytes
+    default: nil
+    }
+  }
+
+  /// Whether a conversion leaves out some values.
+  static func loses(from old: AttributeType, to new: AttributeType) -> Bool {
+    storage(old) == .real && storage(new) == .integer
+  }
+
+  /// A value in the form of the new attribute; nil when there is none. Nothing is rounded: a number with a fraction
+  /// becomes NULL where a whole one is wanted.
+  static func converted(_ value: String, from old: Attribute, to new: Attribute) -> String? {
+    switch (storage(old.type), storage(new.type)) {
+    case (.integer?, .integer?) where new.type == .boolean && old.type != .boolean:
+      return "(\(value) <> 0)"
+    case (.integer?, .real?): return "CAST(\(value) AS REAL)"
+    case (.real?, .integer?):
+      return "CASE WHEN \(value) = CAST(\(value) AS INTEGER) THEN CAST(\(value) AS INTEGER) END"
+    case (.bytes?, .bytes?):
+      guard old.type == new.type else { return nil }
+      return marked(value, from: old, to: new)
+    case (let one?, let other?): return one == other ? value : nil
+    default: return old.type == new.type ? value : nil
+    }
+  }
+
+  /// A marker byte is before bytes that may be in a file of their own.
+  private static func marked(_ value: String, from old: Attribute, to new: Attribute) -> String {
+    switch (old.allowsExternalBinaryDataStorage, new.allowsExternalBinaryDataStorage) {
+    // NULL stays NULL: x || NULL is NULL.
+    case (false, true): "CAST(x'01' || \(value) AS BLOB)"
+    // The bytes of a file are bound in place of its name.
+    case (true, false): "substr(\(value), 2)"
+    default: value
+    }
+  }
+
+  private static func bytes(ofUUID text: String) -> [UInt8]? {
+    Hex.bytes(String(decoding: text.utf8.filter { $0 != UInt8(ascii: "-") }, as: UTF8.self))
+      .flatMap { $0.count == 16 ? $0 : nil }
+  }
+}

@@ -1,0 +1,258 @@
+import CoreDataForensics
+package import CoreDataStore
+import Foundation
+import ModelTools
+import ObjectModel
+import SQLiteFile
+import SQLiteForensics
+import SQLiteWriter
+package import StoreExtraction
+import StoreFiles
+
+/// Carries the rows of a store into a new store of another version of its model, or of the same one.
+///
+/// The old store is only read. The new one is written under a private name, checked by SQLite and by Lifeboat's own
+/// check, and then given its name.
+public struct Migration: Sendable {
+  /// What a mapping does that names a class of the app.
+  public var missingPolicy = MissingPolicy.refuse
+  /// Whether SQLite runs `integrity_check`, not just `quick_check`, on a large new store.
+  public var verifies = false
+  /// Tracks what is made, for a caller that must remove it quickly.
+  package var made = MadeFiles()
+
+  /// A migration that refuses what it cannot do.
+  public init() {}
+
+  /// Where the rows come from.
+  package enum Source {
+    /// A store that the ordinary reader reads.
+    case sound(CoreDataStore)
+    /// A store that may be damaged. `deleted` says whether deleted rows are wanted, too.
+    case damaged(DamagedStore, deleted: Bool)
+
+    fileprivate var path: String {
+      switch self {
+      case .sound(let store): store.database.path
+      case .damaged(let store, _): store.database.path
+      }
+    }
+
+    fileprivate var model: ManagedObjectModel? {
+      switch self {
+      case .sound(let store): store.model
+      case .damaged(let store, _): store.model
+      }
+    }
+  }
+
+  /// Runs the steps, one after the other, and keeps the last result.
+  ///
+  /// Nothing may exist at `output`.
+  /// - Throws: ``MigrationError``, `FreshStoreSchema.Failure`, `SQLiteFileError`, `SQLiteWriterError`,
+  ///   `ExtractionError`. In each case, what was written is removed.
+  package func run(_ source: Source, _ steps: [MigrationStep], to output: String) throws
+    -> MigrationReport
+  {
+    let watch = EvidenceWatch(source.path)
+    try SQLiteWriter.checkFree(output)
+    try ExternalFiles.checkFree(output, forStore: source.path)
+    let count = made.count
+    do {
+      let rejects = try RejectedRows(beside: output, made)
+      var report = MigrationReport(source: source.path, output: output)
+      let external = ExternalFiles(ofStore: source.path, isOn: true)
+      let identity = try StoreIdentity(source)
+      var current = source
+      var last: SQLiteWriter?
+      for (index, step) in steps.enumerated() {
+        let isLast = index == steps.count - 1
+        let writer = try made.making {
+          let writer = try SQLiteWriter(
+            creating: SQLiteWriter.privatePath(for: output), options: Self.options)
+          return (writer, writer.path)
+        }
+        do {
+          report.steps.append(
+            try run(
+              current, step, identity, into: writer, rejects, isLast ? external : nil,
+              storePath: source.path))
+          try finish(writer, step)
+        } catch {
+          writer.discard()
+          last?.discard()
+          throw error
+        }
+        last?.discard()
+        last = writer
+        if !isLast { current = .sound(try CoreDataStore(path: writer.path, model: step.to)) }
+      }
+      guard let last else { throw MigrationError(.noWay, ["there is nothing to do"]) }
+      do {
+        let (files, missing) = try external.copy(beside: output, made)
+        report.externalFiles = files
+        report.take(Self.findings(of: source), missing)
+        let changed = watch.changes()
+        guard changed.isEmpty else {
+          throw ExtractionError(
+            .changedDuringRead,
+            "the store changed while it was read: \(changed.joined(separator: ", "))",
+            path: source.path)
+        }
+        report.rejects = try rejects.publish()
+        try made.keep(to: count) { try last.publish(as: output) }
+      } catch {
+        last.discard()
+        throw error
+      }
+      return report
+    } catch {
+      made.takeBack(to: count)
+      throw error
+    }
+  }
+
+  /// A file that is thrown away unless it is finished needs no journal that survives.
+  private static let options: SQLiteWriter.Options = {
+    var options = SQLiteWriter.Options(journalMode: .memory, autoVacuum: .incremental)
+    options.isSynchronous = false
+    options.cacheKiB = 16 * 1024
+    return options
+  }()
+
+  private static func findings(of source: Source) -> FindingList {
+    switch source {
+    case .sound(let store): store.findings
+    case .damaged(let store, _): store.database.findings
+    }
+  }
+
+  // MARK: - One step
+
+  private func run(
+    _ source: Source, _ step: MigrationStep, _ identity: StoreIdentity, into writer: SQLiteWriter,
+    _ rejects: RejectedRows, _ external: ExternalFiles?, storePath: String
+  ) throws -> MigrationReport.Step {
+    guard let model = step.from ?? source.model else {
+      throw MigrationError(
+        .noSourceModel,
+        ["the store carries no model that can be read; give the model that wrote it"])
+    }
+    let schema = try FreshStoreSchema(step.to)
+    let tables = try SourceTables(model, source)
+    let plan = try CopyCompiler.plan(
+      step.mapping, from: tables, to: step.to, missingPolicy: missingPolicy
+    ) { table in try source.highestKey(in: table) }
+    let run = CopyRun(plan, writer, rejects, storePath: storePath, external: external)
+    try writer.transaction {
+      let (later, first) = schema.statements.divided { $0.utf8.starts(with: "CREATE INDEX ".utf8) }
+      for statement in first { try writer.define(statement) }
+      switch source {
+      case .sound(let store): try run.read(store)
+      case .damaged(let store, let deleted):
+        try run.read(store, entityNames: tables.entityNames, deleted ? .all : .readable)
+      }
+      run.finish()
+      try run.settleReferences()
+      for statement in later { try writer.define(statement) }
+      try identity.write(schema, plan, to: writer)
+    }
+    var report = MigrationReport.Step(
+      from: step.fromName, to: step.toName, way: step.isInferred ? "inferred" : "mapped")
+    report.entities = run.entities
+    report.cut = run.cut
+    report.leftOut = Set(plan.leftOut).sorted()
+    report.notes = Set(plan.notes + identity.notes).sorted()
+    return report
+  }
+
+  /// Checks a finished file, by SQLite and by the rules of its model.
+  private func finish(_ writer: SQLiteWriter, _ step: MigrationStep) throws {
+    if let problem = try writer.check(writer.finalCheckDepth(verifies: verifies)).first {
+      throw MigrationError(.checkFailed, ["SQLite's check of the new store says: \(problem)"])
+    }
+    // Core Data opens its stores in WAL mode, which the header says.
+    try writer.execute("PRAGMA journal_mode = WAL")
+    try writer.complete()
+    // The external files are still beside the old store.
+    let damage = try StoreCheck(path: writer.path).findings.filter {
+      $0.severity == .damage && $0.id != .coredataExternalFileMissing
+    }
+    guard damage.isEmpty else {
+      throw MigrationError(.checkFailed, damage.prefix(5).map(\.message))
+    }
+  }
+}
+
+extension MigrationReport {
+  fileprivate mutating func take(_ list: FindingList, _ more: [Finding]) {
+    var all = list
+    for finding in more { all.add(finding) }
+    findings = all.kept
+    damageCount = all.damageCount
+  }
+}
+
+extension Array {
+  /// The elements for which `isFirst` returns true, and the others, both in order.
+  fileprivate func divided(_ isFirst: (Element) -> Bool) -> ([Element], [Element]) {
+    (filter(isFirst), filter { !isFirst($0) })
+  }
+}
+
+extension SourceTables {
+  fileprivate init(_ model: ManagedObjectModel, _ source: Migration.Source) throws {
+    let layout = TableLayout(model)
+    switch source {
+    case .sound(let store):
+      var names: [Int64: String] = [:]
+      for record in store.entities where !record.isHistory {
+        names[record.number] = store.entityName(ofNumber: record.number) ?? record.name
+      }
+      // A model given from outside numbers the entities like the store's own.
+      if names.isEmpty || !Set(names.values).isSubset(of: Set(layout.numbering.names)),
+        names.count <= layout.numbering.names.count
+      {
+        for (index, name) in layout.numbering.names.enumerated() { names[Int64(index + 1)] = name }
+      }
+      self.init(
+        layout, entityNames: names,
+        store.database.schema.tables.compactMap { table in
+          table.definition.map { (table.name, $0) }
+        })
+    case .damaged(let store, _):
+      let naming = RecoveredNaming(
+        tables: store.database.tables, entities: store.entities, model: model,
+        storePath: store.database.path)
+      self.init(
+        layout, entityNames: naming.entityNames,
+        store.database.tables.map { ($0.name, $0.definition) })
+    }
+  }
+}
+
+extension Migration.Source {
+  /// The highest key that a table has or had.
+  fileprivate func highestKey(in name: String) throws -> Int64 {
+    switch self {
+    case .sound(let store):
+      let recorded =
+        store.entities.filter { "Z" + $0.name.uppercased() == name.uppercased() }
+        .map(\.highestKey).max() ?? 0
+      guard let table = store.database.schema.table(named: name) else { return recorded }
+      return max(recorded, try store.database.rowCount(of: table).highestRowID ?? 0)
+    case .damaged(let store, let deleted):
+      let tables = store.database.tables
+      var highest =
+        store.entities.filter { "Z" + $0.name.uppercased() == name.uppercased() }
+        .map(\.highestKey).max() ?? 0
+      try store.database.forEachRow(deleted ? .all : .readable, of: [name]) { row in
+        if let place = row.origin.table, SQLName.isSame(tables[place].name, name) {
+          highest = max(highest, row.rowID ?? 0)
+        }
+        return true
+      }
+      return highest
+    }
+  }
+}

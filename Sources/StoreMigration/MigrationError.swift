@@ -1,0 +1,37 @@
+/// Why a store is not migrated. Nothing was written then.
+public struct MigrationError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// A stable identifier, the same in messages, JSON and the manual.
+  public struct Code: RawRepresentable, Sendable, Hashable {
+    /// The identifier as it is printed, such as `migration.missingPolicy`.
+    public let rawValue: String
+    /// A code with this identifier; an unknown one is kept.
+    public init(rawValue: String) { self.rawValue = rawValue }
+    /// The model of the store is not known, so its columns have no names.
+    public static let noSourceModel = Code(rawValue: "migration.noSourceModel")
+    /// The mapping names entities or properties that one of the models does not have.
+    public static let mappingMismatch = Code(rawValue: "migration.mappingMismatch")
+    /// The mapping has an expression that is not supported.
+    public static let unsupportedExpression = Code(rawValue: "migration.unsupportedExpression")
+    /// The mapping needs a class of the app that is not at hand.
+    public static let missingPolicy = Code(rawValue: "migration.missingPolicy")
+    /// The keys of the store are too large to be kept apart in one table.
+    public static let keysTooLarge = Code(rawValue: "migration.keysTooLarge")
+    /// The new store does not pass its checks.
+    public static let checkFailed = Code(rawValue: "migration.checkFailed")
+    /// No steps lead to the wanted model.
+    public static let noWay = Code(rawValue: "migration.noWay")
+  }
+
+  /// The kind of failure.
+  public let code: Code
+  /// What prevents the migration, one sentence each, without full stops.
+  public let reasons: [String]
+
+  package init(_ code: Code, _ reasons: [String]) {
+    self.code = code
+    self.reasons = reasons
+  }
+
+  /// The sentence that a log shows.
+  public var description: String { "\(reasons.joined(separator: "; ")) (\(code.rawValue))" }
+}

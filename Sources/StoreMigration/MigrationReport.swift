@@ -1,0 +1,85 @@
+package import SQLiteFile
+package import StoreExtraction
+
+/// What a migration did.
+public struct MigrationReport: Sendable, Codable {
+  /// The name of the schema of the JSON form.
+  package var schema = "lifeboat.migration"
+  /// The version of that schema; it only grows.
+  package var version = 1
+  /// The old store.
+  public let source: String
+  /// The new store; nil for a trial.
+  public var output: String?
+  /// The steps, in order.
+  public internal(set) var steps: [Step] = []
+  /// The file with the rows that are not in the new store; nil when there are none.
+  public internal(set) var rejects: String?
+  /// Files beside the store that hold values of its rows; nil when no row names any.
+  package var externalFiles: RebuildResult.ExternalFiles?
+  /// What was wrong with the old store as far as it was read, and with its external files.
+  package var findings: [Finding] = []
+  /// How many of the findings are damage.
+  public internal(set) var damageCount = 0
+
+  /// A step from one model to the next.
+  public struct Step: Sendable, Codable {
+    /// The name of the model before.
+    public let from: String
+    /// The name of the model after.
+    public let to: String
+    /// `inferred` or `mapped`.
+    public let way: String
+    /// The entities of the old model, by name.
+    public internal(set) var entities: [Entity] = []
+    /// Relationships that led to no row and now lead nowhere, by entity and name.
+    public internal(set) var cut: [Cut] = []
+    /// Values that are not in the new store although both models have the property, one sentence each.
+    public internal(set) var leftOut: [String] = []
+    /// What a reader has to know of how the step was done.
+    public internal(set) var notes: [String] = []
+  }
+
+  /// What became of the rows of an entity.
+  public struct Entity: Sendable, Codable {
+    /// The old entity; nil for rows whose number belongs to none.
+    public let name: String?
+    /// The entities that its rows became; empty when they were left behind on purpose.
+    public internal(set) var became: [String]
+    /// Rows read.
+    public internal(set) var readCount = 0
+    /// Rows written.
+    public internal(set) var writtenCount = 0
+    /// Rows that break a rule of the new model and are in the file of rejects.
+    public internal(set) var rejectedCount = 0
+    /// Rows of an entity that the new model does not have.
+    public internal(set) var leftBehindCount = 0
+  }
+
+  /// References that led to no row.
+  public struct Cut: Sendable, Codable {
+    /// The entity that has the relationship.
+    public let entity: String
+    /// The relationship.
+    public let property: String
+    /// How many references were cut.
+    public let count: Int
+    /// The keys of the first rows concerned, at most 20.
+    public let keys: [Int64]
+  }
+
+  /// Rows of the old store that were written.
+  public var writtenCount: Int { (steps.last?.entities ?? []).reduce(0) { $0 + $1.writtenCount } }
+  /// Rows that are in the file of rejects.
+  public var rejectedCount: Int {
+    steps.reduce(0) { $0 + $1.entities.reduce(0) { $0 + $1.rejectedCount } }
+  }
+  /// References that were cut.
+  public var cutCount: Int { steps.reduce(0) { $0 + $1.cut.reduce(0) { $0 + $1.count } } }
+
+  /// Whether each row and each reference is in the new store, but for what the new model does not have, and nothing
+  /// was wrong with the old one.
+  public var isLossless: Bool {
+    rejectedCount == 0 && cutCount == 0 && damageCount == 0 && steps.allSatisfy(\.leftOut.isEmpty)
+  }
+}

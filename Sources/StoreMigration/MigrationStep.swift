@@ -1,0 +1,87 @@
+package import ModelTools
+package import ObjectModel
+
+/// One step of a migration: from one model to the next, by a mapping model.
+package struct MigrationStep: Sendable {
+  /// How a reader calls the model before.
+  package let fromName: String
+  /// How a reader calls the model after.
+  package let toName: String
+  /// The model before; nil for the one that the store carries.
+  package let from: ManagedObjectModel?
+  /// The model after.
+  package let to: ManagedObjectModel
+  /// The mapping, with the expressions that Xcode would generate.
+  package let mapping: MappingModel
+  /// Whether the mapping was inferred.
+  package let isInferred: Bool
+
+  /// A step by a mapping model.
+  package init(
+    from: ManagedObjectModel?, named fromName: String, to: ManagedObjectModel,
+    named toName: String, mapping: MappingModel, isInferred: Bool
+  ) {
+    self.from = from
+    self.to = to
+    self.fromName = fromName
+    self.toName = toName
+    self.mapping = isInferred ? mapping : mapping.compiled(from: from, to: to)
+    self.isInferred = isInferred
+  }
+
+  /// The step that keeps the model: all rows go into a new store of the same one.
+  package static func same(_ model: ManagedObjectModel, named name: String)
+    throws(InferredMappingError) -> MigrationStep
+  {
+    MigrationStep(
+      from: model, named: name, to: model, named: name,
+      mapping: try MappingModel.inferred(from: model, to: model), isInferred: true)
+  }
+
+  /// The steps of a plan.
+  ///
+  /// - Parameter model: the model that the store carries, for a plan that knows only its hashes.
+  /// - Throws: ``MigrationError`` when the plan has no steps, or a step without a mapping.
+  package static func steps(of plan: MigrationPlan, model: ManagedObjectModel?)
+    throws -> [MigrationStep]
+  {
+    guard let steps = plan.steps else {
+      let attempt = plan.obstacle ?? plan.direct
+      throw MigrationError(
+        .noWay,
+        attempt.refusals.isEmpty
+          ? ["no steps lead from the store's model to \(plan.target.name)"] : attempt.refusals)
+    }
+    guard !steps.isEmpty else {
+      guard let target = plan.target.model ?? plan.start.model ?? model else {
+        throw MigrationError(.noSourceModel, ["the model of the store is not known"])
+      }
+      return [try same(target, named: plan.target.name)]
+    }
+    return try steps.map { step in
+      guard let from = step.from.model ?? model, let to = step.to.model else {
+        throw MigrationError(
+          .noSourceModel,
+          [
+            "the model \(step.from.model == nil ? step.from.name : step.to.name) is known by its hashes only"
+          ])
+      }
+      func made(_ mapping: MappingModel, isInferred: Bool) -> MigrationStep {
+        MigrationStep(
+          from: from, named: step.from.name, to: to, named: step.to.name, mapping: mapping,
+          isInferred: isInferred)
+      }
+      switch step.way {
+      case .inferred(let mapping, _), .uncertain(let mapping, _):
+        return made(try mapping ?? MappingModel.inferred(from: from, to: to), isInferred: true)
+      case .mappings(let items):
+        // Several mapping models divide the entities among them.
+        var whole = MappingModel()
+        for item in items {
+          whole.entityMappings += item.compiled?.entityMappings ?? []
+        }
+        return made(whole, isInferred: false)
+      }
+    }
+  }
+}

@@ -1,0 +1,117 @@
+import CLibrary
+import RowText
+import SQLiteFile
+import SafeFiles
+import SafeText
+import SQLiteWriter
+import StoreExtraction
+
+/// The rows that are not in the new store, one JSON object a line: the entity, the key, why, and the values as the old
+/// store has them. The file is made with the first row, and gets its name when the migration succeeds.
+final class RejectedRows {
+  private let path: String
+  private let made: MadeFiles
+  private var file: File?
+  private(set) var count = 0
+
+  private final class File {
+    let folder: OpenFolder
+    let name: String
+    let descriptor: Int32
+    var output: OutputBuffer
+
+    init(_ folder: OpenFolder, _ name: String, _ descriptor: Int32) {
+      self.folder = folder
+      self.name = name
+      self.descriptor = descriptor
+      output = OutputBuffer(descriptor: descriptor, isTerminal: false)
+    }
+
+    deinit { close(descriptor) }
+  }
+
+  /// The rows go beside the new store.
+  init(beside output: String, _ made: MadeFiles) throws {
+    path = output + ".rejects.ndjson"
+    self.made = made
+    if try FileStatus.of(path) != nil {
+      throw ExtractionError(
+        .outputExists, "a file for rows that do not fit already exists; choose another name",
+        path: path)
+    }
+  }
+
+  /// Adds a row.
+  func add(
+    entity: String?, key: Int64?, reason: String,
+    values: [(name: String, value: StoredValue)], page: UInt32? = nil
+  ) throws {
+    let file = try file ?? make()
+    count += 1
+    file.output.append("{\"entity\":")
+    file.output.append(entity.map { JSONLiteral.string($0) } ?? "null")
+    file.output.append(",\"pk\":")
+    if let key { file.output.append(integer: key) } else { file.output.append("null") }
+    file.output.append(",\"reason\":" + JSONLiteral.string(reason))
+    if let page { file.output.append(",\"page\":\(page)") }
+    file.output.append(",\"values\":{")
+    for (index, (name, value)) in values.enumerated() {
+      if index > 0 { file.output.append(UInt8(ascii: ",")) }
+      file.output.append(jsonString: name)
+      file.output.append(UInt8(ascii: ":"))
+      append(value, to: &file.output)
+    }
+    file.output.append("}}\n")
+    if file.output.isBroken { try file.output.finish() }
+  }
+
+  private func append(_ value: StoredValue, to output: inout OutputBuffer) {
+    switch value {
+    case .null: output.append("null")
+    case .integer(let value): output.append(integer: value)
+    case .real(let value): output.append(jsonReal: value)
+    case .text(let text):
+      let bytes = ContiguousArray(text.utf8)
+      if !output.appendIfValid(jsonString: bytes.rawSpan) { append(hex: bytes, to: &output) }
+    case .blob(let blob): append(hex: ContiguousArray(blob), to: &output)
+    }
+  }
+
+  private func append(hex bytes: ContiguousArray<UInt8>, to output: inout OutputBuffer) {
+    output.append("{\"hex\":\"")
+    output.append(hexadecimal: bytes.rawSpan)
+    output.append("\"}")
+  }
+
+  private func make() throws -> File {
+    let folder = try OpenFolder(PathText.folder(of: path))
+    let name = PathText.lastComponent(of: SQLiteWriter.privatePath(for: path))
+    let made = File(folder, name, try self.made.makeFile(name, in: folder))
+    file = made
+    return made
+  }
+
+  /// Completes the file and gives it its name; returns its path, nil when there are no rows.
+  func publish() throws -> String? {
+    guard let file else { return nil }
+    try file.output.finish()
+    guard fsync(file.descriptor) == 0 || errno == EINVAL || errno == ENOTSUP else {
+      throw failure("cannot be synced", errno)
+    }
+    let name = PathText.lastComponent(of: path)
+    if let code = SystemCalls.rename(
+      file.name, in: file.folder.descriptor, to: name, in: file.folder.descriptor)
+    {
+      throw failure("cannot be given its name", code)
+    }
+    try file.folder.synchronize()
+    return path
+  }
+
+  private func failure(_ what: String, _ code: Int32) -> ExtractionError {
+    ExtractionError(
+      code == EEXIST ? .outputExists : .writeFailed,
+      "the file of rows that do not fit \(what): \(unsafe String(cString: strerror(code)))",
+      path: path)
+  }
+}

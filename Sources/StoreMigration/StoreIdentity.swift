@@ -1,0 +1,96 @@
+import StoreExtraction
+import CoreDataForensics
+import CoreDataStore
+import Foundation
+import ModelTools
+import ObjectModel
+import SQLiteFile
+import SQLiteForensics
+import SQLiteWriter
+import StoreFiles
+
+/// What a store says of itself and keeps in a migration: its UUID, which object URIs begin with, the app's own metadata,
+/// and the last keys handed out.
+struct StoreIdentity {
+  private var uuid: String?
+  private var appKeys: [String: PropertyList] = [:]
+  private var highestKeys: [String: Int64] = [:]
+  private(set) var notes: [String] = []
+
+  init(_ source: Migration.Source) throws {
+    let entities: [EntityRecord]
+    var row: StoredRow?
+    let names: [String]
+    switch source {
+    case .sound(let store):
+      entities = store.entities
+      names = store.database.schema.tables.map { $0.name.uppercased() }
+      if let table = store.database.schema.table(named: "Z_METADATA") {
+        try store.database.forEachRow(of: table) { found in
+          row = found
+          return false
+        }
+      }
+    case .damaged(let store, _):
+      entities = store.entities
+      names = store.database.tables.map { $0.name.uppercased() }
+      try store.database.forEachRow(.live, of: ["Z_METADATA"]) { found in
+        row = StoredRow(rowID: found.rowID, values: found.values)
+        return false
+      }
+    }
+    for record in entities where record.superNumber == 0 && !record.isHistory {
+      highestKeys["Z" + record.name.uppercased()] = record.highestKey
+    }
+    if names.contains("ACHANGE") {
+      notes.append(
+        "the persistent history is not in the new store: apps and CloudKit that follow it start anew"
+      )
+    }
+    guard let row else { return }
+    uuid = StoreMetadata(row: row).uuid.flatMap { UUID(uuidString: $0)?.uuidString }
+    if row.values.count > 2, case .blob(let bytes) = row.values[2],
+      let entries = try? PropertyList(bytes: bytes).entries
+    {
+      appKeys = entries.filter { name, _ in
+        !StoreMetadata.frameworkKeys.contains(name) && !name.utf8.starts(with: "NSStoreModel".utf8)
+          && name != "_NSStoreAncillaryModelVersionHashesMetadataKey"
+      }
+    }
+  }
+
+  /// Writes Core Data's own tables of a new store.
+  func write(_ schema: FreshStoreSchema, _ plan: CopyPlan, to writer: SQLiteWriter) throws {
+    let insert = try writer.prepare("INSERT INTO Z_PRIMARYKEY VALUES (?, ?, ?, ?)")
+    for entity in schema.entities {
+      var highest: Int64 = 0
+      if entity.superNumber == 0 {
+        let name = "Z" + entity.name.uppercased()
+        let table = try SQLText.quoted(name)
+        if case .integer(let key)? = try writer.rows("SELECT max(Z_PK) FROM \(table)").first?.first
+        {
+          highest = max(0, key)
+        }
+        // A key that was handed out is never used again, also when its row is gone.
+        if let old = plan.keptKeys[name] {
+          highest = max(highest, highestKeys[old.uppercased()] ?? 0)
+        }
+      }
+      try insert.run([
+        .integer(entity.number), .string(entity.name), .integer(entity.superNumber),
+        .integer(highest),
+      ])
+    }
+    insert.finalize()
+    var entries = (try? PropertyList(bytes: schema.metadataPlist).entries) ?? [:]
+    entries.merge(appKeys) { own, _ in own }
+    let metadata = try writer.prepare("INSERT INTO Z_METADATA VALUES (1, ?, ?)")
+    try metadata.run([
+      .string(uuid ?? UUID().uuidString), .blob(PropertyList.dictionary(entries).binaryBytes()),
+    ])
+    metadata.finalize()
+    let cache = try writer.prepare("INSERT INTO Z_MODELCACHE VALUES (?)")
+    try cache.run([.blob(schema.modelCache)])
+    cache.finalize()
+  }
+}
