@@ -95,7 +95,10 @@ let package = Package(
     // The process that tests of the recovery layer stop and kill.
     .executableTarget(
       name: "RecoveryChild",
-      dependencies: ["StoreRecovery", "StoreFiles", "ObjectModel", "CLibrary", "CSQLite"],
+      dependencies: [
+        "StoreRecovery", "StoreFiles", "ObjectModel", "SafeFiles", "SafeText", "CLibrary",
+        "CSQLite",
+      ],
       path: "Tests/RecoveryChild", swiftSettings: settings),
     .testTarget(
       name: "LifeboatCLITests", dependencies: ["LifeboatCLI", "Fixtures"],

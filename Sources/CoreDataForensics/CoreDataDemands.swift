@@ -1,6 +1,6 @@
 import CoreDataStore
-import ObjectModel
-import SQLiteFile
+package import ObjectModel
+package import SQLiteFile
 import SQLiteForensics
 
 /// The constraints that Core Data's rules set on the values in a store's columns. The check of the file verifies them
@@ -54,9 +54,9 @@ struct CoreDataDemands {
       guard let index = columns[column.name.uppercased()] else { continue }
       switch column.role {
       case .attribute(let attribute):
-        guard let classes = Self.classes(of: attribute.type) else { continue }
+        guard let classes = attribute.type.storageClasses else { continue }
         var demand = ColumnDemand(table: table.name, column: index, classes: classes)
-        if attribute.type == .uuid { demand.blobLength = 16 }
+        demand.blobLength = attribute.type.storedLength
         if attribute.allowsExternalBinaryDataStorage {
           let path = store.database.path
           demand.holds = { bytes in
@@ -104,10 +104,12 @@ struct CoreDataDemands {
   {
     layout.table(of: entity).flatMap { store.database.schema.table(named: $0.name)?.name }
   }
+}
 
-  /// The storage classes of values of a type in Core Data; nil when any class is allowed.
-  private static func classes(of type: AttributeType) -> StorageClasses? {
-    switch type {
+extension AttributeType {
+  /// The storage classes of values of the type in Core Data; nil when any class is allowed.
+  package var storageClasses: StorageClasses? {
+    switch self {
     case .integer16, .integer32, .integer64, .boolean: .integer
     // Whole numbers in these columns are stored as integers.
     case .decimal, .double, .float, .date: [.integer, .real]
@@ -116,4 +118,7 @@ struct CoreDataDemands {
     default: nil
     }
   }
+
+  /// The length of all values of the type in bytes; nil when it varies.
+  package var storedLength: Int? { self == .uuid ? 16 : nil }
 }

@@ -243,8 +243,9 @@ package struct TableLayout: Sendable, Equatable {
   }
 
   /// The inverse of a relationship, looked up in its destination and the destination's ancestors.
-  package static func inverse(of relationship: Relationship, in model: ManagedObjectModel) -> Relationship?
-  {
+  package static func inverse(
+    of relationship: Relationship, in model: ManagedObjectModel
+  ) -> Relationship? {
     guard let name = relationship.inverseName else { return nil }
     return model.allRelationships(of: relationship.destinationEntityName)
       .first { $0.name == name }

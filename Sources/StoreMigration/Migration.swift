@@ -77,7 +77,7 @@ public struct Migration: Sendable {
             try run(
               current, step, identity, into: writer, rejects, isLast ? external : nil,
               storePath: source.path))
-          try finish(writer, step)
+          try finish(writer)
         } catch {
           writer.discard()
           last?.discard()
@@ -116,7 +116,7 @@ public struct Migration: Sendable {
   private static let options: SQLiteWriter.Options = {
     var options = SQLiteWriter.Options(journalMode: .memory, autoVacuum: .incremental)
     options.isSynchronous = false
-    options.cacheKiB = 16 * 1024
+    options.cacheKiB = 8 * 1024
     return options
   }()
 
@@ -153,10 +153,13 @@ public struct Migration: Sendable {
         try run.read(store, entityNames: tables.entityNames, deleted ? .all : .readable)
       }
       run.finish()
-      try run.settleReferences()
+      // The indexes of keys make the search for references that lead nowhere short.
       for statement in later { try writer.define(statement) }
+      try run.settleReferences()
       try identity.write(schema, plan, to: writer)
     }
+    // What was staged has left free pages.
+    if !plan.staged.isEmpty { try writer.execute("PRAGMA incremental_vacuum") }
     var report = MigrationReport.Step(
       from: step.fromName, to: step.toName, way: step.isInferred ? "inferred" : "mapped")
     report.entities = run.entities
@@ -166,21 +169,25 @@ public struct Migration: Sendable {
     return report
   }
 
-  /// Checks a finished file, by SQLite and by the rules of its model.
-  private func finish(_ writer: SQLiteWriter, _ step: MigrationStep) throws {
-    if let problem = try writer.check(writer.finalCheckDepth(verifies: verifies)).first {
-      throw MigrationError(.checkFailed, ["SQLite's check of the new store says: \(problem)"])
-    }
+  /// Checks a finished file, by SQLite and, on another thread, by the rules of its model.
+  private func finish(_ writer: SQLiteWriter) throws {
     // Core Data opens its stores in WAL mode, which the header says.
     try writer.execute("PRAGMA journal_mode = WAL")
-    try writer.complete()
+    let path = writer.path
+    let own = AnotherThread { try StoreCheck(path: path) }
+    let result = Result { try writer.check(writer.finalCheckDepth(verifies: verifies)) }
+    let check = Result { try own.wait() }
+    if let problem = try result.get().first {
+      throw MigrationError(.checkFailed, ["SQLite's check of the new store says: \(problem)"])
+    }
     // The external files are still beside the old store.
-    let damage = try StoreCheck(path: writer.path).findings.filter {
+    let damage = try check.get().findings.filter {
       $0.severity == .damage && $0.id != .coredataExternalFileMissing
     }
     guard damage.isEmpty else {
       throw MigrationError(.checkFailed, damage.prefix(5).map(\.message))
     }
+    try writer.complete()
   }
 }
 

@@ -50,8 +50,12 @@ public struct MigrationReport: Sendable, Codable {
     public internal(set) var readCount = 0
     /// Rows written.
     public internal(set) var writtenCount = 0
+    /// Rows that were written without values that are damaged; the file of rejects has what the old store has.
+    public internal(set) var incompleteCount = 0
     /// Rows that break a rule of the new model and are in the file of rejects.
     public internal(set) var rejectedCount = 0
+    /// Times that a mapping which takes only some objects did not take a row.
+    public internal(set) var passedOverCount = 0
     /// Rows of an entity that the new model does not have.
     public internal(set) var leftBehindCount = 0
   }
@@ -74,12 +78,17 @@ public struct MigrationReport: Sendable, Codable {
   public var rejectedCount: Int {
     steps.reduce(0) { $0 + $1.entities.reduce(0) { $0 + $1.rejectedCount } }
   }
+  /// Rows that were written without some of their values.
+  public var incompleteCount: Int {
+    steps.reduce(0) { $0 + $1.entities.reduce(0) { $0 + $1.incompleteCount } }
+  }
   /// References that were cut.
   public var cutCount: Int { steps.reduce(0) { $0 + $1.cut.reduce(0) { $0 + $1.count } } }
 
   /// Whether each row and each reference is in the new store, but for what the new model does not have, and nothing
   /// was wrong with the old one.
   public var isLossless: Bool {
-    rejectedCount == 0 && cutCount == 0 && damageCount == 0 && steps.allSatisfy(\.leftOut.isEmpty)
+    rejectedCount == 0 && incompleteCount == 0 && cutCount == 0 && damageCount == 0
+      && steps.allSatisfy(\.leftOut.isEmpty)
   }
 }

@@ -38,9 +38,7 @@ package struct MigrationStep: Sendable {
       mapping: try MappingModel.inferred(from: model, to: model), isInferred: true)
   }
 
-  /// The steps of a plan.
-  ///
-  /// - Parameter model: the model that the store carries, for a plan that knows only its hashes.
+  /// The steps of a plan. `model` is the one that the store carries, for a plan that knows only its hashes.
   /// - Throws: ``MigrationError`` when the plan has no steps, or a step without a mapping.
   package static func steps(of plan: MigrationPlan, model: ManagedObjectModel?)
     throws -> [MigrationStep]

@@ -7,7 +7,7 @@ import SQLiteWriter
 import StoreExtraction
 
 /// The rows that are not in the new store, one JSON object a line: the entity, the key, why, and the values as the old
-/// store has them. The file is made with the first row, and gets its name when the migration succeeds.
+/// store has them. A row that was written without some of its values is among them, too (`isWritten`). The file is made with the first row, and gets its name when the migration succeeds.
 final class RejectedRows {
   private let path: String
   private let made: MadeFiles
@@ -44,7 +44,7 @@ final class RejectedRows {
   /// Adds a row.
   func add(
     entity: String?, key: Int64?, reason: String,
-    values: [(name: String, value: StoredValue)], page: UInt32? = nil
+    values: [(name: String, value: StoredValue)], page: UInt32? = nil, isWritten: Bool = false
   ) throws {
     let file = try file ?? make()
     count += 1
@@ -53,6 +53,7 @@ final class RejectedRows {
     file.output.append(",\"pk\":")
     if let key { file.output.append(integer: key) } else { file.output.append("null") }
     file.output.append(",\"reason\":" + JSONLiteral.string(reason))
+    if isWritten { file.output.append(",\"isWritten\":true") }
     if let page { file.output.append(",\"page\":\(page)") }
     file.output.append(",\"values\":{")
     for (index, (name, value)) in values.enumerated() {

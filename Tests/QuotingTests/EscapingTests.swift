@@ -1,4 +1,3 @@
-import StoreExtraction
 import Foundation
 import Quoting
 import SafeText
@@ -74,15 +73,5 @@ import Testing
   func formulas(_ text: String, _ expected: Bool) {
     let bytes = Array(text.utf8)
     #expect(CSVText.isFormula(count: bytes.count) { bytes[$0] } == expected)
-  }
-
-  @Test(
-    arguments: [
-      ("inspct", "inspect"), ("chekc", "check"), ("ROWS", "rows"), ("insp", "inspect"),
-      ("verfy", "verify"), ("nonsense", nil), ("", nil), ("x", nil),
-    ])
-  func theNearestName(_ written: String, _ expected: String?) {
-    let names = ["inspect", "check", "rows", "recover", "verify"]
-    #expect(NearestName.of(written, among: names) == expected)
   }
 }

@@ -30,7 +30,9 @@ struct MigrationText {
     }
     for text in report.steps.flatMap(\.leftOut) { block.add("Left out", text, tone: .yellow) }
     for note in Set(report.steps.flatMap(\.notes)).sorted() { block.add("Note", note) }
-    if let rejects = report.rejects { block.add("Rejected", "see \(rejects)", tone: .red) }
+    if let rejects = report.rejects {
+      block.add("Not whole", "the rows are in \(rejects)", tone: .red)
+    }
     if let output = report.output {
       block.add("Written", output)
       block.add("Next", [.init("lifeboat check \(ShellText.path(output))", "check it once more")])
@@ -47,6 +49,9 @@ struct MigrationText {
 
   private var rows: String {
     var text = "\(Quantity.count(report.writtenCount)) written"
+    if report.incompleteCount > 0 {
+      text += ", \(Quantity.count(report.incompleteCount)) of them without damaged values"
+    }
     if report.rejectedCount > 0 { text += ", \(Quantity.count(report.rejectedCount)) rejected" }
     let left = report.steps.reduce(0) { $0 + $1.entities.reduce(0) { $0 + $1.leftBehindCount } }
     if left > 0 { text += ", \(Quantity.count(left)) of entities that the new model does not have" }

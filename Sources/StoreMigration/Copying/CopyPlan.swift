@@ -5,39 +5,108 @@ import SQLiteFile
 import SQLiteWriter
 
 /// A statement and the columns of a row of the old store that its parameters take, `?1` the first.
-struct RowStatement: Equatable {
+final class RowStatement {
   let sql: String
   let columns: [Int]
+  /// The statement in the new file; nil before its first row.
+  private var prepared: SQLiteStatement?
+
+  init(sql: String, columns: [Int]) {
+    self.sql = sql
+    self.columns = columns
+  }
+
+  /// The statement, compiled once.
+  func statement(in writer: SQLiteWriter) throws -> SQLiteStatement {
+    if let prepared { return prepared }
+    let made = try writer.prepare(sql)
+    prepared = made
+    return made
+  }
+
+  /// Closes the statement, which must not be open when the file is completed.
+  func finish() {
+    prepared?.finalize()
+    prepared = nil
+  }
 }
 
 /// What becomes of the rows of one old entity under one entity mapping.
-struct EntityCopy {
+final class EntityCopy {
   let mappingName: String
   let sourceEntity: String
   let destinationEntity: String
   /// Inserts the row. It changes nothing when the row lacks a value that the new model demands.
   let insert: RowStatement
+  /// Whether the mapping takes only some objects: those for which the insertion's condition holds.
+  let isFiltered: Bool
   /// Run after the row was inserted: links that its columns hold.
   var links: [RowStatement] = []
   /// Run in a second pass, when all rows are there.
-  var updates: [RowStatement] = []
+  var updates: [RowStatement]
   /// The new properties that must have a value, each with the column of the old row; nil for one without.
   let demands: [(property: String, column: Int?)]
   /// Columns whose external files become part of the new row, because its attribute keeps no files.
-  var inlinedColumns: Set<Int> = []
+  let inlinedColumns: Set<Int>
+  /// Rows written, those of them that lack damaged values, and rows rejected.
+  var writtenCount = 0
+  var incompleteCount = 0
+  var rejectedCount = 0
+  /// Rows that the mapping does not take.
+  var passedOverCount = 0
+
+  init(
+    _ mapping: EntityMapping, from sourceEntity: String, to destinationEntity: String,
+    insert: RowStatement, isFiltered: Bool, updates: [RowStatement],
+    demands: [(property: String, column: Int?)], inlinedColumns: Set<Int>
+  ) {
+    mappingName = mapping.name
+    self.sourceEntity = sourceEntity
+    self.destinationEntity = destinationEntity
+    self.insert = insert
+    self.isFiltered = isFiltered
+    self.updates = updates
+    self.demands = demands
+    self.inlinedColumns = inlinedColumns
+  }
+
+  var statements: [RowStatement] { [insert] + links + updates }
+}
+
+/// What Core Data stores in a column; a value of another kind is damage.
+struct ColumnRule {
+  let column: Int
+  let classes: StorageClasses
+  /// The length of a BLOB; nil when it varies.
+  let length: Int?
 }
 
 /// What becomes of the rows of a table of the old store.
-struct TableCopy {
+final class TableCopy {
   /// The table's name.
   let table: String
   let definition: TableDefinition
   let keyColumn: Int
   let entityColumn: Int?
   /// By entity number. An entity without a mapping is not among them.
-  var entities: [Int64: [EntityCopy]]
+  var entities: [Int64: [EntityCopy]] = [:]
+  /// Rows read, by entity number, of the entities above.
+  var readCounts: [Int64: Int] = [:]
+  let rules: [ColumnRule]
   /// Columns whose BLOB may be the name of an external file, with the attribute that keeps it.
   let externalColumns: Set<Int>
+
+  init(
+    _ table: String, _ definition: TableDefinition, keyColumn: Int, entityColumn: Int?,
+    rules: [ColumnRule], externalColumns: Set<Int>
+  ) {
+    self.table = table
+    self.definition = definition
+    self.keyColumn = keyColumn
+    self.entityColumn = entityColumn
+    self.rules = rules
+    self.externalColumns = externalColumns
+  }
 
   var hasSecondPass: Bool { entities.values.contains { $0.contains { !$0.updates.isEmpty } } }
 }
@@ -45,11 +114,30 @@ struct TableCopy {
 /// What becomes of the rows of a join table of the old store.
 struct JoinCopy {
   let table: String
-  /// The columns of the two keys and, where there are, of the two positions.
-  let columns: [Int]
   let statement: RowStatement
   /// Whether the statement updates rows, which must be there.
   let isUpdate: Bool
+}
+
+/// Columns of an old table that rows of others ask for by key; they are in the new file while rows are written.
+struct StagedTable {
+  let table: String
+  let definition: TableDefinition
+  let keyColumn: Int
+  /// The name in the new file, quoted.
+  let name: String
+  var columns: [Int] = []
+
+  /// The SQL that makes the table, and the statement that fills it.
+  var creation: String {
+    "CREATE TABLE \(name) (pk INTEGER PRIMARY KEY\(columns.indices.map { ", c\($0)" }.joined()))"
+  }
+
+  var filling: RowStatement {
+    let marks = (0...columns.count).map { "?\($0 + 1)" }.joined(separator: ", ")
+    return RowStatement(
+      sql: "INSERT OR IGNORE INTO \(name) VALUES (\(marks))", columns: [keyColumn] + columns)
+  }
 }
 
 /// A column of the new store that must lead to a row.
@@ -69,6 +157,8 @@ struct Reference: Hashable {
 struct CopyPlan {
   var tables: [TableCopy] = []
   var joins: [JoinCopy] = []
+  /// By the old table's name.
+  var staged: [String: StagedTable] = [:]
   /// The columns to check when all rows are there.
   var references: [Reference] = []
   /// The join tables of the new model, whose rows must lead to rows at both ends.
@@ -83,6 +173,12 @@ struct CopyPlan {
   var unordered: [(table: String, key: String, order: String)] = []
   /// The tables of the new model whose keys are those of one old table, unchanged: the counter of keys goes on.
   var keptKeys: [String: String] = [:]
+
+  /// All statements.
+  var statements: [RowStatement] {
+    tables.flatMap { $0.entities.values.flatMap { $0.flatMap(\.statements) } }
+      + joins.map(\.statement)
+  }
 }
 
 /// What is known of the old store's tables.

@@ -15,9 +15,9 @@ final class CopyRun {
   private let storePath: String
   /// Notes the external files that rows of the new store name; nil unless this is the last step.
   private let external: ExternalFiles?
-  private var statements: [String: SQLiteStatement] = [:]
-  private(set) var counts: [String: MigrationReport.Entity] = [:]
-  private var unknown = MigrationReport.Entity(name: nil, became: [])
+  /// Rows of entities that the new model does not have.
+  private var leftBehind: [String: Int] = [:]
+  private var unknownCount = 0
   private(set) var cut: [MigrationReport.Cut] = []
 
   init(
@@ -33,21 +33,34 @@ final class CopyRun {
 
   /// The counts by entity, rows of unknown entities last.
   var entities: [MigrationReport.Entity] {
-    counts.values.sorted { $0.name ?? "" < $1.name ?? "" }
-      + (unknown.readCount > 0 ? [unknown] : [])
+    var all: [String: MigrationReport.Entity] = [:]
+    for table in plan.tables {
+      for (number, copies) in table.entities {
+        for copy in copies {
+          all[copy.sourceEntity, default: .init(name: copy.sourceEntity, became: [])].add(copy)
+        }
+        if let first = copies.first {
+          all[first.sourceEntity]?.readCount += table.readCounts[number] ?? 0
+        }
+      }
+    }
+    for (name, count) in leftBehind {
+      all[name, default: .init(name: name, became: [])].readCount += count
+      all[name]?.leftBehindCount += count
+    }
+    var list = all.values.sorted { $0.name ?? "" < $1.name ?? "" }
+    if unknownCount > 0 {
+      var unknown = MigrationReport.Entity(name: nil, became: [])
+      unknown.readCount = unknownCount
+      unknown.rejectedCount = unknownCount
+      list.append(unknown)
+    }
+    return list
   }
 
-  fileprivate func statement(_ sql: String) throws -> SQLiteStatement {
-    if let known = statements[sql] { return known }
-    let made = try writer.prepare(sql)
-    statements[sql] = made
-    return made
-  }
-
-  /// Closes all statements, which must not be open when the file is completed.
+  /// Closes all statements.
   func finish() {
-    for statement in statements.values { statement.finalize() }
-    statements = [:]
+    for statement in plan.statements { statement.finish() }
   }
 
   // MARK: - Rows
@@ -60,6 +73,12 @@ final class CopyRun {
     func values() -> [StoredValue]
     /// The name of the external file that a column gives; nil when it holds something else.
     func externalName(_ column: Int) -> String?
+    /// Whether a value is one of the rule's, or NULL.
+    func fits(_ rule: ColumnRule) -> Bool
+    /// Makes a value NULL.
+    mutating func leaveOut(_ column: Int)
+    /// Columns with values of which only a part is left; they are NULL here.
+    var partial: [Int] { get }
     var key: Int64? { get }
     /// Where the row was found; nil for a row of a sound file.
     var page: UInt32? { get }
@@ -72,26 +91,55 @@ final class CopyRun {
     guard let number = entityNumber, let copies = table.entities[number] else {
       return try leaveBehind(&row, name, table)
     }
+    let incomplete = try leaveOutMisfits(&row, name, table)
+    table.readCounts[number, default: 0] += 1
     for copy in copies {
-      counts[copy.sourceEntity, default: .init(name: copy.sourceEntity, became: [])].count(
-        copy.destinationEntity)
       var reason: String?
       do {
         try run(copy.insert, &row, copy.inlinedColumns)
-        if writer.changeCount == 0 { reason = missingValue(&row, copy) }
+        if writer.changeCount == 0 {
+          reason = missingValue(&row, copy)
+          if reason == nil {
+            copy.passedOverCount += 1
+            continue
+          }
+        }
       } catch let error as SQLiteWriterError where error.code == .constraint {
         reason = error.message
       }
       if let reason {
-        counts[copy.sourceEntity]?.rejectedCount += 1
+        copy.rejectedCount += 1
         try reject(&row, copy.sourceEntity, reason, table)
         continue
       }
-      counts[copy.sourceEntity]?.writtenCount += 1
-      try noteExternalFiles(&row, copy, table)
+      copy.writtenCount += 1
+      if incomplete { copy.incompleteCount += 1 }
+      if !table.externalColumns.isEmpty { noteExternalFiles(&row, copy, table) }
       for link in copy.links { try run(link, &row, []) }
     }
-    if let first = copies.first { counts[first.sourceEntity]?.readCount += 1 }
+  }
+
+  /// Leaves out values that Core Data never stores in their columns, and notes them and partial ones with the row.
+  private func leaveOutMisfits<SomeRow: Row & ~Copyable>(
+    _ row: inout SomeRow, _ name: String?, _ table: TableCopy
+  ) throws -> Bool {
+    var misfits: [Int] = []
+    for rule in table.rules where !row.fits(rule) { misfits.append(rule.column) }
+    guard !misfits.isEmpty || !row.partial.isEmpty else { return false }
+    func names(_ columns: [Int]) -> String {
+      columns.filter { $0 < table.definition.columns.count }
+        .map { table.definition.columns[$0].name }.joined(separator: ", ")
+    }
+    var reasons: [String] = []
+    if !misfits.isEmpty {
+      reasons.append("left out, because no value of the model looks like it: \(names(misfits))")
+    }
+    if !row.partial.isEmpty {
+      reasons.append("left out, because only a part is left: \(names(row.partial))")
+    }
+    try reject(&row, name, reasons.joined(separator: "; "), table, isWritten: true)
+    for column in misfits { row.leaveOut(column) }
+    return true
   }
 
   /// Runs the second pass for a row.
@@ -99,6 +147,7 @@ final class CopyRun {
     _ row: inout SomeRow, entityNumber: Int64?, _ table: TableCopy
   ) throws {
     guard let number = entityNumber, let copies = table.entities[number] else { return }
+    for rule in table.rules where !row.fits(rule) { row.leaveOut(rule.column) }
     for copy in copies {
       for update in copy.updates { try run(update, &row, []) }
     }
@@ -111,46 +160,46 @@ final class CopyRun {
   private func run<SomeRow: Row & ~Copyable>(
     _ statement: RowStatement, _ row: inout SomeRow, _ inlined: Set<Int>
   ) throws {
-    try row.run(try self.statement(statement.sql), statement.columns, inlined)
+    try row.run(try statement.statement(in: writer), statement.columns, inlined)
   }
 
   private func leaveBehind<SomeRow: Row & ~Copyable>(
     _ row: inout SomeRow, _ name: String?, _ table: TableCopy
   ) throws {
     if let name, plan.dropped.contains(name) {
-      counts[name, default: .init(name: name, became: [])].readCount += 1
-      counts[name]?.leftBehindCount += 1
+      leftBehind[name, default: 0] += 1
     } else {
-      unknown.readCount += 1
-      unknown.rejectedCount += 1
+      unknownCount += 1
       try reject(&row, name, "its entity number belongs to no entity of this table", table)
     }
   }
 
   private func reject<SomeRow: Row & ~Copyable>(
-    _ row: inout SomeRow, _ entity: String?, _ reason: String, _ table: TableCopy
+    _ row: inout SomeRow, _ entity: String?, _ reason: String, _ table: TableCopy,
+    isWritten: Bool = false
   ) throws {
     let names = table.definition.columns.map(\.name)
     try rejects.add(
       entity: entity, key: row.key, reason: reason, values: Array(zip(names, row.values())),
-      page: row.page)
+      page: row.page, isWritten: isWritten)
   }
 
   private func missingValue<SomeRow: Row & ~Copyable>(_ row: inout SomeRow, _ copy: EntityCopy)
-    -> String
+    -> String?
   {
     let values = row.values()
     let missing = copy.demands.filter { demand in
       guard let column = demand.column, column < values.count else { return true }
       return values[column] == .null
     }.map(\.property)
+    if missing.isEmpty, copy.isFiltered { return nil }
     return
       "\(copy.destinationEntity) demands a value of \(missing.joined(separator: ", ")), and there is no default"
   }
 
   private func noteExternalFiles<SomeRow: Row & ~Copyable>(
     _ row: inout SomeRow, _ copy: EntityCopy, _ table: TableCopy
-  ) throws {
+  ) {
     guard let external else { return }
     for column in table.externalColumns where !copy.inlinedColumns.contains(column) {
       if let name = row.externalName(column) { external.note(name, in: copy.sourceEntity) }
@@ -164,6 +213,7 @@ final class CopyRun {
   /// Cuts references that lead to no row, gives the others the number of their destination's entity, and orders what
   /// had no order.
   func settleReferences() throws {
+    for stage in plan.staged.values { try writer.execute("DROP TABLE \(stage.name)") }
     for reference in plan.references { try settle(reference) }
     for join in plan.destination.joinTables { try settle(join) }
     var met: Set<String> = []
@@ -235,8 +285,12 @@ final class CopyRun {
 }
 
 extension MigrationReport.Entity {
-  fileprivate mutating func count(_ destination: String) {
-    if !became.contains(destination) { became.append(destination) }
+  fileprivate mutating func add(_ copy: EntityCopy) {
+    if !became.contains(copy.destinationEntity) { became.append(copy.destinationEntity) }
+    writtenCount += copy.writtenCount
+    incompleteCount += copy.incompleteCount
+    rejectedCount += copy.rejectedCount
+    passedOverCount += copy.passedOverCount
   }
 }
 
@@ -245,6 +299,14 @@ extension MigrationReport.Entity {
 extension CopyRun {
   /// Reads a sound store.
   func read(_ store: CoreDataStore) throws {
+    for stage in plan.staged.values {
+      try writer.execute(stage.creation)
+      let filling = stage.filling
+      try read(stage.table, stage.definition, keyColumn: stage.keyColumn, of: store) { row, _ in
+        try self.run(filling, &row, [])
+      }
+      filling.finish()
+    }
     for table in plan.tables {
       try read(table, of: store) { row, number in
         try self.insert(
@@ -264,29 +326,32 @@ extension CopyRun {
     _ copy: TableCopy, of store: CoreDataStore,
     _ take: @escaping (inout SoundRow, Int64?) throws -> Void
   ) throws {
-    guard let table = store.database.schema.table(named: copy.table) else { return }
-    let rows = SoundRows(
-      copy.definition, entityColumn: copy.entityColumn, keyColumn: copy.keyColumn,
-      storePath: store.database.path, take)
-    let result = Result { try store.database.read(table, by: rows) }
-    if let failure = rows.failure { throw failure }
-    try result.get()
+    try read(
+      copy.table, copy.definition, entityColumn: copy.entityColumn, keyColumn: copy.keyColumn,
+      of: store, take)
   }
 
   private func read(joins: [JoinCopy], of store: CoreDataStore) throws {
     for join in joins {
-      guard let table = store.database.schema.table(named: join.table),
-        let definition = table.definition
-      else { continue }
-      let rows = SoundRows(
-        definition, entityColumn: nil, keyColumn: nil, storePath: store.database.path
-      ) { row, _ in
-        try self.link(&row, join)
+      guard let definition = store.database.schema.table(named: join.table)?.definition else {
+        continue
       }
-      let result = Result { try store.database.read(table, by: rows) }
-      if let failure = rows.failure { throw failure }
-      try result.get()
+      try read(join.table, definition, of: store) { row, _ in try self.link(&row, join) }
     }
+  }
+
+  private func read(
+    _ name: String, _ definition: TableDefinition, entityColumn: Int? = nil,
+    keyColumn: Int? = nil, of store: CoreDataStore,
+    _ take: @escaping (inout SoundRow, Int64?) throws -> Void
+  ) throws {
+    guard let table = store.database.schema.table(named: name) else { return }
+    let rows = SoundRows(
+      definition, entityColumn: entityColumn, keyColumn: keyColumn,
+      storePath: store.database.path, take)
+    let result = Result { try store.database.read(table, by: rows) }
+    if let failure = rows.failure { throw failure }
+    try result.get()
   }
 }
 
@@ -348,7 +413,8 @@ private struct SoundRow: CopyRun.Row {
 
   mutating func run(_ statement: SQLiteStatement, _ columns: [Int], _ inlined: Set<Int>) throws {
     var binding = RowBinding(statement)
-    for column in columns {
+    // A column that was asked for and not used has no parameter.
+    for column in columns.prefix(statement.parameterCount) {
       if inlined.contains(column), let name = externalName(column) {
         try binding.bind(contentOf: name, storePath)
       } else {
@@ -359,6 +425,12 @@ private struct SoundRow: CopyRun.Row {
   }
 
   func values() -> [StoredValue] { sink.values }
+
+  let partial: [Int] = []
+
+  func fits(_ rule: ColumnRule) -> Bool { sink.fits(rule) }
+
+  mutating func leaveOut(_ column: Int) { sink.leaveOut(column) }
 
   func externalName(_ column: Int) -> String? {
     guard case .blob(let range)? = sink.cell(column), range.count == 38,
@@ -423,6 +495,21 @@ private struct CellSink: RowSink {
     }
   }
 
+  func fits(_ rule: ColumnRule) -> Bool {
+    switch cell(rule.column) {
+    case .null?, nil: true
+    case .integer?: rule.classes.contains(.integer)
+    case .real?: rule.classes.contains(.real)
+    case .text?: rule.classes.contains(.text)
+    case .blob(let range)?:
+      rule.classes.contains(.blob) && rule.length.map { $0 == range.count } ?? true
+    }
+  }
+
+  mutating func leaveOut(_ column: Int) {
+    if column < cells.count { cells[column] = .null }
+  }
+
   func value(_ column: Int) -> StoredValue? {
     switch cell(column) {
     case nil: nil
@@ -444,6 +531,14 @@ extension CopyRun {
   func read(
     _ store: DamagedStore, entityNames: [Int64: String], _ selection: DamagedDatabase.Selection
   ) throws {
+    for stage in plan.staged.values {
+      try writer.execute(stage.creation)
+      let filling = stage.filling
+      try each(store, selection, [SQLName(stage.table)]) { row, _ in
+        try self.run(filling, &row, [])
+      }
+      filling.finish()
+    }
     let places = Dictionary(
       plan.tables.map { (SQLName($0.table), $0) }, uniquingKeysWith: { first, _ in first })
     let joins = Dictionary(grouping: plan.joins.filter { !$0.isUpdate }) { SQLName($0.table) }
@@ -488,6 +583,7 @@ private struct RecoveredCopyRow: CopyRun.Row {
   private var stored: [StoredValue]
   let key: Int64?
   let page: UInt32?
+  let partial: [Int]
   private let storePath: String
 
   init(_ row: RecoveredRow, keyColumn: Int?, storePath: String) {
@@ -497,6 +593,7 @@ private struct RecoveredCopyRow: CopyRun.Row {
     }
     key = row.rowID
     page = row.origin.page
+    partial = row.partial.map(\.column)
     self.storePath = storePath
   }
 
@@ -509,6 +606,22 @@ private struct RecoveredCopyRow: CopyRun.Row {
 
   func values() -> [StoredValue] { stored }
 
+  func fits(_ rule: ColumnRule) -> Bool {
+    guard rule.column < stored.count else { return true }
+    switch stored[rule.column] {
+    case .null: return true
+    case .integer: return rule.classes.contains(.integer)
+    case .real: return rule.classes.contains(.real)
+    case .text: return rule.classes.contains(.text)
+    case .blob(let bytes):
+      return rule.classes.contains(.blob) && rule.length.map { $0 == bytes.count } ?? true
+    }
+  }
+
+  mutating func leaveOut(_ column: Int) {
+    if column < stored.count { stored[column] = .null }
+  }
+
   func externalName(_ column: Int) -> String? {
     guard column < stored.count, case .blob(let bytes) = stored[column] else { return nil }
     return ExternalBlob.identifier(in: bytes)
@@ -516,7 +629,8 @@ private struct RecoveredCopyRow: CopyRun.Row {
 
   mutating func run(_ statement: SQLiteStatement, _ columns: [Int], _ inlined: Set<Int>) throws {
     var binding = RowBinding(statement)
-    for column in columns {
+    // A column that was asked for and not used has no parameter.
+    for column in columns.prefix(statement.parameterCount) {
       switch column < stored.count ? stored[column] : .null {
       case .null: binding.null()
       case .integer(let value): binding.integer(value)

@@ -9,6 +9,8 @@ enum PropertySource: Hashable {
   case sourceValue(keyPath: String)
   /// The same value for all objects.
   case constant(ExpressionConstant)
+  /// The object that another mapping makes of the same old object.
+  case same(mappingName: String)
   /// The objects made from those that a relationship of the old object leads to.
   case related(relationship: String, mappingName: String?)
   /// Anything else.
@@ -48,9 +50,13 @@ enum PropertySource: Hashable {
   private static func related(_ expression: ModelExpression) -> PropertySource? {
     guard
       case .function(target: .variable("manager")?, let selector, let arguments) = expression,
-      arguments.count == 2, case .constant(.string(let name)) = arguments[0],
-      case .keyPath(let path, of: .variable("source")) = arguments[1]
+      arguments.count == 2, case .constant(.string(let name)) = arguments[0]
     else { return nil }
+    if arguments[1] == .variable("source") {
+      return selector == "destinationInstancesForEntityMappingNamed:sourceInstances:"
+        ? .same(mappingName: name) : nil
+    }
+    guard case .keyPath(let path, of: .variable("source")) = arguments[1] else { return nil }
     switch selector {
     case "destinationInstancesForEntityMappingNamed:sourceInstances:":
       return .related(relationship: path, mappingName: name)
@@ -62,16 +68,26 @@ enum PropertySource: Hashable {
 }
 
 extension EntityMapping {
-  /// Whether the mapping takes all objects of its entity.
-  var takesAllObjects: Bool {
-    guard let sourceExpression else { return true }
+  /// Which objects a mapping takes.
+  enum Selection {
+    case all
+    case some(ModelPredicate)
+    /// Objects that an expression finds which is not understood.
+    case unsupported
+  }
+
+  /// Which objects the mapping takes: those of its source expression's fetch request.
+  var selection: Selection {
+    guard let sourceExpression else { return .all }
     guard case .fetch(let request, _, countOnly: false) = sourceExpression,
       case .function(
         target: .variable("manager")?,
         selector: "fetchRequestForSourceEntityNamed:predicateString:",
         arguments: let arguments) = request,
-      arguments.count == 2, case .constant(.string(sourceEntityName)) = arguments[0]
-    else { return false }
-    return arguments[1] == .constant(.string("TRUEPREDICATE"))
+      arguments.count == 2, arguments[0] == .constant(.string(sourceEntityName ?? "")),
+      case .constant(.string(let text)) = arguments[1]
+    else { return .unsupported }
+    guard let predicate = try? ModelPredicate(parsing: text) else { return .unsupported }
+    return predicate == .constant(true) || predicate == .and([]) ? .all : .some(predicate)
   }
 }

@@ -7,6 +7,9 @@ struct RowSQL {
   /// The key is the first parameter.
   init(keyColumn: Int) { columns = [keyColumn] }
 
+  /// The parameter that takes the key of the old row.
+  var ownKey: String { "?1" }
+
   /// The parameter that takes a column of the old row.
   mutating func parameter(_ column: Int) -> String {
     if let place = columns.firstIndex(of: column) { return "?\(place + 1)" }
@@ -14,13 +17,11 @@ struct RowSQL {
     return "?\(columns.count)"
   }
 
-  /// Takes back a parameter that was asked for last and is not used.
-  mutating func dropLastParameter(_ column: Int) {
-    if columns.count > 1, columns.last == column { columns.removeLast() }
-  }
-
   /// Sets a column of the new row.
   mutating func set(_ name: String, to value: String) { values.append((name, value)) }
+
+  /// Takes only rows for which a condition holds.
+  mutating func take(where condition: String) { conditions.append(condition) }
 
   /// Demands a value that is not NULL.
   mutating func demand(_ value: String) { conditions.append("\(value) IS NOT NULL") }
@@ -39,5 +40,5 @@ struct RowSQL {
   }
 
   /// A statement with these parameters.
-  func statement(_ sql: String) throws -> RowStatement { RowStatement(sql: sql, columns: columns) }
+  func statement(_ sql: String) -> RowStatement { RowStatement(sql: sql, columns: columns) }
 }

@@ -97,6 +97,15 @@ enum SQLText {
     }
   }
 
+  /// A computed number in the form of an attribute.
+  static func computed(_ value: String, for attribute: Attribute) -> String {
+    switch storage(attribute.type) {
+    case .integer?: "CAST(\(value) AS INTEGER)"
+    case .real?, .date?: "CAST(\(value) AS REAL)"
+    default: value
+    }
+  }
+
   /// Whether a conversion leaves out some values.
   static func loses(from old: AttributeType, to new: AttributeType) -> Bool {
     storage(old) == .real && storage(new) == .integer
@@ -127,6 +136,36 @@ enum SQLText {
     // The bytes of a file are bound in place of its name.
     case (true, false): "substr(\(value), 2)"
     default: value
+    }
+  }
+
+  /// A constant in an expression; nil for one that SQL has no value for.
+  static func literal(_ constant: ExpressionConstant) -> String? {
+    switch constant {
+    case .null: "NULL"
+    case .bool(let value): value ? "1" : "0"
+    case .integer(let value): literal(value)
+    case .real(let value), .date(let value): literal(value)
+    case .decimal(let text): Double(text).map { literal($0) }
+    case .string(let text), .url(let text): literal(text)
+    case .data(let bytes): literal(bytes)
+    case .uuid(let text): bytes(ofUUID: text).map { literal($0) }
+    case .type: nil
+    }
+  }
+
+  /// A built-in function of expressions (NSExpression.h); nil for one that is not known.
+  static func call(_ selector: String, _ arguments: [String]) -> String? {
+    switch (selector, arguments.count) {
+    case ("add:to:", 2): "(\(arguments[0]) + \(arguments[1]))"
+    case ("from:subtract:", 2): "(\(arguments[0]) - \(arguments[1]))"
+    case ("multiply:by:", 2): "(\(arguments[0]) * \(arguments[1]))"
+    // A division of numbers, never of whole numbers: 1 / 2 is 0.5.
+    case ("divide:by:", 2): "(CAST(\(arguments[0]) AS REAL) / \(arguments[1]))"
+    case ("abs:", 1): "abs(\(arguments[0]))"
+    // Seconds since 2001 of the moment at which the statement runs.
+    case ("now", 0): "((julianday('now') - 2451910.5) * 86400.0)"
+    default: nil
     }
   }
 

@@ -1,0 +1,156 @@
+import CoreDataStore
+import ModelTools
+import ObjectModel
+import SQLiteFile
+
+/// A key path from an old row over to-one relationships to a column of another row.
+struct KeyPath {
+  /// The column of the old row with the first key.
+  let first: Int
+  /// The staged tables on the way, each with its column.
+  let hops: [(table: String, column: String)]
+  /// The attribute at the end; nil when it is a relationship.
+  let attribute: Attribute?
+  /// The to-one relationship at the end; nil when it is an attribute.
+  let relationship: Relationship?
+
+  /// The value at the end.
+  func sql(_ row: inout RowSQL) -> String {
+    var key = row.parameter(first)
+    for hop in hops { key = "(SELECT \(hop.column) FROM \(hop.table) WHERE pk = \(key))" }
+    return key
+  }
+}
+
+// Values and conditions of mapping models as SQL.
+extension CopyCompiler {
+  /// A key path of an old entity with at least two keys; nil when it leads over anything but to-one relationships.
+  mutating func keyPath(_ path: String, of entity: String) -> KeyPath? {
+    let keys = path.utf8.split(separator: UInt8(ascii: ".")).map {
+      String(decoding: $0, as: UTF8.self)
+    }
+    guard keys.count > 1, keys.count < 10 else { return nil }
+    var holder = entity
+    var first: Int?
+    var hops: [(table: String, column: String)] = []
+    for key in keys.dropLast() {
+      guard let relationship = source.relationship(key, of: holder), !relationship.isToMany,
+        let column = source.column(of: holder, where: { $0 == .toOne(relationship) })
+      else { return nil }
+      if first == nil {
+        first = column
+      } else {
+        guard let hop = staged(column, of: holder) else { return nil }
+        hops.append(hop)
+      }
+      holder = relationship.destinationEntityName
+    }
+    let last = keys[keys.count - 1]
+    let relationship = source.relationship(last, of: holder)
+    let attribute = sourceAttribute(last, of: holder)
+    let column = source.column(of: holder) { role in
+      switch role {
+      case .attribute(let found): found.name == last
+      case .toOne(let found): found == relationship
+      default: false
+      }
+    }
+    guard let first, let column, let hop = staged(column, of: holder) else { return nil }
+    return KeyPath(
+      first: first, hops: hops + [hop], attribute: attribute,
+      relationship: attribute == nil ? relationship : nil)
+  }
+
+  /// Makes a column of an entity's table known to the rows of others.
+  private mutating func staged(_ column: Int, of entity: String) -> (table: String, column: String)?
+  {
+    guard let place = source.layout.table(of: entity),
+      let (name, definition) = source.table(named: place.name),
+      let keyColumn = source.column("Z_PK", in: name),
+      let quoted = try? SQLText.quoted("lifeboat_" + name)
+    else { return nil }
+    var table =
+      plan.staged[name]
+      ?? StagedTable(table: name, definition: definition, keyColumn: keyColumn, name: quoted)
+    let index =
+      table.columns.firstIndex(of: column)
+      ?? {
+        table.columns.append(column)
+        return table.columns.count - 1
+      }()
+    plan.staged[name] = table
+    return (quoted, "c\(index)")
+  }
+
+  /// The value of an expression for an old row, as SQL; nil for one that is not understood.
+  mutating func sql(_ expression: ModelExpression, _ from: String, _ row: inout RowSQL) -> String? {
+    switch expression {
+    case .constant(let constant): return SQLText.literal(constant)
+    case .keyPath(let path, of: .variable("source")), .keyPath(let path, of: .evaluatedObject):
+      return attribute(at: path, of: from, &row)?.sql
+    case .function(nil, let selector, let arguments):
+      var parts: [String] = []
+      for argument in arguments {
+        guard let part = sql(argument, from, &row) else { return nil }
+        parts.append(part)
+      }
+      return SQLText.call(selector, parts)
+    case .ternary(let predicate, let one, let other):
+      guard let condition = condition(predicate, from, &row), let one = sql(one, from, &row),
+        let other = sql(other, from, &row)
+      else { return nil }
+      return "CASE WHEN \(condition) THEN \(one) ELSE \(other) END"
+    default: return nil
+    }
+  }
+
+  /// The attribute at a key path of an old entity, and its value as SQL.
+  mutating func attribute(at path: String, of entity: String, _ row: inout RowSQL) -> (
+    sql: String, attribute: Attribute
+  )? {
+    if let attribute = sourceAttribute(path, of: entity),
+      let column = source.column(
+        of: entity,
+        where: { if case .attribute(let found) = $0 { found.name == path } else { false } })
+    {
+      return (row.parameter(column), attribute)
+    }
+    guard let path = keyPath(path, of: entity), let attribute = path.attribute else { return nil }
+    return (path.sql(&row), attribute)
+  }
+
+  /// A condition on an old row as SQL that is never NULL; nil for one that is not understood.
+  mutating func condition(_ predicate: ModelPredicate, _ from: String, _ row: inout RowSQL)
+    -> String?
+  {
+    switch predicate {
+    case .constant(let holds): return holds ? "1" : "0"
+    case .not(let part): return condition(part, from, &row).map { "(NOT \($0))" }
+    case .and(let parts), .or(let parts):
+      var isOr = false
+      if case .or = predicate { isOr = true }
+      var conditions: [String] = []
+      for part in parts {
+        guard let condition = condition(part, from, &row) else { return nil }
+        conditions.append(condition)
+      }
+      guard !conditions.isEmpty else { return isOr ? "0" : "1" }
+      return "(" + conditions.joined(separator: isOr ? " OR " : " AND ") + ")"
+    case .comparison(let comparison):
+      guard comparison.modifier == .direct, comparison.options.isEmpty,
+        let left = sql(comparison.left, from, &row), let right = sql(comparison.right, from, &row)
+      else { return nil }
+      switch comparison.operator {
+      // As predicates do, and SQL does not: nil equals nil.
+      case .equal: return "(\(left) IS \(right))"
+      case .notEqual: return "(\(left) IS NOT \(right))"
+      case .lessThan: return "IFNULL(\(left) < \(right), 0)"
+      case .lessThanOrEqual: return "IFNULL(\(left) <= \(right), 0)"
+      case .greaterThan: return "IFNULL(\(left) > \(right), 0)"
+      case .greaterThanOrEqual: return "IFNULL(\(left) >= \(right), 0)"
+      default: return nil
+      }
+    case .opaque, .unparsed: return nil
+    }
+  }
+}

@@ -1,0 +1,158 @@
+import CoreDataStore
+import ModelTools
+import ObjectModel
+import SQLiteFile
+
+// Many-to-many relationships.
+extension CopyCompiler {
+  mutating func addJoins() throws {
+    for table in plan.tables {
+      for copy in table.entities.values.joined() { try add(pending, to: copy, table) }
+    }
+    for join in layout.joinTables {
+      let inverse = TableLayout.inverse(of: join.relationship, in: model)
+      var done: Set<String> = []
+      for mapping in mappings {
+        guard let to = mapping.destinationEntityName, let from = mapping.sourceEntityName else {
+          continue
+        }
+        let isOwner = descendants(of: join.ownerName).contains(to)
+        let isOther = descendants(of: join.relationship.destinationEntityName).contains(to)
+        if isOwner,
+          case .related(let name, let maker) = relationshipSource(join.relationship.name, mapping),
+          let old = source.relationship(name, of: from), done.insert("\(old)").inserted
+        {
+          try addLinks(old, of: from, mapping, maker, join, isForward: true)
+        } else if isOther, !isOwner || join.relationship != inverse, let inverse,
+          case .related(let name, let maker) = relationshipSource(inverse.name, mapping),
+          let old = source.relationship(name, of: from),
+          let back = TableLayout.inverse(of: old, in: source.model) ?? Optional(old),
+          !done.contains("\(back)"), !isMapped(join.relationship, of: join.ownerName),
+          done.insert("\(old)").inserted
+        {
+          try addLinks(old, of: from, mapping, maker, join, isForward: false)
+        }
+      }
+    }
+  }
+
+  /// Whether any mapping gives a new relationship its objects.
+  func isMapped(_ relationship: Relationship, of entity: String) -> Bool {
+    let lineage = descendants(of: entity)
+    return mappings.contains { mapping in
+      guard lineage.contains(mapping.destinationEntityName ?? "") else { return false }
+      if case .related = relationshipSource(relationship.name, mapping) { return true }
+      return false
+    }
+  }
+
+  /// The mappings whose rows stand at the near end of an old relationship.
+  func nearMakers(_ relationship: Relationship, of entity: String, in root: String)
+    -> [EntityMapping]
+  {
+    let declaring =
+      ([entity] + source.model.ancestors(of: entity).map(\.name)).last { name in
+        source.model.entities[name]?.relationships.contains { $0.name == relationship.name } == true
+      } ?? entity
+    return mappings.filter { mapping in
+      (mapping.sourceEntityName == declaring
+        || isDescendant(mapping.sourceEntityName, of: declaring))
+        && mapping.destinationEntityName.flatMap { layout.table(of: $0)?.name }
+          == layout.table(of: root)?.name
+    }
+  }
+
+  mutating func addLinks(
+    _ old: Relationship, of from: String, _ mapping: EntityMapping, _ maker: String?,
+    _ join: TableLayout.JoinTable, isForward: Bool
+  ) throws {
+    let nearRoot = isForward ? join.ownerName : join.relationship.destinationEntityName
+    let farRoot = isForward ? join.relationship.destinationEntityName : join.ownerName
+    let near = nearMakers(old, of: from, in: nearRoot)
+    let far = makers(of: old, maker, in: farRoot)
+    guard !near.isEmpty, !far.isEmpty else { return }
+    func insert(
+      _ row: inout RowSQL, _ nearColumn: Int, _ farColumn: Int, _ nearOrder: Int?, _ farOrder: Int?
+    )
+      throws -> (RowStatement, isUpdate: Bool)
+    {
+      let parameters = (near: row.parameter(nearColumn), far: row.parameter(farColumn))
+      let nearKey =
+        try isDirect(near)
+        ? direct(parameters.near, near) : resolved(parameters.near, near, nearRoot)
+      let farKey =
+        try isDirect(far)
+        ? direct(parameters.far, far) : resolved(parameters.far, far, farRoot)
+      var columns =
+        isForward
+        ? [(join.ownerColumn, nearKey), (join.destinationColumn, farKey)]
+        : [(join.ownerColumn, farKey), (join.destinationColumn, nearKey)]
+      let (owner, destination) = isForward ? (nearOrder, farOrder) : (farOrder, nearOrder)
+      if let name = join.ownerOrderColumn {
+        columns.append((name, owner.map { row.parameter($0) } ?? "1024 * \(nearKey)"))
+      }
+      if let name = join.destinationOrderColumn {
+        columns.append((name, destination.map { row.parameter($0) } ?? "1024 * \(farKey)"))
+      }
+      let names = try columns.map { try SQLText.quoted($0.0) }.joined(separator: ", ")
+      let values = columns.map(\.1).joined(separator: ", ")
+      return (
+        try row.statement(
+          "INSERT OR IGNORE INTO \(SQLText.quoted(join.name)) (\(names)) SELECT \(values) WHERE \(columns[0].1) IS NOT NULL AND \(columns[1].1) IS NOT NULL"
+        ), !isDirect(near) || !isDirect(far)
+      )
+    }
+    if let table = source.joinTable(of: old, of: from) {
+      var row = RowSQL(keyColumn: table.near)
+      let (statement, isLate) = try insert(
+        &row, table.near, table.far, table.nearOrder, table.farOrder)
+      plan.joins.append(
+        JoinCopy(table: table.table, statement: statement, isUpdate: isLate))
+      return
+    }
+    // One side of the old relationship was to-one, so its rows hold the links.
+    let inverse = TableLayout.inverse(of: old, in: source.model)
+    for table in plan.tables {
+      let place = source.layout.tables.first { SQLName.isSame($0.name, table.table) }
+      for column in place?.columns ?? [] {
+        let isNear = column.role == .toOne(old)
+        let isFar = inverse.map { column.role == .toOne($0) } ?? false || column.role == .owner(old)
+        guard isNear || isFar,
+          let link = table.definition.columns.firstIndex(where: {
+            SQLName.isSame($0.name, column.name)
+          })
+        else { continue }
+        for (number, copies) in table.entities {
+          guard let entity = source.entityNames[number],
+            column.entityName == entity || isDescendant(entity, of: column.entityName),
+            let first = copies.first
+          else { continue }
+          var row = RowSQL(keyColumn: table.keyColumn)
+          let (statement, isLate) =
+            try isNear
+            ? insert(&row, table.keyColumn, link, nil, nil)
+            : insert(&row, link, table.keyColumn, nil, nil)
+          if isLate { first.updates.append(statement) } else { first.links.append(statement) }
+        }
+      }
+    }
+  }
+
+  func add(_ pending: [Pending], to copy: EntityCopy, _ table: TableCopy) throws {
+    for item in pending {
+      guard
+        copy.sourceEntity == item.destination
+          || isDescendant(copy.sourceEntity, of: item.destination),
+        let link = source.column(of: copy.sourceEntity, where: { $0 == .toOne(item.inverse) }),
+        item.makers.contains(where: { $0.name == copy.mappingName })
+      else { continue }
+      var row = RowSQL(keyColumn: table.keyColumn)
+      let far = try resolved(row.parameter(table.keyColumn), item.makers, item.newDestination)
+      let near = "\(row.parameter(link))\(KeyShifts.text(item.shift))"
+      copy.updates.append(
+        row.statement(
+          "UPDATE \(item.target) SET \(item.column) = \(far) WHERE Z_PK = \(near) AND \(item.column) IS NULL"
+        ))
+    }
+  }
+}

@@ -1,0 +1,312 @@
+import CoreDataStore
+import ModelTools
+import ObjectModel
+import SQLiteFile
+
+// Columns that lead to other rows.
+extension CopyCompiler {
+  /// A relationship of an old entity that gives a new relationship its objects.
+  struct Link {
+    let relationship: Relationship
+    /// The entity whose rows have the relationship.
+    let entity: String
+    let mappingName: String?
+  }
+
+  /// Where the key of the row comes from that a new row leads to.
+  enum Origin {
+    /// A column of the old row.
+    case column(Int)
+    /// The old row itself: another mapping makes a second object of it.
+    case own
+    /// A column of the row that a key path leads to.
+    case path(KeyPath)
+    /// Rows of other tables.
+    case elsewhere(Link)
+  }
+
+  /// What a new row leads to.
+  struct Lead {
+    let origin: Origin
+    /// The column of the old row with its position among the rows that lead to the same one.
+    var order: Int?
+    /// The column of the old row with the number of the destination's entity.
+    var number: Int?
+    let makers: [EntityMapping]
+  }
+
+  /// What a new row leads to by a relationship; nil for nothing.
+  mutating func lead(
+    by relationship: Relationship, _ mapping: EntityMapping, _ from: String
+  ) -> Lead? {
+    let destination = relationship.destinationEntityName
+    switch relationshipSource(relationship.name, mapping) {
+    case .same(let name):
+      return Lead(origin: .own, makers: makers(named: name, in: destination))
+    case .related(let name, let mappingName):
+      guard let old = source.relationship(name, of: from) else {
+        if let path = keyPath(name, of: from), let far = path.relationship {
+          return Lead(origin: .path(path), makers: makers(of: far, mappingName, in: destination))
+        }
+        refuse(
+          .mappingMismatch,
+          "\(mapping.name).\(relationship.name) follows \(name), which \(from) does not have")
+        return nil
+      }
+      return lead(by: Link(relationship: old, entity: from, mappingName: mappingName), destination)
+    case .sourceValue, .constant, .unsupported:
+      let text =
+        mapping.relationshipMappings.first { $0.name == relationship.name }?.valueExpression?.text
+        ?? ""
+      refuse(.unsupportedExpression, "\(mapping.name).\(relationship.name) is computed: \(text)")
+      return nil
+    case .none:
+      // Core Data keeps both sides in step, so the mapping of the other side is as good.
+      guard let inverse = TableLayout.inverse(of: relationship, in: model),
+        let link = reversed(inverse, of: destination, from)
+      else { return nil }
+      return lead(by: link, destination)
+    }
+  }
+
+  private func lead(by link: Link, _ destination: String) -> Lead {
+    let makers = makers(of: link.relationship, link.mappingName, in: destination)
+    guard let key = source.column(of: link.entity, where: { $0 == .toOne(link.relationship) })
+    else { return Lead(origin: .elsewhere(link), makers: makers) }
+    return Lead(
+      origin: .column(key),
+      order: source.column(of: link.entity) { $0 == .order(link.relationship) },
+      number: source.column(of: link.entity) { $0 == .destinationEntity(link.relationship) },
+      makers: makers)
+  }
+
+  /// The row that owns a new row by a to-many relationship without inverse; nil for none.
+  func lead(toOwnerBy relationship: Relationship, _ table: TableCopy) -> Lead? {
+    for mapping in mappings {
+      guard let owner = mapping.destinationEntityName,
+        model.allRelationships(of: owner).contains(relationship),
+        case .related(let name, _) = relationshipSource(relationship.name, mapping),
+        let oldOwner = mapping.sourceEntityName,
+        let old = source.relationship(name, of: oldOwner)
+      else { continue }
+      let inverse = TableLayout.inverse(of: old, in: source.model)
+      let place = source.layout.tables.first { SQLName.isSame($0.name, table.table) }
+      func column(_ isMeant: (TableLayout.Role) -> Bool) -> Int? {
+        place?.columns.first { isMeant($0.role) }.flatMap { found in
+          table.definition.columns.firstIndex { SQLName.isSame($0.name, found.name) }
+        }
+      }
+      let isBack = inverse.map { !$0.isToMany } ?? false
+      guard
+        let key = column({ role in
+          isBack ? inverse.map { role == .toOne($0) } ?? false : role == .owner(old)
+        })
+      else { return nil }
+      return Lead(
+        origin: .column(key),
+        order: column { role in
+          isBack ? inverse.map { role == .order($0) } ?? false : role == .ownerOrder(old)
+        },
+        makers: mappings.filter {
+          $0.sourceEntityName == oldOwner || isDescendant($0.sourceEntityName, of: oldOwner)
+        })
+    }
+    return nil
+  }
+
+  /// The old relationship from a row of `from` that is the other side of what a new relationship of `entity` follows.
+  func reversed(_ relationship: Relationship, of entity: String, _ from: String) -> Link? {
+    let lineage = descendants(of: entity)
+    for mapping in mappings where lineage.contains(mapping.destinationEntityName ?? "") {
+      guard
+        case .related(let name, _) = relationshipSource(relationship.name, mapping),
+        let old = source.relationship(name, of: mapping.sourceEntityName ?? ""),
+        let back = TableLayout.inverse(of: old, in: source.model),
+        source.relationship(back.name, of: from) == back
+      else { continue }
+      return Link(relationship: back, entity: from, mappingName: nil)
+    }
+    return nil
+  }
+
+  func relationshipSource(_ name: String, _ mapping: EntityMapping) -> PropertySource {
+    let found = mapping.relationshipMappings.first { $0.name == name }
+    let source = found.map { PropertySource(relationship: $0) } ?? .none
+    guard missingPolicy == .copy, hasPolicy(mapping) else { return source }
+    switch source {
+    case .related: return source
+    default:
+      return self.source.relationship(name, of: mapping.sourceEntityName ?? "") == nil
+        ? .none : .related(relationship: name, mappingName: nil)
+    }
+  }
+
+  func descendants(of entity: String) -> Set<String> {
+    Set(
+      layout.numbering.names.filter { name in
+        name == entity || model.ancestors(of: name).contains { $0.name == entity }
+      })
+  }
+
+  /// A column of the new model that leads to another row, with its companions.
+  struct Place {
+    let table: String
+    let column: String
+    /// The column with the number of the destination's entity.
+    var entityColumn: String?
+    var orderColumn: String?
+    /// The entity that the column leads to.
+    let destination: String
+  }
+
+  /// Sets a column that leads to another row: in the row itself where that is possible, else when all rows are there.
+  mutating func set(
+    _ place: Place, to lead: Lead?, _ table: TableCopy, _ shift: Int64, _ row: inout RowSQL,
+    _ updates: inout [RowStatement]
+  ) throws {
+    guard let lead, !lead.makers.isEmpty else { return }
+    if case .elsewhere(let link) = lead.origin {
+      return try setLater(place, from: link, lead.makers, shift)
+    }
+    if let orderColumn = place.orderColumn {
+      if let order = lead.order {
+        row.set(orderColumn, to: row.parameter(order))
+      } else {
+        plan.unordered.append((place.table, place.column, orderColumn))
+      }
+    }
+    guard isDirect(lead.makers) else {
+      var update = RowSQL(keyColumn: table.keyColumn)
+      let value = try resolved(sql(lead.origin, &update), lead.makers, place.destination)
+      let own = "\(update.ownKey)\(KeyShifts.text(shift))"
+      updates.append(
+        try update.statement(
+          "UPDATE \(SQLText.quoted(place.table)) SET \(SQLText.quoted(place.column)) = \(value) WHERE Z_PK = \(own)"
+        ))
+      return
+    }
+    let key = sql(lead.origin, &row)
+    row.set(place.column, to: direct(key, lead.makers))
+    if let entityColumn = place.entityColumn {
+      row.set(entityColumn, to: entityNumber(key, lead.number, lead.makers, &row))
+    }
+  }
+
+  private func sql(_ origin: Origin, _ row: inout RowSQL) -> String {
+    switch origin {
+    case .column(let column): row.parameter(column)
+    case .own: row.ownKey
+    case .path(let path): path.sql(&row)
+    case .elsewhere: "NULL"
+    }
+  }
+
+  func isDescendant(_ entity: String?, of ancestor: String) -> Bool {
+    entity.map { source.model.ancestors(of: $0).contains { $0.name == ancestor } } ?? false
+  }
+
+  /// The mappings that make the objects of an old relationship's destination, as rows of the new destination's table.
+  func makers(
+    of relationship: Relationship, _ mappingName: String?, in destination: String
+  ) -> [EntityMapping] {
+    let root = layout.table(of: destination)?.name
+    return mappings.filter { mapping in
+      guard let to = mapping.destinationEntityName, layout.table(of: to)?.name == root else {
+        return false
+      }
+      if let mappingName { return mapping.name == mappingName }
+      return mapping.sourceEntityName == relationship.destinationEntityName
+        || isDescendant(mapping.sourceEntityName, of: relationship.destinationEntityName)
+    }
+  }
+
+  /// The mappings with a name that make rows of the new destination's table.
+  func makers(named name: String, in destination: String) -> [EntityMapping] {
+    let root = layout.table(of: destination)?.name
+    return mappings.filter { mapping in
+      mapping.name == name
+        && mapping.destinationEntityName.flatMap { layout.table(of: $0)?.name } == root
+    }
+  }
+
+  /// Whether the new key of an old one is the same whichever mapping made the row; else the rows decide.
+  func isDirect(_ makers: [EntityMapping]) -> Bool {
+    Set(makers.map { shifts.shift(of: $0) }).count == 1
+  }
+
+  func direct(_ parameter: String, _ makers: [EntityMapping]) -> String {
+    "\(parameter)\(KeyShifts.text(makers.first.map { shifts.shift(of: $0) } ?? 0))"
+  }
+
+  /// The key of the row that was made from an old key.
+  func resolved(
+    _ parameter: String, _ makers: [EntityMapping], _ destination: String
+  ) throws -> String {
+    guard let table = layout.table(of: destination)?.name else { return "NULL" }
+    let keys = makers.map { "\(parameter)\(KeyShifts.text(shifts.shift(of: $0)))" }
+    let numbers = makers.compactMap {
+      $0.destinationEntityName.flatMap { layout.numbering.number(of: $0) }
+    }
+    return
+      "(SELECT Z_PK FROM \(try SQLText.quoted(table)) WHERE Z_PK IN (\(keys.joined(separator: ", "))) AND Z_ENT IN (\(numbers.map(String.init).joined(separator: ", "))) ORDER BY Z_PK LIMIT 1)"
+  }
+
+  /// The number of the entity of a destination.
+  func entityNumber(
+    _ key: String, _ oldNumber: Int?, _ makers: [EntityMapping], _ row: inout RowSQL
+  ) -> String {
+    let numbers = makers.compactMap { mapping -> (old: Int64, new: Int64)? in
+      guard let from = mapping.sourceEntityName, let to = mapping.destinationEntityName,
+        let old = source.entityNames.first(where: { $0.value == from })?.key,
+        let new = layout.numbering.number(of: to)
+      else { return nil }
+      return (old, new)
+    }
+    if let oldNumber, numbers.count > 1 {
+      let cases = numbers.map { "WHEN \($0.old) THEN \($0.new)" }.joined(separator: " ")
+      return
+        "CASE WHEN \(key) IS NULL THEN NULL ELSE CASE \(row.parameter(oldNumber)) \(cases) END END"
+    }
+    guard let only = numbers.first, numbers.count == 1 else { return "NULL" }
+    return "CASE WHEN \(key) IS NULL THEN NULL ELSE \(only.new) END"
+  }
+
+  /// Sets a to-one column from links that are not in the same old row: the first object of a to-many relationship.
+  private mutating func setLater(
+    _ place: Place, from link: Link, _ makers: [EntityMapping], _ shift: Int64
+  ) throws {
+    plan.notes.append(
+      "\(link.entity).\(link.relationship.name) had several objects; the new model keeps the first of them"
+    )
+    let column = try SQLText.quoted(place.column)
+    let target = try SQLText.quoted(place.table)
+    if let join = source.joinTable(of: link.relationship, of: link.entity) {
+      var row = RowSQL(keyColumn: join.near)
+      let value = try resolved(row.parameter(join.far), makers, place.destination)
+      plan.joins.append(
+        JoinCopy(
+          table: join.table,
+          statement: row.statement(
+            "UPDATE \(target) SET \(column) = \(value) WHERE Z_PK = \(row.ownKey)\(KeyShifts.text(shift)) AND \(column) IS NULL"
+          ), isUpdate: true))
+    } else if let inverse = TableLayout.inverse(of: link.relationship, in: source.model),
+      !inverse.isToMany
+    {
+      // The links are in the rows of the destination.
+      pending.append(
+        Pending(
+          inverse: inverse, destination: link.relationship.destinationEntityName, target: target,
+          column: column, shift: shift, makers: makers, newDestination: place.destination))
+    }
+  }
+
+  struct Pending {
+    let inverse: Relationship
+    let destination: String
+    let target: String
+    let column: String
+    let shift: Int64
+    let makers: [EntityMapping]
+    let newDestination: String
+  }
+}

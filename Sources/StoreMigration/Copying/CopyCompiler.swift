@@ -1,0 +1,384 @@
+import CoreDataForensics
+import CoreDataStore
+import ModelTools
+import ObjectModel
+import SQLiteFile
+
+/// What a mapping does that names a policy class of the app.
+public enum MissingPolicy: String, Sendable, CaseIterable {
+  /// The migration is refused.
+  case refuse
+  /// Attributes and relationships of the same name are copied, and the report says so.
+  case copy
+}
+
+/// Compiles a mapping model into SQL.
+struct CopyCompiler {
+  let source: SourceTables
+  let layout: TableLayout
+  let mappings: [EntityMapping]
+  let missingPolicy: MissingPolicy
+  let shifts: KeyShifts
+  var plan: CopyPlan
+  var problems: [MigrationError.Code: [String]] = [:]
+  /// To-one relationships whose only trace is in rows of the other side.
+  var pending: [Pending] = []
+
+  var model: ManagedObjectModel { layout.model }
+
+  /// The plan of a mapping model that was compiled for both models. `highestKey` returns the highest key in an old
+  /// table; it is asked only if a new table takes rows of several.
+  static func plan(
+    _ mapping: MappingModel, from source: SourceTables, to destination: ManagedObjectModel,
+    missingPolicy: MissingPolicy, highestKey: (_ table: String) throws -> Int64
+  ) throws -> CopyPlan {
+    let layout = TableLayout(destination)
+    let shifts = try KeyShifts(mapping.entityMappings, source, layout, highestKey)
+    var compiler = CopyCompiler(mapping, source, layout, missingPolicy, shifts)
+    try compiler.run()
+    return compiler.plan
+  }
+
+  private init(
+    _ mapping: MappingModel, _ source: SourceTables, _ layout: TableLayout,
+    _ missingPolicy: MissingPolicy, _ shifts: KeyShifts
+  ) {
+    self.source = source
+    self.layout = layout
+    self.missingPolicy = missingPolicy
+    self.shifts = shifts
+    mappings = mapping.entityMappings.filter {
+      $0.sourceEntityName != nil && $0.destinationEntityName != nil
+    }
+    plan = CopyPlan(destination: layout)
+  }
+
+  mutating func refuse(_ code: MigrationError.Code, _ reason: String) {
+    problems[code, default: []].append(reason)
+  }
+
+  mutating func run() throws {
+    var byEntity: [String: [EntityMapping]] = [:]
+    for mapping in mappings {
+      byEntity[mapping.sourceEntityName ?? "", default: []].append(mapping)
+      check(mapping)
+    }
+    for place in source.layout.tables {
+      guard let (name, definition) = source.table(named: place.name) else { continue }
+      let columns = Dictionary(
+        definition.columns.enumerated().map { ($1.name.uppercased(), $0) },
+        uniquingKeysWith: { first, _ in first })
+      guard let keyColumn = columns["Z_PK"] else { continue }
+      let table = TableCopy(
+        name, definition, keyColumn: keyColumn, entityColumn: columns["Z_ENT"],
+        rules: rules(of: place), externalColumns: externalColumns(of: place))
+      for (number, entity) in source.entityNames where place.entityNames.contains(entity) {
+        let made = try (byEntity[entity] ?? []).compactMap { try copy($0, of: table) }
+        if made.isEmpty {
+          if source.model.entities[entity]?.isAbstract != true { plan.dropped.append(entity) }
+        } else {
+          table.entities[number] = made
+        }
+      }
+      if !table.entities.isEmpty { plan.tables.append(table) }
+    }
+    try addJoins()
+    try addReferences()
+    plan.keptKeys = shifts.keptKeys
+    plan.dropped.sort()
+    for code in [
+      MigrationError.Code.mappingMismatch, .missingPolicy, .unsupportedExpression,
+    ] {
+      if let reasons = problems[code] { throw MigrationError(code, reasons.sorted()) }
+    }
+  }
+
+  func rules(of place: TableLayout.Table) -> [ColumnRule] {
+    place.columns.compactMap { column in
+      guard let index = source.column(column.name, in: place.name) else { return nil }
+      guard case .attribute(let attribute) = column.role else {
+        return ColumnRule(column: index, classes: .integer, length: nil)
+      }
+      return attribute.type.storageClasses.map {
+        ColumnRule(column: index, classes: $0, length: attribute.type.storedLength)
+      }
+    }
+  }
+
+  func externalColumns(of place: TableLayout.Table) -> Set<Int> {
+    Set(
+      place.columns.compactMap { column in
+        guard case .attribute(let attribute) = column.role,
+          attribute.allowsExternalBinaryDataStorage
+        else { return nil }
+        return source.column(column.name, in: place.name)
+      })
+  }
+
+  /// Refuses what cannot be done as the mapping says.
+  mutating func check(_ mapping: EntityMapping) {
+    for (name, isThere, side) in [
+      (
+        mapping.sourceEntityName, source.model.entities[mapping.sourceEntityName ?? ""] != nil,
+        "old"
+      ),
+      (
+        mapping.destinationEntityName, model.entities[mapping.destinationEntityName ?? ""] != nil,
+        "new"
+      ),
+    ] where !isThere {
+      refuse(
+        .mappingMismatch,
+        "\(mapping.name) maps the entity \(name ?? ""), which the \(side) model does not have")
+    }
+    if let policy = mapping.migrationPolicyClassName, !policy.isEmpty {
+      if missingPolicy == .refuse {
+        refuse(.missingPolicy, "\(mapping.name) needs the class \(policy) of the app")
+      } else {
+        plan.notes.append(
+          "\(mapping.name) needs the class \(policy) of the app; properties of the same name were copied instead"
+        )
+      }
+    }
+    if case .unsupported = mapping.selection {
+      refuse(
+        .unsupportedExpression,
+        "\(mapping.name) takes only some objects: \(mapping.sourceExpression?.text ?? "")")
+    }
+  }
+
+  func hasPolicy(_ mapping: EntityMapping) -> Bool {
+    mapping.migrationPolicyClassName?.isEmpty == false
+  }
+
+  // MARK: - Rows
+
+  mutating func copy(_ mapping: EntityMapping, of table: TableCopy) throws -> EntityCopy? {
+    guard let from = mapping.sourceEntityName, let to = mapping.destinationEntityName,
+      let place = layout.table(of: to), let number = layout.numbering.number(of: to),
+      model.entities[to]?.isAbstract == false
+    else { return nil }
+    var row = RowSQL(keyColumn: table.keyColumn)
+    let shift = shifts.shift(of: mapping)
+    row.set("Z_PK", to: "\(row.parameter(table.keyColumn))\(KeyShifts.text(shift))")
+    row.set("Z_ENT", to: SQLText.literal(number))
+    let saves = table.definition.columns.firstIndex { SQLName.isSame($0.name, "Z_OPT") }
+    row.set("Z_OPT", to: saves.map { "IFNULL(\(row.parameter($0)), 1)" } ?? "1")
+    var updates: [RowStatement] = []
+    var demands: [(property: String, column: Int?)] = []
+    var inlined: Set<Int> = []
+    var isFiltered = false
+    if case .some(let predicate) = mapping.selection {
+      isFiltered = true
+      if let condition = condition(predicate, from, &row) {
+        row.take(where: condition)
+      } else {
+        refuse(
+          .unsupportedExpression, "\(mapping.name) takes only some objects: \(predicate.text)")
+      }
+    }
+    let lineage = Set([to] + model.ancestors(of: to).map(\.name))
+    for column in place.columns where lineage.contains(column.entityName) {
+      switch column.role {
+      case .attribute(let attribute):
+        let (value, sourceColumn) = try value(of: attribute, mapping, from, table, &row)
+        row.set(column.name, to: value)
+        if let sourceColumn, table.externalColumns.contains(sourceColumn),
+          !attribute.allowsExternalBinaryDataStorage
+        {
+          inlined.insert(sourceColumn)
+        }
+        if !attribute.isOptional, !attribute.isDerived {
+          row.demand(value)
+          demands.append((attribute.name, sourceColumn))
+        }
+      case .toOne(let relationship):
+        let target = Place(
+          table: place.name, column: column.name,
+          entityColumn: place.columns.first { $0.role == .destinationEntity(relationship) }?.name,
+          orderColumn: place.columns.first { $0.role == .order(relationship) }?.name,
+          destination: relationship.destinationEntityName)
+        try set(
+          target, to: lead(by: relationship, mapping, from), table, shift, &row, &updates)
+      case .owner(let relationship):
+        let target = Place(
+          table: place.name, column: column.name,
+          orderColumn: place.columns.first { $0.role == .ownerOrder(relationship) }?.name,
+          destination: column.ownerName(in: layout))
+        try set(
+          target, to: lead(toOwnerBy: relationship, table), table, shift, &row, &updates)
+      case .destinationEntity, .order, .ownerOrder: break
+      }
+    }
+    return EntityCopy(
+      mapping, from: from, to: to, insert: try row.insert(into: place.name),
+      isFiltered: isFiltered, updates: updates, demands: demands, inlinedColumns: inlined)
+  }
+
+  /// The SQL of an attribute's value, and the column that it comes from.
+  mutating func value(
+    of attribute: Attribute, _ mapping: EntityMapping, _ from: String, _ table: TableCopy,
+    _ row: inout RowSQL
+  ) throws -> (sql: String, column: Int?) {
+    let fallback = attribute.defaultValue.flatMap { SQLText.literal($0, of: attribute) }
+    func stored(_ name: String) -> (sql: String, column: Int?)? {
+      guard
+        let old = sourceAttribute(name, of: from),
+        let column = source.column(
+          of: from,
+          where: {
+            if case .attribute(let found) = $0 { found.name == name } else { false }
+          })
+      else { return nil }
+      guard let value = SQLText.converted(row.parameter(column), from: old, to: attribute) else {
+        plan.leftOut.append(
+          "\(from).\(name) was \(old.type.name) and \(attribute.name) is \(attribute.type.name): its values are left out"
+        )
+        return nil
+      }
+      if SQLText.loses(from: old.type, to: attribute.type) {
+        plan.notes.append(
+          "\(from).\(name) was \(old.type.name) and \(attribute.name) is \(attribute.type.name): values that are not whole are left out"
+        )
+      }
+      return (
+        attribute.isOptional ? value : fallback.map { "IFNULL(\(value), \($0))" } ?? value, column
+      )
+    }
+    switch attributeSource(attribute, mapping) {
+    case .none: return (fallback ?? "NULL", nil)
+    case .sourceValue(let path):
+      if let found = stored(path) { return found }
+      if hasColumn(path, of: from) { return (fallback ?? "NULL", nil) }
+      if let (value, old) = self.attribute(at: path, of: from, &row),
+        let converted = SQLText.converted(value, from: old, to: attribute)
+      {
+        return (converted, nil)
+      }
+      if path.utf8.contains(UInt8(ascii: ".")) {
+        refuse(
+          .unsupportedExpression,
+          "\(mapping.name).\(attribute.name) follows the key path \(path)")
+      } else if sourceAttribute(path, of: from) != nil {
+        plan.notes.append(
+          "the old store has no column for \(from).\(path), so \(attribute.name) has its default")
+      } else {
+        refuse(
+          .mappingMismatch,
+          "\(mapping.name).\(attribute.name) takes \(path), which \(from) does not have")
+      }
+      return (fallback ?? "NULL", nil)
+    case .constant(let constant):
+      guard let literal = SQLText.literal(constant, of: attribute) else {
+        refuse(
+          .unsupportedExpression,
+          "\(mapping.name).\(attribute.name) has a constant of another type than \(attribute.type.name)"
+        )
+        return ("NULL", nil)
+      }
+      return (literal, nil)
+    case .related, .same, .unsupported:
+      if case .unsupported(let expression) = attributeSource(attribute, mapping),
+        let computed = sql(expression, from, &row)
+      {
+        return (SQLText.computed(computed, for: attribute), nil)
+      }
+      if missingPolicy == .copy {
+        return stored(attribute.name) ?? (fallback ?? "NULL", nil)
+      }
+      let text = attributeMapping(attribute, mapping)?.valueExpression?.text ?? ""
+      refuse(.unsupportedExpression, "\(mapping.name).\(attribute.name) is computed: \(text)")
+      return ("NULL", nil)
+    }
+  }
+
+  /// An attribute of an old entity, or an element of a composite one, by its key path.
+  func sourceAttribute(_ path: String, of entity: String) -> Attribute? {
+    source.columns(of: entity)?.columns.lazy.compactMap { column in
+      if case .attribute(let attribute) = column.role, attribute.name == path {
+        attribute
+      } else {
+        nil
+      }
+    }.first
+  }
+
+  func hasColumn(_ attribute: String, of entity: String) -> Bool {
+    source.column(
+      of: entity,
+      where: { if case .attribute(let found) = $0 { found.name == attribute } else { false } })
+      != nil
+  }
+
+  func attributeMapping(_ attribute: Attribute, _ mapping: EntityMapping)
+    -> PropertyMapping?
+  {
+    mapping.attributeMappings.first { $0.name == attribute.name }
+  }
+
+  func attributeSource(_ attribute: Attribute, _ mapping: EntityMapping) -> PropertySource {
+    if let found = attributeMapping(attribute, mapping) {
+      let source = PropertySource(attribute: found)
+      if source == .none, missingPolicy == .copy, hasPolicy(mapping),
+        sourceAttribute(attribute.name, of: mapping.sourceEntityName ?? "") != nil
+      {
+        return .sourceValue(keyPath: attribute.name)
+      }
+      return source
+    }
+    // An element of a composite attribute, which is mapped as a whole.
+    let parts = attribute.name.utf8.split(separator: UInt8(ascii: "."), maxSplits: 1)
+      .map { String(decoding: $0, as: UTF8.self) }
+    if parts.count == 2,
+      let whole = mapping.attributeMappings.first(where: { $0.name == parts[0] }),
+      case .sourceValue(let path) = PropertySource(attribute: whole)
+    {
+      return .sourceValue(keyPath: path + "." + parts[1])
+    }
+    // A derived attribute has no mapping; Core Data computes it again when it saves.
+    if sourceAttribute(attribute.name, of: mapping.sourceEntityName ?? "") != nil,
+      attribute.isDerived || hasPolicy(mapping) && missingPolicy == .copy
+    {
+      return .sourceValue(keyPath: attribute.name)
+    }
+    return .none
+  }
+
+  mutating func addReferences() throws {
+    for place in layout.tables {
+      for column in place.columns {
+        let destination: String
+        let name: String
+        var entityColumn: String?
+        switch column.role {
+        case .toOne(let relationship):
+          destination = relationship.destinationEntityName
+          name = relationship.name
+          entityColumn = place.columns.first { $0.role == .destinationEntity(relationship) }?.name
+        case .owner(let relationship):
+          destination = column.ownerName(in: layout)
+          name = relationship.name
+        default: continue
+        }
+        guard let target = layout.table(of: destination)?.name else { continue }
+        plan.references.append(
+          Reference(
+            table: place.name, column: column.name, entityColumn: entityColumn,
+            destinationTable: target,
+            destinationNumbers: descendants(of: destination).compactMap {
+              layout.numbering.number(of: $0)
+            }.sorted(), entityName: column.entityName, propertyName: name))
+      }
+    }
+  }
+}
+
+extension TableLayout.Column {
+  /// The entity that owns the rows, for the column of a to-many relationship without inverse.
+  func ownerName(in layout: TableLayout) -> String {
+    guard case .owner(let relationship) = role else { return entityName }
+    return layout.numbering.names.first { name in
+      layout.model.entities[name]?.relationships.contains(relationship) == true
+    } ?? entityName
+  }
+}
