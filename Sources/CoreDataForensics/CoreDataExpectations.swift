@@ -6,43 +6,22 @@ package import SQLiteForensics
 /// The tables that a store with a lost schema must have had: those that every store has, and those of its model.
 package enum CoreDataExpectations {
   /// Core Data's own tables, which are the same in every store (macOS 10.12 and later).
-  package static let bookkeeping: [ExpectedTable] = [
-    (
-      "Z_METADATA",
-      "CREATE TABLE Z_METADATA (Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB)"
-    ),
-    (
-      "Z_PRIMARYKEY",
-      "CREATE TABLE Z_PRIMARYKEY (Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER)"
-    ),
-    ("Z_MODELCACHE", "CREATE TABLE Z_MODELCACHE (Z_CONTENT BLOB)"),
-  ].compactMap { name, sql in
-    var table = ExpectedTable(name: name, sql: sql)
-    // No value in them is ever NULL.
-    if let count = table?.definition.columns.count { table?.notNull = Set(0..<count) }
-    return table
-  }
+  package static let bookkeeping: [ExpectedTable] =
+    FreshStoreSchema.bookkeeping.compactMap { fresh in
+      var table = ExpectedTable(name: fresh.name, sql: fresh.sql)
+      // No value in them is ever NULL.
+      if let count = table?.definition.columns.count { table?.notNull = Set(0..<count) }
+      return table
+    }
 
-  /// The tables of persistent history (file format of iOS 11 and later).
-  package static let history: [ExpectedTable] = [
-    (
-      "ACHANGE", 16001,
-      "CREATE TABLE ACHANGE ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZCHANGETYPE INTEGER, ZENTITY INTEGER, ZENTITYPK INTEGER, ZTRANSACTIONID INTEGER, ZCOLUMNS BLOB )"
-    ),
-    (
-      "ATRANSACTION", 16002,
-      "CREATE TABLE ATRANSACTION ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZAUTHORTS INTEGER, ZBUNDLEIDTS INTEGER, ZCONTEXTNAMETS INTEGER, ZPROCESSIDTS INTEGER, ZTIMESTAMP FLOAT, ZAUTHOR VARCHAR, ZBUNDLEID VARCHAR, ZCONTEXTNAME VARCHAR, ZPROCESSID VARCHAR, ZQUERYGEN BLOB )"
-    ),
-    (
-      "ATRANSACTIONSTRING", 16003,
-      "CREATE TABLE ATRANSACTIONSTRING ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZNAME VARCHAR )"
-    ),
-  ].compactMap { name, entity, sql in
-    var table = ExpectedTable(name: name, sql: sql)
-    table?.integers[1] = Int64(entity)...Int64(entity)
-    table?.notNull.insert(1)
-    return table
-  }
+  /// The tables of persistent history (file format of iOS 13 and later), without values of deleted rows.
+  package static let history: [ExpectedTable] =
+    FreshStoreSchema.historyTables(tombstoneCount: 0).compactMap { _, number, fresh in
+      var table = ExpectedTable(name: fresh.name, sql: fresh.sql)
+      table?.integers[1] = number...number
+      table?.notNull.insert(1)
+      return table
+    }
 
   /// The tables of a model, with the entity numbers that their rows can have.
   package static func tables(of model: ManagedObjectModel) -> [ExpectedTable] {

@@ -12,7 +12,7 @@ package struct FreshStoreSchema: Sendable, Equatable {
     package let message: String
   }
 
-  /// CREATE TABLE and CREATE INDEX statements, in the order in which to run them.
+  /// CREATE TABLE and CREATE INDEX statements, in the order in which Core Data runs them.
   package let statements: [String]
   /// A table and the statement that creates it.
   package struct Table: Sendable, Equatable {
@@ -36,22 +36,27 @@ package struct FreshStoreSchema: Sendable, Equatable {
 
   /// Computes the store of a model.
   ///
+  /// - Parameters:
+  ///   - model: the model.
+  ///   - withHistory: whether the store has tables for persistent history (their form since iOS 13).
   /// - Throws: ``Failure`` when the rule for the hash of an entity is not confirmed, or the model cannot be cached.
-  package init(_ model: ManagedObjectModel) throws(Failure) {
+  package init(_ model: ManagedObjectModel, withHistory: Bool = false) throws(Failure) {
     let hashes = model.versionHashes()
     guard let (entity, reason) = hashes.unknown.min(by: { $0.key < $1.key }) else {
       let layout = TableLayout(model)
-      let statements = Self.statements(layout)
-      self.statements = statements
-      let names =
-        layout.tables.map(\.name) + layout.joinTables.map(\.name)
-        + ["Z_PRIMARYKEY", "Z_METADATA", "Z_MODELCACHE"]
-      tables = names.compactMap { name in
-        let start = "CREATE TABLE \(Self.quoted(name)) "
-        return statements.first { $0.utf8.starts(with: start.utf8) }
-          .map { Table(name: name, sql: $0) }
-      }
-      entities = Self.records(layout)
+      let history =
+        withHistory ? Self.historyTables(tombstoneCount: Self.tombstoneCount(of: model)) : []
+      let own = Self.tables(layout)
+      tables = own + history.map(\.table)
+      statements =
+        own.dropLast(Self.bookkeeping.count).map(\.sql)
+        + layout.tables.flatMap { Self.indexes(of: $0, layout) } + Self.bookkeeping.map(\.sql)
+        + history.map(\.table.sql) + (withHistory ? Self.historyIndexes : [])
+      entities =
+        Self.records(layout)
+        + history.map {
+          EntityRecord(number: $0.number, name: $0.entity, superNumber: 0, highestKey: 0)
+        }
       metadataPlist = Self.metadata(model, hashes).binaryBytes()
       do throws(ModelCache.Failure) {
         modelCache = try ModelCache.content(of: model)
@@ -91,85 +96,136 @@ package struct FreshStoreSchema: Sendable, Equatable {
 
   // MARK: - SQL
 
-  private static func statements(_ layout: TableLayout) -> [String] {
-    var statements: [String] = []
+  /// Core Data's own tables, the same in every store with a cached model.
+  package static let bookkeeping: [Table] = [
+    Table(
+      name: "Z_PRIMARYKEY",
+      sql:
+        "CREATE TABLE Z_PRIMARYKEY (Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER)"
+    ),
+    Table(
+      name: "Z_METADATA",
+      sql:
+        "CREATE TABLE Z_METADATA (Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB)"
+    ),
+    Table(name: "Z_MODELCACHE", sql: "CREATE TABLE Z_MODELCACHE (Z_CONTENT BLOB)"),
+  ]
+
+  /// The tables of entities, each followed by those of its many-to-many relationships, and then Core Data's own.
+  private static func tables(_ layout: TableLayout) -> [Table] {
+    var tables: [Table] = []
     for table in layout.tables {
       let columns = ordered(table.columns, layout)
       let declarations = columns.map { ", \(quoted($0.name)) \(declaredType($0.role))" }
-      statements.append(
-        "CREATE TABLE \(quoted(table.name)) ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER"
-          + declarations.joined() + " )")
-      statements += indexes(of: table, layout)
+      tables.append(Self.table(table.name, declarations.joined()))
+      for join in joins(of: table, layout) {
+        let keys = [join.ownerColumn, join.destinationColumn].map(quoted)
+        let orders = [join.ownerOrderColumn, join.destinationOrderColumn].compactMap { $0 }
+        let columns = (keys + orders.map(quoted)).map { $0 + " INTEGER" }
+        tables.append(
+          Table(
+            name: join.name,
+            sql:
+              "CREATE TABLE \(quoted(join.name)) ( \(columns.joined(separator: ", ")), PRIMARY KEY (\(keys[0]), \(keys[1])) )"
+          ))
+      }
     }
-    for join in layout.joinTables {
-      let keys = [join.ownerColumn, join.destinationColumn].map(quoted)
-      let orders = [join.ownerOrderColumn, join.destinationOrderColumn].compactMap { $0 }
-      let columns = (keys + orders.map(quoted)).map { $0 + " INTEGER" }
-      statements.append(
-        "CREATE TABLE \(quoted(join.name)) ( \(columns.joined(separator: ", ")), PRIMARY KEY (\(keys[0]), \(keys[1])) )"
-      )
-      statements.append(
-        "CREATE INDEX \(quoted("\(join.name)_\(join.destinationColumn)_INDEX")) ON \(quoted(join.name)) (\(keys[1]), \(keys[0]))"
-      )
-    }
-    statements.append(
-      "CREATE TABLE Z_PRIMARYKEY (Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER)"
-    )
-    statements.append(
-      "CREATE TABLE Z_METADATA (Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB)")
-    statements.append("CREATE TABLE Z_MODELCACHE (Z_CONTENT BLOB)")
-    return statements
+    return tables + bookkeeping
   }
 
+  /// A table of entities; `columns` begins with a comma.
+  private static func table(_ name: String, _ columns: String) -> Table {
+    Table(
+      name: name,
+      sql:
+        "CREATE TABLE \(quoted(name)) ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER\(columns) )"
+    )
+  }
+
+  private static func joins(of table: TableLayout.Table, _ layout: TableLayout)
+    -> [TableLayout.JoinTable]
+  {
+    layout.joinTables.filter { table.entityNames.contains($0.ownerName) }
+  }
+
+  /// The indexes of a table in Core Data's order: keys by column, entity numbers, tables of many-to-many relationships,
+  /// and for each entity fetch indexes and uniqueness constraints.
   private static func indexes(of table: TableLayout.Table, _ layout: TableLayout) -> [String] {
     var statements: [String] = []
-    for column in table.columns {
+    for column in ordered(table.columns, layout) {
       switch column.role {
-      case .toOne:
-        statements.append(index("\(table.name)_\(column.name)_INDEX", table, [column.name]))
-      case .attribute(let attribute) where attribute.isIndexed:
-        statements.append(index("\(table.name)_\(column.name)_INDEX", table, [column.name]))
+      case .toOne, .owner:
+        statements.append(
+          index("\(table.name)_\(column.name)_INDEX", table.name, [quoted(column.name)]))
       default: break
       }
     }
     if table.entityNames.count > 1 {
-      statements.append(index("\(table.name)_Z_ENT_INDEX", table, ["Z_ENT"]))
+      statements.append(index("\(table.name)_Z_ENT_INDEX", table.name, ["Z_ENT"]))
+    }
+    for join in joins(of: table, layout) {
+      statements.append(
+        index(
+          "\(join.name)_\(join.destinationColumn)_INDEX", join.name,
+          [join.destinationColumn, join.ownerColumn].map(quoted)))
     }
     for name in table.entityNames {
       guard let entity = layout.model.entities[name] else { continue }
+      for fetchIndex in fetchIndexes(of: entity)
+      where fetchIndex.partialPredicate == nil
+        && fetchIndex.elements.allSatisfy({ $0.kind == .binary })
+      {
+        let columns = fetchIndex.elements.compactMap {
+          column(of: $0.propertyName, entity: name, table, layout)
+        }
+        guard columns.count == fetchIndex.elements.count, let first = columns.first else {
+          continue
+        }
+        // The key of a relationship has its own index.
+        if columns.count == 1, case .toOne = first.role { continue }
+        let terms = zip(columns, fetchIndex.elements).map { column, element in
+          quoted(column.name) + " COLLATE BINARY " + (element.isAscending ? "ASC" : "DESC")
+        }
+        statements.append(index("Z_\(name)_\(fetchIndex.name)", table.name, terms))
+      }
       for constraint in entity.uniquenessConstraints {
         let columns = constraint.compactMap { column(of: $0, entity: name, table, layout) }
         guard columns.count == constraint.count, !columns.isEmpty else { continue }
         statements.append(
           index(
-            "Z_\(name)_UNIQUE_" + constraint.joined(separator: "_"), table,
-            columns.map { quoted($0) + " COLLATE BINARY ASC" }, isUnique: true))
-      }
-      for fetchIndex in entity.fetchIndexes
-      where fetchIndex.partialPredicate == nil
-        && fetchIndex.elements.allSatisfy({ $0.kind == .binary })
-      {
-        let terms = fetchIndex.elements.compactMap { element in
-          column(of: element.propertyName, entity: name, table, layout)
-            .map { quoted($0) + " COLLATE BINARY " + (element.isAscending ? "ASC" : "DESC") }
-        }
-        guard terms.count == fetchIndex.elements.count, !terms.isEmpty else { continue }
-        statements.append(index("Z_\(name)_\(fetchIndex.name)", table, terms))
+            "Z_\(name)_UNIQUE_" + constraint.joined(separator: "_"), table.name,
+            columns.map { quoted($0.name) + " COLLATE BINARY ASC" }, isUnique: true))
       }
     }
     var met: Set<String> = []
     return statements.filter { met.insert($0).inserted }
   }
 
+  /// The fetch indexes of an entity, before them those that Apple's compiler makes of older declarations: of indexed
+  /// attributes that no index has for itself, and of compound indexes.
+  private static func fetchIndexes(of entity: Entity) -> [FetchIndex] {
+    let single = Set(
+      entity.fetchIndexes.filter { $0.elements.count == 1 }.compactMap {
+        $0.elements.first?.propertyName
+      })
+    let attributes = entity.attributes.filter { $0.isIndexed && !single.contains($0.name) }
+    return
+      (attributes.map { [$0.name] } + entity.compoundIndexes).map { names in
+        FetchIndex(
+          name: names.joined(separator: "_"),
+          elements: names.map { FetchIndex.Element(propertyName: $0) })
+      } + entity.fetchIndexes
+  }
+
   private static func index(
-    _ name: String, _ table: TableLayout.Table, _ terms: [String], isUnique: Bool = false
+    _ name: String, _ table: String, _ terms: [String], isUnique: Bool = false
   ) -> String {
-    "CREATE \(isUnique ? "UNIQUE " : "")INDEX \(quoted(name)) ON \(quoted(table.name)) (\(terms.joined(separator: ", ")))"
+    "CREATE \(isUnique ? "UNIQUE " : "")INDEX \(quoted(name)) ON \(quoted(table)) (\(terms.joined(separator: ", ")))"
   }
 
   private static func column(
     of property: String, entity: String, _ table: TableLayout.Table, _ layout: TableLayout
-  ) -> String? {
+  ) -> TableLayout.Column? {
     let lineage = Set([entity] + layout.model.ancestors(of: entity).map(\.name))
     return table.columns.first { column in
       guard lineage.contains(column.entityName) else { return false }
@@ -178,7 +234,7 @@ package struct FreshStoreSchema: Sendable, Equatable {
       case .toOne(let relationship): return relationship.name == property
       default: return false
       }
-    }?.name
+    }
   }
 
   /// Core Data's order: integers and keys, positions in ordered relationships, then dates and floats, decimals, text,
@@ -226,6 +282,60 @@ package struct FreshStoreSchema: Sendable, Equatable {
     default: "BLOB"
     }
   }
+
+  // MARK: - Persistent history
+
+  /// The tables of persistent history, in the form that they have since iOS 13, with the names and numbers of their
+  /// entities.
+  package static func historyTables(tombstoneCount: Int)
+    -> [(entity: String, number: Int64, table: Table)]
+  {
+    let tombstones = (0..<tombstoneCount).map { ", ZTOMBSTONE\($0) BLOB" }.joined()
+    return [
+      (
+        "CHANGE", 16001,
+        table(
+          "ACHANGE",
+          ", ZCHANGETYPE INTEGER, ZENTITY INTEGER, ZENTITYPK INTEGER, ZTRANSACTIONID INTEGER, ZCOLUMNS BLOB"
+            + tombstones)
+      ),
+      (
+        "TRANSACTION", 16002,
+        table(
+          "ATRANSACTION",
+          ", ZAUTHORTS INTEGER, ZBUNDLEIDTS INTEGER, ZCONTEXTNAMETS INTEGER, ZPROCESSIDTS INTEGER, ZTIMESTAMP FLOAT, ZAUTHOR VARCHAR, ZBUNDLEID VARCHAR, ZCONTEXTNAME VARCHAR, ZPROCESSID VARCHAR, ZQUERYGEN BLOB"
+        )
+      ),
+      ("TRANSACTIONSTRING", 16003, table("ATRANSACTIONSTRING", ", ZNAME VARCHAR")),
+    ]
+  }
+
+  private static let historyIndexes: [String] = {
+    let keys =
+      [("ACHANGE", "ZTRANSACTIONID")]
+      + ["ZAUTHORTS", "ZBUNDLEIDTS", "ZCONTEXTNAMETS", "ZPROCESSIDTS"].map { ("ATRANSACTION", $0) }
+    return keys.map { table, column in index("\(table)_\(column)_INDEX", table, [column]) } + [
+      index(
+        "Z_TRANSACTION_TransactionAuthorIndex", "ATRANSACTION", ["ZAUTHOR COLLATE BINARY ASC"]),
+      index(
+        "Z_TRANSACTION_TransactionTimestampIndex", "ATRANSACTION",
+        ["ZTIMESTAMP COLLATE BINARY ASC"]),
+      index(
+        "Z_TRANSACTIONSTRING_UNIQUE_NAME", "ATRANSACTIONSTRING", ["ZNAME COLLATE BINARY ASC"],
+        isUnique: true),
+    ]
+  }()
+
+  /// How many values of a deleted row the history keeps: the most attributes of one entity, inherited ones included,
+  /// that are marked to be preserved.
+  private static func tombstoneCount(of model: ManagedObjectModel) -> Int {
+    model.entities.values.map { entity in
+      ([entity] + model.ancestors(of: entity.name)).flatMap(\.attributes)
+        .count { $0.preservesValueInHistoryOnDeletion && !$0.isTransient }
+    }.max() ?? 0
+  }
+
+  // MARK: - Names
 
   /// A name in SQL: quoted unless it consists of ASCII letters, digits and underscores and begins with no digit.
   private static func quoted(_ name: String) -> String {

@@ -207,7 +207,7 @@ extension ContentsReader {
       }
       expanded.append(element)
     }
-    return expanded.sorted { ByteOrder.precedes($0.name, $1.name) }
+    return expanded
   }
 
   // MARK: Values

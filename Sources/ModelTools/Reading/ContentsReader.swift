@@ -326,11 +326,10 @@ struct ContentsReader {
     switch (path.last, name) {
     case ("model", "entity"):
       if entity != nil {
-        // Sorted like the lists of every `Entity`.
+        // Sorted like the properties of every `Entity`.
         entity?.attributes.sort { ByteOrder.precedes($0.name, $1.name) }
         entity?.relationships.sort { ByteOrder.precedes($0.name, $1.name) }
         entity?.fetchedProperties.sort { ByteOrder.precedes($0.name, $1.name) }
-        entity?.fetchIndexes.sort { ByteOrder.precedes($0.name, $1.name) }
         if let entity { entities.append(entity) }
       }
       entity = nil

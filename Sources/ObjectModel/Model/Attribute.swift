@@ -39,7 +39,7 @@ public struct Attribute: Sendable, Hashable {
   public var userInfo: [String: ArchivedValue]
   /// How a derived attribute gets its value; nil for an ordinary one.
   package var derivation: Derivation?
-  /// The elements of a composite attribute, sorted by name; empty for any other.
+  /// The elements of a composite attribute, in the model's order, which is that of their columns; empty for any other.
   package var elements: [Attribute]
   /// The composite's name in an `.xcdatamodel`; nil in compiled models.
   package var compositeName: String?

@@ -16,7 +16,7 @@ public struct Entity: Sendable, Hashable {
   package var fetchedProperties: [FetchedProperty]
   /// Its uniqueness constraints, each a list of property names in order.
   public var uniquenessConstraints: [[String]]
-  /// Its fetch indexes, sorted by name.
+  /// Its fetch indexes, in the model's order, which is that of the statements that create them.
   package var fetchIndexes: [FetchIndex]
   /// Its old-style compound indexes, each a list of property names in order.
   package var compoundIndexes: [[String]]
@@ -31,7 +31,7 @@ public struct Entity: Sendable, Hashable {
   /// The user info.
   public var userInfo: [String: ArchivedValue]
 
-  /// Makes an entity; the lists of properties and of indexes are sorted by name.
+  /// Makes an entity; the lists of properties are sorted by name.
   package init(
     name: String, className: String? = nil, isAbstract: Bool = false,
     superentityName: String? = nil, attributes: [Attribute] = [],
@@ -49,7 +49,7 @@ public struct Entity: Sendable, Hashable {
     self.relationships = relationships.sorted { ByteOrder.precedes($0.name, $1.name) }
     self.fetchedProperties = fetchedProperties.sorted { ByteOrder.precedes($0.name, $1.name) }
     self.uniquenessConstraints = uniquenessConstraints
-    self.fetchIndexes = fetchIndexes.sorted { ByteOrder.precedes($0.name, $1.name) }
+    self.fetchIndexes = fetchIndexes
     self.compoundIndexes = compoundIndexes
     self.versionHashModifier = versionHashModifier
     self.renamingIdentifier = renamingIdentifier

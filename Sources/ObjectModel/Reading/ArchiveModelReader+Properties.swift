@@ -23,7 +23,6 @@ extension ArchiveModelReader {
         elements.append(
           try attribute(try text("NSPropertyName", element) ?? "", element, depth: depth + 1))
       }
-      elements.sort { ByteOrder.precedes($0.name, $1.name) }
     }
     let valueClassName = try text("NSAttributeValueClassName", value)
     return Attribute(

@@ -89,7 +89,7 @@ struct ModelReadingTests {
       """
     let model = try ManagedObjectModel(contentsXML: Array(xml.utf8))
     let home = try #require(model.entities["A"]?.attributes.first)
-    #expect(home.elements.map(\.name) == ["city", "zip"])
+    #expect(home.elements.map(\.name) == ["zip", "city"])
     #expect(home.compositeName == "Place")
     let (bytes, losses) = model.archive(form: .compiled)
     #expect(
