@@ -15,8 +15,7 @@ struct FilledStore {
   private var generator: SplitMix64
   private var counter: Int64 = 0
 
-  /// - Parameters:
-  ///   - rowCount: the most rows of an entity.
+  /// A store with at most `rowCount` rows of each entity.
   init(_ model: ManagedObjectModel, in folder: URL, seed: UInt64, rowCount: Int = 6) throws {
     url = folder.appendingPathComponent("Old.sqlite")
     try FreshStore.create(at: url.path, for: model)

@@ -35,7 +35,7 @@ import Testing
           #expect(
             entity.readCount * max(1, entity.became.count)
               == entity.writtenCount + entity.rejectedCount + entity.leftBehindCount
-                + entity.passedOverCount,
+              + entity.passedOverCount,
             "\(item.path) \(entity)")
         }
         ran += 1
@@ -43,8 +43,7 @@ import Testing
         refused[item.name] = "\(error)"
       }
     }
-    for (name, reason) in refused.sorted(by: { $0.key < $1.key }) { print("REFUSED \(name): \(reason)") }
-    print("RAN \(ran), refused \(refused.count), of \(set.items.count)")
+    #expect(refused.count < 3, "\(refused)")
     #expect(ran > 15)
   }
 }

@@ -14,11 +14,8 @@ struct MigrationRoute {
   private let version: ModelCollection.Version
   private let mappings: MappingModelSet
 
-  /// - Parameters:
-  ///   - models: paths of models, of folders that hold models and mapping models, and of mapping models.
-  ///   - target: the version to migrate to; nil for the current one.
-  ///   - versionOption: the option that names a version, for hints.
-  ///   - mappings: paths of more mapping models.
+  /// A route to the version `target`, or to the current one. `models` are paths of models, of folders that hold models and
+  /// mapping models, and of mapping models; `versionOption` is the option that names a version, for hints.
   init(
     _ models: [String], to target: String?, versionOption: String, mappings: [String]
   ) throws {
@@ -68,9 +65,7 @@ struct MigrationRoute {
       self.model = model
     }
 
-    /// - Parameters:
-    ///   - path: the store, or a zip with one.
-    ///   - given: the model that wrote the store, for one that carries none.
+    /// The source at a path: a store, or a zip with one. `given` is the model that wrote it, for one that carries none.
     init(_ path: String, model given: ManagedObjectModel? = nil) throws {
       let recorded: [String: VersionHash]?
       if UnpackedArchive.isZip(path) {
