@@ -48,6 +48,7 @@ let package = Package(
     .library(name: "StoreExtraction", targets: ["StoreExtraction"]),
     .library(name: "StoreMigration", targets: ["StoreMigration"]),
     .library(name: "StoreRecovery", targets: ["StoreRecovery"]),
+    .library(name: "StoreReturns", targets: ["StoreReturns"]),
     .library(name: "SupportBundle", targets: ["SupportBundle"]),
   ],
   dependencies: [
@@ -86,7 +87,7 @@ let package = Package(
     .executableTarget(
       name: "LifeboatCLI",
       dependencies: [
-        "SupportBundle", "StoreRecovery", "StoreMigration", "StoreExtraction",
+        "SupportBundle", "StoreReturns", "StoreRecovery", "StoreMigration", "StoreExtraction",
         "CoreDataForensics", "CoreDataStore", "ModelTools", "ObjectModel", "RowText", "SQLiteFile",
         "SQLiteForensics", "SQLiteWriter", "StoreFiles", "Terminal", "Quoting", "SafeText",
         "SafeFiles", "CLibrary", argumentParser,
@@ -120,6 +121,12 @@ let package = Package(
         "StoreFiles", "ObjectModel", "SQLiteFile", "SafeText", "SafeFiles", "CLibrary", crypto,
       ],
       tests: ["CSQLite", "CoreDataStore", "ModelTools", "RecoveryChild"])
+    + room(
+      "StoreReturns",
+      imports: [
+        "StoreRecovery", "StoreFiles", "ObjectModel", "SQLiteFile", "SafeText", "SafeFiles",
+        "CLibrary", crypto,
+      ], tests: ["StoreMigration"])
     + room(
       "StoreMigration",
       imports: [

@@ -12,6 +12,7 @@ import SafeText
 import StoreExtraction
 import StoreMigration
 import StoreRecovery
+import StoreReturns
 import SupportBundle
 import Terminal
 
@@ -54,6 +55,11 @@ struct Failure: Error {
     case let error as BundleError: self.init(error)
     case let error as StoreRecoveryError: self.init(error)
     case let error as MigrationError: self.init(error)
+    case let error as StoreReturnError:
+      self.init(
+        error.code == .cannotCreate ? 73 : 65, error.code.rawValue,
+        Self.sentence(error.message, error.path),
+        hint: error.code == .damaged ? "ask support to send it once more" : nil)
     case let error as InferredMappingError:
       self.init(
         65, error.code.rawValue, error.message,

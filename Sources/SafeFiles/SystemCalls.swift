@@ -18,6 +18,23 @@ package enum SystemCalls {
     retrying { unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK) }
   }
 
+  /// Opens the folder at `path`, which may lead through links.
+  ///
+  /// - Returns: a descriptor for the caller to close, or -1 with `errno` set.
+  package static func openFolder(_ path: String) -> Int32 {
+    retrying { unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+  }
+
+  /// Makes a file that only this user may read, and opens it for writing. The name must be free.
+  ///
+  /// - Returns: a descriptor for the caller to close, or -1 with `errno` set.
+  package static func create(_ name: String, in folder: Int32 = AT_FDCWD) -> Int32 {
+    retrying {
+      unsafe openat(
+        folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
+    }
+  }
+
   /// Fills `bytes` with the content of a file at `offset`, up to the end of the file.
   ///
   /// - Returns: the number of bytes read, and the `errno` of a failure after them.

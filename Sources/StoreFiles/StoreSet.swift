@@ -58,6 +58,8 @@ package struct StoreSet: Sendable, Equatable {
 
   /// The path of the main file, as given.
   package let mainPath: String
+  /// The name of the main file.
+  package var storeName: String { PathText.lastComponent(of: mainPath) }
 
   /// The members that exist, main file first, each folder before what it contains.
   package let members: [Member]

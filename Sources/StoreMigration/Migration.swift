@@ -2,7 +2,7 @@ import CoreDataForensics
 package import CoreDataStore
 import Foundation
 import ModelTools
-import ObjectModel
+public import ObjectModel
 import SQLiteFile
 import SQLiteForensics
 import SQLiteWriter
@@ -23,6 +23,33 @@ public struct Migration: Sendable {
 
   /// A migration that refuses what it cannot do.
   public init() {}
+
+  /// Carries the rows of a Core Data store into a new store of `model`, by the mapping that Core Data would infer.
+  ///
+  /// - Parameters:
+  ///   - path: the old store; it is only read.
+  ///   - model: the model of the new store; nil for the one that the old store carries.
+  ///   - output: the new store; nothing may exist there.
+  ///   - salvages: whether the old store may be damaged: its live rows are then taken wherever they are found.
+  /// - Returns: what became of the rows.
+  /// - Throws: ``MigrationError``; `SQLiteFileError` when the old store cannot be read; `ExtractionError` when it
+  ///   changes meanwhile or the output cannot be made. In each case, what was written is removed.
+  public func run(
+    storeAt path: String, to model: ManagedObjectModel? = nil, output: String,
+    salvages: Bool = false
+  ) throws -> MigrationReport {
+    let source: Source =
+      salvages
+      ? .damaged(try DamagedStore(path: path), deleted: false) : .sound(try CoreDataStore(path: path))
+    guard let old = source.model else {
+      throw MigrationError(
+        .noSourceModel, ["the store carries no model that can be read"])
+    }
+    let step = MigrationStep(
+      from: old, named: "the store's model", to: model ?? old, named: "the given model",
+      mapping: try MappingModel.inferred(from: old, to: model ?? old), isInferred: true)
+    return try run(source, [step], to: output)
+  }
 
   /// Where the rows come from.
   package enum Source {

@@ -12,7 +12,7 @@ public struct MigrationReport: Sendable, Codable {
   /// The new store; nil for a trial.
   public var output: String?
   /// The steps, in order.
-  public internal(set) var steps: [Step] = []
+  package internal(set) var steps: [Step] = []
   /// The file with the rows that are not in the new store; nil when there are none.
   public internal(set) var rejects: String?
   /// Files beside the store that hold values of its rows; nil when no row names any.
@@ -23,53 +23,53 @@ public struct MigrationReport: Sendable, Codable {
   public internal(set) var damageCount = 0
 
   /// A step from one model to the next.
-  public struct Step: Sendable, Codable {
+  package struct Step: Sendable, Codable {
     /// The name of the model before.
-    public let from: String
+    package let from: String
     /// The name of the model after.
-    public let to: String
+    package let to: String
     /// `inferred` or `mapped`.
-    public let way: String
+    package let way: String
     /// The entities of the old model, by name.
-    public internal(set) var entities: [Entity] = []
+    package internal(set) var entities: [Entity] = []
     /// Relationships that led to no row and now lead nowhere, by entity and name.
-    public internal(set) var cut: [Cut] = []
+    package internal(set) var cut: [Cut] = []
     /// Values that are not in the new store although both models have the property, one sentence each.
-    public internal(set) var leftOut: [String] = []
+    package internal(set) var leftOut: [String] = []
     /// What a reader has to know of how the step was done.
-    public internal(set) var notes: [String] = []
+    package internal(set) var notes: [String] = []
   }
 
   /// What became of the rows of an entity.
-  public struct Entity: Sendable, Codable {
+  package struct Entity: Sendable, Codable {
     /// The old entity; nil for rows whose number belongs to none.
-    public let name: String?
+    package let name: String?
     /// The entities that its rows became; empty when they were left behind on purpose.
-    public internal(set) var became: [String]
+    package internal(set) var became: [String]
     /// Rows read.
-    public internal(set) var readCount = 0
+    package internal(set) var readCount = 0
     /// Rows written.
-    public internal(set) var writtenCount = 0
+    package internal(set) var writtenCount = 0
     /// Rows that were written without values that are damaged; the file of rejects has what the old store has.
-    public internal(set) var incompleteCount = 0
+    package internal(set) var incompleteCount = 0
     /// Rows that break a rule of the new model and are in the file of rejects.
-    public internal(set) var rejectedCount = 0
+    package internal(set) var rejectedCount = 0
     /// Times that a mapping which takes only some objects did not take a row.
-    public internal(set) var passedOverCount = 0
+    package internal(set) var passedOverCount = 0
     /// Rows of an entity that the new model does not have.
-    public internal(set) var leftBehindCount = 0
+    package internal(set) var leftBehindCount = 0
   }
 
   /// References that led to no row.
-  public struct Cut: Sendable, Codable {
+  package struct Cut: Sendable, Codable {
     /// The entity that has the relationship.
-    public let entity: String
+    package let entity: String
     /// The relationship.
-    public let property: String
+    package let property: String
     /// How many references were cut.
-    public let count: Int
+    package let count: Int
     /// The keys of the first rows concerned, at most 20.
-    public let keys: [Int64]
+    package let keys: [Int64]
   }
 
   /// Rows of the old store that were written.

@@ -42,7 +42,7 @@ struct MigrationRoute {
   func target() throws -> ManagedObjectModel {
     guard let model = version.model else {
       throw version.problem
-        ?? Failure(65, "model.unread", "\(version.name): the model cannot be read")
+        ?? Failure(65, "model.unreadable", "\(version.name): the model cannot be read")
     }
     return model
   }

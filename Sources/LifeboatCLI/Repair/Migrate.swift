@@ -43,7 +43,7 @@ struct MigrationOptions: ParsableArguments {
       let version = try ModelInput(path).version()
       guard let model = version.model else {
         throw version.problem
-          ?? Failure(65, "model.unread", "\(path): the model cannot be read")
+          ?? Failure(65, "model.unreadable", "\(path): the model cannot be read")
       }
       return model
     }

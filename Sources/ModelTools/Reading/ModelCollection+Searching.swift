@@ -320,3 +320,16 @@ extension ModelError {
     ModelError(code: .unreadable, message: "The folder cannot be read.", path: path)
   }
 }
+
+extension ModelCollection.Version {
+  /// Whether nothing is known of the version, not even hashes, because it could not be read.
+  package var isUnread: Bool {
+    problem != nil && model == nil && recorded == nil && optimised == nil
+  }
+
+  /// The hashes of the version as far as known: recorded ones, else computed ones. Entities with an unknown hash are
+  /// left out.
+  package var knownHashes: [String: VersionHash] {
+    recorded?.hashes ?? hashes?.hashes ?? [:]
+  }
+}

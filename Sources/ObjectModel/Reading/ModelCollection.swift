@@ -75,11 +75,6 @@ public struct ModelCollection: Sendable {
 // MARK: - Finding the version that fits
 
 extension ModelCollection.Version {
-  /// Whether nothing is known of the version, not even hashes, because it could not be read.
-  package var isUnread: Bool {
-    problem != nil && model == nil && recorded == nil && optimised == nil
-  }
-
   /// Whether a store with these recorded hashes opens with this version without migration: the same entities, all
   /// hashes equal. Hashes recorded beside the version are tried first, then computed ones, without and with tombstone
   /// entries, as Core Data tries both.
@@ -89,12 +84,6 @@ extension ModelCollection.Version {
     if model == nil, recorded == nil, optimised?.matches(hashes) == true { return true }
     guard let model, model.hasTombstoneEntries else { return false }
     return model.versionHashes(honouringTombstones: true).matches(hashes)
-  }
-
-  /// The hashes of the version as far as known: recorded ones, else computed ones. Entities with an unknown hash are
-  /// left out.
-  package var knownHashes: [String: VersionHash] {
-    recorded?.hashes ?? hashes?.hashes ?? [:]
   }
 }
 

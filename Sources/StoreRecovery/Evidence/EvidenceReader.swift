@@ -4,14 +4,14 @@ import SafeFiles
 import SafeText
 
 /// Gathers the facts about a store that need only a few bytes and a few system calls.
-enum FileEvidence {
+package enum FileEvidence {
   /// How much of the main file is read to see whether it looks random, in bytes.
   static let sampleBytes = 4096
   /// The length of the database header and the b-tree header of page 1, in bytes.
   static let headerBytes = 108
 
   /// All these facts about the store at `path`.
-  static func read(_ path: String) -> StoreEvidence {
+  package static func read(_ path: String) -> StoreEvidence {
     var evidence = beforeOpening(path)
     complete(&evidence, path)
     return evidence
@@ -142,7 +142,7 @@ enum FileEvidence {
 
   /// The path may contain links, because the host chose it.
   private static func isFolder(_ path: String) -> Bool {
-    let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    let descriptor = SystemCalls.openFolder(path)
     guard descriptor >= 0 else { return errno == EACCES }
     close(descriptor)
     return true

@@ -35,7 +35,7 @@ struct OpenedBy {
     var status = stat()
     if unsafe lstat(path, &status) == 0 { return }
     let earlier = markers()
-    let home = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    let home = SystemCalls.openFolder(folder)
     guard home >= 0 else { return }
     defer { close(home) }
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC

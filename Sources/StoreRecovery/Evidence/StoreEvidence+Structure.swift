@@ -8,11 +8,11 @@ package typealias StructureReader =
   @Sendable (_ path: String, _ evidence: inout StoreEvidence) -> Void
 
 /// The default ``StructureReader``: Lifeboat's own reader of SQLite's format, which takes no lock and writes nothing.
-enum FileStructure {
+package enum FileStructure {
   /// After this time no further table is read. Apple's systems kill a launch that takes about 20 seconds.
   static let budget: Duration = .seconds(10)
 
-  static func read(_ path: String, _ evidence: inout StoreEvidence) {
+  package static func read(_ path: String, _ evidence: inout StoreEvidence) {
     // No lock is taken. What was read while another process wrote may be half old and half new, so it is discarded.
     guard let before = state(of: path) else { return }
     var found = evidence

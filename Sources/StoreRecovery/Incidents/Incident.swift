@@ -14,6 +14,8 @@ public struct Incident: Sendable, Codable, Equatable, Identifiable {
     case replaced
     /// The set is a copy of a store that is in use, made because SQLite was about to drop a part of its log.
     case copied
+    /// The set is a repaired store that support sent back.
+    case returned
   }
 
   /// How the store's model and the app's differ.

@@ -1,7 +1,7 @@
 import SafeFiles
 import StoreFiles
 public import Foundation
-import ObjectModel
+package import ObjectModel
 import SQLiteFile
 import SafeText
 
@@ -161,7 +161,7 @@ extension Incident {
 
 extension ExpectedModel {
   /// How a store with these hashes fits; nil when it fits no known version.
-  fileprivate func fit(
+  package func fit(
     _ evidence: StoreEvidence, _ recorded: [String: VersionHash]
   ) -> (RestorableStore.Fit, [String])? {
     var evidence = evidence

@@ -151,7 +151,7 @@ extension Incidents {
 
   private static func nextStep(_ incident: Incident) -> Restoration.NextStep {
     switch incident.kind {
-    case .replaced: return .open
+    case .replaced, .returned: return .open
     // SQLite drops a part of its log as soon as the store is opened.
     case .copied: return .salvage
     case .setAside: break

@@ -40,7 +40,11 @@ extension StoreRecovery {
         .unmovable, "the store changed while it was copied, so something uses it", path: path)
     }
     try mover.sync(copy)
-    return try publish(judgement, seal, trial, kept, home)
+    return try trial.publish(home, set.storeName, seal, clock(), mover.records) {
+      Incident(
+        judgement, app: app, storeName: set.storeName, id: $0.id, folder: $0.path, created: $1,
+        kind: .copied, texts: policy.texts)
+    }
   }
 
   private func states(of set: StoreSet) throws -> [FileStatus?] {
@@ -70,40 +74,5 @@ extension StoreRecovery {
         path: home)
     }
     return logs
-  }
-
-  /// Writes the records beside the copy and gives the folder its final name.
-  private func publish(
-    _ judgement: Judgement, _ seal: StoreSeal, _ trial: TrialFolder, _ kept: String,
-    _ home: String
-  ) throws -> Incident {
-    let now = Timestamp.wholeSeconds(clock())
-    let storeName = PathText.lastComponent(of: storeURL.path)
-    let records = mover.records
-    for folder in QuarantineFolder.candidates(
-      Timestamp.folderName(now), home: home, storeName: storeName)
-    {
-      if try fileSystem.status(folder.path) != nil { continue }
-      var incident = Incident(
-        judgement, app: app, storeName: storeName, id: folder.id, folder: folder.path,
-        created: now, kind: .copied, texts: policy.texts)
-      incident.seal = seal
-      let text = Array(incident.plainText.utf8)
-      try records.write(bytes: text, to: kept + "/" + QuarantineFolder.textName, replacing: true)
-      try records.write(
-        incident, to: kept + "/" + QuarantineFolder.incidentName, replacing: true)
-      guard try trial.isOurs() else {
-        throw StoreRecoveryError(
-          .unmovable, "another folder has replaced the folder of the copy", path: trial.path)
-      }
-      do {
-        try fileSystem.rename(kept, folder.path)
-      } catch let error as SystemCallError where [EEXIST, ENOTEMPTY].contains(error.errno) {
-        continue
-      }
-      try fileSystem.syncFolder(folder.incompatible)
-      return incident
-    }
-    throw QuarantineFolder.noneFree(in: home)
   }
 }

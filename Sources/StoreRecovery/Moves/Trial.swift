@@ -127,6 +127,40 @@ struct TrialFolder {
     try fileSystem.removeFolder(path)
   }
 
+  /// The folder of a set that becomes an incident's.
+  var kept: String { path + "/kept" }
+
+  /// Makes an incident of the set in ``kept``: writes the records beside it and gives the folder its final name.
+  func publish(
+    _ home: String, _ storeName: String, _ seal: StoreSeal, _ now: Date, _ records: RecordFile,
+    draft: (_ folder: QuarantineFolder, _ created: Date) -> Incident
+  ) throws -> Incident {
+    let created = Timestamp.wholeSeconds(now)
+    for folder in QuarantineFolder.candidates(
+      Timestamp.folderName(created), home: home, storeName: storeName)
+    {
+      if try fileSystem.status(folder.path) != nil { continue }
+      var incident = draft(folder, created)
+      incident.seal = seal
+      let text = Array(incident.plainText.utf8)
+      try records.write(bytes: text, to: kept + "/" + QuarantineFolder.textName, replacing: true)
+      try records.write(
+        incident, to: kept + "/" + QuarantineFolder.incidentName, replacing: true)
+      guard try isOurs() else {
+        throw StoreRecoveryError(
+          .unmovable, "another folder has replaced the folder of the copy", path: path)
+      }
+      do {
+        try fileSystem.rename(kept, folder.path)
+      } catch let error as SystemCallError where [EEXIST, ENOTEMPTY].contains(error.errno) {
+        continue
+      }
+      try fileSystem.syncFolder(folder.incompatible)
+      return incident
+    }
+    throw QuarantineFolder.noneFree(in: home)
+  }
+
   /// Makes a throw-away store in the way a fresh one would be made.
   func makeFresh(_ storeName: String, check: (@Sendable (URL) throws -> Void)?) throws {
     let folder = path + "/fresh"

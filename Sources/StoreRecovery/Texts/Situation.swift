@@ -100,6 +100,9 @@ extension Situation {
       case .copied:
         self = .newestMissing
         return
+      case .returned:
+        self = .restored
+        return
       }
       self =
         switch incident.verdict.finding {

@@ -13,6 +13,7 @@ extension Incident {
     case .setAside: text.add("Incident", id)
     case .replaced: text.add("Incident", id + ", replaced by an earlier store")
     case .copied: text.add("Incident", id + ", a copy of a store that stayed in use")
+    case .returned: text.add("Incident", id + ", a store that support sent back")
     }
     text.add(kind == .copied ? "Copied" : "Set aside", Timestamp.text(created))
     text.add("App", SupportText.name(of: app))

@@ -1,0 +1,169 @@
+import ObjectModel
+import ModelTools
+import ArgumentParser
+import Foundation
+import Quoting
+import SafeText
+import StoreRecovery
+import StoreReturns
+import Terminal
+
+/// `lifeboat return`
+struct Return: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "return",
+    abstract: "Send a repaired store back into the app, and take it in.",
+    discussion: """
+      Support repairs or migrates the store of an incident, makes a .lifeboat-return of the result, and sends it to \
+      the user. The app, or lifeboat return accept, proves that it belongs to the incident and fits the app's model, \
+      sets the present store aside, and puts the repaired one in its place.
+      """,
+    subcommands: [ReturnMake.self, ReturnVerify.self, ReturnAccept.self])
+}
+
+/// An incident named by its folder.
+struct IncidentArgument {
+  let incidents: Incidents
+  let incident: Incident
+
+  /// Takes the path of an incident's folder, `Incompatible/ID`.
+  init(_ path: String) throws {
+    let folder = PathText.withoutTrailingSlashes(path)
+    incidents = try IncidentFolder.incidents(in: PathText.folder(of: folder))
+    let entry = try incidents.show(PathText.lastComponent(of: folder))
+    guard let incident = entry.incident else {
+      throw Failure(
+        65, "incident.unreadable", "\(folder): \(entry.problem ?? "the record cannot be read")")
+    }
+    self.incident = incident
+  }
+}
+
+/// `lifeboat return make`
+struct ReturnMake: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "make", abstract: "Pack a repaired store for the app that set it aside.",
+    discussion: """
+      Examples: lifeboat salvage Incompatible/ID/store/Notes.sqlite --model Notes.momd -o Saved.sqlite
+                lifeboat return make Incompatible/ID Saved.sqlite -o Notes.lifeboat-return
+
+      Exit status: 0 when it was made; 65 when the store cannot be read; 73 when the output exists.
+      """)
+
+  @Argument(help: "The folder of the incident.", completion: .directory)
+  var incident: String
+
+  @Argument(help: "The repaired store.", completion: .file())
+  var store: String
+
+  @Option(name: .shortAndLong, help: "The file to make.", completion: .file())
+  var output: String
+
+  @Option(
+    name: .long, help: "A report to send along, such as the JSON of salvage or migrate.",
+    completion: .file())
+  var report: String?
+
+  @OptionGroup(title: "Display") var display: DisplayOptions
+
+  func run() throws {
+    try EvidenceGuard.check(output, against: store)
+    let argument = try IncidentArgument(incident)
+    let text = try report.map { [UInt8](try Data(contentsOf: URL(fileURLWithPath: $0))) }
+    try StoreReturn.make(of: store, for: argument.incident, report: text, at: output)
+    guard !display.quiet, !display.json else { return }
+    try display.write(
+      """
+      made \(VisibleText.visible(output)) for the incident \(argument.incident.id)
+      next: the user's app takes it in, or: lifeboat return accept \(ShellText.path(output)) \(ShellText.path(incident))
+
+      """)
+  }
+}
+
+/// `lifeboat return verify`
+struct ReturnVerify: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "verify", abstract: "Check every byte of a returned store.",
+    discussion: """
+      Example: lifeboat return verify Notes.lifeboat-return
+
+      Exit status: 0 when it is whole, and belongs to the incident if one is named; 65 otherwise.
+      """)
+
+  @Argument(help: "The returned store.", completion: .file())
+  var file: String
+
+  @Option(name: .long, help: "The folder of the incident that it must belong to.")
+  var incident: String?
+
+  @OptionGroup(title: "Display") var display: DisplayOptions
+
+  func run() throws {
+    let returned = try StoreReturn(verifying: file)
+    if let incident {
+      guard returned.isFor(try IncidentArgument(incident).incident) else {
+        throw Failure(
+          65, StoreReturnError.Code.otherIncident.rawValue,
+          "the store was repaired for another incident: \(returned.incidentID), \(file)")
+      }
+    }
+    guard !display.quiet, !display.json else { return }
+    try display.write(
+      "\(VisibleText.visible(file)) is whole: \(VisibleText.visible(returned.storeName)), "
+        + "\(Quantity.bytes(UInt64(clamping: returned.sizeBytes))), for the incident "
+        + "\(VisibleText.visible(returned.incidentID))\n")
+  }
+}
+
+/// `lifeboat return accept`
+struct ReturnAccept: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "accept", abstract: "Put a returned store in the place of the present one.",
+    discussion: """
+      Example: lifeboat return accept Notes.lifeboat-return Incompatible/ID --model Notes.momd
+
+      The present store is set aside first, in an incident of its own; nothing is deleted. Close the app before.
+
+      Exit status: 0 when it is in place; 65 when it is damaged, belongs to another incident or does not fit; others \
+      as for incidents restore.
+      """)
+
+  @Argument(help: "The returned store.", completion: .file())
+  var file: String
+
+  @Argument(help: "The folder of the incident.", completion: .directory)
+  var incident: String
+
+  @Option(
+    name: .long, help: "The app's model, or a folder of versions whose current one is meant.",
+    completion: .file())
+  var model: String?
+
+  @OptionGroup(title: "Display") var display: DisplayOptions
+
+  func run() throws {
+    let interruption = Interruption(lettingWorkEnd: true)
+    let argument = try IncidentArgument(incident)
+    var incidents = argument.incidents
+    incidents.isCancelled = interruption.requested
+    let expected = try model.map { path -> ExpectedModel in
+      let version = try ModelInput(path).version()
+      return ExpectedModel(name: version.name, hashes: version.knownHashes)
+    }
+    let accepted = try withExtendedLifetime(interruption) {
+      try incidents.accept(
+        return: URL(fileURLWithPath: file), for: argument.incident.id, fitting: expected)
+    }
+    guard !display.quiet, !display.json else { return }
+    var text = "in place:\n"
+    for path in accepted.restoration.restored { text += "  \(VisibleText.visible(path))\n" }
+    text += "next: open the app\n"
+    if let replaced = accepted.restoration.replaced {
+      let folder = ShellText.path(PathText.folder(of: PathText.withoutTrailingSlashes(incident)))
+      text +=
+        "the store that was there is kept as incident \(replaced.id)\nto go back: lifeboat incidents restore \(folder) \(ShellText.quoted(replaced.id))\n"
+    }
+    try display.write(text)
+  }
+}

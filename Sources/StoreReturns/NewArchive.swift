@@ -1,0 +1,66 @@
+import CLibrary
+import SafeFiles
+import SafeText
+
+/// An archive that is written under a private name beside its own.
+final class NewArchive {
+  private let path: String
+  private let folder: Int32
+  private let name: String
+  private let descriptor: Int32
+
+  init(at path: String) throws {
+    self.path = path
+    folder = SystemCalls.openFolder(PathText.folder(of: path))
+    guard folder >= 0 else {
+      throw StoreReturnError(.cannotCreate, "the folder cannot be opened", path: path, errno: errno)
+    }
+    name = ".lifeboat-return-" + String(UInt64.random(in: 1 << 60 ... .max), radix: 16)
+    descriptor = SystemCalls.create(name, in: folder)
+    guard descriptor >= 0 else {
+      let code = errno
+      close(folder)
+      throw StoreReturnError(.cannotCreate, "the file cannot be made", path: path, errno: code)
+    }
+  }
+
+  deinit {
+    close(descriptor)
+    close(folder)
+  }
+
+  func write(_ bytes: [UInt8]) throws {
+    if let code = SystemCalls.write(bytes[...], to: descriptor) { throw failure(code) }
+  }
+
+  /// Makes the archive durable and gives it its name, which must be free.
+  func publish() throws {
+    guard fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP else {
+      throw failure(errno)
+    }
+    if let code = SystemCalls.rename(
+      name, in: folder, to: PathText.lastComponent(of: path), in: folder)
+    {
+      throw code == EEXIST
+        ? StoreReturnError(
+          .cannotCreate, "a file with that name already exists", path: path, errno: code)
+        : failure(code)
+    }
+    _ = fsync(folder)
+  }
+
+  /// Removes what was written.
+  func discard() {
+    var made = stat()
+    guard unsafe fstat(descriptor, &made) == 0 else { return }
+    _ = SafeRemoval.remove(name, in: folder) { name in
+      var now = stat()
+      return unsafe fstatat(folder, name, &now, AT_SYMLINK_NOFOLLOW) == 0
+        && now.st_ino == made.st_ino && now.st_dev == made.st_dev
+    }
+  }
+
+  private func failure(_ code: Int32) -> StoreReturnError {
+    StoreReturnError(.cannotCreate, "the archive cannot be written", path: path, errno: code)
+  }
+}

@@ -1,0 +1,36 @@
+/// What a returned store says of itself: `manifest.json`, the first file of the archive.
+struct ReturnManifest: Codable, Equatable {
+  static let schemaName = "lifeboat.return"
+  static let name = "manifest.json"
+  static let reportName = "report.json"
+  static let storeFolder = "store/"
+  /// The largest manifest that is read, in bytes.
+  static let maxBytes: Int64 = 32 << 20
+
+  /// The incident that the store was repaired for.
+  struct Origin: Codable, Equatable {
+    let id: String
+    let storeName: String
+    /// The SHA-256 of the main file that was set aside, from the incident's seal.
+    let sha256: String
+  }
+
+  /// A file of the set, by its name in the incident's set.
+  struct File: Codable, Equatable {
+    let name: String
+    let sizeBytes: Int64
+    let sha256: String
+  }
+
+  var schema = Self.schemaName
+  var version = 1
+  let toolVersion: String
+  let incident: Origin
+  /// The UUID that the store records; nil when it records none.
+  let storeUUID: String?
+  /// The version hashes that the store records, in hexadecimal.
+  let versionHashes: [String: String]
+  let files: [File]
+  /// The SHA-256 of the report; nil when there is none.
+  let reportSHA256: String?
+}

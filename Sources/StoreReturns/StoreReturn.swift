@@ -1,0 +1,264 @@
+import CLibrary
+import Crypto
+import Foundation
+import ObjectModel
+import SQLiteFile
+import SafeFiles
+import SafeText
+import StoreFiles
+package import StoreRecovery
+
+/// A store that support has repaired or migrated, on its way back into the app: a zip archive with the set, the version
+/// hashes and a report (`.lifeboat-return`).
+package struct StoreReturn: Sendable {
+  /// The path of the archive.
+  package let path: String
+  let manifest: ReturnManifest
+  /// Where the bytes of each file of the set begin.
+  let offsets: [Int64]
+
+  /// The id of the incident that the store was repaired for.
+  package var incidentID: String { manifest.incident.id }
+  /// The name of the store's main file in the app.
+  package var storeName: String { manifest.incident.storeName }
+  /// How many bytes the files of the set have.
+  package var sizeBytes: Int64 { manifest.files.reduce(0) { $0 + $1.sizeBytes } }
+
+  // MARK: - Making
+
+  /// Writes an archive.
+  ///
+  /// - Parameters:
+  ///   - store: the main file of the repaired store; its log and external files go with it. No program may have it open.
+  ///   - incident: the incident that it was repaired for; its set must be sealed.
+  ///   - report: a text for the app, such as the report of a migration as JSON; nil for none.
+  ///   - path: the archive; nothing may exist there.
+  /// - Throws: ``StoreReturnError``.
+  package static func make(
+    of store: String, for incident: Incident, report: [UInt8]? = nil, at path: String
+  ) throws {
+    guard let sealed = incident.seal?.files.first(where: { $0.role == .main })?.sha256 else {
+      throw StoreReturnError(
+        .otherIncident, "the incident has no seal, so nothing would prove what was repaired",
+        path: incident.folder)
+    }
+    let set = StoreSet(at: store)
+    if let problem = set.unread { throw StoreReturnError(.unreadable, problem, path: store) }
+    var files: [(file: ReturnManifest.File, path: String, checksum: UInt32)] = []
+    for member in set.members where member.role != .sharedMemory {
+      if member.kind == .folder { continue }
+      guard member.kind == .file, member.role != .migrationDestination else {
+        throw StoreReturnError(
+          .unreadable, "only ordinary files can be sent back", path: member.path)
+      }
+      let (digest, checksum, size) = try Self.digest(of: member.path)
+      files.append(
+        (
+          .init(
+            name: Self.name(of: member, in: set, for: incident.storeName), sizeBytes: size,
+            sha256: digest), member.path, checksum
+        ))
+    }
+    guard set.first(.main) != nil else {
+      throw StoreReturnError(.unreadable, "there is no store", path: store)
+    }
+    let metadata = try Self.metadata(of: store)
+    let manifest = ReturnManifest(
+      toolVersion: Tool.version,
+      incident: .init(id: incident.id, storeName: incident.storeName, sha256: sealed),
+      storeUUID: metadata?.uuid,
+      versionHashes: (metadata?.versionHashes ?? [:]).mapValues { Hex.string($0.bytes) },
+      files: files.map(\.file), reportSHA256: report.map { Digest.sha256($0) })
+    try write(manifest, report, files.map { ($0.path, $0.checksum) }, to: path)
+  }
+
+  private static func metadata(of store: String) throws -> StoreMetadata? {
+    do throws(SQLiteFileError) {
+      var findings = FindingList()
+      return try StoreMetadata.read(from: SQLiteDatabase(path: store), &findings)
+    } catch {
+      throw StoreReturnError(.unreadable, error.message, path: store)
+    }
+  }
+
+  /// A member's name under the name that the store has in the app.
+  private static func name(
+    of member: StoreSet.Member, in set: StoreSet, for storeName: String
+  ) -> String {
+    let own = member.role == .support ? StoreSet.supportName(for: set.storeName) : set.storeName
+    let new = member.role == .support ? StoreSet.supportName(for: storeName) : storeName
+    return new + (PathText.dropping(prefix: own, from: member.name) ?? "")
+  }
+
+  private static func digest(of path: String) throws -> (
+    sha256: String, checksum: UInt32, size: Int64
+  ) {
+    let file = try ByteFile(path)
+    var hasher = SHA256()
+    var checksum = Checksum()
+    try forEachPart(of: file, from: 0, count: file.size) { bytes in
+      hasher.update(data: bytes)
+      checksum.update(bytes)
+    }
+    return (Hex.string(hasher.finalize()), checksum.value, file.size)
+  }
+
+  static func forEachPart(
+    of file: ByteFile, from start: Int64, count: Int64,
+    _ body: ([UInt8]) throws -> Void
+  ) throws {
+    var done: Int64 = 0
+    while done < count {
+      let part = try file.bytes(at: start + done, count: Int(min(count - done, 1 << 20)))
+      guard !part.isEmpty else {
+        throw StoreReturnError(.damaged, "the file ends early", path: file.path)
+      }
+      try body(part)
+      done += Int64(part.count)
+    }
+  }
+
+  /// Writes the archive under a private name, syncs it and gives it its own name.
+  private static func write(
+    _ manifest: ReturnManifest, _ report: [UInt8]?, _ files: [(path: String, checksum: UInt32)],
+    to path: String
+  ) throws {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    let head = [UInt8](try encoder.encode(manifest))
+    let output = try NewArchive(at: path)
+    do {
+      var archive = StoredZip()
+      func add(_ bytes: [UInt8], _ name: String) throws {
+        var checksum = Checksum()
+        checksum.update(bytes)
+        try output.write(
+          archive.add(.init(name: name, size: Int64(bytes.count), checksum: checksum.value)))
+        try output.write(bytes)
+      }
+      try add(head, ReturnManifest.name)
+      if let report { try add(report, ReturnManifest.reportName) }
+      for (file, (source, checksum)) in zip(manifest.files, files) {
+        try output.write(
+          archive.add(
+            .init(
+              name: ReturnManifest.storeFolder + file.name, size: file.sizeBytes,
+              checksum: checksum)))
+        let input = try ByteFile(source)
+        var hasher = SHA256()
+        try forEachPart(of: input, from: 0, count: file.sizeBytes) { bytes in
+          hasher.update(data: bytes)
+          try output.write(bytes)
+        }
+        guard Hex.string(hasher.finalize()) == file.sha256, input.size == file.sizeBytes else {
+          throw StoreReturnError(.unreadable, "the store changed while it was read", path: source)
+        }
+      }
+      try output.write(archive.directory)
+      try output.publish()
+    } catch {
+      output.discard()
+      throw error
+    }
+  }
+
+  // MARK: - Reading
+
+  /// Reads an archive and checks every byte of it.
+  ///
+  /// - Parameter path: the archive.
+  /// - Throws: ``StoreReturnError`` when a byte is not what it must be.
+  package init(verifying path: String) throws {
+    self.path = path
+    let file = try Self.opened(path)
+    func damaged(_ what: String) -> StoreReturnError {
+      StoreReturnError(.damaged, what, path: path)
+    }
+    var archive = StoredZip()
+    var places: [(entry: StoredZip.Entry, offset: Int64)] = []
+    var place: Int64 = 0
+    while let entry = try Self.entry(in: file, at: place) {
+      guard places.count < StoredZip.maxEntries else { throw damaged("it has too many entries") }
+      let length = Int64(archive.add(entry).count)
+      guard entry.size <= file.size - place - length else {
+        throw damaged("the entry \(VisibleText.visible(entry.name)) is longer than the file")
+      }
+      places.append((entry, place + length))
+      place += length + entry.size
+    }
+    let directory = archive.directory
+    guard !places.isEmpty, file.size - place == Int64(directory.count),
+      try file.bytes(at: place, count: directory.count) == directory
+    else { throw damaged("it is no archive of a returned store, or its directory was changed") }
+
+    var digests: [String] = []
+    for (entry, offset) in places {
+      var hasher = SHA256()
+      var checksum = Checksum()
+      try Self.forEachPart(of: file, from: offset, count: entry.size) { bytes in
+        hasher.update(data: bytes)
+        checksum.update(bytes)
+      }
+      guard checksum.value == entry.checksum else {
+        throw damaged("the bytes of \(VisibleText.visible(entry.name)) were changed")
+      }
+      digests.append(Hex.string(hasher.finalize()))
+    }
+    guard let first = places.first, first.entry.name == ReturnManifest.name,
+      first.entry.size <= ReturnManifest.maxBytes
+    else { throw damaged("it has no manifest") }
+    let head = try file.bytes(at: first.offset, count: Int(first.entry.size))
+    guard let manifest = try? JSONDecoder().decode(ReturnManifest.self, from: Data(head)),
+      manifest.schema == ReturnManifest.schemaName, manifest.version == 1
+    else { throw damaged("its manifest cannot be read; a newer Lifeboat may have made it") }
+    var rest = Array(zip(places, digests).dropFirst())
+    if let report = manifest.reportSHA256 {
+      guard let found = rest.first, found.0.entry.name == ReturnManifest.reportName,
+        found.1 == report
+      else { throw damaged("the report is not the one in the manifest") }
+      rest.removeFirst()
+    }
+    guard rest.count == manifest.files.count,
+      PathText.isPlainName(manifest.incident.storeName)
+    else { throw damaged("the files are not those in the manifest") }
+    var met: Set<FileName> = []
+    for (file, (entry, digest)) in zip(manifest.files, rest.map { ($0.0.entry, $0.1) }) {
+      guard PathText.isSame(entry.name, ReturnManifest.storeFolder + file.name),
+        entry.size == file.sizeBytes, digest == file.sha256,
+        met.insert(FileName(file.name)).inserted,
+        let role = StoreSet.role(ofMember: file.name, mainName: manifest.incident.storeName),
+        role != .sharedMemory, role != .migrationDestination
+      else {
+        throw damaged(
+          "\(VisibleText.visible(file.name)) is not a file of the store in the manifest")
+      }
+    }
+    guard met.contains(FileName(manifest.incident.storeName)) else {
+      throw damaged("it has no main file")
+    }
+    self.manifest = manifest
+    offsets = rest.map(\.0.offset)
+  }
+
+  private static func entry(in file: ByteFile, at place: Int64) throws -> StoredZip.Entry? {
+    guard file.size - place >= 30,
+      let length = StoredZip.nameLength(in: try file.bytes(at: place, count: 30)),
+      file.size - place >= StoredZip.headerLength(nameLength: length)
+    else { return nil }
+    return StoredZip.entry(
+      of: try file.bytes(at: place, count: StoredZip.headerLength(nameLength: length)))
+  }
+
+  static func opened(_ path: String) throws -> ByteFile {
+    do { return try ByteFile(path) } catch {
+      throw StoreReturnError(.damaged, error.message, path: path)
+    }
+  }
+
+  /// Whether the store was repaired for an incident: its id, its store's name, and the bytes that were set aside.
+  package func isFor(_ incident: Incident) -> Bool {
+    incident.id == manifest.incident.id
+      && PathText.isSame(incident.storeName, manifest.incident.storeName)
+      && incident.seal?.files.first { $0.role == .main }?.sha256 == manifest.incident.sha256
+  }
+}

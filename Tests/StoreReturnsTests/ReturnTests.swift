@@ -1,0 +1,227 @@
+import Fixtures
+import Foundation
+import ObjectModel
+import StoreFiles
+import StoreMigration
+import StoreRecovery
+import Testing
+
+@testable import StoreReturns
+
+/// The way back: a store that was set aside, repaired, and taken in again.
+@Suite struct ReturnTests {
+  static let model = ManagedObjectModel(entities: [
+    Entity(
+      name: "Note",
+      attributes: [
+        Attribute(name: "title", type: .string, isOptional: true),
+        Attribute(
+          name: "photo", type: .binary, isOptional: true, allowsExternalBinaryDataStorage: true),
+      ])
+  ])
+  static let newer = ManagedObjectModel(entities: [
+    Entity(
+      name: "Note",
+      attributes: [
+        Attribute(name: "title", type: .string, isOptional: true),
+        Attribute(
+          name: "photo", type: .binary, isOptional: true, allowsExternalBinaryDataStorage: true),
+        Attribute(name: "isPinned", type: .boolean, isOptional: true),
+      ])
+  ])
+
+  /// An app's folder: an older build's store was set aside, and a fresh one is in use.
+  struct App {
+    let folder: TemporaryFolder
+    var store: String { folder.url.appendingPathComponent("Done.sqlite").path }
+    let incident: Incident
+
+    var incidents: Incidents { Incidents(in: folder.url) }
+
+    init() async throws {
+      folder = try TemporaryFolder()
+      let url = folder.url.appendingPathComponent("Done.sqlite")
+      try FreshStore.create(at: url.path, for: ReturnTests.model)
+      let database = try SQLiteConnection(url)
+      try database.exec(
+        "INSERT INTO ZNOTE (Z_PK, Z_ENT, Z_OPT, ZTITLE) VALUES (1, 1, 1, 'first'), (2, 1, 1, 'second')"
+      )
+      let name = "5AB00A06-0000-4000-8000-000000000000"
+      try database.insert(
+        "INSERT INTO ZNOTE (Z_PK, Z_ENT, Z_OPT, ZPHOTO) VALUES (3, 1, 1, ?)",
+        [[.blob([2] + Array(name.utf8) + [0])]])
+      try database.exec("UPDATE Z_PRIMARYKEY SET Z_MAX = 3")
+      database.close()
+      let blobs = folder.url.appendingPathComponent(".Done_SUPPORT/_EXTERNAL_DATA")
+      try FileManager.default.createDirectory(at: blobs, withIntermediateDirectories: true)
+      try Data("a large picture".utf8).write(to: blobs.appendingPathComponent(name))
+      struct Refused: Error {}
+      let recovery = StoreRecovery(url, app: .init(name: "Done", version: "2"))
+      let opened = try await recovery.open(expecting: ReturnTests.newer) { url in
+        if FileManager.default.fileExists(atPath: url.path) {
+          throw NSError(domain: "NSCocoaErrorDomain", code: 134_100)
+        }
+        try FreshStore.create(at: url.path, for: ReturnTests.newer)
+      }
+      incident = try #require(opened.incident)
+    }
+
+    /// What support sends: the set that was set aside, migrated.
+    func made(in folder: URL) throws -> URL {
+      let saved = folder.appendingPathComponent("Saved.sqlite")
+      let kept = incident.folder + "/store/Done.sqlite"
+      _ = try Migration().run(storeAt: kept, to: ReturnTests.newer, output: saved.path)
+      let url = folder.appendingPathComponent("Done.lifeboat-return")
+      try StoreReturn.make(
+        of: saved.path, for: incident, report: Array("{\"rows\":3}".utf8), at: url.path)
+      return url
+    }
+
+    func titles() throws -> [String] {
+      let database = try SQLiteConnection(URL(fileURLWithPath: store))
+      defer { database.close() }
+      return try database.rows("SELECT ZTITLE FROM ZNOTE ORDER BY Z_PK").map { "\($0[0])" }
+    }
+  }
+
+  @Test func aMigratedStoreIsInUseAgainAndCanBeTakenBack() async throws {
+    let app = try await App()
+    let away = try TemporaryFolder()
+    let url = try app.made(in: away.url)
+    #expect(try app.titles() == [])
+    let fresh = try SQLiteConnection(URL(fileURLWithPath: app.store))
+    try fresh.exec("INSERT INTO ZNOTE (Z_PK, Z_ENT, Z_OPT, ZTITLE) VALUES (1, 1, 1, 'since then')")
+    fresh.close()
+    let accepted = try app.incidents.accept(
+      return: url, for: app.incident.id, fitting: Self.newer)
+    #expect(accepted.incident.kind == .returned)
+    #expect(try app.titles().count == 3)
+    let blob = app.folder.url.appendingPathComponent(
+      ".Done_SUPPORT/_EXTERNAL_DATA/5AB00A06-0000-4000-8000-000000000000")
+    #expect(try String(contentsOf: blob, encoding: .utf8) == "a large picture")
+    // The present store is an incident now, and goes back on request.
+    let replaced = try #require(accepted.restoration.replaced)
+    _ = try app.incidents.restore(replaced.id)
+    #expect(try app.titles().count == 1)
+    #expect(try app.incidents.show(app.incident.id).outcome == nil)
+  }
+
+  /// Any archive that other tools make or read.
+  @Test func otherToolsReadTheArchive() async throws {
+    let app = try await App()
+    let away = try TemporaryFolder()
+    let url = try app.made(in: away.url)
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = [
+      "python3", "-c",
+      "import sys, zipfile; z = zipfile.ZipFile(sys.argv[1]); assert z.testzip() is None; print(*z.namelist(), sep='\\n')",
+      url.path,
+    ]
+    let output = Pipe()
+    process.standardOutput = output
+    try process.run()
+    let names = String(
+      decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0)
+    #expect(
+      names.split(separator: "\n").sorted() == [
+        "manifest.json", "report.json",
+        "store/.Done_SUPPORT/_EXTERNAL_DATA/5AB00A06-0000-4000-8000-000000000000",
+        "store/Done.sqlite",
+      ])
+  }
+
+  /// One flipped bit anywhere is noticed, and nothing changes in the app.
+  @Test func everyByteCounts() async throws {
+    let app = try await App()
+    let away = try TemporaryFolder()
+    let url = try app.made(in: away.url)
+    let bytes = try [UInt8](Data(contentsOf: url))
+    let before = treeState(of: app.folder.url)
+    var generator = SplitMix64(seed: 19)
+    let bad = away.url.appendingPathComponent("Bad.lifeboat-return")
+    // All of the headers and of the directory, and every 97th byte of the rest.
+    let places = bytes.indices.filter { $0 < 2000 || $0 > bytes.count - 1500 || $0 % 97 == 0 }
+    for place in places {
+      var changed = bytes
+      changed[place] ^= 1 << UInt8.random(in: 0...7, using: &generator)
+      try Data(changed).write(to: bad)
+      #expect(throws: StoreReturnError.self, "byte \(place)") {
+        try StoreReturn(verifying: bad.path)
+      }
+    }
+    for count in [0, 1, 29, 30, 500, bytes.count - 1] {
+      try Data(bytes[..<count]).write(to: bad)
+      #expect(throws: StoreReturnError.self) {
+        try app.incidents.accept(return: bad, for: app.incident.id, fitting: Self.newer)
+      }
+    }
+    try Data(bytes + [0]).write(to: bad)
+    #expect(throws: StoreReturnError.self) { try StoreReturn(verifying: bad.path) }
+    #expect(treeState(of: app.folder.url) == before)
+  }
+
+  @Test func anotherIncidentOrAnotherModelIsRefused() async throws {
+    let app = try await App()
+    let other = try await App()
+    let away = try TemporaryFolder()
+    let url = try app.made(in: away.url)
+    let before = treeState(of: app.folder.url)
+    let elsewhere = treeState(of: other.folder.url)
+    func code(_ body: () throws -> AcceptedReturn) -> StoreReturnError.Code? {
+      do {
+        _ = try body()
+        return nil
+      } catch { return (error as? StoreReturnError)?.code }
+    }
+    #expect(
+      code { try app.incidents.accept(return: url, for: app.incident.id, fitting: Self.model) }
+        == .unfit)
+    #expect(
+      code {
+        try other.incidents.accept(return: url, for: other.incident.id, fitting: Self.newer)
+      } == .otherIncident)
+    #expect(throws: StoreRecoveryError.self) {
+      try app.incidents.accept(return: url, for: "2020-01-01-00-00-00Z", fitting: Self.newer)
+    }
+    // Only the time of the lease, which is always empty, has changed.
+    func kept(_ state: [String: TreeEntry]) -> [String: TreeEntry] {
+      state.filter { $0.key != "Incompatible/.lease" }
+    }
+    #expect(kept(treeState(of: app.folder.url)) == kept(before))
+    #expect(kept(treeState(of: other.folder.url)) == kept(elsewhere))
+  }
+
+  /// Names that lead out of the folder, or that are no members of the set.
+  @Test(arguments: [
+    "../Done.sqlite", "/etc/passwd", ".Done_SUPPORT/../../x", "Done.sqlite-shm", "Other.sqlite",
+    ".Done_SUPPORT//x", "Done.sqlite\0x",
+  ])
+  func aNameThatIsNoMemberIsRefused(_ name: String) throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("x.lifeboat-return")
+    let bytes = Array("x".utf8)
+    let manifest = ReturnManifest(
+      toolVersion: "1", incident: .init(id: "i", storeName: "Done.sqlite", sha256: ""),
+      storeUUID: nil, versionHashes: [:],
+      files: ["Done.sqlite", name].map {
+        .init(name: $0, sizeBytes: 1, sha256: Digest.sha256(bytes))
+      }, reportSHA256: nil)
+    var archive = StoredZip()
+    var all: [UInt8] = []
+    func add(_ content: [UInt8], _ name: String) {
+      var checksum = Checksum()
+      checksum.update(content)
+      all +=
+        archive.add(
+          .init(name: name, size: Int64(content.count), checksum: checksum.value)) + content
+    }
+    add([UInt8](try JSONEncoder().encode(manifest)), ReturnManifest.name)
+    for file in manifest.files { add(bytes, ReturnManifest.storeFolder + file.name) }
+    try Data(all + archive.directory).write(to: url)
+    let error = #expect(throws: StoreReturnError.self) { try StoreReturn(verifying: url.path) }
+    #expect(error?.code == .damaged)
+  }
+}
