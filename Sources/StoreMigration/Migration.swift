@@ -40,7 +40,8 @@ public struct Migration: Sendable {
   ) throws -> MigrationReport {
     let source: Source =
       salvages
-      ? .damaged(try DamagedStore(path: path), deleted: false) : .sound(try CoreDataStore(path: path))
+      ? .damaged(try DamagedStore(path: path), deleted: false)
+      : .sound(try CoreDataStore(path: path))
     guard let old = source.model else {
       throw MigrationError(
         .noSourceModel, ["the store carries no model that can be read"])
