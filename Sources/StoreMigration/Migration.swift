@@ -95,6 +95,7 @@ public struct Migration: Sendable {
       var last: SQLiteWriter?
       for (index, step) in steps.enumerated() {
         let isLast = index == steps.count - 1
+        let work = try Work(step, current, missingPolicy)
         let writer = try made.making {
           let writer = try SQLiteWriter(
             creating: SQLiteWriter.privatePath(for: output), options: Self.options)
@@ -103,7 +104,7 @@ public struct Migration: Sendable {
         do {
           report.steps.append(
             try run(
-              current, step, identity, into: writer, rejects, isLast ? external : nil,
+              work, current, identity, into: writer, rejects, isLast ? external : nil,
               storePath: source.path))
           try finish(writer)
         } catch {
@@ -157,20 +158,34 @@ public struct Migration: Sendable {
 
   // MARK: - One step
 
+  /// A step that has been looked through: what cannot be done was refused.
+  private struct Work {
+    let step: MigrationStep
+    let schema: FreshStoreSchema
+    let plan: CopyPlan
+    let entityNames: [Int64: String]
+
+    init(_ step: MigrationStep, _ source: Source, _ missingPolicy: MissingPolicy) throws {
+      guard let model = step.from ?? source.model else {
+        throw MigrationError(
+          .noSourceModel,
+          ["the store carries no model that can be read; give the model that wrote it"])
+      }
+      self.step = step
+      schema = try FreshStoreSchema(step.to)
+      let tables = try SourceTables(model, source)
+      entityNames = tables.entityNames
+      plan = try CopyCompiler.plan(
+        step.mapping, from: tables, to: step.to, missingPolicy: missingPolicy
+      ) { table in try source.highestKey(in: table) }
+    }
+  }
+
   private func run(
-    _ source: Source, _ step: MigrationStep, _ identity: StoreIdentity, into writer: SQLiteWriter,
+    _ work: Work, _ source: Source, _ identity: StoreIdentity, into writer: SQLiteWriter,
     _ rejects: RejectedRows, _ external: ExternalFiles?, storePath: String
   ) throws -> MigrationReport.Step {
-    guard let model = step.from ?? source.model else {
-      throw MigrationError(
-        .noSourceModel,
-        ["the store carries no model that can be read; give the model that wrote it"])
-    }
-    let schema = try FreshStoreSchema(step.to)
-    let tables = try SourceTables(model, source)
-    let plan = try CopyCompiler.plan(
-      step.mapping, from: tables, to: step.to, missingPolicy: missingPolicy
-    ) { table in try source.highestKey(in: table) }
+    let (step, schema, plan) = (work.step, work.schema, work.plan)
     let run = CopyRun(plan, writer, rejects, storePath: storePath, external: external)
     try writer.transaction {
       let (later, first) = schema.statements.divided { $0.utf8.starts(with: "CREATE INDEX ".utf8) }
@@ -178,7 +193,7 @@ public struct Migration: Sendable {
       switch source {
       case .sound(let store): try run.read(store)
       case .damaged(let store, let deleted):
-        try run.read(store, entityNames: tables.entityNames, deleted ? .all : .readable)
+        try run.read(store, entityNames: work.entityNames, deleted ? .all : .readable)
       }
       run.finish()
       // The indexes of keys make the search for references that lead nowhere short.

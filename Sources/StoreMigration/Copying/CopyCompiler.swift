@@ -80,7 +80,10 @@ struct CopyCompiler {
           table.entities[number] = made
         }
       }
-      if !table.entities.isEmpty { plan.tables.append(table) }
+      // The rows of a table that nothing takes are counted.
+      if !table.entities.isEmpty || plan.dropped.contains(where: place.entityNames.contains) {
+        plan.tables.append(table)
+      }
     }
     try addJoins()
     try addReferences()

@@ -1,0 +1,253 @@
+import StoreExtraction
+import CoreDataStore
+import Fixtures
+import Foundation
+import ModelTools
+import ObjectModel
+import StoreMigration
+import Testing
+
+/// Expressions of mapping models, each against a result worked out by hand.
+@Suite struct ExpressionTests {
+  /// Countries with continents and towns with countries, before.
+  static let old = ManagedObjectModel(entities: [
+    Entity(
+      name: "Continent",
+      attributes: [
+        Attribute(name: "code", type: .integer16, isOptional: true),
+        Attribute(name: "name", type: .string, isOptional: true),
+      ],
+      relationships: [
+        Relationship(
+          name: "countries", destinationEntityName: "Country", inverseName: "continent",
+          inverseEntityName: "Country", maxCount: 0, isOptional: true)
+      ]),
+    Entity(
+      name: "Country",
+      attributes: [Attribute(name: "name", type: .string, isOptional: true)],
+      relationships: [
+        Relationship(
+          name: "continent", destinationEntityName: "Continent", inverseName: "countries",
+          inverseEntityName: "Continent", isOptional: true),
+        Relationship(
+          name: "towns", destinationEntityName: "Town", inverseName: "country",
+          inverseEntityName: "Town", maxCount: 0, isOptional: true),
+      ]),
+    Entity(
+      name: "Town",
+      attributes: [
+        Attribute(name: "name", type: .string, isOptional: true),
+        Attribute(name: "height", type: .double, isOptional: true),
+        Attribute(name: "people", type: .integer32, isOptional: true),
+      ],
+      relationships: [
+        Relationship(
+          name: "country", destinationEntityName: "Country", inverseName: "towns",
+          inverseEntityName: "Country", isOptional: true)
+      ]),
+  ])
+
+  /// Towns know their continent; low towns are ports, too.
+  static let new = ManagedObjectModel(entities: [
+    Entity(
+      name: "Continent",
+      attributes: [Attribute(name: "name", type: .string, isOptional: true)],
+      relationships: [
+        Relationship(
+          name: "towns", destinationEntityName: "Town", inverseName: "continent",
+          inverseEntityName: "Town", maxCount: 0, isOptional: true)
+      ]),
+    Entity(
+      name: "Port",
+      attributes: [Attribute(name: "name", type: .string, isOptional: true)],
+      relationships: [
+        Relationship(
+          name: "town", destinationEntityName: "Town", inverseName: "port",
+          inverseEntityName: "Town", isOptional: true)
+      ]),
+    Entity(
+      name: "Town",
+      attributes: [
+        Attribute(name: "continentCode", type: .integer16, isOptional: true),
+        Attribute(name: "feet", type: .double, isOptional: true),
+        Attribute(name: "kind", type: .string, isOptional: true),
+        Attribute(name: "name", type: .string, isOptional: true),
+        Attribute(name: "pairs", type: .integer32, isOptional: true),
+        Attribute(name: "rank", type: .integer16, isOptional: false, defaultValue: .integer(7)),
+      ],
+      relationships: [
+        Relationship(
+          name: "continent", destinationEntityName: "Continent", inverseName: "towns",
+          inverseEntityName: "Continent", isOptional: true),
+        Relationship(
+          name: "port", destinationEntityName: "Port", inverseName: "town",
+          inverseEntityName: "Port", isOptional: true),
+      ]),
+  ])
+
+  private static func expression(_ text: String) throws -> ModelExpression {
+    try ModelExpression(parsing: text)
+  }
+
+  private static func mapping() throws -> MappingModel {
+    func fetch(_ entity: String, _ predicate: String) throws -> ModelExpression {
+      try expression(
+        #"FETCH(FUNCTION($manager, "fetchRequestForSourceEntityNamed:predicateString:", "\#(entity)", "\#(predicate)"), $manager.sourceContext, NO)"#
+      )
+    }
+    return MappingModel(entityMappings: [
+      EntityMapping(
+        name: "ContinentToContinent", kind: .transform, sourceEntityName: "Continent",
+        destinationEntityName: "Continent",
+        attributeMappings: [
+          PropertyMapping(name: "name", valueExpression: try expression("$source.name"))
+        ]),
+      EntityMapping(
+        name: "TownToTown", kind: .transform, sourceEntityName: "Town",
+        destinationEntityName: "Town",
+        attributeMappings: [
+          PropertyMapping(
+            name: "continentCode",
+            valueExpression: try expression("$source.country.continent.code")),
+          PropertyMapping(
+            name: "feet", valueExpression: try expression("$source.height * 3.25 + 1")),
+          PropertyMapping(name: "kind", valueExpression: try expression("\"it's a town\"")),
+          PropertyMapping(name: "name", valueExpression: try expression("$source.name")),
+          PropertyMapping(
+            name: "pairs",
+            valueExpression: try expression("TERNARY($source.people > 10, $source.people / 2, 0)")),
+          PropertyMapping(name: "rank"),
+        ],
+        relationshipMappings: [
+          PropertyMapping(
+            name: "continent",
+            valueExpression: try expression(
+              #"FUNCTION($manager, "destinationInstancesForEntityMappingNamed:sourceInstances:", "ContinentToContinent", $source.country.continent)"#
+            ))
+        ]),
+      EntityMapping(
+        name: "TownToPort", kind: .transform, sourceEntityName: "Town",
+        destinationEntityName: "Port",
+        attributeMappings: [
+          PropertyMapping(name: "name", valueExpression: try expression("$source.name"))
+        ],
+        relationshipMappings: [
+          PropertyMapping(
+            name: "town",
+            valueExpression: try expression(
+              #"FUNCTION($manager, "destinationInstancesForEntityMappingNamed:sourceInstances:", "TownToTown", $source)"#
+            ))
+        ], sourceExpression: try fetch("Town", "$source.height < 100")),
+    ])
+  }
+
+  private static func store(in folder: URL) throws -> URL {
+    let url = folder.appendingPathComponent("Old.sqlite")
+    try FreshStore.create(at: url.path, for: old)
+    let database = try SQLiteConnection(url)
+    defer { database.close() }
+    try database.exec(
+      """
+      INSERT INTO ZCONTINENT (Z_PK, Z_ENT, Z_OPT, ZCODE, ZNAME) VALUES (5, 1, 1, 150, 'Europe'), (9, 1, 1, 2, 'Africa');
+      INSERT INTO ZCOUNTRY (Z_PK, Z_ENT, Z_OPT, ZCONTINENT, ZNAME) VALUES (3, 2, 1, 5, 'Norge'), (4, 2, 1, NULL, 'Nowhere');
+      INSERT INTO ZTOWN (Z_PK, Z_ENT, Z_OPT, ZPEOPLE, ZCOUNTRY, ZHEIGHT, ZNAME) VALUES
+        (1, 3, 4, 21, 3, 4.0, 'Bergen'), (2, 3, 1, 9, 4, 640.0, 'Røros'), (7, 3, 1, NULL, NULL, NULL, 'Utopia');
+      UPDATE Z_PRIMARYKEY SET Z_MAX = 9;
+      """)
+    return url
+  }
+
+  /// Key paths over several relationships, arithmetic, a condition, a constant with a quote, a default, a filter on the
+  /// objects, a second object of each, and a relationship to what another mapping made: from a sound and from a damaged
+  /// store.
+  @Test(arguments: [false, true]) func byHand(_ isDamaged: Bool) throws {
+    let folder = try TemporaryFolder()
+    let url = try Self.store(in: folder.url)
+    let output = folder.url.appendingPathComponent("New.sqlite")
+    let step = MigrationStep(
+      from: Self.old, named: "old", to: Self.new, named: "new", mapping: try Self.mapping(),
+      isInferred: true)
+    let report = try Migration().run(
+      isDamaged
+        ? .damaged(try .init(path: url.path), deleted: false)
+        : .sound(try CoreDataStore(path: url.path)), [step], to: output.path)
+    let database = try SQLiteConnection(output)
+    defer { database.close() }
+    let towns = try database.rows(
+      "SELECT Z_PK, Z_OPT, ZNAME, ZCONTINENTCODE, ZCONTINENT, ZFEET, ZKIND, ZPAIRS, ZRANK FROM ZTOWN ORDER BY 1"
+    )
+    let kind = FixtureValue.string("it's a town")
+    #expect(
+      towns == [
+        [
+          .integer(1), .integer(4), .string("Bergen"), .integer(150), .integer(5), .real(14),
+          kind, .integer(10), .integer(7),
+        ],
+        [
+          .integer(2), .integer(1), .string("Røros"), .null, .null, .real(2081), kind,
+          .integer(0), .integer(7),
+        ],
+        [
+          .integer(7), .integer(1), .string("Utopia"), .null, .null, .null, kind, .integer(0),
+          .integer(7),
+        ],
+      ])
+    // A height that is nil is not below 100.
+    let ports = try database.rows("SELECT ZNAME, ZTOWN FROM ZPORT")
+    #expect(ports == [[.string("Bergen"), .integer(1)]])
+    #expect(
+      try database.integer("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'lifeboat%'") == 0)
+    #expect(report.steps[0].entities.first { $0.name == "Country" }?.leftBehindCount == 2)
+    #expect(try database.integer("PRAGMA freelist_count") == 0)
+  }
+
+  /// What is not understood is refused before anything is written.
+  @Test(arguments: [
+    "FUNCTION($entityPolicy, \"nameOf:\", $source)", "$source.towns.name",
+    "FUNCTION($source.name, \"uppercaseString\")",
+  ])
+  func whatIsNotUnderstoodIsRefused(_ text: String) throws {
+    let folder = try TemporaryFolder()
+    let url = try Self.store(in: folder.url)
+    let before = treeState(of: folder.url)
+    var mapping = try Self.mapping()
+    mapping.entityMappings[0].attributeMappings[0].valueExpression = try Self.expression(text)
+    let step = MigrationStep(
+      from: Self.old, named: "old", to: Self.new, named: "new", mapping: mapping,
+      isInferred: true)
+    let error = #expect(throws: MigrationError.self) {
+      try Migration().run(
+        .sound(try CoreDataStore(path: url.path)), [step],
+        to: folder.url.appendingPathComponent("New.sqlite").path)
+    }
+    #expect([.unsupportedExpression, .mappingMismatch].contains(error?.code))
+    #expect(treeState(of: folder.url) == before)
+  }
+
+  @Test func aPolicyThatIsNotThereIsRefusedOrCopied() throws {
+    let folder = try TemporaryFolder()
+    let url = try Self.store(in: folder.url)
+    var mapping = try Self.mapping()
+    mapping.entityMappings[0].migrationPolicyClassName = "App.ContinentPolicy"
+    mapping.entityMappings[0].attributeMappings = []
+    let step = MigrationStep(
+      from: Self.old, named: "old", to: Self.new, named: "new", mapping: mapping,
+      isInferred: true)
+    let output = folder.url.appendingPathComponent("New.sqlite").path
+    var migration = Migration()
+    let error = #expect(throws: MigrationError.self) {
+      try migration.run(.sound(try CoreDataStore(path: url.path)), [step], to: output)
+    }
+    #expect(error?.code == .missingPolicy)
+    #expect(error?.reasons.first?.contains("App.ContinentPolicy") == true)
+    migration.missingPolicy = .copy
+    let report = try migration.run(.sound(try CoreDataStore(path: url.path)), [step], to: output)
+    #expect(report.steps[0].notes.contains { $0.contains("App.ContinentPolicy") })
+    let database = try SQLiteConnection(URL(fileURLWithPath: output))
+    defer { database.close() }
+    #expect(
+      try database.rows("SELECT ZNAME FROM ZCONTINENT ORDER BY Z_PK") == [
+        [.string("Europe")], [.string("Africa")],
+      ])
+  }
+}
