@@ -132,6 +132,7 @@ public struct Migration: Sendable {
         try made.keep(to: count) { try last.publish(as: output) }
       } catch {
         last.discard()
+        rejects.discard()
         throw error
       }
       return report

@@ -109,6 +109,19 @@ final class RejectedRows {
     return path
   }
 
+  /// Removes the file, also under its own name, when the new store does not get its name after all.
+  func discard() {
+    guard let file, let made = try? FileStatus.of(descriptor: file.descriptor, path: path) else {
+      return
+    }
+    for name in [file.name, PathText.lastComponent(of: path)] {
+      _ = SafeRemoval.remove(name, in: file.folder.descriptor) { name in
+        let there = try? FileStatus.of(name, in: file.folder.descriptor, path: path)
+        return there?.isSameFile(as: made) == true
+      }
+    }
+  }
+
   private func failure(_ what: String, _ code: Int32) -> ExtractionError {
     ExtractionError(
       code == EEXIST ? .outputExists : .writeFailed,

@@ -4,6 +4,7 @@ import ModelTools
 import ObjectModel
 import Quoting
 import SQLiteFile
+import SafeText
 import StoreExtraction
 import StoreMigration
 import Terminal
@@ -47,6 +48,21 @@ struct MigrationOptions: ParsableArguments {
       }
       return model
     }
+  }
+
+  /// The route to a model, or to the current one of a folder of versions. A version of a bundle is named by its path;
+  /// the others of the bundle may be steps on the way.
+  func route(to models: String) throws -> MigrationRoute {
+    var (path, target) = (PathText.withoutTrailingSlashes(models), targetVersion)
+    let bundle = PathText.folder(of: path)
+    if target == nil,
+      [".xcdatamodeld", ".momd"].contains(where: { PathText.ends(bundle, with: $0) })
+    {
+      target = PathText.stem(of: PathText.lastComponent(of: path))
+      path = bundle
+    }
+    return try MigrationRoute(
+      [path], to: target, versionOption: "--to-version", mappings: mappings)
   }
 
   /// The migration with these options.
@@ -108,9 +124,7 @@ struct Migrate: ParsableCommand, RecordedCommand {
     if let output { try EvidenceGuard.check(output, against: path) }
     let given = try migration.sourceModel()
     let source = try MigrationRoute.Source(path, model: given)
-    let route = try MigrationRoute(
-      [models], to: migration.targetVersion, versionOption: "--to-version",
-      mappings: migration.mappings)
+    let route = try migration.route(to: models)
     let plan = route.plan(from: source, display)
     if migration.dryRun || plan.steps == nil {
       if display.json {
@@ -218,9 +232,7 @@ struct Salvage: ParsableCommand, RecordedCommand {
       }
       return [try .same(model, named: "the store's own model")]
     }
-    let route = try MigrationRoute(
-      [models], to: migration.targetVersion, versionOption: "--to-version",
-      mappings: migration.mappings)
+    let route = try migration.route(to: models)
     // What a damaged store records may be lost; then its rows are taken for rows of the wanted version.
     let recorded =
       damaged.recordedHashes.isEmpty

@@ -1,0 +1,236 @@
+import CoreDataForensics
+import CoreDataStore
+import ObjectModel
+import SQLiteFile
+import SQLiteForensics
+import SQLiteWriter
+import StoreExtraction
+import StoreFiles
+
+extension CopyRun {
+  /// Reads a sound store.
+  func read(_ store: CoreDataStore) throws {
+    for stage in plan.staged.values {
+      try writer.execute(stage.creation)
+      let filling = stage.filling
+      try read(stage.table, stage.definition, keyColumn: stage.keyColumn, of: store) { row, _ in
+        try self.run(filling, &row, [])
+      }
+      filling.finish()
+    }
+    for table in plan.tables {
+      try read(table, of: store) { row, number in
+        try self.insert(
+          &row, entityNumber: number, number.flatMap { store.entityName(ofNumber: $0) }, table)
+      }
+    }
+    try read(joins: plan.joins.filter { !$0.isUpdate }, of: store)
+    for table in plan.tables where table.hasSecondPass {
+      try read(table, of: store) { row, number in
+        try self.update(&row, entityNumber: number, table)
+      }
+    }
+    try read(joins: plan.joins.filter(\.isUpdate), of: store)
+  }
+
+  private func read(
+    _ copy: TableCopy, of store: CoreDataStore,
+    _ take: @escaping (inout SoundRow, Int64?) throws -> Void
+  ) throws {
+    try read(
+      copy.table, copy.definition, entityColumn: copy.entityColumn, keyColumn: copy.keyColumn,
+      of: store, take)
+  }
+
+  private func read(joins: [JoinCopy], of store: CoreDataStore) throws {
+    for join in joins {
+      guard let definition = store.database.schema.table(named: join.table)?.definition else {
+        continue
+      }
+      try read(join.table, definition, of: store) { row, _ in try self.link(&row, join) }
+    }
+  }
+
+  private func read(
+    _ name: String, _ definition: TableDefinition, entityColumn: Int? = nil,
+    keyColumn: Int? = nil, of store: CoreDataStore,
+    _ take: @escaping (inout SoundRow, Int64?) throws -> Void
+  ) throws {
+    guard let table = store.database.schema.table(named: name) else { return }
+    let rows = SoundRows(
+      definition, entityColumn: entityColumn, keyColumn: keyColumn,
+      storePath: storePath, take)
+    let result = Result { try store.database.read(table, by: rows) }
+    if let failure = rows.failure { throw failure }
+    try result.get()
+  }
+}
+
+/// Hands on the rows of a table, straight from their records.
+private final class SoundRows: RecordReceiver {
+  private let entityColumn: Int?
+  private let take: (inout SoundRow, Int64?) throws -> Void
+  private var row: SoundRow
+  private(set) var failure: (any Error)?
+
+  init(
+    _ definition: TableDefinition, entityColumn: Int?, keyColumn: Int?, storePath: String,
+    _ take: @escaping (inout SoundRow, Int64?) throws -> Void
+  ) {
+    self.entityColumn = entityColumn
+    self.take = take
+    row = SoundRow(RowLayout(definition), keyColumn: keyColumn, storePath: storePath)
+  }
+
+  var wantsMore: Bool { failure == nil }
+
+  func take(
+    _ record: RawSpan, rowID: Int64?, _ layout: borrowing RowLayout,
+    _ decoder: inout RecordDecoder
+  ) -> RecordDecoder.Defect? {
+    if let defect = decoder.open(record) { return defect }
+    let number = entityColumn.flatMap {
+      decoder.integer($0, of: record, rowID: rowID, layout: layout)
+    }
+    row.load(record, rowID, &decoder)
+    do { try take(&row, number) } catch { failure = error }
+    return nil
+  }
+}
+
+/// A row whose values are at hand: small ones as they are, texts and blobs as places in a copy of the record.
+private struct SoundRow: CopyRun.Row {
+  private let layout: RowLayout
+  private let keyColumn: Int?
+  private let storePath: String
+  private var sink = CellSink()
+  let page: UInt32? = nil
+
+  init(_ layout: RowLayout, keyColumn: Int?, storePath: String) {
+    self.layout = layout
+    self.keyColumn = keyColumn
+    self.storePath = storePath
+  }
+
+  mutating func load(_ record: RawSpan, _ rowID: Int64?, _ decoder: inout RecordDecoder) {
+    sink.clear()
+    decoder.emit(record, rowID: rowID, layout: layout, into: &sink)
+  }
+
+  var key: Int64? {
+    guard let keyColumn, case .integer(let key)? = sink.cell(keyColumn) else { return nil }
+    return key
+  }
+
+  mutating func run(_ statement: SQLiteStatement, _ columns: [Int], _ inlined: Set<Int>) throws {
+    var binding = RowBinding(statement)
+    // A column that was asked for and not used has no parameter.
+    for column in columns.prefix(statement.parameterCount) {
+      if inlined.contains(column), let name = externalName(column) {
+        try binding.bind(contentOf: name, storePath)
+      } else {
+        sink.bind(column, to: &binding)
+      }
+    }
+    try binding.run()
+  }
+
+  func values() -> [StoredValue] { sink.values }
+
+  let partial: [Int] = []
+
+  func fits(_ rule: ColumnRule) -> Bool { sink.fits(rule) }
+
+  mutating func leaveOut(_ column: Int) { sink.leaveOut(column) }
+
+  func externalName(_ column: Int) -> String? {
+    guard case .blob(let range)? = sink.cell(column), range.count == 38,
+      case .blob(let bytes)? = sink.value(column)
+    else { return nil }
+    return ExternalBlob.identifier(in: bytes)
+  }
+}
+
+extension RowBinding {
+  /// Binds what an external file holds, behind the marker byte of a value that is in its row.
+  mutating func bind(contentOf name: String, _ storePath: String) throws {
+    let blob = ExternalBlob(identifier: name, storePath: storePath)
+    guard let size = blob.sizeBytes, size < 1_000_000_000 else { return null() }
+    let bytes = ContiguousArray([1] + (try ByteFile(blob.path).bytes(at: 0, count: Int(size))))
+    self.blob(bytes.rawSpan)
+  }
+}
+
+/// Keeps the values of a record.
+private struct CellSink: RowSink {
+  enum Cell {
+    case null
+    case integer(Int64)
+    case real(Double)
+    case text(Range<Int>)
+    case blob(Range<Int>)
+  }
+
+  private var cells: [Cell] = []
+  private var bytes = ContiguousArray<UInt8>()
+  let wantsMore = true
+
+  mutating func clear() {
+    cells.removeAll(keepingCapacity: true)
+    bytes.removeAll(keepingCapacity: true)
+  }
+
+  func cell(_ column: Int) -> Cell? { column < cells.count ? cells[column] : nil }
+
+  mutating func beginRow(_ rowID: Int64?) {}
+  mutating func null() { cells.append(.null) }
+  mutating func integer(_ value: Int64) { cells.append(.integer(value)) }
+  mutating func real(_ value: Double) { cells.append(.real(value)) }
+  mutating func text(_ bytes: RawSpan) { cells.append(.text(keep(bytes))) }
+  mutating func blob(_ bytes: RawSpan) { cells.append(.blob(keep(bytes))) }
+  mutating func endRow() {}
+
+  private mutating func keep(_ span: RawSpan) -> Range<Int> {
+    let start = bytes.count
+    unsafe span.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
+    return start..<bytes.count
+  }
+
+  func bind(_ column: Int, to binding: inout RowBinding) {
+    switch cell(column) {
+    case .null?, nil: binding.null()
+    case .integer(let value)?: binding.integer(value)
+    case .real(let value)?: binding.real(value)
+    case .text(let range)?: binding.text(bytes.rawSpan.extracting(range))
+    case .blob(let range)?: binding.blob(bytes.rawSpan.extracting(range))
+    }
+  }
+
+  func fits(_ rule: ColumnRule) -> Bool {
+    switch cell(rule.column) {
+    case .null?, nil: true
+    case .integer?: rule.classes.contains(.integer)
+    case .real?: rule.classes.contains(.real)
+    case .text?: rule.classes.contains(.text)
+    case .blob(let range)?:
+      rule.classes.contains(.blob) && rule.length.map { $0 == range.count } ?? true
+    }
+  }
+
+  mutating func leaveOut(_ column: Int) {
+    if column < cells.count { cells[column] = .null }
+  }
+
+  func value(_ column: Int) -> StoredValue? {
+    switch cell(column) {
+    case nil: nil
+    case .null?: .null
+    case .integer(let value)?: .integer(value)
+    case .real(let value)?: .real(value)
+    case .text(let range)?: .text(StoredText(utf8: Array(bytes[range])))
+    case .blob(let range)?: .blob(Array(bytes[range]))
+    }
+  }
+
+  var values: [StoredValue] { cells.indices.map { value($0) ?? .null } }
+}

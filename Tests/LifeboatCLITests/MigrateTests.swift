@@ -1,0 +1,149 @@
+import Fixtures
+import Foundation
+import Testing
+
+/// `lifeboat migrate`, `salvage` and `return`
+@Suite struct MigrateTests {
+  /// The store that was set aside goes to the model of the fresh one, to the user, and into the app.
+  @Test func theWholeWayBack() throws {
+    let demo = try Demonstration()
+    let folder = try TemporaryFolder()
+    let current = demo.folder.appendingPathComponent("Stores/Notes.sqlite")
+    let saved = folder.url.appendingPathComponent("Saved.sqlite")
+    let log = folder.url.appendingPathComponent("log.ndjson")
+    let before = treeState(of: demo.folder)
+    let outcome = try Program.run(
+      "migrate", demo.kept.path, "--to", current.path, "-o", saved.path, "--json",
+      "--custody-log", log.path)
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    let report = try outcome.json()
+    #expect(report["schema"]?.string == "lifeboat.migration")
+    #expect(report["output"]?.string == saved.path)
+    #expect(report["rejects"] == nil)
+    let step = try #require(report["steps"]?[0])
+    let notes = try #require(step["entities"]?.array?.first { $0["name"]?.string == "Note" })
+    #expect(notes["readCount"]?.integer == 6)
+    #expect(notes["writtenCount"]?.integer == 6)
+    let record = try JSONDecoder().decode(
+      JSON.self, from: Data(contentsOf: log).prefix { $0 != UInt8(ascii: "\n") })
+    #expect(record["outputs"]?[saved.path]?.string == hex(of: try Data(contentsOf: saved)))
+    #expect(treeState(of: demo.folder) == before)
+    #expect(try Program.run("check", "-q", saved.path).status == 0)
+
+    let sent = folder.url.appendingPathComponent("Notes.lifeboat-return")
+    let made = try Program.run("return", "make", demo.incident.path, saved.path, "-o", sent.path)
+    #expect(made.status == 0, "\(made.errors)")
+    #expect(made.text.contains("lifeboat return accept"))
+    #expect(
+      try Program.run("return", "make", demo.incident.path, saved.path, "-o", sent.path).errorCode
+        == "return.cannotCreate")
+    #expect(
+      try Program.run("return", "verify", sent.path, "--incident", demo.incident.path).status == 0)
+    let accepted = try Program.run(
+      "return", "accept", sent.path, demo.incident.path, "--model", saved.path)
+    #expect(accepted.status == 0, "\(accepted.errors)")
+    #expect(accepted.text.contains("to go back: lifeboat incidents restore"))
+    let database = try SQLiteConnection(current)
+    #expect(try database.integer("SELECT count(*) FROM ZNOTE") == 6)
+    database.close()
+    // The bytes of a changed file are told.
+    var bytes = try Data(contentsOf: sent)
+    bytes[bytes.count / 2] ^= 4
+    try bytes.write(to: sent)
+    #expect(try Program.run("return", "verify", sent.path).errorCode == "return.damaged")
+  }
+
+  @Test func usageAndOutputs() throws {
+    let demo = try Demonstration()
+    let folder = try TemporaryFolder()
+    let output = folder.url.appendingPathComponent("New.sqlite").path
+    let current = demo.folder.appendingPathComponent("Stores/Notes.sqlite").path
+    let trial = try Program.run("migrate", demo.kept.path, "--to", current, "--dry-run")
+    #expect(trial.status == 0)
+    #expect(trial.text.contains("1 step"))
+    #expect(try Program.run("migrate", demo.kept.path, "--to", current).status == 64)
+    #expect(
+      try Program.run(
+        "migrate", demo.kept.path, "--to", current, "--to-version", "None", "-o", output
+      )
+      .errorCode == "usage.noSuchVersion")
+    #expect(
+      try Program.run("migrate", demo.kept.path, "--to", current, "-o", demo.kept.path).status == 73
+    )
+    try Data("mine".utf8).write(to: URL(fileURLWithPath: output))
+    for command in [["migrate", demo.kept.path, "--to", current], ["salvage", demo.kept.path]] {
+      #expect(try Program.run(command + ["-o", output]).status == 73)
+    }
+    #expect(try Data(contentsOf: URL(fileURLWithPath: output)) == Data("mine".utf8))
+    // A folder of rejects that is in the way is as good as the store.
+    let other = folder.url.appendingPathComponent("Other.sqlite").path
+    try Data("mine".utf8).write(to: URL(fileURLWithPath: other + ".rejects.ndjson"))
+    #expect(try Program.run("salvage", demo.kept.path, "-o", other).status == 73)
+    #expect(!FileManager.default.fileExists(atPath: other))
+  }
+
+  /// A row that lacks a demanded value, one with a value of another kind, and one that refers to a row that is not there.
+  @Test func whatDoesNotFitIsInTheFileOfRejects() throws {
+    let demo = try Demonstration()
+    let folder = try TemporaryFolder()
+    let store = try SQLiteConnection.copyStore(demo.kept, into: folder.url)
+    let database = try SQLiteConnection(store)
+    try database.exec("UPDATE ZNOTE SET ZCREATED = x'0102' WHERE Z_PK = 2")
+    try database.exec("UPDATE ZNOTE SET ZFOLDER = 999 WHERE Z_PK = 3")
+    try database.exec("UPDATE ZNOTE SET Z_ENT = 77 WHERE Z_PK = 4")
+    database.close()
+    let output = folder.url.appendingPathComponent("New.sqlite")
+    let outcome = try Program.run("salvage", store.path, "-o", output.path, "--json")
+    #expect(outcome.status == 1)
+    let report = try outcome.json()
+    let cut = try #require(report["steps"]?[0]?["cut"]?[0])
+    #expect(cut["property"]?.string == "folder")
+    #expect(cut["keys"] == .array([.integer(3)]))
+    let rejects = try String(contentsOfFile: output.path + ".rejects.ndjson", encoding: .utf8)
+      .split(separator: "\n").map { try JSONDecoder().decode(JSON.self, from: Data($0.utf8)) }
+    #expect(rejects.count == 2)
+    let incomplete = try #require(rejects.first { $0["pk"]?.integer == 2 })
+    #expect(incomplete["isWritten"]?.boolean == true)
+    #expect(incomplete["reason"]?.string?.contains("ZCREATED") == true)
+    #expect(incomplete["values"]?["ZCREATED"]?["hex"]?.string == "0102")
+    let unknown = try #require(rejects.first { $0["pk"]?.integer == 4 })
+    #expect(unknown["isWritten"] == nil)
+    let made = try SQLiteConnection(output)
+    defer { made.close() }
+    #expect(try made.integer("SELECT count(*) FROM ZNOTE") == 5)
+    #expect(
+      try made.integer("SELECT count(*) FROM ZNOTE WHERE Z_PK = 2 AND ZCREATED IS NULL") == 1)
+    #expect(try made.integer("SELECT count(*) FROM ZNOTE WHERE Z_PK = 3 AND ZFOLDER IS NULL") == 1)
+  }
+
+  /// An interruption takes back what the run made.
+  @Test(arguments: [("INT", 130), ("TERM", 143), ("HUP", 129)])
+  func anInterruptionLeavesNothing(_ signal: String, _ status: Int) throws {
+    let program = try #require(Program.path)
+    let demo = try Demonstration()
+    let folder = try TemporaryFolder()
+    let store = try SQLiteConnection.copyStore(demo.kept, into: folder.url)
+    let database = try SQLiteConnection(store)
+    try database.exec(
+      """
+      WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE i < 400000)
+      INSERT INTO ZNOTE (Z_PK, Z_ENT, Z_OPT, ZTITLE, ZCREATED) SELECT i, (SELECT Z_ENT FROM ZNOTE LIMIT 1), 1, \
+      'a title of some length, so that the file is large', 1.5 FROM n
+      """)
+    database.close()
+    let output = folder.url.appendingPathComponent("out")
+    try FileManager.default.createDirectory(at: output, withIntermediateDirectories: false)
+    let script = """
+      "$1" salvage "$2" -o "$3/new.sqlite" &
+      running=$!
+      tries=0
+      while [ -z "$(ls -A "$3")" ] && [ $tries -lt 200 ]; do sleep 0.05; tries=$((tries + 1)); done
+      kill -\(signal) $running
+      wait $running
+      echo $?
+      """
+    let result = try run("/bin/sh", ["-c", script, "sh", program, store.path, output.path])
+    #expect(String(decoding: result.stdout, as: UTF8.self).hasSuffix("\(status)\n"))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: output.path).isEmpty)
+  }
+}
