@@ -1,4 +1,5 @@
 package import CoreDataStore
+import SQLiteFile
 import StoreFiles
 package import ObjectModel
 
@@ -12,6 +13,8 @@ package struct FreshStoreSchema: Sendable, Equatable {
     package let message: String
   }
 
+  /// The tables as the model lays them out.
+  package let layout: TableLayout
   /// CREATE TABLE and CREATE INDEX statements, in the order in which Core Data runs them.
   package let statements: [String]
   /// A table and the statement that creates it.
@@ -39,14 +42,21 @@ package struct FreshStoreSchema: Sendable, Equatable {
   /// - Parameters:
   ///   - model: the model.
   ///   - withHistory: whether the store has tables for persistent history (their form since iOS 13).
+  ///   - sides: see ``TableLayout/init(_:namedAfter:)``.
   /// - Throws: ``Failure`` when the rule for the hash of an entity is not confirmed, or the model cannot be cached.
-  package init(_ model: ManagedObjectModel, withHistory: Bool = false) throws(Failure) {
+  package init(
+    _ model: ManagedObjectModel, withHistory: Bool = false, namedAfter sides: Set<String> = []
+  ) throws(Failure) {
     let hashes = model.versionHashes()
     guard let (entity, reason) = hashes.unknown.min(by: { $0.key < $1.key }) else {
-      let layout = TableLayout(model)
+      let layout = TableLayout(model, namedAfter: sides)
+      self.layout = layout
       let history =
         withHistory ? Self.historyTables(tombstoneCount: Self.tombstoneCount(of: model)) : []
       let own = Self.tables(layout)
+      if let collision = Self.collision(layout, own.map(\.name)) {
+        throw Failure(message: collision)
+      }
       tables = own + history.map(\.table)
       statements =
         own.dropLast(Self.bookkeeping.count).map(\.sql)
@@ -66,6 +76,22 @@ package struct FreshStoreSchema: Sendable, Equatable {
       return
     }
     throw Failure(message: "the version hash of entity \(entity) is not known: \(reason)")
+  }
+
+  /// The first name that two tables, or two columns of one table, would have, as a sentence. SQLite does not tell the
+  /// cases of ASCII letters apart.
+  private static func collision(_ layout: TableLayout, _ tables: [String]) -> String? {
+    func twice(_ names: [String]) -> String? {
+      var seen: Set<SQLName> = []
+      return names.first { !seen.insert(SQLName($0)).inserted }
+    }
+    if let name = twice(tables) { return "two of its tables would have the name \(name)" }
+    for table in layout.tables {
+      if let name = twice(["Z_PK", "Z_ENT", "Z_OPT"] + table.columns.map(\.name)) {
+        return "two columns of table \(table.name) would have the name \(name)"
+      }
+    }
+    return nil
   }
 
   private static func metadata(_ model: ManagedObjectModel, _ hashes: ModelHashes) -> PropertyList {

@@ -155,7 +155,7 @@ public final class CoreDataStore {
   }()
 
   /// The tables and columns of the model; nil without one.
-  package private(set) lazy var layout: TableLayout? = model.map(TableLayout.init)
+  package private(set) lazy var layout: TableLayout? = model.map { TableLayout($0) }
 
   /// The entities with these names and all their descendants.
   package func withDescendants(_ names: Set<String>) -> Set<String> {

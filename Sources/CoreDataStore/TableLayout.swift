@@ -69,7 +69,13 @@ package struct TableLayout: Sendable, Equatable {
   package let joinTables: [JoinTable]
 
   /// Lays out a model.
-  package init(_ model: ManagedObjectModel) {
+  ///
+  /// - Parameters:
+  ///   - model: the model.
+  ///   - sides: relationships, as `Entity.relationship`, whose inverse leads from the same entity to itself, and after
+  ///     which the table of the two is named. Stores do not agree on one of the two sides, so a store that exists is
+  ///     asked; without an answer, it is the first by name.
+  package init(_ model: ManagedObjectModel, namedAfter sides: Set<String> = []) {
     let numbering = EntityNumbering(model)
     self.model = model
     self.numbering = numbering
@@ -130,7 +136,7 @@ package struct TableLayout: Sendable, Equatable {
           columns: columns))
     }
     self.tables = tables
-    joinTables = Self.joinTables(of: model, numbering)
+    joinTables = Self.joinTables(of: model, numbering, sides)
   }
 
   /// The table that holds an entity's rows; nil when the model has no such entity.
@@ -191,9 +197,9 @@ package struct TableLayout: Sendable, Equatable {
     return columns
   }
 
-  private static func joinTables(of model: ManagedObjectModel, _ numbering: EntityNumbering)
-    -> [JoinTable]
-  {
+  private static func joinTables(
+    of model: ManagedObjectModel, _ numbering: EntityNumbering, _ sides: Set<String>
+  ) -> [JoinTable] {
     typealias Join = (
       owner: String, number: Int64, relationship: Relationship, inverse: Relationship,
       inverseOwner: String, inverseNumber: Int64
@@ -216,7 +222,11 @@ package struct TableLayout: Sendable, Equatable {
           done.insert("\(name).\(relationship.name)").inserted
         else { continue }
         done.insert("\(inverseOwner).\(inverse.name)")
-        joins.append((name, number, relationship, inverse, inverseOwner, inverseNumber))
+        let isTurned = name == inverseOwner && sides.contains("\(name).\(inverse.name)")
+        joins.append(
+          isTurned
+            ? (name, number, inverse, relationship, name, number)
+            : (name, number, relationship, inverse, inverseOwner, inverseNumber))
       }
     }
     // If columns of two tables would have the same name, the last table's column keeps it. This is so in all stores

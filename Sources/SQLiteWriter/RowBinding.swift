@@ -52,8 +52,13 @@ package struct RowBinding {
   /// Runs the statement to its end, and resets it.
   /// - Throws: the first failure of binding, or what SQLite reports.
   package func run() throws(SQLiteWriterError) {
-    if let failure { throw failure }
+    try check()
     try statement.run()
+  }
+
+  /// - Throws: the first failure of binding.
+  package func check() throws(SQLiteWriterError) {
+    if let failure { throw failure }
   }
 
   private mutating func note(

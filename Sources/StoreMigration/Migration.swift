@@ -1,3 +1,5 @@
+import SafeText
+import SafeFiles
 import CoreDataForensics
 package import CoreDataStore
 import Foundation
@@ -85,6 +87,7 @@ public struct Migration: Sendable {
     let watch = EvidenceWatch(source.path)
     try SQLiteWriter.checkFree(output)
     try ExternalFiles.checkFree(output, forStore: source.path)
+    try Self.checkApart(output, source.path)
     let count = made.count
     do {
       let rejects = try RejectedRows(beside: output, made)
@@ -105,7 +108,7 @@ public struct Migration: Sendable {
           report.steps.append(
             try run(
               work, current, identity, into: writer, rejects, isLast ? external : nil,
-              storePath: source.path))
+              storePath: source.path, isFirst: index == 0))
           try finish(writer)
         } catch {
           writer.discard()
@@ -118,7 +121,12 @@ public struct Migration: Sendable {
       }
       guard let last else { throw MigrationError(.noWay, ["there is nothing to do"]) }
       do {
-        let (files, missing) = try external.copy(beside: output, made)
+        // Under a private name, too, until the store has its own.
+        let hidden = SQLiteWriter.privatePath(for: output) + ".files"
+        var (files, missing) = try external.copy(beside: hidden, made)
+        let support = files?.output
+        let final = StoreSet.supportPath(of: output)
+        if support != nil { files?.output = final }
         report.externalFiles = files
         report.take(Self.findings(of: source), missing)
         let changed = watch.changes()
@@ -128,8 +136,17 @@ public struct Migration: Sendable {
             "the store changed while it was read: \(changed.joined(separator: ", "))",
             path: source.path)
         }
-        report.rejects = try rejects.publish()
-        try made.keep(to: count) { try last.publish(as: output) }
+        // The three names are given while nothing can interrupt.
+        try made.keep(to: count) {
+          if let support { try Self.rename(support, to: final) }
+          do {
+            report.rejects = try rejects.publish()
+            try last.publish(as: output)
+          } catch {
+            if let support { try? Self.rename(final, to: support) }
+            throw error
+          }
+        }
       } catch {
         last.discard()
         rejects.discard()
@@ -149,6 +166,33 @@ public struct Migration: Sendable {
     options.cacheKiB = 8 * 1024
     return options
   }()
+
+  /// Refuses an output that would share the folder of external files with the old store: an object deleted in one would
+  /// take the other's file with it.
+  private static func checkApart(_ output: String, _ store: String) throws {
+    let support = StoreSet.supportPath(of: output)
+    guard let there = try? FileStatus.of(support),
+      let own = try? FileStatus.of(StoreSet.supportPath(of: store)), there.isSameFile(as: own)
+    else { return }
+    throw ExtractionError(
+      .outputExists,
+      "the new store would share its external files with the old one; choose another name",
+      path: support)
+  }
+
+  /// Renames the folder of external files; its new name must be free.
+  private static func rename(_ from: String, to: String) throws {
+    let folder = try OpenFolder(PathText.folder(of: to))
+    if let code = SystemCalls.rename(
+      PathText.lastComponent(of: from), in: folder.descriptor, to: PathText.lastComponent(of: to),
+      in: folder.descriptor)
+    {
+      throw ExtractionError(
+        code == EEXIST ? .outputExists : .cannotCreate,
+        "the folder of external files cannot be given its name", path: to)
+    }
+    try folder.synchronize()
+  }
 
   private static func findings(of source: Source) -> FindingList {
     switch source {
@@ -173,18 +217,18 @@ public struct Migration: Sendable {
           ["the store carries no model that can be read; give the model that wrote it"])
       }
       self.step = step
-      schema = try FreshStoreSchema(step.to)
       let tables = try SourceTables(model, source)
+      schema = try FreshStoreSchema(step.to, namedAfter: tables.joinSides)
       entityNames = tables.entityNames
       plan = try CopyCompiler.plan(
-        step.mapping, from: tables, to: step.to, missingPolicy: missingPolicy
+        step.mapping, from: tables, to: schema.layout, missingPolicy: missingPolicy
       ) { table in try source.highestKey(in: table) }
     }
   }
 
   private func run(
     _ work: Work, _ source: Source, _ identity: StoreIdentity, into writer: SQLiteWriter,
-    _ rejects: RejectedRows, _ external: ExternalFiles?, storePath: String
+    _ rejects: RejectedRows, _ external: ExternalFiles?, storePath: String, isFirst: Bool
   ) throws -> MigrationReport.Step {
     let (step, schema, plan) = (work.step, work.schema, work.plan)
     let run = CopyRun(plan, writer, rejects, storePath: storePath, external: external)
@@ -203,25 +247,34 @@ public struct Migration: Sendable {
       try identity.write(schema, plan, to: writer)
     }
     // What was staged has left free pages.
-    if !plan.staged.isEmpty { try writer.execute("PRAGMA incremental_vacuum") }
+    if !plan.staged.isEmpty || !plan.links.isEmpty {
+      try writer.execute("PRAGMA incremental_vacuum")
+    }
     var report = MigrationReport.Step(
       from: step.fromName, to: step.toName, way: step.isInferred ? "inferred" : "mapped")
     report.entities = run.entities
     report.cut = run.cut
-    report.leftOut = Set(plan.leftOut).sorted()
-    report.notes = Set(plan.notes + identity.notes).sorted()
+    report.leftOut = Set(
+      plan.leftOut + run.broken + run.leftBehindReasons + (isFirst ? identity.leftOut : [])
+    ).sorted()
+    report.notes = Set(plan.notes + (isFirst ? identity.notes(plan) : [])).sorted()
     return report
   }
 
   /// Checks a finished file, by SQLite and, on another thread, by the rules of its model.
   private func finish(_ writer: SQLiteWriter) throws {
     // Core Data opens its stores in WAL mode, which the header says.
-    try writer.execute("PRAGMA journal_mode = WAL")
     let path = writer.path
+    var result: Result<Void, any Error> = .success(())
+    made.making(path + "-wal") {
+      result = Result { try writer.execute("PRAGMA journal_mode = WAL") }
+      return true
+    }
+    try result.get()
     let own = AnotherThread { try StoreCheck(path: path) }
-    let result = Result { try writer.check(writer.finalCheckDepth(verifies: verifies)) }
+    let problems = Result { try writer.check(writer.finalCheckDepth(verifies: verifies)) }
     let check = Result { try own.wait() }
-    if let problem = try result.get().first {
+    if let problem = try problems.get().first {
       throw MigrationError(.checkFailed, ["SQLite's check of the new store says: \(problem)"])
     }
     // The external files are still beside the old store.

@@ -15,7 +15,10 @@ struct StoreIdentity {
   private var uuid: String?
   private var appKeys: [String: PropertyList] = [:]
   private var highestKeys: [String: Int64] = [:]
-  private(set) var notes: [String] = []
+  private var hasHistory = false
+  private var tables: [String] = []
+  /// What is lost of it, one sentence each.
+  private(set) var leftOut: [String] = []
 
   init(_ source: Migration.Source) throws {
     let entities: [EntityRecord]
@@ -42,13 +45,21 @@ struct StoreIdentity {
     for record in entities where record.superNumber == 0 && !record.isHistory {
       highestKeys["Z" + record.name.uppercased()] = record.highestKey
     }
-    if names.contains("ACHANGE") {
-      notes.append(
-        "the persistent history is not in the new store: apps and CloudKit that follow it start anew"
+    hasHistory = names.contains("ACHANGE")
+    tables = names
+    guard let row else {
+      leftOut.append(
+        "the store's UUID and the app's metadata are lost: the new store has a new UUID, so URIs of its objects do not lead to it"
       )
+      return
     }
-    guard let row else { return }
     uuid = StoreMetadata(row: row).uuid.flatMap { UUID(uuidString: $0)?.uuidString }
+    if uuid == nil {
+      leftOut.append("the store's UUID is lost; the new store has a new one")
+    }
+    if StoreMetadata(row: row).plistState != .present {
+      leftOut.append("the app's metadata are lost")
+    }
     if row.values.count > 2, case .blob(let bytes) = row.values[2],
       let entries = try? PropertyList(bytes: bytes).entries
     {
@@ -57,6 +68,33 @@ struct StoreIdentity {
           && name != "_NSStoreAncillaryModelVersionHashesMetadataKey"
       }
     }
+  }
+
+  /// What a reader has to know, one sentence each.
+  func notes(_ plan: CopyPlan) -> [String] {
+    var notes: [String] = []
+    if hasHistory {
+      notes.append(
+        "the persistent history is not in the new store: apps and CloudKit that follow it start anew"
+      )
+    }
+    let known = Set(
+      plan.tables.map { $0.table.uppercased() } + plan.joins.map { $0.table.uppercased() })
+    let others = tables.filter { name in
+      !known.contains(name) && !name.utf8.starts(with: "SQLITE_".utf8)
+        && ![
+          "Z_METADATA", "Z_PRIMARYKEY", "Z_MODELCACHE", "ACHANGE", "ATRANSACTION",
+          "ATRANSACTIONSTRING",
+        ]
+        .contains(name) && !plan.isOld(table: name)
+    }
+    if !others.isEmpty {
+      let shown = others.sorted().prefix(5).joined(separator: ", ")
+      notes.append(
+        "tables that belong to no entity are not in the new store, \(others.count) in all: \(shown)"
+      )
+    }
+    return notes
   }
 
   /// Writes Core Data's own tables of a new store.

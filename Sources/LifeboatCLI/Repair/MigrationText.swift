@@ -50,7 +50,7 @@ struct MigrationText {
   private var rows: String {
     var text = "\(Quantity.count(report.writtenCount)) written"
     if report.incompleteCount > 0 {
-      text += ", \(Quantity.count(report.incompleteCount)) of them without damaged values"
+      text += ", \(Quantity.count(report.incompleteCount)) of them not whole"
     }
     if report.rejectedCount > 0 { text += ", \(Quantity.count(report.rejectedCount)) rejected" }
     let left = report.steps.reduce(0) { $0 + $1.entities.reduce(0) { $0 + $1.leftBehindCount } }
@@ -63,7 +63,7 @@ struct MigrationText {
     let named = all.prefix(5).map { "\($0.entity).\($0.property): \(Quantity.count($0.count))" }
     let more = all.count > 5 ? ", and \(all.count - 5) more relationships" : ""
     return
-      "\(Self.count(report.cutCount, "reference")) to rows that are not there: \(named.joined(separator: ", "))\(more)"
+      "\(Self.count(report.cutCount, "reference")) that found no row or no room: \(named.joined(separator: ", "))\(more)"
   }
 
   private func table(_ step: MigrationReport.Step) -> String {

@@ -6,9 +6,6 @@ import SQLiteFile
 // Many-to-many relationships.
 extension CopyCompiler {
   mutating func addJoins() throws {
-    for table in plan.tables {
-      for copy in table.entities.values.joined() { try add(pending, to: copy, table) }
-    }
     for join in layout.joinTables {
       let inverse = TableLayout.inverse(of: join.relationship, in: model)
       var done: Set<String> = []
@@ -74,7 +71,7 @@ extension CopyCompiler {
     func insert(
       _ row: inout RowSQL, _ nearColumn: Int, _ farColumn: Int, _ nearOrder: Int?, _ farOrder: Int?
     )
-      throws -> (RowStatement, isUpdate: Bool)
+      throws -> (RowStatement, isLate: Bool)
     {
       let parameters = (near: row.parameter(nearColumn), far: row.parameter(farColumn))
       let nearKey =
@@ -88,11 +85,13 @@ extension CopyCompiler {
         ? [(join.ownerColumn, nearKey), (join.destinationColumn, farKey)]
         : [(join.ownerColumn, farKey), (join.destinationColumn, nearKey)]
       let (owner, destination) = isForward ? (nearOrder, farOrder) : (farOrder, nearOrder)
+      // Without an order the rows are in the order of their keys.
+      let (ownerKey, destinationKey) = (columns[0].1, columns[1].1)
       if let name = join.ownerOrderColumn {
-        columns.append((name, owner.map { row.parameter($0) } ?? "1024 * \(nearKey)"))
+        columns.append((name, owner.map { row.parameter($0) } ?? "1024 * \(ownerKey)"))
       }
       if let name = join.destinationOrderColumn {
-        columns.append((name, destination.map { row.parameter($0) } ?? "1024 * \(farKey)"))
+        columns.append((name, destination.map { row.parameter($0) } ?? "1024 * \(destinationKey)"))
       }
       let names = try columns.map { try SQLText.quoted($0.0) }.joined(separator: ", ")
       let values = columns.map(\.1).joined(separator: ", ")
@@ -107,10 +106,11 @@ extension CopyCompiler {
       let (statement, isLate) = try insert(
         &row, table.near, table.far, table.nearOrder, table.farOrder)
       plan.joins.append(
-        JoinCopy(table: table.table, statement: statement, isUpdate: isLate))
+        JoinCopy(table: table.table, statement: statement, isLate: isLate))
       return
     }
     // One side of the old relationship was to-one, so its rows hold the links.
+    var isFound = false
     let inverse = TableLayout.inverse(of: old, in: source.model)
     for table in plan.tables {
       let place = source.layout.tables.first { SQLName.isSame($0.name, table.table) }
@@ -128,31 +128,25 @@ extension CopyCompiler {
             let first = copies.first
           else { continue }
           var row = RowSQL(keyColumn: table.keyColumn)
+          // The position that a row has among those of its owner.
+          let order = place?.columns.first { other in
+            other.role == .ownerOrder(old) || other.role == .order(old)
+              || inverse.map { other.role == .order($0) } ?? false
+          }.flatMap { order in
+            table.definition.columns.firstIndex { SQLName.isSame($0.name, order.name) }
+          }
           let (statement, isLate) =
             try isNear
-            ? insert(&row, table.keyColumn, link, nil, nil)
-            : insert(&row, link, table.keyColumn, nil, nil)
+            ? insert(&row, table.keyColumn, link, order, nil)
+            : insert(&row, link, table.keyColumn, nil, order)
           if isLate { first.updates.append(statement) } else { first.links.append(statement) }
+          isFound = true
         }
       }
     }
-  }
-
-  func add(_ pending: [Pending], to copy: EntityCopy, _ table: TableCopy) throws {
-    for item in pending {
-      guard
-        copy.sourceEntity == item.destination
-          || isDescendant(copy.sourceEntity, of: item.destination),
-        let link = source.column(of: copy.sourceEntity, where: { $0 == .toOne(item.inverse) }),
-        item.makers.contains(where: { $0.name == copy.mappingName })
-      else { continue }
-      var row = RowSQL(keyColumn: table.keyColumn)
-      let far = try resolved(row.parameter(table.keyColumn), item.makers, item.newDestination)
-      let near = "\(row.parameter(link))\(KeyShifts.text(item.shift))"
-      copy.updates.append(
-        row.statement(
-          "UPDATE \(item.target) SET \(item.column) = \(far) WHERE Z_PK = \(near) AND \(item.column) IS NULL"
-        ))
+    if !isFound {
+      plan.leftOut.append(
+        "the old store has no table or column with the links of \(from).\(old.name)")
     }
   }
 }

@@ -21,8 +21,8 @@ extension CopyCompiler {
     case own
     /// A column of the row that a key path leads to.
     case path(KeyPath)
-    /// Rows of other tables.
-    case elsewhere(Link)
+    /// Links in other rows: of a relationship of the old row, or of one that leads to it.
+    case elsewhere(Link, isNear: Bool)
   }
 
   /// What a new row leads to.
@@ -37,7 +37,7 @@ extension CopyCompiler {
 
   /// What a new row leads to by a relationship; nil for nothing.
   mutating func lead(
-    by relationship: Relationship, _ mapping: EntityMapping, _ from: String
+    by relationship: Relationship, _ mapping: EntityMapping, _ from: String, _ table: TableCopy
   ) -> Lead? {
     let destination = relationship.destinationEntityName
     switch relationshipSource(relationship.name, mapping) {
@@ -62,17 +62,23 @@ extension CopyCompiler {
       return nil
     case .none:
       // Core Data keeps both sides in step, so the mapping of the other side is as good.
-      guard let inverse = TableLayout.inverse(of: relationship, in: model),
-        let link = reversed(inverse, of: destination, from)
-      else { return nil }
-      return lead(by: link, destination)
+      guard let inverse = TableLayout.inverse(of: relationship, in: model) else { return nil }
+      if let link = reversed(inverse, of: destination, from) { return lead(by: link, destination) }
+      return lead(backBy: inverse, of: destination, table)
     }
   }
 
-  private func lead(by link: Link, _ destination: String) -> Lead {
+  private mutating func lead(by link: Link, _ destination: String) -> Lead? {
     let makers = makers(of: link.relationship, link.mappingName, in: destination)
     guard let key = source.column(of: link.entity, where: { $0 == .toOne(link.relationship) })
-    else { return Lead(origin: .elsewhere(link), makers: makers) }
+    else {
+      guard link.relationship.isToMany else {
+        plan.leftOut.append(
+          "the old store has no column for \(link.entity).\(link.relationship.name)")
+        return nil
+      }
+      return Lead(origin: .elsewhere(link, isNear: true), makers: makers)
+    }
     return Lead(
       origin: .column(key),
       order: source.column(of: link.entity) { $0 == .order(link.relationship) },
@@ -80,12 +86,12 @@ extension CopyCompiler {
       makers: makers)
   }
 
-  /// The row that owns a new row by a to-many relationship without inverse; nil for none.
-  func lead(toOwnerBy relationship: Relationship, _ table: TableCopy) -> Lead? {
-    for mapping in mappings {
-      guard let owner = mapping.destinationEntityName,
-        model.allRelationships(of: owner).contains(relationship),
-        case .related(let name, _) = relationshipSource(relationship.name, mapping),
+  /// The row that leads to a new row by a relationship of `owner`, whose other side the old row may know or not; nil for
+  /// none.
+  func lead(backBy relationship: Relationship, of owner: String, _ table: TableCopy) -> Lead? {
+    let lineage = descendants(of: owner)
+    for mapping in mappings where lineage.contains(mapping.destinationEntityName ?? "") {
+      guard case .related(let name, _) = relationshipSource(relationship.name, mapping),
         let oldOwner = mapping.sourceEntityName,
         let old = source.relationship(name, of: oldOwner)
       else { continue }
@@ -96,20 +102,20 @@ extension CopyCompiler {
           table.definition.columns.firstIndex { SQLName.isSame($0.name, found.name) }
         }
       }
-      let isBack = inverse.map { !$0.isToMany } ?? false
-      guard
-        let key = column({ role in
-          isBack ? inverse.map { role == .toOne($0) } ?? false : role == .owner(old)
-        })
-      else { return nil }
+      let makers = nearMakers(old, of: oldOwner, in: owner)
+      if let inverse, !inverse.isToMany, let key = column({ $0 == .toOne(inverse) }) {
+        return Lead(
+          origin: .column(key), order: column { $0 == .order(inverse) },
+          number: column { $0 == .destinationEntity(inverse) }, makers: makers)
+      }
+      if let key = column({ $0 == .owner(old) }) {
+        return Lead(
+          origin: .column(key), order: column { $0 == .ownerOrder(old) }, makers: makers)
+      }
       return Lead(
-        origin: .column(key),
-        order: column { role in
-          isBack ? inverse.map { role == .order($0) } ?? false : role == .ownerOrder(old)
-        },
-        makers: mappings.filter {
-          $0.sourceEntityName == oldOwner || isDescendant($0.sourceEntityName, of: oldOwner)
-        })
+        origin: .elsewhere(
+          Link(relationship: old, entity: oldOwner, mappingName: nil), isNear: false),
+        makers: makers)
     }
     return nil
   }
@@ -157,6 +163,13 @@ extension CopyCompiler {
     var orderColumn: String?
     /// The entity that the column leads to.
     let destination: String
+    /// The relationship and the entity that declares it, for the report.
+    let entityName: String
+    let propertyName: String
+    /// The column of the other side, where both sides lead to one row.
+    var inverse: (table: String, column: String)?
+    /// The number of the entity of the rows.
+    let entityNumber: Int64
   }
 
   /// Sets a column that leads to another row: in the row itself where that is possible, else when all rows are there.
@@ -165,8 +178,11 @@ extension CopyCompiler {
     _ updates: inout [RowStatement]
   ) throws {
     guard let lead, !lead.makers.isEmpty else { return }
-    if case .elsewhere(let link) = lead.origin {
-      return try setLater(place, from: link, lead.makers, shift)
+    if case .elsewhere(let link, let isNear) = lead.origin {
+      if let orderColumn = place.orderColumn {
+        plan.unordered.append((place.table, place.column, orderColumn))
+      }
+      return try setLater(place, from: link, isNear: isNear, lead.makers, shift)
     }
     if let orderColumn = place.orderColumn {
       if let order = lead.order {
@@ -271,42 +287,63 @@ extension CopyCompiler {
     return "CASE WHEN \(key) IS NULL THEN NULL ELSE \(only.new) END"
   }
 
-  /// Sets a to-one column from links that are not in the same old row: the first object of a to-many relationship.
+  /// Sets a column from links that are not in the same old row, when all rows are there: to the first that a row leads
+  /// to, or is led to by.
   private mutating func setLater(
-    _ place: Place, from link: Link, _ makers: [EntityMapping], _ shift: Int64
+    _ place: Place, from link: Link, isNear: Bool, _ makers: [EntityMapping], _ shift: Int64
   ) throws {
-    plan.notes.append(
-      "\(link.entity).\(link.relationship.name) had several objects; the new model keeps the first of them"
-    )
-    let column = try SQLText.quoted(place.column)
-    let target = try SQLText.quoted(place.table)
-    if let join = source.joinTable(of: link.relationship, of: link.entity) {
-      var row = RowSQL(keyColumn: join.near)
-      let value = try resolved(row.parameter(join.far), makers, place.destination)
-      plan.joins.append(
-        JoinCopy(
-          table: join.table,
-          statement: row.statement(
-            "UPDATE \(target) SET \(column) = \(value) WHERE Z_PK = \(row.ownKey)\(KeyShifts.text(shift)) AND \(column) IS NULL"
-          ), isUpdate: true))
-    } else if let inverse = TableLayout.inverse(of: link.relationship, in: source.model),
-      !inverse.isToMany
-    {
-      // The links are in the rows of the destination.
-      pending.append(
-        Pending(
-          inverse: inverse, destination: link.relationship.destinationEntityName, target: target,
-          column: column, shift: shift, makers: makers, newDestination: place.destination))
+    guard let links = try stagedLinks(of: link) else {
+      plan.leftOut.append(
+        "the old store has no table or column with the links of \(link.entity).\(link.relationship.name)"
+      )
+      return
     }
+    plan.links[links.name] = links
+    let other = isNear ? "link.far" : "link.near"
+    plan.later.append(
+      LaterReference(
+        links: links, table: place.table, column: place.column,
+        entityNumber: place.entityNumber, shift: shift, isNear: isNear,
+        value: try isDirect(makers)
+          ? direct(other, makers) : resolved(other, makers, place.destination),
+        entityName: place.entityName, propertyName: place.propertyName, inverse: place.inverse))
   }
 
-  struct Pending {
-    let inverse: Relationship
-    let destination: String
-    let target: String
-    let column: String
-    let shift: Int64
-    let makers: [EntityMapping]
-    let newDestination: String
+  /// The links of an old relationship, wherever the old store keeps them.
+  private func stagedLinks(of link: Link) throws -> StagedLinks? {
+    let relationship = link.relationship
+    func staged(_ table: String, near: Int, far: Int, order: Int?) throws -> StagedLinks? {
+      guard let (name, definition) = source.table(named: table) else { return nil }
+      return StagedLinks(
+        table: name, definition: definition,
+        name: try SQLText.quoted("lifeboat_links_\(name)_\(near)_\(far)"), near: near, far: far,
+        order: order)
+    }
+    if let join = source.joinTable(of: relationship, of: link.entity) {
+      return try staged(join.table, near: join.near, far: join.far, order: join.farOrder)
+    }
+    func place(_ entity: String, _ role: TableLayout.Role) -> (
+      table: String, column: Int, key: Int
+    )? {
+      guard let table = source.layout.table(of: entity),
+        let found = table.columns.first(where: { $0.role == role }),
+        let column = source.column(found.name, in: table.name),
+        let key = source.column("Z_PK", in: table.name)
+      else { return nil }
+      return (table.name, column, key)
+    }
+    if !relationship.isToMany, let (table, column, key) = place(link.entity, .toOne(relationship)) {
+      return try staged(table, near: key, far: column, order: nil)
+    }
+    let destination = relationship.destinationEntityName
+    if let inverse = TableLayout.inverse(of: relationship, in: source.model),
+      let (table, column, key) = place(destination, .toOne(inverse))
+    {
+      return try staged(
+        table, near: column, far: key, order: place(destination, .order(inverse))?.column)
+    }
+    guard let (table, column, key) = place(destination, .owner(relationship)) else { return nil }
+    return try staged(
+      table, near: column, far: key, order: place(destination, .ownerOrder(relationship))?.column)
   }
 }

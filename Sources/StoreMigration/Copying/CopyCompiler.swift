@@ -21,18 +21,15 @@ struct CopyCompiler {
   let shifts: KeyShifts
   var plan: CopyPlan
   var problems: [MigrationError.Code: [String]] = [:]
-  /// To-one relationships whose only trace is in rows of the other side.
-  var pending: [Pending] = []
 
   var model: ManagedObjectModel { layout.model }
 
   /// The plan of a mapping model that was compiled for both models. `highestKey` returns the highest key in an old
   /// table; it is asked only if a new table takes rows of several.
   static func plan(
-    _ mapping: MappingModel, from source: SourceTables, to destination: ManagedObjectModel,
+    _ mapping: MappingModel, from source: SourceTables, to layout: TableLayout,
     missingPolicy: MissingPolicy, highestKey: (_ table: String) throws -> Int64
   ) throws -> CopyPlan {
-    let layout = TableLayout(destination)
     let shifts = try KeyShifts(mapping.entityMappings, source, layout, highestKey)
     var compiler = CopyCompiler(mapping, source, layout, missingPolicy, shifts)
     try compiler.run()
@@ -75,7 +72,7 @@ struct CopyCompiler {
       for (number, entity) in source.entityNames where place.entityNames.contains(entity) {
         let made = try (byEntity[entity] ?? []).compactMap { try copy($0, of: table) }
         if made.isEmpty {
-          if source.model.entities[entity]?.isAbstract != true { plan.dropped.append(entity) }
+          drop(entity)
         } else {
           table.entities[number] = made
         }
@@ -85,6 +82,9 @@ struct CopyCompiler {
         plan.tables.append(table)
       }
     }
+    plan.oldTables = Set(
+      source.layout.tables.map { $0.name.uppercased() }
+        + source.layout.joinTables.map { $0.name.uppercased() })
     try addJoins()
     try addReferences()
     plan.keptKeys = shifts.keptKeys
@@ -93,6 +93,17 @@ struct CopyCompiler {
       MigrationError.Code.mappingMismatch, .missingPolicy, .unsupportedExpression,
     ] {
       if let reasons = problems[code] { throw MigrationError(code, reasons.sorted()) }
+    }
+  }
+
+  mutating func drop(_ entity: String) {
+    guard source.model.entities[entity]?.isAbstract != true else { return }
+    plan.dropped.append(entity)
+    if let same = model.entities[entity] {
+      plan.droppedReasons[entity] =
+        same.isAbstract
+        ? "\(entity) is abstract in the new model, so its rows are left behind"
+        : "no mapping takes the rows of \(entity), which both models have"
     }
   }
 
@@ -141,12 +152,43 @@ struct CopyCompiler {
         plan.notes.append(
           "\(mapping.name) needs the class \(policy) of the app; properties of the same name were copied instead"
         )
+        tellCounterparts(mapping)
+      }
+    }
+    for property in mapping.relationshipMappings {
+      switch PropertySource(relationship: property) {
+      case .related(_, let name?), .same(let name):
+        guard !mappings.contains(where: { $0.name == name }) else { continue }
+        refuse(
+          .mappingMismatch,
+          "\(mapping.name).\(property.name) takes the objects of \(name), and no mapping has that name"
+        )
+      default: continue
       }
     }
     if case .unsupported = mapping.selection {
       refuse(
         .unsupportedExpression,
         "\(mapping.name) takes only some objects: \(mapping.sourceExpression?.text ?? "")")
+    }
+  }
+
+  /// Says which attributes have no counterpart, where the app's code would have known.
+  private mutating func tellCounterparts(_ mapping: EntityMapping) {
+    guard let from = mapping.sourceEntityName, let to = mapping.destinationEntityName else {
+      return
+    }
+    let taken = Set(
+      mapping.attributeMappings.compactMap { property -> String? in
+        if case .sourceValue(let path) = PropertySource(attribute: property) { path } else { nil }
+      })
+    let old = source.model.allAttributes(of: from).filter { !$0.isTransient }.map(\.name)
+    let new = model.allAttributes(of: to).filter { !$0.isTransient }.map(\.name)
+    let lost = old.filter { !new.contains($0) && !taken.contains($0) }
+    if !lost.isEmpty {
+      plan.leftOut.append(
+        "\(mapping.name) may have used what has no counterpart: \(lost.sorted().joined(separator: ", ")) of \(from)"
+      )
     }
   }
 
@@ -191,31 +233,45 @@ struct CopyCompiler {
         {
           inlined.insert(sourceColumn)
         }
-        if !attribute.isOptional, !attribute.isDerived {
+        // A value that has a default is never missing.
+        if !attribute.isOptional, !attribute.isDerived,
+          attribute.defaultValue.flatMap({ SQLText.literal($0, of: attribute) }) == nil
+        {
           row.demand(value)
           demands.append((attribute.name, sourceColumn))
         }
       case .toOne(let relationship):
+        let inverse = TableLayout.inverse(of: relationship, in: model)
         let target = Place(
           table: place.name, column: column.name,
           entityColumn: place.columns.first { $0.role == .destinationEntity(relationship) }?.name,
           orderColumn: place.columns.first { $0.role == .order(relationship) }?.name,
-          destination: relationship.destinationEntityName)
+          destination: relationship.destinationEntityName, entityName: column.entityName,
+          propertyName: relationship.name,
+          inverse: inverse.flatMap { inverse in
+            let other = layout.table(of: relationship.destinationEntityName)
+            return other?.columns.first { $0.role == .toOne(inverse) }.map {
+              (other?.name ?? "", $0.name)
+            }
+          }, entityNumber: number)
         try set(
-          target, to: lead(by: relationship, mapping, from), table, shift, &row, &updates)
+          target, to: lead(by: relationship, mapping, from, table), table, shift, &row, &updates)
       case .owner(let relationship):
+        let owner = column.ownerName(in: layout)
         let target = Place(
           table: place.name, column: column.name,
           orderColumn: place.columns.first { $0.role == .ownerOrder(relationship) }?.name,
-          destination: column.ownerName(in: layout))
+          destination: owner, entityName: owner, propertyName: relationship.name,
+          entityNumber: number)
         try set(
-          target, to: lead(toOwnerBy: relationship, table), table, shift, &row, &updates)
+          target, to: lead(backBy: relationship, of: owner, table), table, shift, &row, &updates)
       case .destinationEntity, .order, .ownerOrder: break
       }
     }
     return EntityCopy(
       mapping, from: from, to: to, insert: try row.insert(into: place.name),
-      isFiltered: isFiltered, updates: updates, demands: demands, inlinedColumns: inlined)
+      isFiltered: isFiltered, losses: row.losses(), updates: updates, demands: demands,
+      inlinedColumns: inlined)
   }
 
   /// The SQL of an attribute's value, and the column that it comes from.
@@ -233,17 +289,16 @@ struct CopyCompiler {
             if case .attribute(let found) = $0 { found.name == name } else { false }
           })
       else { return nil }
-      guard let value = SQLText.converted(row.parameter(column), from: old, to: attribute) else {
+      guard
+        let (value, isPartial) = SQLText.converted(
+          row.parameter(column), from: old, to: attribute)
+      else {
         plan.leftOut.append(
           "\(from).\(name) was \(old.type.name) and \(attribute.name) is \(attribute.type.name): its values are left out"
         )
         return nil
       }
-      if SQLText.loses(from: old.type, to: attribute.type) {
-        plan.notes.append(
-          "\(from).\(name) was \(old.type.name) and \(attribute.name) is \(attribute.type.name): values that are not whole are left out"
-        )
-      }
+      if isPartial { row.watch(row.parameter(column), value, property: attribute.name) }
       return (
         attribute.isOptional ? value : fallback.map { "IFNULL(\(value), \($0))" } ?? value, column
       )
@@ -254,7 +309,7 @@ struct CopyCompiler {
       if let found = stored(path) { return found }
       if hasColumn(path, of: from) { return (fallback ?? "NULL", nil) }
       if let (value, old) = self.attribute(at: path, of: from, &row),
-        let converted = SQLText.converted(value, from: old, to: attribute)
+        let (converted, _) = SQLText.converted(value, from: old, to: attribute)
       {
         return (converted, nil)
       }
@@ -263,7 +318,7 @@ struct CopyCompiler {
           .unsupportedExpression,
           "\(mapping.name).\(attribute.name) follows the key path \(path)")
       } else if sourceAttribute(path, of: from) != nil {
-        plan.notes.append(
+        plan.leftOut.append(
           "the old store has no column for \(from).\(path), so \(attribute.name) has its default")
       } else {
         refuse(
@@ -347,30 +402,40 @@ struct CopyCompiler {
     return .none
   }
 
+  private func numbers(of entity: String) -> [Int64] {
+    descendants(of: entity).compactMap { layout.numbering.number(of: $0) }.sorted()
+  }
+
   mutating func addReferences() throws {
     for place in layout.tables {
       for column in place.columns {
         let destination: String
         let name: String
         var entityColumn: String?
+        var orderColumn: String?
+        var isDemanded = false
         switch column.role {
         case .toOne(let relationship):
           destination = relationship.destinationEntityName
           name = relationship.name
           entityColumn = place.columns.first { $0.role == .destinationEntity(relationship) }?.name
+          orderColumn = place.columns.first { $0.role == .order(relationship) }?.name
+          isDemanded = !relationship.isOptional
         case .owner(let relationship):
           destination = column.ownerName(in: layout)
           name = relationship.name
+          orderColumn = place.columns.first { $0.role == .ownerOrder(relationship) }?.name
         default: continue
         }
         guard let target = layout.table(of: destination)?.name else { continue }
         plan.references.append(
           Reference(
             table: place.name, column: column.name, entityColumn: entityColumn,
+            orderColumn: orderColumn, isDemanded: isDemanded,
+            ownNumbers: numbers(of: column.entityName),
             destinationTable: target,
-            destinationNumbers: descendants(of: destination).compactMap {
-              layout.numbering.number(of: $0)
-            }.sorted(), entityName: column.entityName, propertyName: name))
+            destinationNumbers: numbers(of: destination), entityName: column.entityName,
+            propertyName: name))
       }
     }
   }

@@ -40,6 +40,8 @@ final class EntityCopy {
   let insert: RowStatement
   /// Whether the mapping takes only some objects: those for which the insertion's condition holds.
   let isFiltered: Bool
+  /// Tells which values of a row the new types cannot hold; nil when they hold all.
+  let losses: (statement: RowStatement, properties: [String])?
   /// Run after the row was inserted: links that its columns hold.
   var links: [RowStatement] = []
   /// Run in a second pass, when all rows are there.
@@ -57,7 +59,8 @@ final class EntityCopy {
 
   init(
     _ mapping: EntityMapping, from sourceEntity: String, to destinationEntity: String,
-    insert: RowStatement, isFiltered: Bool, updates: [RowStatement],
+    insert: RowStatement, isFiltered: Bool,
+    losses: (statement: RowStatement, properties: [String])?, updates: [RowStatement],
     demands: [(property: String, column: Int?)], inlinedColumns: Set<Int>
   ) {
     mappingName = mapping.name
@@ -65,12 +68,15 @@ final class EntityCopy {
     self.destinationEntity = destinationEntity
     self.insert = insert
     self.isFiltered = isFiltered
+    self.losses = losses
     self.updates = updates
     self.demands = demands
     self.inlinedColumns = inlinedColumns
   }
 
-  var statements: [RowStatement] { [insert] + links + updates }
+  var statements: [RowStatement] {
+    [insert] + links + updates + (losses.map { [$0.statement] } ?? [])
+  }
 }
 
 /// What Core Data stores in a column; a value of another kind is damage.
@@ -115,8 +121,8 @@ final class TableCopy {
 struct JoinCopy {
   let table: String
   let statement: RowStatement
-  /// Whether the statement updates rows, which must be there.
-  let isUpdate: Bool
+  /// Whether the statement looks at rows, which must be there.
+  let isLate: Bool
 }
 
 /// Columns of an old table that rows of others ask for by key; they are in the new file while rows are written.
@@ -140,12 +146,56 @@ struct StagedTable {
   }
 }
 
+/// The links of an old relationship, which are in the new file until the columns that need them are set.
+struct StagedLinks {
+  let table: String
+  let definition: TableDefinition
+  /// The name in the new file, quoted.
+  let name: String
+  /// The columns with the key of the row that has the relationship, the key that it leads to, and its position.
+  let near: Int
+  let far: Int
+  let order: Int?
+
+  var creation: String { "CREATE TABLE \(name) (near, far, place)" }
+
+  var filling: RowStatement {
+    RowStatement(
+      sql:
+        "INSERT INTO \(name) SELECT ?1, ?2, \(order == nil ? "NULL" : "?3") WHERE ?1 IS NOT NULL AND ?2 IS NOT NULL",
+      columns: [near, far] + (order.map { [$0] } ?? []))
+  }
+}
+
+/// A column of the new store that is set from staged links, when all rows are there.
+struct LaterReference {
+  let links: StagedLinks
+  let table: String
+  let column: String
+  /// The number of the entity whose rows are meant, and what was added to their keys.
+  let entityNumber: Int64
+  let shift: Int64
+  /// Whether the rows are at the near end of the links.
+  let isNear: Bool
+  /// The new key of the row at the other end, as SQL over `link`.
+  let value: String
+  let entityName: String
+  let propertyName: String
+  /// The column of the other side, where both sides lead to one row; nil for any other relationship.
+  let inverse: (table: String, column: String)?
+}
+
 /// A column of the new store that must lead to a row.
 struct Reference: Hashable {
   let table: String
   let column: String
   /// The column with the number of the destination's entity; nil when only one entity is possible.
   let entityColumn: String?
+  /// The column with the position among the rows that lead to the same one; nil when there is none.
+  let orderColumn: String?
+  /// Whether the model demands that the column leads to a row, and the numbers of the entities that have it.
+  let isDemanded: Bool
+  let ownNumbers: [Int64]
   /// The entities of the destination, by number.
   let destinationTable: String
   let destinationNumbers: [Int64]
@@ -159,12 +209,18 @@ struct CopyPlan {
   var joins: [JoinCopy] = []
   /// By the old table's name.
   var staged: [String: StagedTable] = [:]
+  /// By their names.
+  var links: [String: StagedLinks] = [:]
+  /// Columns that are set when all rows are there.
+  var later: [LaterReference] = []
   /// The columns to check when all rows are there.
   var references: [Reference] = []
   /// The join tables of the new model, whose rows must lead to rows at both ends.
   let destination: TableLayout
   /// Old entities whose objects go nowhere.
   var dropped: [String] = []
+  /// Why objects go nowhere although the new model has their entity, a sentence for each entity.
+  var droppedReasons: [String: String] = [:]
   /// What a reader has to know, one sentence each.
   var notes: [String] = []
   /// Values that are not carried over although both models have the property, one sentence each.
@@ -173,6 +229,12 @@ struct CopyPlan {
   var unordered: [(table: String, key: String, order: String)] = []
   /// The tables of the new model whose keys are those of one old table, unchanged: the counter of keys goes on.
   var keptKeys: [String: String] = [:]
+
+  /// The names of the tables that the old model has, in capitals.
+  var oldTables: Set<String> = []
+
+  /// Whether a table belongs to the old model.
+  func isOld(table: String) -> Bool { oldTables.contains(table) }
 
   /// All statements.
   var statements: [RowStatement] {
@@ -248,5 +310,19 @@ struct SourceTables {
         : (table, columns.destination, columns.owner, columns.destinationOrder, columns.ownerOrder)
     }
     return nil
+  }
+
+  /// The relationships, as `Entity.relationship`, after which the store names a table although their inverse comes
+  /// first: see ``TableLayout/init(_:namedAfter:)``.
+  var joinSides: Set<String> {
+    var sides: Set<String> = []
+    for join in layout.joinTables {
+      guard let inverse = join.relationship.inverseName,
+        let number = layout.numbering.number(of: join.ownerName),
+        table(named: join.name) == nil, table(named: "Z_\(number)" + inverse.uppercased()) != nil
+      else { continue }
+      sides.insert("\(join.ownerName).\(inverse)")
+    }
+    return sides
   }
 }

@@ -20,10 +20,39 @@ extension CopyRun {
       }
       filling.finish()
     }
+    for links in plan.links.values {
+      try writer.execute(links.creation)
+      let filling = links.filling
+      try each(store, selection, [SQLName(links.table)]) { row, _ in
+        try self.run(filling, &row, [])
+      }
+      filling.finish()
+    }
     let places = Dictionary(
       plan.tables.map { (SQLName($0.table), $0) }, uniquingKeysWith: { first, _ in first })
-    let joins = Dictionary(grouping: plan.joins.filter { !$0.isUpdate }) { SQLName($0.table) }
-    let late = Dictionary(grouping: plan.joins.filter(\.isUpdate)) { SQLName($0.table) }
+    let joins = Dictionary(grouping: plan.joins.filter { !$0.isLate }) { SQLName($0.table) }
+    let late = Dictionary(grouping: plan.joins.filter(\.isLate)) { SQLName($0.table) }
+    // Rows that may be an entity's, of a table that is not readable enough to be one's.
+    let tables = store.database.tables
+    var strangers = 0
+    try store.database.forEachRow(.live) { row in
+      guard let place = row.origin.table else {
+        strangers += 1
+        return true
+      }
+      let name = tables[place].name
+      if plan.isOld(table: name.uppercased()), places[SQLName(name)] == nil,
+        joins[SQLName(name)] == nil, late[SQLName(name)] == nil
+      {
+        strangers += 1
+      }
+      return true
+    }
+    if strangers > 0 {
+      broken.append(
+        "\(strangers) live \(strangers == 1 ? "row" : "rows") of no table that the model knows by its columns \(strangers == 1 ? "is" : "are") not in the new store; rows --all shows them"
+      )
+    }
     try each(store, selection, Set(places.keys).union(joins.keys)) { row, name in
       if let table = places[name] {
         let number = row.integer(table.entityColumn)
@@ -45,7 +74,10 @@ extension CopyRun {
     _ body: (inout RecoveredCopyRow, SQLName) throws -> Void
   ) throws {
     let tables = store.database.tables
-    let keys = tables.map { table in table.definition.rowIDColumn }
+    let keys = tables.map { table in
+      table.definition.rowIDColumn
+        ?? table.definition.columns.firstIndex { SQLName.isSame($0.name, "Z_PK") }
+    }
     var failure: (any Error)?
     try store.database.forEachRow(selection) { row in
       guard let place = row.origin.table, names.contains(SQLName(tables[place].name)) else {
@@ -72,7 +104,11 @@ private struct RecoveredCopyRow: CopyRun.Row {
     if let keyColumn, keyColumn < stored.count, stored[keyColumn] == .null, let rowID = row.rowID {
       stored[keyColumn] = .integer(rowID)
     }
-    key = row.rowID
+    if let keyColumn, keyColumn < stored.count, case .integer(let value) = stored[keyColumn] {
+      key = value
+    } else {
+      key = nil
+    }
     page = row.origin.page
     partial = row.partial.map(\.column)
     self.storePath = storePath
@@ -108,7 +144,7 @@ private struct RecoveredCopyRow: CopyRun.Row {
     return ExternalBlob.identifier(in: bytes)
   }
 
-  mutating func run(_ statement: SQLiteStatement, _ columns: [Int], _ inlined: Set<Int>) throws {
+  mutating func bind(_ statement: SQLiteStatement, _ columns: [Int], _ inlined: Set<Int>) throws {
     var binding = RowBinding(statement)
     // A column that was asked for and not used has no parameter.
     for column in columns.prefix(statement.parameterCount) {
@@ -128,6 +164,6 @@ private struct RecoveredCopyRow: CopyRun.Row {
         }
       }
     }
-    try binding.run()
+    try binding.check()
   }
 }

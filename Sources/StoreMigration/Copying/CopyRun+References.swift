@@ -10,6 +10,9 @@ extension CopyRun {
   /// had no order.
   func settleReferences() throws {
     for stage in plan.staged.values { try writer.execute("DROP TABLE \(stage.name)") }
+    for later in plan.later { try set(later) }
+    for links in plan.links.values { try writer.execute("DROP TABLE \(links.name)") }
+    for later in plan.later { try agree(later) }
     for reference in plan.references { try settle(reference) }
     for join in plan.destination.joinTables { try settle(join) }
     var met: Set<String> = []
@@ -26,30 +29,84 @@ extension CopyRun {
     }
   }
 
+  /// Sets a column to the first row that the staged links give.
+  private func set(_ later: LaterReference) throws {
+    let (table, column) = try (SQLText.quoted(later.table), SQLText.quoted(later.column))
+    let own = later.isNear ? "near" : "far"
+    let index = try SQLText.quoted("\(own) of \(later.links.name)")
+    try writer.execute("CREATE INDEX IF NOT EXISTS \(index) ON \(later.links.name) (\(own))")
+    let rows = "own.Z_ENT = \(later.entityNumber) AND own.\(column) IS NULL"
+    let order = later.isNear ? "link.place, link.far" : "link.near"
+    let match = "link.\(own) = own.Z_PK - \(later.shift)"
+    try writer.execute(
+      "UPDATE \(table) AS own SET \(column) = (SELECT \(later.value) AS value FROM \(later.links.name) AS link WHERE \(match) AND value IS NOT NULL ORDER BY \(order) LIMIT 1) WHERE \(rows)"
+    )
+    // Where the other side leads to one row, too, the others are cut there.
+    guard later.inverse == nil else { return }
+    let others =
+      "FROM \(later.links.name) AS link, \(table) AS own WHERE \(match) AND own.Z_ENT = \(later.entityNumber) AND own.\(column) IS NOT (\(later.value))"
+    try note(
+      later.entityName, later.propertyName, keys: "SELECT DISTINCT own.Z_PK \(others)",
+      count: "SELECT count(*) \(others)")
+  }
+
+  /// Cuts a reference whose other side leads to another row, where both sides lead to one.
+  private func agree(_ later: LaterReference) throws {
+    guard let (table, column) = later.inverse else { return }
+    for (one, other) in [
+      ((table, column), (later.table, later.column)),
+      ((later.table, later.column), (table, column)),
+    ] {
+      let (own, key) = try (SQLText.quoted(one.0), SQLText.quoted(one.1))
+      let (far, back) = try (SQLText.quoted(other.0), SQLText.quoted(other.1))
+      let lonely =
+        "FROM \(own) AS own WHERE own.\(key) IS NOT NULL AND (SELECT far.\(back) FROM \(far) AS far WHERE far.Z_PK = own.\(key)) IS NOT own.Z_PK"
+      try note(
+        later.entityName, later.propertyName, keys: "SELECT own.Z_PK \(lonely)",
+        count: "SELECT count(*) \(lonely)")
+      try writer.execute(
+        "UPDATE \(own) SET \(key) = NULL WHERE Z_PK IN (SELECT own.Z_PK \(lonely))")
+    }
+  }
+
+  /// Adds what was cut to the report, if there is any.
+  private func note(_ entity: String, _ property: String, keys: String, count: String) throws {
+    let found = try writer.rows("\(keys) LIMIT \(Self.maxKeys)").compactMap(Self.integer)
+    guard !found.isEmpty else { return }
+    let number = try writer.rows(count).compactMap(Self.integer).first ?? 0
+    cut.append(.init(entity: entity, property: property, count: Int(number), keys: found))
+  }
+
   private func settle(_ reference: Reference) throws {
     let table = try SQLText.quoted(reference.table)
     let column = try SQLText.quoted(reference.column)
     let target = try SQLText.quoted(reference.destinationTable)
     let numbers = reference.destinationNumbers.map(String.init).joined(separator: ", ")
     let dangling =
-      "FROM \(table) AS own WHERE \(column) IS NOT NULL AND NOT EXISTS (SELECT 1 FROM \(target) AS far WHERE far.Z_PK = own.\(column) AND far.Z_ENT IN (\(numbers)))"
-    let keys = try writer.rows("SELECT own.Z_PK \(dangling) LIMIT \(Self.maxKeys)").compactMap(
-      Self.integer)
-    if !keys.isEmpty {
-      let count = try writer.rows("SELECT count(*) \(dangling)").compactMap(Self.integer).first ?? 0
-      let entityColumn =
-        try reference.entityColumn.map { try ", \(SQLText.quoted($0)) = NULL" } ?? ""
-      try writer.execute(
-        "UPDATE \(table) SET \(column) = NULL\(entityColumn) WHERE Z_PK IN (SELECT own.Z_PK \(dangling))"
-      )
-      cut.append(
-        .init(
-          entity: reference.entityName, property: reference.propertyName, count: Int(count),
-          keys: keys))
-    }
+      "FROM \(table) AS own WHERE own.\(column) IS NOT NULL AND NOT EXISTS (SELECT 1 FROM \(target) AS far WHERE far.Z_PK = own.\(column) AND far.Z_ENT IN (\(numbers)))"
+    try note(
+      reference.entityName, reference.propertyName, keys: "SELECT own.Z_PK \(dangling)",
+      count: "SELECT count(*) \(dangling)")
+    let companions = try [reference.entityColumn, reference.orderColumn].compactMap { $0 }
+      .map { ", \(try SQLText.quoted($0)) = NULL" }.joined()
+    try writer.execute(
+      "UPDATE \(table) SET \(column) = NULL\(companions) WHERE Z_PK IN (SELECT own.Z_PK \(dangling))"
+    )
     if let entityColumn = try reference.entityColumn.map({ try SQLText.quoted($0) }) {
+      // A column of the target may have the same name.
+      let actual = "(SELECT far.Z_ENT FROM \(target) AS far WHERE far.Z_PK = own.\(column))"
       try writer.execute(
-        "UPDATE \(table) SET \(entityColumn) = (SELECT far.Z_ENT FROM \(target) AS far WHERE far.Z_PK = \(column)) WHERE \(column) IS NOT NULL AND \(entityColumn) IS NOT (SELECT far.Z_ENT FROM \(target) AS far WHERE far.Z_PK = \(column))"
+        "UPDATE \(table) AS own SET \(entityColumn) = \(actual) WHERE own.\(column) IS NOT NULL AND own.\(entityColumn) IS NOT \(actual)"
+      )
+    }
+    guard reference.isDemanded else { return }
+    let empty =
+      "FROM \(table) AS own WHERE own.\(column) IS NULL AND own.Z_ENT IN (\(reference.ownNumbers.map(String.init).joined(separator: ", ")))"
+    if let count = try writer.rows("SELECT count(*) \(empty)").compactMap(Self.integer).first,
+      count > 0
+    {
+      broken.append(
+        "\(count) \(count == 1 ? "row" : "rows") of \(reference.entityName) lead nowhere by \(reference.propertyName), which the model demands"
       )
     }
   }
@@ -60,19 +117,14 @@ extension CopyRun {
       let far = layout.table(of: join.relationship.destinationEntityName)?.name
     else { return }
     let table = try SQLText.quoted(join.name)
-    let (owner, destination) = try (
-      SQLText.quoted(join.ownerColumn), SQLText.quoted(join.destinationColumn)
-    )
+    let owner = try "link." + SQLText.quoted(join.ownerColumn)
+    let destination = try "link." + SQLText.quoted(join.destinationColumn)
     let dangling = try
-      "FROM \(table) WHERE NOT EXISTS (SELECT 1 FROM \(SQLText.quoted(near)) AS own WHERE own.Z_PK = \(owner)) OR NOT EXISTS (SELECT 1 FROM \(SQLText.quoted(far)) AS far WHERE far.Z_PK = \(destination))"
-    let keys = try writer.rows("SELECT \(owner) \(dangling) LIMIT \(Self.maxKeys)").compactMap(
-      Self.integer)
-    guard !keys.isEmpty else { return }
-    let count = try writer.rows("SELECT count(*) \(dangling)").compactMap(Self.integer).first ?? 0
+      "FROM \(table) AS link WHERE NOT EXISTS (SELECT 1 FROM \(SQLText.quoted(near)) AS own WHERE own.Z_PK = \(owner)) OR NOT EXISTS (SELECT 1 FROM \(SQLText.quoted(far)) AS far WHERE far.Z_PK = \(destination))"
+    try note(
+      join.ownerName, join.relationship.name, keys: "SELECT \(owner) \(dangling)",
+      count: "SELECT count(*) \(dangling)")
     try writer.execute("DELETE \(dangling)")
-    cut.append(
-      .init(
-        entity: join.ownerName, property: join.relationship.name, count: Int(count), keys: keys))
   }
 
   private static func integer(_ row: [SQLiteValue]) -> Int64? {

@@ -18,19 +18,26 @@ extension CopyRun {
       }
       filling.finish()
     }
+    for links in plan.links.values {
+      try writer.execute(links.creation)
+      let filling = links.filling
+      try read(links.table, links.definition, of: store) { row, _ in try self.run(filling, &row, [])
+      }
+      filling.finish()
+    }
     for table in plan.tables {
       try read(table, of: store) { row, number in
         try self.insert(
           &row, entityNumber: number, number.flatMap { store.entityName(ofNumber: $0) }, table)
       }
     }
-    try read(joins: plan.joins.filter { !$0.isUpdate }, of: store)
+    try read(joins: plan.joins.filter { !$0.isLate }, of: store)
     for table in plan.tables where table.hasSecondPass {
       try read(table, of: store) { row, number in
         try self.update(&row, entityNumber: number, table)
       }
     }
-    try read(joins: plan.joins.filter(\.isUpdate), of: store)
+    try read(joins: plan.joins.filter(\.isLate), of: store)
   }
 
   private func read(
@@ -122,7 +129,7 @@ private struct SoundRow: CopyRun.Row {
     return key
   }
 
-  mutating func run(_ statement: SQLiteStatement, _ columns: [Int], _ inlined: Set<Int>) throws {
+  mutating func bind(_ statement: SQLiteStatement, _ columns: [Int], _ inlined: Set<Int>) throws {
     var binding = RowBinding(statement)
     // A column that was asked for and not used has no parameter.
     for column in columns.prefix(statement.parameterCount) {
@@ -132,7 +139,7 @@ private struct SoundRow: CopyRun.Row {
         sink.bind(column, to: &binding)
       }
     }
-    try binding.run()
+    try binding.check()
   }
 
   func values() -> [StoredValue] { sink.values }

@@ -19,6 +19,8 @@ final class CopyRun {
   private var leftBehind: [String: Int] = [:]
   private var unknownCount = 0
   var cut: [MigrationReport.Cut] = []
+  /// Rules of the model that rows break, one sentence each.
+  var broken: [String] = []
 
   init(
     _ plan: CopyPlan, _ writer: SQLiteWriter, _ rejects: RejectedRows, storePath: String,
@@ -44,7 +46,7 @@ final class CopyRun {
         }
       }
     }
-    for (name, count) in leftBehind {
+    for (name, count) in leftBehind where count > 0 {
       all[name, default: .init(name: name, became: [])].readCount += count
       all[name]?.leftBehindCount += count
     }
@@ -58,6 +60,11 @@ final class CopyRun {
     return list
   }
 
+  /// What is lost of the rows that nothing takes, one sentence each.
+  var leftBehindReasons: [String] {
+    leftBehind.keys.sorted().compactMap { plan.droppedReasons[$0] }
+  }
+
   /// Closes all statements.
   func finish() {
     for statement in plan.statements { statement.finish() }
@@ -67,8 +74,8 @@ final class CopyRun {
 
   /// A row of the old store: its values can be bound again and again.
   protocol Row: ~Copyable {
-    /// Binds the values of some columns to a statement's parameters, in this order, and runs it.
-    mutating func run(_ statement: SQLiteStatement, _ columns: [Int], _ inlined: Set<Int>) throws
+    /// Binds the values of some columns to a statement's parameters, in this order.
+    mutating func bind(_ statement: SQLiteStatement, _ columns: [Int], _ inlined: Set<Int>) throws
     /// All values, in column order.
     func values() -> [StoredValue]
     /// The name of the external file that a column gives; nil when it holds something else.
@@ -91,55 +98,89 @@ final class CopyRun {
     guard let number = entityNumber, let copies = table.entities[number] else {
       return try leaveBehind(&row, name, table)
     }
-    let incomplete = try leaveOutMisfits(&row, name, table)
     table.readCounts[number, default: 0] += 1
-    for copy in copies {
-      var reason: String?
-      do {
-        try run(copy.insert, &row, copy.inlinedColumns)
-        if writer.changeCount == 0 {
-          reason = missingValue(&row, copy)
-          if reason == nil {
-            copy.passedOverCount += 1
-            continue
-          }
-        }
-      } catch let error as SQLiteWriterError where error.code == .constraint {
-        reason = error.message
-      }
-      if let reason {
-        copy.rejectedCount += 1
-        try reject(&row, copy.sourceEntity, reason, table)
-        continue
-      }
-      copy.writtenCount += 1
-      if incomplete { copy.incompleteCount += 1 }
-      if !table.externalColumns.isEmpty { noteExternalFiles(&row, copy, table) }
-      for link in copy.links { try run(link, &row, []) }
+    guard row.key != nil else {
+      copies.first?.rejectedCount += 1
+      return try reject(row.values(), of: row, name, "its key is no whole number", table)
     }
-  }
-
-  /// Leaves out values that Core Data never stores in their columns, and notes them and partial ones with the row.
-  private func leaveOutMisfits<SomeRow: Row & ~Copyable>(
-    _ row: inout SomeRow, _ name: String?, _ table: TableCopy
-  ) throws -> Bool {
     var misfits: [Int] = []
     for rule in table.rules where !row.fits(rule) { misfits.append(rule.column) }
-    guard !misfits.isEmpty || !row.partial.isEmpty else { return false }
-    func names(_ columns: [Int]) -> String {
-      columns.filter { $0 < table.definition.columns.count }
-        .map { table.definition.columns[$0].name }.joined(separator: ", ")
-    }
     var reasons: [String] = []
     if !misfits.isEmpty {
-      reasons.append("left out, because no value of the model looks like it: \(names(misfits))")
+      reasons.append(
+        "left out, because no value of the model looks like it: \(names(misfits, table))")
     }
     if !row.partial.isEmpty {
-      reasons.append("left out, because only a part is left: \(names(row.partial))")
+      reasons.append("left out, because only a part is left: \(names(row.partial, table))")
     }
-    try reject(&row, name, reasons.joined(separator: "; "), table, isWritten: true)
+    let values = reasons.isEmpty ? nil : row.values()
     for column in misfits { row.leaveOut(column) }
-    return true
+    for copy in copies { try insert(&row, copy, table, reasons, values) }
+  }
+
+  private func names(_ columns: [Int], _ table: TableCopy) -> String {
+    columns.filter { $0 < table.definition.columns.count }
+      .map { table.definition.columns[$0].name }.joined(separator: ", ")
+  }
+
+  /// Inserts a row under one mapping. `reasons` say what was left out of it, and `values` are those before.
+  private func insert<SomeRow: Row & ~Copyable>(
+    _ row: inout SomeRow, _ copy: EntityCopy, _ table: TableCopy, _ reasons: [String],
+    _ values: [StoredValue]?
+  ) throws {
+    var reasons = reasons + (try losses(of: &row, copy, table))
+    do {
+      try run(copy.insert, &row, copy.inlinedColumns)
+      guard writer.changeCount == 0 else {
+        copy.writtenCount += 1
+        if !reasons.isEmpty {
+          copy.incompleteCount += 1
+          try reject(
+            values ?? row.values(), of: row, copy.sourceEntity, reasons.joined(separator: "; "),
+            table, isWritten: true)
+        }
+        if !table.externalColumns.isEmpty { noteExternalFiles(&row, copy, table) }
+        for link in copy.links { try run(link, &row, []) }
+        return
+      }
+      guard let missing = missingValue(&row, copy) else {
+        copy.passedOverCount += 1
+        return
+      }
+      reasons.append(missing)
+    } catch let error as SQLiteWriterError where error.code == .constraint {
+      reasons.append("another row has its key or its unique values: \(error.message)")
+    }
+    copy.rejectedCount += 1
+    try reject(
+      values ?? row.values(), of: row, copy.sourceEntity, reasons.joined(separator: "; "), table)
+  }
+
+  /// What the new row cannot hold, as sentences.
+  private func losses<SomeRow: Row & ~Copyable>(
+    of row: inout SomeRow, _ copy: EntityCopy, _ table: TableCopy
+  ) throws -> [String] {
+    var reasons: [String] = []
+    if let (statement, properties) = copy.losses {
+      let prepared = try statement.statement(in: writer)
+      try row.bind(prepared, statement.columns, [])
+      defer { prepared.reset() }
+      if try prepared.step() {
+        let lost = properties.indices.filter { prepared.integer(at: $0) == 1 }
+        if !lost.isEmpty {
+          reasons.append(
+            "left out, because the new type cannot hold it: \(lost.map { properties[$0] }.joined(separator: ", "))"
+          )
+        }
+      }
+    }
+    for column in copy.inlinedColumns.sorted() {
+      guard let name = row.externalName(column),
+        ExternalBlob(identifier: name, storePath: storePath).sizeBytes == nil
+      else { continue }
+      reasons.append("left out, because its file \(name) cannot be read: \(names([column], table))")
+    }
+    return reasons
   }
 
   /// Runs the second pass for a row.
@@ -160,7 +201,9 @@ final class CopyRun {
   func run<SomeRow: Row & ~Copyable>(
     _ statement: RowStatement, _ row: inout SomeRow, _ inlined: Set<Int>
   ) throws {
-    try row.run(try statement.statement(in: writer), statement.columns, inlined)
+    let prepared = try statement.statement(in: writer)
+    try row.bind(prepared, statement.columns, inlined)
+    try prepared.run()
   }
 
   private func leaveBehind<SomeRow: Row & ~Copyable>(
@@ -170,18 +213,19 @@ final class CopyRun {
       leftBehind[name, default: 0] += 1
     } else {
       unknownCount += 1
-      try reject(&row, name, "its entity number belongs to no entity of this table", table)
+      try reject(
+        row.values(), of: row, name, "its entity number belongs to no entity of this table", table)
     }
   }
 
   private func reject<SomeRow: Row & ~Copyable>(
-    _ row: inout SomeRow, _ entity: String?, _ reason: String, _ table: TableCopy,
-    isWritten: Bool = false
+    _ values: [StoredValue], of row: borrowing SomeRow, _ entity: String?, _ reason: String,
+    _ table: TableCopy, isWritten: Bool = false
   ) throws {
-    let names = table.definition.columns.map(\.name)
     try rejects.add(
-      entity: entity, key: row.key, reason: reason, values: Array(zip(names, row.values())),
-      page: row.page, isWritten: isWritten)
+      entity: entity, key: row.key, reason: reason,
+      values: Array(zip(table.definition.columns.map(\.name), values)), page: row.page,
+      isWritten: isWritten)
   }
 
   private func missingValue<SomeRow: Row & ~Copyable>(_ row: inout SomeRow, _ copy: EntityCopy)

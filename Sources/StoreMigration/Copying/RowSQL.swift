@@ -3,6 +3,7 @@ struct RowSQL {
   private var columns: [Int] = []
   private var values: [(name: String, value: String)] = []
   private var conditions: [String] = []
+  private var watched: [(value: String, converted: String, property: String)] = []
 
   /// The key is the first parameter.
   init(keyColumn: Int) { columns = [keyColumn] }
@@ -19,6 +20,21 @@ struct RowSQL {
 
   /// Sets a column of the new row.
   mutating func set(_ name: String, to value: String) { values.append((name, value)) }
+
+  /// Watches a conversion that some values do not survive.
+  mutating func watch(_ value: String, _ converted: String, property: String) {
+    watched.append((value, converted, property))
+  }
+
+  /// The statement that finds which of the watched values of a row are lost, each column 1 for a lost one, and the
+  /// properties; nil when none is watched.
+  func losses() -> (statement: RowStatement, properties: [String])? {
+    guard !watched.isEmpty else { return nil }
+    let columns = watched.map { "(\($0.value) IS NOT NULL AND \($0.converted) IS NULL)" }
+    return (
+      statement("SELECT " + columns.joined(separator: ", ")), watched.map(\.property)
+    )
+  }
 
   /// Takes only rows for which a condition holds.
   mutating func take(where condition: String) { conditions.append(condition) }

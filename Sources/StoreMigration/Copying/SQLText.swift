@@ -106,25 +106,49 @@ enum SQLText {
     }
   }
 
-  /// Whether a conversion leaves out some values.
-  static func loses(from old: AttributeType, to new: AttributeType) -> Bool {
-    storage(old) == .real && storage(new) == .integer
+  /// The numbers that an attribute of a type holds.
+  private static func range(_ type: AttributeType) -> ClosedRange<Int64> {
+    switch type {
+    case .integer16: -32_768...32_767
+    case .integer32: -2_147_483_648...2_147_483_647
+    case .boolean: 0...1
+    default: .min ... .max
+    }
   }
 
-  /// A value in the form of the new attribute; nil when there is none. Nothing is rounded: a number with a fraction
-  /// becomes NULL where a whole one is wanted.
-  static func converted(_ value: String, from old: Attribute, to new: Attribute) -> String? {
+  /// A value in the form of the new attribute, and whether some values have none and become NULL; nil when no value has
+  /// one. Nothing is rounded or cut to fit.
+  static func converted(_ value: String, from old: Attribute, to new: Attribute) -> (
+    sql: String, isPartial: Bool
+  )? {
     switch (storage(old.type), storage(new.type)) {
-    case (.integer?, .integer?) where new.type == .boolean && old.type != .boolean:
-      return "(\(value) <> 0)"
-    case (.integer?, .real?): return "CAST(\(value) AS REAL)"
+    case (.integer?, .integer?):
+      let (before, after) = (range(old.type), range(new.type))
+      guard !after.contains(before.lowerBound) || !after.contains(before.upperBound) else {
+        return (value, false)
+      }
+      return (
+        "CASE WHEN \(value) BETWEEN \(literal(after.lowerBound)) AND \(after.upperBound) THEN \(value) END",
+        true
+      )
+    case (.integer?, .real?):
+      // A float has 53 bits of a whole number.
+      guard old.type == .integer64 else { return ("CAST(\(value) AS REAL)", false) }
+      return (
+        "CASE WHEN \(value) BETWEEN -9007199254740992 AND 9007199254740992 THEN CAST(\(value) AS REAL) END",
+        true
+      )
     case (.real?, .integer?):
-      return "CASE WHEN \(value) = CAST(\(value) AS INTEGER) THEN CAST(\(value) AS INTEGER) END"
+      let limits = range(new.type)
+      // Beyond 2^63 a cast gives the nearest number that there is.
+      return (
+        "CASE WHEN \(value) = CAST(\(value) AS INTEGER) AND \(value) >= \(literal(limits.lowerBound)) AND \(value) <= \(limits.upperBound) AND abs(\(value)) < 9.2e18 THEN CAST(\(value) AS INTEGER) END",
+        true
+      )
     case (.bytes?, .bytes?):
-      guard old.type == new.type else { return nil }
-      return marked(value, from: old, to: new)
-    case (let one?, let other?): return one == other ? value : nil
-    default: return old.type == new.type ? value : nil
+      return old.type == new.type ? (marked(value, from: old, to: new), false) : nil
+    case (let one?, let other?): return one == other ? (value, false) : nil
+    default: return old.type == new.type ? (value, false) : nil
     }
   }
 
@@ -134,7 +158,8 @@ enum SQLText {
     // NULL stays NULL: x || NULL is NULL.
     case (false, true): "CAST(x'01' || \(value) AS BLOB)"
     // The bytes of a file are bound in place of its name.
-    case (true, false): "substr(\(value), 2)"
+    case (true, false):
+      "CASE WHEN substr(\(value), 1, 1) = x'01' THEN substr(\(value), 2) ELSE \(value) END"
     default: value
     }
   }

@@ -1,0 +1,217 @@
+import CoreDataStore
+import Fixtures
+import Foundation
+import ModelTools
+import CoreDataForensics
+import ObjectModel
+import StoreExtraction
+import StoreMigration
+import Testing
+
+/// References of objects when a relationship changes its form, each against what SQL finds in the new store.
+@Suite struct ReferenceTests {
+  /// One side of a pair of relationships between the entities P and C.
+  private enum Side { case one, many, ordered }
+
+  /// Entities P, with `kids`, and C, with `fans`; D is a subentity of C.
+  private static func model(
+    kids: Side, fans: Side?, isOptional: Bool = true, version: String
+  ) -> ManagedObjectModel {
+    let name = Attribute(name: "name", type: .string, isOptional: true)
+    func relationship(
+      _ name: String, _ side: Side, to entity: String, inverse: String?, isOptional: Bool = true
+    ) -> Relationship {
+      Relationship(
+        name: name, destinationEntityName: entity, inverseName: inverse,
+        inverseEntityName: inverse.map { _ in entity }, maxCount: side == .one ? 1 : 0,
+        isOrdered: side == .ordered, isOptional: isOptional)
+    }
+    return ManagedObjectModel(
+      entities: [
+        Entity(
+          name: "C", attributes: [name],
+          relationships: fans.map {
+            [relationship("fans", $0, to: "P", inverse: "kids")]
+          } ?? []),
+        Entity(
+          name: "D", superentityName: "C",
+          attributes: [Attribute(name: "extra", type: .string, isOptional: true)]),
+        Entity(
+          name: "P", attributes: [name],
+          relationships: [
+            relationship(
+              "kids", kids, to: "C", inverse: fans.map { _ in "fans" }, isOptional: isOptional)
+          ]),
+      ], versionIdentifiers: [version])
+  }
+
+  /// A store of `old`, filled by SQL, carried to `new`, read as sound or as damaged.
+  private static func migrate(
+    _ old: ManagedObjectModel, _ new: ManagedObjectModel, _ sql: String, isDamaged: Bool,
+    in folder: TemporaryFolder
+  ) throws -> (MigrationReport, SQLiteConnection) {
+    let url = folder.url.appendingPathComponent("Old.sqlite")
+    try FreshStore.create(at: url.path, for: old)
+    let database = try SQLiteConnection(url)
+    try database.exec(
+      """
+      INSERT INTO ZC (Z_PK, Z_ENT, Z_OPT, ZNAME) VALUES (1, 1, 1, 'c1'), (2, 2, 1, 'd2'), (3, 1, 1, 'c3');
+      INSERT INTO ZP (Z_PK, Z_ENT, Z_OPT, ZNAME) VALUES (1, 3, 1, 'p1'), (2, 3, 1, 'p2');
+      UPDATE Z_PRIMARYKEY SET Z_MAX = 3;
+      """ + sql)
+    database.close()
+    let output = folder.url.appendingPathComponent("New.sqlite")
+    let step = MigrationStep(
+      from: old, named: "old", to: new, named: "new",
+      mapping: try MappingModel.inferred(from: old, to: new), isInferred: true)
+    let report = try Migration().run(
+      isDamaged
+        ? .damaged(try .init(path: url.path), deleted: false)
+        : .sound(try CoreDataStore(path: url.path)), [step], to: output.path)
+    return (report, try SQLiteConnection(output))
+  }
+
+  private static func text(_ database: SQLiteConnection, _ sql: String) throws -> String {
+    try database.rows(sql).map { row in
+      row.map { value in
+        guard case .integer(let number) = value else { return "-" }
+        return String(number)
+      }.joined(separator: " ")
+    }.joined(separator: ", ")
+  }
+
+  /// A join table becomes a key with the number of its entity; the first reference stays and the others are told.
+  @Test(arguments: [false, true]) func manyToManyBecomesToOne(_ isDamaged: Bool) throws {
+    let folder = try TemporaryFolder()
+    let (report, new) = try Self.migrate(
+      Self.model(kids: .many, fans: .many, version: "1"),
+      Self.model(kids: .one, fans: .many, version: "2"),
+      "INSERT INTO Z_1FANS (Z_1KIDS, Z_3FANS) VALUES (2, 1), (1, 2), (3, 2);",
+      isDamaged: isDamaged, in: folder)
+    defer { new.close() }
+    #expect(
+      try Self.text(new, "SELECT Z_PK, ZKIDS, Z1_KIDS FROM ZP ORDER BY 1") == "1 2 2, 2 1 1")
+    #expect(
+      report.steps.flatMap(\.cut).map { "\($0.entity).\($0.property) \($0.count)" } == ["P.kids 1"])
+  }
+
+  /// A key becomes a row of a join table, positions included.
+  @Test(arguments: [false, true]) func toOneBecomesManyToMany(_ isDamaged: Bool) throws {
+    let folder = try TemporaryFolder()
+    let (report, new) = try Self.migrate(
+      Self.model(kids: .one, fans: .ordered, version: "1"),
+      Self.model(kids: .many, fans: .ordered, version: "2"),
+      "UPDATE ZP SET ZKIDS = 2, Z1_KIDS = 2, Z_FOK_KIDS = 2048 - 1024 * Z_PK;",
+      isDamaged: isDamaged, in: folder)
+    defer { new.close() }
+    #expect(
+      try Self.text(
+        new, "SELECT Z_1KIDS, Z_3FANS FROM Z_1FANS ORDER BY Z_FOK_3FANS") == "2 2, 2 1")
+    #expect(report.cutCount == 0)
+  }
+
+  /// A key that two rows share cannot stay in both when its inverse becomes to-one.
+  @Test(arguments: [false, true]) func aSharedKeyOfOneToOneIsCut(_ isDamaged: Bool) throws {
+    let folder = try TemporaryFolder()
+    let (report, new) = try Self.migrate(
+      Self.model(kids: .one, fans: .many, version: "1"),
+      Self.model(kids: .one, fans: .one, version: "2"),
+      "UPDATE ZP SET ZKIDS = 3, Z1_KIDS = 1;", isDamaged: isDamaged, in: folder)
+    defer { new.close() }
+    // Both ends say the same.
+    #expect(
+      try Self.text(
+        new,
+        "SELECT c.Z_PK, p.Z_PK FROM ZC c JOIN ZP p ON p.ZKIDS = c.Z_PK AND c.ZFANS = p.Z_PK")
+        == "3 1")
+    #expect(try new.integer("SELECT count(*) FROM ZP WHERE ZKIDS NOTNULL") == 1)
+    #expect(try new.integer("SELECT count(*) FROM ZC WHERE ZFANS NOTNULL") == 1)
+    #expect(report.cutCount >= 1)
+  }
+
+  /// The key of the destination, which holds a to-many relationship, becomes a key of the owner when the two swap sides.
+  @Test(arguments: [false, true]) func theSidesSwap(_ isDamaged: Bool) throws {
+    let folder = try TemporaryFolder()
+    let (report, new) = try Self.migrate(
+      Self.model(kids: .one, fans: .many, version: "1"),
+      Self.model(kids: .many, fans: .one, version: "2"),
+      "UPDATE ZP SET ZKIDS = 2, Z1_KIDS = 2 WHERE Z_PK = 2;", isDamaged: isDamaged, in: folder)
+    defer { new.close() }
+    #expect(try Self.text(new, "SELECT Z_PK, ZFANS FROM ZC ORDER BY 1") == "1 -, 2 2, 3 -")
+    #expect(report.cutCount == 0)
+  }
+
+  /// A relationship that the new model demands is empty in a row: the row stays, and the report says so.
+  @Test(arguments: [false, true]) func aDemandedReferenceThatIsEmptyIsTold(_ isDamaged: Bool) throws
+  {
+    let folder = try TemporaryFolder()
+    let (report, new) = try Self.migrate(
+      Self.model(kids: .one, fans: .many, version: "1"),
+      Self.model(kids: .one, fans: .many, isOptional: false, version: "2"),
+      "UPDATE ZP SET ZKIDS = 2, Z1_KIDS = 2 WHERE Z_PK = 2;", isDamaged: isDamaged, in: folder)
+    defer { new.close() }
+    #expect(try new.integer("SELECT count(*) FROM ZP") == 2)
+    let left = report.steps.flatMap(\.leftOut)
+    #expect(left.contains { $0.hasPrefix("1 row of P") && $0.contains("kids") }, "\(left)")
+  }
+
+  /// A relationship from an entity to itself keeps the name of its table, whichever of the two sides the store took.
+  @Test(arguments: ["FOLLOWERS", "FOLLOWING"]) func aTableIsNamedAsInTheOldStore(_ side: String)
+    throws
+  {
+    func model(_ version: String, _ attributes: [Attribute]) -> ManagedObjectModel {
+      ManagedObjectModel(
+        entities: [
+          Entity(
+            name: "User", attributes: attributes,
+            relationships: [
+              Relationship(
+                name: "followers", destinationEntityName: "User", inverseName: "following",
+                inverseEntityName: "User", maxCount: 0, isOptional: true),
+              Relationship(
+                name: "following", destinationEntityName: "User", inverseName: "followers",
+                inverseEntityName: "User", maxCount: 0, isOptional: true),
+            ])
+        ], versionIdentifiers: [version])
+    }
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("Old.sqlite")
+    let output = folder.url.appendingPathComponent("New.sqlite")
+    let old = model("1", [])
+    let new = model("2", [Attribute(name: "name", type: .string, isOptional: true)])
+    try FreshStore.create(at: url.path, for: old)
+    var database = try SQLiteConnection(url)
+    try database.exec(
+      """
+      DROP TABLE Z_1FOLLOWERS;
+      CREATE TABLE Z_1\(side) ( Z_1FOLLOWERS INTEGER, Z_1FOLLOWING INTEGER, PRIMARY KEY (Z_1FOLLOWERS, Z_1FOLLOWING) );
+      INSERT INTO ZUSER (Z_PK, Z_ENT, Z_OPT) VALUES (1, 1, 1), (2, 1, 1);
+      INSERT INTO Z_1\(side) (Z_1FOLLOWERS, Z_1FOLLOWING) VALUES (1, 2);
+      UPDATE Z_PRIMARYKEY SET Z_MAX = 2;
+      """)
+    database.close()
+    let step = MigrationStep(
+      from: old, named: "old", to: new, named: "new",
+      mapping: try MappingModel.inferred(from: old, to: new), isInferred: true)
+    _ = try Migration().run(.sound(try CoreDataStore(path: url.path)), [step], to: output.path)
+    database = try SQLiteConnection(output)
+    defer { database.close() }
+    #expect(
+      try Self.text(database, "SELECT Z_1FOLLOWERS, Z_1FOLLOWING FROM Z_1\(side)") == "1 2")
+    #expect(
+      try database.integer(
+        "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name LIKE 'Z\\_1%' ESCAPE '\\'"
+      ) == 1)
+  }
+
+  /// Names of entities that differ only in their case cannot have two tables; that is a refusal, and no file is left.
+  @Test func namesThatCollideAreRefused() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("New.sqlite")
+    let model = ManagedObjectModel(entities: [Entity(name: "Note"), Entity(name: "NOTE")])
+    #expect(throws: FreshStoreSchema.Failure.self) {
+      try FreshStore.create(at: url.path, for: model)
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == [])
+  }
+}
