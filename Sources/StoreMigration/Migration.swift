@@ -91,7 +91,8 @@ public struct Migration: Sendable {
     let count = made.count
     do {
       let rejects = try RejectedRows(beside: output, made)
-      var report = MigrationReport(source: source.path, output: output)
+      var report = MigrationReport(announcing: [], of: source.path)
+      report.output = output
       let external = ExternalFiles(ofStore: source.path, isOn: true)
       let identity = try StoreIdentity(source)
       var current = source
@@ -250,8 +251,7 @@ public struct Migration: Sendable {
     if !plan.staged.isEmpty || !plan.links.isEmpty {
       try writer.execute("PRAGMA incremental_vacuum")
     }
-    var report = MigrationReport.Step(
-      from: step.fromName, to: step.toName, way: step.isInferred ? "inferred" : "mapped")
+    var report = MigrationReport.Step(step)
     report.entities = run.entities
     report.cut = run.cut
     report.leftOut = Set(

@@ -91,4 +91,19 @@ public struct MigrationReport: Sendable, Codable {
     rejectedCount == 0 && incompleteCount == 0 && cutCount == 0 && damageCount == 0
       && steps.allSatisfy(\.leftOut.isEmpty)
   }
+
+  /// What a run would do, without rows.
+  package init(announcing steps: [MigrationStep], of store: String) {
+    source = store
+    output = nil
+    self.steps = steps.map(Step.init)
+  }
+}
+
+extension MigrationReport.Step {
+  /// A step before any row is read.
+  init(_ step: MigrationStep) {
+    self.init(
+      from: step.fromName, to: step.toName, way: step.isInferred ? "inferred" : "mapped")
+  }
 }

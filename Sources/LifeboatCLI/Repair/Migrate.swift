@@ -202,7 +202,7 @@ struct Salvage: ParsableCommand, RecordedCommand {
     }
     let steps = try steps(damaged)
     guard let output, !migration.dryRun else {
-      for step in steps { try display.write("\(step.fromName) → \(step.toName)\n") }
+      try MigrationText.announce(steps, of: path, display)
       return
     }
     let interruption = Interruption()

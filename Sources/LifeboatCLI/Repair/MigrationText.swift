@@ -20,6 +20,18 @@ struct MigrationText {
     if !report.isLossless { try display.exitWithFindings() }
   }
 
+  /// Writes what a run would do: the same report without rows.
+  static func announce(_ steps: [MigrationStep], of store: String, _ display: DisplayOptions) throws
+  {
+    let report = MigrationReport(announcing: steps, of: store)
+    guard !display.json else { return try display.write(json: report) }
+    var block = KeyValueBlock()
+    block.add(
+      PathText.lastComponent(of: store), MigrationText(report: report, display: display).way)
+    block.add("Written", "nothing: this was a dry run")
+    try display.write(block.text(width: display.width, style: display.style))
+  }
+
   var text: String {
     var block = KeyValueBlock()
     block.add(PathText.lastComponent(of: report.source), way)
@@ -43,7 +55,8 @@ struct MigrationText {
   }
 
   private var way: String {
-    let names = (report.steps.first.map { [$0.from] } ?? []) + report.steps.map(\.to)
+    var names = report.steps.first.map { [$0.from] } ?? []
+    for step in report.steps where step.to != names.last { names.append(step.to) }
     return names.map(VisibleText.visible).joined(separator: " → ")
   }
 
