@@ -14,8 +14,6 @@ public struct MigrationError: Error, Sendable, Hashable, CustomStringConvertible
     public static let unsupportedExpression = Code(rawValue: "migration.unsupportedExpression")
     /// The mapping needs a class of the app that is not at hand.
     public static let missingPolicy = Code(rawValue: "migration.missingPolicy")
-    /// The keys of the store are too large to be kept apart in one table.
-    public static let keysTooLarge = Code(rawValue: "migration.keysTooLarge")
     /// The new store does not pass its checks.
     public static let checkFailed = Code(rawValue: "migration.checkFailed")
     /// No steps lead to the wanted model.

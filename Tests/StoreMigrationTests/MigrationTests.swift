@@ -270,6 +270,15 @@ private struct Expectation {
       }
     }
     #expect(new.count + rejected == wanted, "\(pair): \(report)")
+    // A key with the number of its entity leads to a row of that very entity.
+    let places = Set(new.map { "\($0.entity) \($0.key)" })
+    for row in new {
+      for case .toOne(let reference) in row.values.values
+      where !places.contains("\(reference.entityName ?? "?") \(reference.primaryKey)") {
+        Issue.record("\(pair): \(row) leads to \(reference), which is not there")
+        return
+      }
+    }
   }
 }
 

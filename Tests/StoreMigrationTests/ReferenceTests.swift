@@ -204,6 +204,74 @@ import Testing
       ) == 1)
   }
 
+  /// Two old tables become one. A key that leads to no row of its own table is cut, although a row of the other table
+  /// has that key now; one row with a huge key is rejected and does not stop the others.
+  @Test(arguments: [false, true], [3, 1 << 50] as [Int64]) func twoTablesBecomeOne(
+    _ isDamaged: Bool, _ lastKey: Int64
+  ) throws {
+    func entity(_ name: String, hasMate: Bool) -> Entity {
+      Entity(
+        name: name, attributes: [Attribute(name: "name", type: .string, isOptional: true)],
+        relationships: hasMate
+          ? [Relationship(name: "mate", destinationEntityName: name, isOptional: true)] : [])
+    }
+    func mapping(_ name: String, _ from: String, mate: String? = nil) throws -> EntityMapping {
+      EntityMapping(
+        name: name, kind: .transform, sourceEntityName: from, destinationEntityName: "T",
+        attributeMappings: [
+          PropertyMapping(
+            name: "name", valueExpression: try ModelExpression(parsing: "$source.name"))
+        ],
+        relationshipMappings: try mate.map {
+          [PropertyMapping(name: "mate", valueExpression: try ModelExpression(parsing: $0))]
+        } ?? [])
+    }
+    let old = ManagedObjectModel(entities: [
+      entity("A", hasMate: true), entity("B", hasMate: false),
+    ])
+    let new = ManagedObjectModel(entities: [entity("T", hasMate: true)])
+    let both = MappingModel(entityMappings: [
+      try mapping(
+        "AToT", "A",
+        mate:
+          #"FUNCTION($manager, "destinationInstancesForEntityMappingNamed:sourceInstances:", "AToT", $source.mate)"#
+      ), try mapping("BToT", "B"),
+    ])
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("Old.sqlite")
+    let output = folder.url.appendingPathComponent("New.sqlite")
+    try FreshStore.create(at: url.path, for: old)
+    var database = try SQLiteConnection(url)
+    try database.exec(
+      """
+      INSERT INTO ZA (Z_PK, Z_ENT, Z_OPT, ZMATE, ZNAME) VALUES (1, 1, 1, 2, 'a1'), (2, 1, 1, 5, 'a2'), (\(lastKey), 1, 1, 1, 'a3');
+      INSERT INTO ZB (Z_PK, Z_ENT, Z_OPT, ZNAME) VALUES (1, 2, 1, 'b1'), (2, 2, 1, 'b2');
+      UPDATE Z_PRIMARYKEY SET Z_MAX = 3;
+      """)
+    database.close()
+    let step = MigrationStep(
+      from: old, named: "old", to: new, named: "new", mapping: both, isInferred: false)
+    let report = try Migration().run(
+      isDamaged
+        ? .damaged(try .init(path: url.path), deleted: false)
+        : .sound(try CoreDataStore(path: url.path)), [step], to: output.path)
+    database = try SQLiteConnection(output)
+    defer { database.close() }
+    let hasRoom = lastKey == 3
+    #expect(report.rejectedCount == (hasRoom ? 0 : 1))
+    #expect(
+      report.steps.flatMap(\.cut).map { "\($0.entity).\($0.property) \($0.count)" } == ["T.mate 1"])
+    let names = try database.rows(
+      "SELECT t.ZNAME, m.ZNAME FROM ZT t LEFT JOIN ZT m ON m.Z_PK = t.ZMATE ORDER BY t.ZNAME")
+    var expected: [[FixtureValue]] = [
+      [.string("a1"), .string("a2")], [.string("a2"), .null], [.string("a3"), .string("a1")],
+      [.string("b1"), .null], [.string("b2"), .null],
+    ]
+    if !hasRoom { expected.remove(at: 2) }
+    #expect(names == expected)
+    #expect(try database.integer("SELECT count(*) FROM ZT WHERE ZMATE < 0") == 0)
+  }
+
   /// Names of entities that differ only in their case cannot have two tables; that is a refusal, and no file is left.
   @Test func namesThatCollideAreRefused() throws {
     let folder = try TemporaryFolder()

@@ -76,10 +76,10 @@ extension CopyCompiler {
       let parameters = (near: row.parameter(nearColumn), far: row.parameter(farColumn))
       let nearKey =
         try isDirect(near)
-        ? direct(parameters.near, near) : resolved(parameters.near, near, nearRoot)
+        ? direct(parameters.near, near) : resolvedOrCut(parameters.near, near, nearRoot)
       let farKey =
         try isDirect(far)
-        ? direct(parameters.far, far) : resolved(parameters.far, far, farRoot)
+        ? direct(parameters.far, far) : resolvedOrCut(parameters.far, far, farRoot)
       var columns =
         isForward
         ? [(join.ownerColumn, nearKey), (join.destinationColumn, farKey)]

@@ -174,7 +174,7 @@ extension CopyCompiler {
 
   /// Sets a column that leads to another row: in the row itself where that is possible, else when all rows are there.
   mutating func set(
-    _ place: Place, to lead: Lead?, _ table: TableCopy, _ shift: Int64, _ row: inout RowSQL,
+    _ place: Place, to lead: Lead?, _ table: TableCopy, _ shift: KeyShift, _ row: inout RowSQL,
     _ updates: inout [RowStatement]
   ) throws {
     guard let lead, !lead.makers.isEmpty else { return }
@@ -193,8 +193,9 @@ extension CopyCompiler {
     }
     guard isDirect(lead.makers) else {
       var update = RowSQL(keyColumn: table.keyColumn)
-      let value = try resolved(sql(lead.origin, &update), lead.makers, place.destination)
-      let own = "\(update.ownKey)\(KeyShifts.text(shift))"
+      let old = sql(lead.origin, &update)
+      let value = try resolvedOrCut(old, lead.makers, place.destination)
+      let own = shift.key(update.ownKey)
       updates.append(
         try update.statement(
           "UPDATE \(SQLText.quoted(place.table)) SET \(SQLText.quoted(place.column)) = \(value) WHERE Z_PK = \(own)"
@@ -251,15 +252,22 @@ extension CopyCompiler {
   }
 
   func direct(_ parameter: String, _ makers: [EntityMapping]) -> String {
-    "\(parameter)\(KeyShifts.text(makers.first.map { shifts.shift(of: $0) } ?? 0))"
+    makers.first.map { shifts.shift(of: $0).key(parameter) } ?? parameter
   }
 
-  /// The key of the row that was made from an old key.
+  /// The key of the row that was made from an old key; one that leads nowhere, and is cut later, if none was.
+  func resolvedOrCut(
+    _ parameter: String, _ makers: [EntityMapping], _ destination: String
+  ) throws -> String {
+    "IFNULL(\(try resolved(parameter, makers, destination)), \(KeyShift.nowhere(parameter)))"
+  }
+
+  /// The key of the row that was made from an old key; NULL if none was.
   func resolved(
     _ parameter: String, _ makers: [EntityMapping], _ destination: String
   ) throws -> String {
     guard let table = layout.table(of: destination)?.name else { return "NULL" }
-    let keys = makers.map { "\(parameter)\(KeyShifts.text(shifts.shift(of: $0)))" }
+    let keys = makers.map { shifts.shift(of: $0).key(parameter) }
     let numbers = makers.compactMap {
       $0.destinationEntityName.flatMap { layout.numbering.number(of: $0) }
     }
@@ -290,7 +298,7 @@ extension CopyCompiler {
   /// Sets a column from links that are not in the same old row, when all rows are there: to the first that a row leads
   /// to, or is led to by.
   private mutating func setLater(
-    _ place: Place, from link: Link, isNear: Bool, _ makers: [EntityMapping], _ shift: Int64
+    _ place: Place, from link: Link, isNear: Bool, _ makers: [EntityMapping], _ shift: KeyShift
   ) throws {
     guard let links = try stagedLinks(of: link) else {
       plan.leftOut.append(

@@ -205,7 +205,7 @@ struct CopyCompiler {
     else { return nil }
     var row = RowSQL(keyColumn: table.keyColumn)
     let shift = shifts.shift(of: mapping)
-    row.set("Z_PK", to: "\(row.parameter(table.keyColumn))\(KeyShifts.text(shift))")
+    row.set("Z_PK", to: shift.key(row.parameter(table.keyColumn)))
     row.set("Z_ENT", to: SQLText.literal(number))
     let saves = table.definition.columns.firstIndex { SQLName.isSame($0.name, "Z_OPT") }
     row.set("Z_OPT", to: saves.map { "IFNULL(\(row.parameter($0)), 1)" } ?? "1")
@@ -269,7 +269,7 @@ struct CopyCompiler {
       }
     }
     return EntityCopy(
-      mapping, from: from, to: to, insert: try row.insert(into: place.name),
+      mapping, from: from, to: to, shift: shift, insert: try row.insert(into: place.name),
       isFiltered: isFiltered, losses: row.losses(), updates: updates, demands: demands,
       inlinedColumns: inlined)
   }

@@ -36,6 +36,8 @@ final class EntityCopy {
   let mappingName: String
   let sourceEntity: String
   let destinationEntity: String
+  /// How the old key becomes the new one.
+  let shift: KeyShift
   /// Inserts the row. It changes nothing when the row lacks a value that the new model demands.
   let insert: RowStatement
   /// Whether the mapping takes only some objects: those for which the insertion's condition holds.
@@ -59,13 +61,14 @@ final class EntityCopy {
 
   init(
     _ mapping: EntityMapping, from sourceEntity: String, to destinationEntity: String,
-    insert: RowStatement, isFiltered: Bool,
+    shift: KeyShift, insert: RowStatement, isFiltered: Bool,
     losses: (statement: RowStatement, properties: [String])?, updates: [RowStatement],
     demands: [(property: String, column: Int?)], inlinedColumns: Set<Int>
   ) {
     mappingName = mapping.name
     self.sourceEntity = sourceEntity
     self.destinationEntity = destinationEntity
+    self.shift = shift
     self.insert = insert
     self.isFiltered = isFiltered
     self.losses = losses
@@ -172,9 +175,9 @@ struct LaterReference {
   let links: StagedLinks
   let table: String
   let column: String
-  /// The number of the entity whose rows are meant, and what was added to their keys.
+  /// The number of the entity whose rows are meant, and how their keys came about.
   let entityNumber: Int64
-  let shift: Int64
+  let shift: KeyShift
   /// Whether the rows are at the near end of the links.
   let isNear: Bool
   /// The new key of the row at the other end, as SQL over `link`.

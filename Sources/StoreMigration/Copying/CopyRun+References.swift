@@ -37,7 +37,8 @@ extension CopyRun {
     try writer.execute("CREATE INDEX IF NOT EXISTS \(index) ON \(later.links.name) (\(own))")
     let rows = "own.Z_ENT = \(later.entityNumber) AND own.\(column) IS NULL"
     let order = later.isNear ? "link.place, link.far" : "link.near"
-    let match = "link.\(own) = own.Z_PK - \(later.shift)"
+    var match = "link.\(own) = own.Z_PK - \(later.shift.offset)"
+    if let highest = later.shift.highest { match += " AND link.\(own) BETWEEN 1 AND \(highest)" }
     try writer.execute(
       "UPDATE \(table) AS own SET \(column) = (SELECT \(later.value) AS value FROM \(later.links.name) AS link WHERE \(match) AND value IS NOT NULL ORDER BY \(order) LIMIT 1) WHERE \(rows)"
     )

@@ -129,6 +129,12 @@ final class CopyRun {
     _ values: [StoredValue]?
   ) throws {
     var reasons = reasons + (try losses(of: &row, copy, table))
+    guard row.key.map(copy.shift.hasRoom(for:)) ?? false else {
+      copy.rejectedCount += 1
+      reasons.append("its key has no room among those of other tables")
+      return try reject(
+        values ?? row.values(), of: row, copy.sourceEntity, reasons.joined(separator: "; "), table)
+    }
     do {
       try run(copy.insert, &row, copy.inlinedColumns)
       guard writer.changeCount == 0 else {

@@ -1,10 +1,35 @@
 import CoreDataStore
 import ModelTools
 
-/// What is added to an old primary key to get the new one: nothing, unless a new table takes the rows of several old
-/// tables, or several rows for one old row.
+/// How an old primary key becomes the new one: it stays, unless a new table takes the rows of several old tables, or
+/// several rows for one old row.
+struct KeyShift: Hashable {
+  /// What is added.
+  var offset: Int64 = 0
+  /// The highest old key with room below the keys of the next table's rows; nil where there is no next table.
+  var highest: Int64?
+
+  /// The new key of an old one, as SQL. An old key without room leads to no row, which is found and told later: as it is,
+  /// it would lead to a row of the next table.
+  func key(_ old: String) -> String {
+    guard let highest else { return old }
+    let plus = offset == 0 ? "" : " + \(offset)"
+    return
+      "CASE WHEN \(old) BETWEEN 1 AND \(highest) THEN \(old)\(plus) ELSE \(Self.nowhere(old)) END"
+  }
+
+  /// A key that no row has, another for each old key; NULL for NULL.
+  static func nowhere(_ old: String) -> String { "(\(old) | -9223372036854775808)" }
+
+  /// Whether a row with this key has room.
+  func hasRoom(for key: Int64) -> Bool { highest.map { key >= 1 && key <= $0 } ?? true }
+}
+
+/// The shifts of all mappings.
 struct KeyShifts {
-  private var shifts: [String: Int64] = [:]
+  private var shifts: [String: KeyShift] = [:]
+  /// Keys beyond are damage where tables come together: one of them would leave no room for other rows.
+  private static let highestKey: Int64 = 1 << 40
   /// New tables whose keys are those of one old table, unchanged; by new table.
   private(set) var keptKeys: [String: String] = [:]
 
@@ -31,26 +56,21 @@ struct KeyShifts {
       if !(streams[target] ?? []).contains(stream) { streams[target, default: []].append(stream) }
       places.append((mapping.name, target, stream))
     }
-    var offsets: [String: [Stream: Int64]] = [:]
+    var offsets: [String: [Stream: KeyShift]] = [:]
     for (target, list) in streams {
-      if list.count == 1 { keptKeys[target] = list[0].table }
-      var next: Int64 = 0
+      if list.count == 1 {
+        keptKeys[target] = list[0].table
+        continue
+      }
+      var offset: Int64 = 0
       for stream in list {
-        offsets[target, default: [:]][stream] = next
-        guard list.count > 1 else { break }
-        let (sum, overflow) = next.addingReportingOverflow(max(0, try highestKey(stream.table)))
-        guard !overflow, sum < 1 << 62 else {
-          throw MigrationError(
-            .keysTooLarge, ["the keys of several tables do not fit into the one table \(target)"])
-        }
-        next = sum
+        let highest = min(max(0, try highestKey(stream.table)), Self.highestKey)
+        offsets[target, default: [:]][stream] = KeyShift(offset: offset, highest: highest)
+        offset += highest
       }
     }
-    for place in places { shifts[place.mapping] = offsets[place.target]?[place.stream] ?? 0 }
+    for place in places { shifts[place.mapping] = offsets[place.target]?[place.stream] }
   }
 
-  func shift(of mapping: EntityMapping) -> Int64 { shifts[mapping.name] ?? 0 }
-
-  /// The shift as the end of an SQL expression.
-  static func text(_ shift: Int64) -> String { shift == 0 ? "" : " + \(shift)" }
+  func shift(of mapping: EntityMapping) -> KeyShift { shifts[mapping.name] ?? KeyShift() }
 }
