@@ -11,7 +11,7 @@ import Testing
 /// References of objects when a relationship changes its form, each against what SQL finds in the new store.
 @Suite struct ReferenceTests {
   /// One side of a pair of relationships between the entities P and C.
-  private enum Side { case one, many, ordered }
+  enum Side: Sendable { case one, many, ordered }
 
   /// Entities P, with `kids`, and C, with `fans`; D is a subentity of C.
   private static func model(
@@ -93,6 +93,22 @@ import Testing
       try Self.text(new, "SELECT Z_PK, ZKIDS, Z1_KIDS FROM ZP ORDER BY 1") == "1 2 2, 2 1 1")
     #expect(
       report.steps.flatMap(\.cut).map { "\($0.entity).\($0.property) \($0.count)" } == ["P.kids 1"])
+  }
+
+  /// Of several references, the first that leads to a row stays; one that leads nowhere is cut and takes no room.
+  @Test(arguments: [false, true], [Side.many, .one]) func aReferenceThatLeadsNowhereTakesNoRoom(
+    _ isDamaged: Bool, _ fans: Side
+  ) throws {
+    let folder = try TemporaryFolder()
+    let (report, new) = try Self.migrate(
+      Self.model(kids: .many, fans: .many, version: "1"),
+      Self.model(kids: .one, fans: fans, version: "2"),
+      "DELETE FROM ZC WHERE Z_PK = 1; INSERT INTO Z_1FANS (Z_1KIDS, Z_3FANS) VALUES (1, 1), (2, 1), (1, 2);",
+      isDamaged: isDamaged, in: folder)
+    defer { new.close() }
+    #expect(try Self.text(new, "SELECT Z_PK, ZKIDS, Z1_KIDS FROM ZP ORDER BY 1") == "1 2 2, 2 - -")
+    #expect(
+      report.steps.flatMap(\.cut).map { "\($0.entity).\($0.property) \($0.count)" } == ["P.kids 2"])
   }
 
   /// A key becomes a row of a join table, positions included.

@@ -180,6 +180,32 @@ import Testing
       bench.names(bench.incompatible) == [".lease", ".state.json", ".trial-mine", Workbench.stamp])
   }
 
+  /// A run that was killed while it removed the last file of a trial leaves it under its temporary name, which says which
+  /// file it is. Another file under such a name stays.
+  @Test func aTrialWhoseRemovalWasKilled() throws {
+    let bench = try Workbench()
+    try bench.makeStore()
+    let mine = "Incompatible/.trial-0123456789abcdef"
+    let others = "Incompatible/.trial-fedcba9876543210"
+    for folder in [mine, others] {
+      try FileManager.default.createDirectory(
+        atPath: bench.folder + "/" + folder, withIntermediateDirectories: true)
+      try bench.write("", to: folder + "/.lock")
+      let path = bench.folder + "/" + folder
+      let attributes = try FileManager.default.attributesOfItem(atPath: path + "/.lock")
+      let device = try #require(attributes[.systemNumber] as? NSNumber).uint64Value
+      let inode = try #require(attributes[.systemFileNumber] as? NSNumber).uint64Value
+      let number = String(folder == mine ? inode : inode + 1, radix: 16)
+      try FileManager.default.moveItem(
+        atPath: path + "/.lock",
+        toPath: path + "/.lifeboat-gone-\(String(device, radix: 16))-\(number)-79aac54893712eca")
+    }
+    _ = try outcome(bench) { _, isCopy in if isCopy { throw HostError() } }.get()
+    #expect(
+      bench.names(bench.incompatible)
+        == [".lease", ".state.json", ".trial-fedcba9876543210", Workbench.stamp])
+  }
+
   /// Second copies go when the policy asks for it, and only then.
   @Test(arguments: [nil, Retention(maximumCount: 1)])
   func retention(_ retention: Retention?) throws {

@@ -312,8 +312,7 @@ extension CopyCompiler {
       LaterReference(
         links: links, table: place.table, column: place.column,
         entityNumber: place.entityNumber, shift: shift, isNear: isNear,
-        value: try isDirect(makers)
-          ? direct(other, makers) : resolved(other, makers, place.destination),
+        value: try resolved(other, makers, place.destination),
         entityName: place.entityName, propertyName: place.propertyName, inverse: place.inverse))
   }
 

@@ -304,7 +304,13 @@ struct CopyCompiler {
       )
     }
     switch attributeSource(attribute, mapping) {
-    case .none: return (fallback ?? "NULL", nil)
+    case .none:
+      if attribute.isDerived {
+        plan.notes.append(
+          "\(attribute.name) of \(mapping.destinationEntityName ?? "?") is derived: it is empty until the app saves the object"
+        )
+      }
+      return (fallback ?? "NULL", nil)
     case .sourceValue(let path):
       if let found = stored(path) { return found }
       if hasColumn(path, of: from) { return (fallback ?? "NULL", nil) }

@@ -180,7 +180,7 @@ struct LaterReference {
   let shift: KeyShift
   /// Whether the rows are at the near end of the links.
   let isNear: Bool
-  /// The new key of the row at the other end, as SQL over `link`.
+  /// The new key of the row at the other end, as SQL over `link`; NULL when it leads to no row.
   let value: String
   let entityName: String
   let propertyName: String

@@ -42,10 +42,11 @@ extension CopyRun {
     try writer.execute(
       "UPDATE \(table) AS own SET \(column) = (SELECT \(later.value) AS value FROM \(later.links.name) AS link WHERE \(match) AND value IS NOT NULL ORDER BY \(order) LIMIT 1) WHERE \(rows)"
     )
-    // Where the other side leads to one row, too, the others are cut there.
-    guard later.inverse == nil else { return }
+    // Links that lead nowhere are cut, and those that found no room; where the other side leads to one row, too, the
+    // latter are cut there.
+    let isOther = later.inverse == nil ? " OR own.\(column) IS NOT (\(later.value))" : ""
     let others =
-      "FROM \(later.links.name) AS link, \(table) AS own WHERE \(match) AND own.Z_ENT = \(later.entityNumber) AND own.\(column) IS NOT (\(later.value))"
+      "FROM \(later.links.name) AS link, \(table) AS own WHERE \(match) AND own.Z_ENT = \(later.entityNumber) AND ((\(later.value)) IS NULL\(isOther))"
     try note(
       later.entityName, later.propertyName, keys: "SELECT DISTINCT own.Z_PK \(others)",
       count: "SELECT count(*) \(others)")

@@ -94,7 +94,9 @@ struct TrialFolder {
       let path = incompatible + "/" + name
       guard (try? fileSystem.status(path))??.kind == .folder else { continue }
       guard (try? fileSystem.status(path + "/" + lockName)) ?? nil != nil else {
-        // The folder was just made, or is being removed: it is removed if it is empty.
+        // The folder was just made, or is being removed, with the lock under its temporary name: it is removed if it
+        // has nothing else.
+        try? fileSystem.sweep(path)
         try? fileSystem.removeFolder(path)
         continue
       }

@@ -93,15 +93,13 @@ extension Situation {
     case .restored?: self = .restored
     case nil:
       switch incident.kind {
-      case .setAside: break
+      // What was sent back and is not in its place yet was set aside for the same reason.
+      case .setAside, .returned: break
       case .replaced:
         self = .replaced
         return
       case .copied:
         self = .newestMissing
-        return
-      case .returned:
-        self = .restored
         return
       }
       self =
