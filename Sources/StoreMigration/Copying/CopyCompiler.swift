@@ -303,7 +303,8 @@ struct CopyCompiler {
         attribute.isOptional ? value : fallback.map { "IFNULL(\(value), \($0))" } ?? value, column
       )
     }
-    switch attributeSource(attribute, mapping) {
+    let origin = attributeSource(attribute, mapping)
+    switch origin {
     case .none:
       if attribute.isDerived {
         plan.notes.append(
@@ -342,7 +343,7 @@ struct CopyCompiler {
       }
       return (literal, nil)
     case .related, .same, .unsupported:
-      if case .unsupported(let expression) = attributeSource(attribute, mapping),
+      if case .unsupported(let expression) = origin,
         let computed = sql(expression, from, &row)
       {
         return (SQLText.computed(computed, for: attribute), nil)
