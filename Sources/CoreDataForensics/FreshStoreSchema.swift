@@ -202,7 +202,7 @@ package struct FreshStoreSchema: Sendable, Equatable {
         && fetchIndex.elements.allSatisfy({ $0.kind == .binary })
       {
         let columns = fetchIndex.elements.compactMap {
-          column(of: $0.propertyName, entity: name, table, layout)
+          layout.column(of: $0.propertyName, in: name)
         }
         guard columns.count == fetchIndex.elements.count, let first = columns.first else {
           continue
@@ -215,7 +215,7 @@ package struct FreshStoreSchema: Sendable, Equatable {
         statements.append(index("Z_\(name)_\(fetchIndex.name)", table.name, terms))
       }
       for constraint in entity.uniquenessConstraints {
-        let columns = constraint.compactMap { column(of: $0, entity: name, table, layout) }
+        let columns = constraint.compactMap { layout.column(of: $0, in: name) }
         guard columns.count == constraint.count, !columns.isEmpty else { continue }
         statements.append(
           index(
@@ -247,20 +247,6 @@ package struct FreshStoreSchema: Sendable, Equatable {
     _ name: String, _ table: String, _ terms: [String], isUnique: Bool = false
   ) -> String {
     "CREATE \(isUnique ? "UNIQUE " : "")INDEX \(quoted(name)) ON \(quoted(table)) (\(terms.joined(separator: ", ")))"
-  }
-
-  private static func column(
-    of property: String, entity: String, _ table: TableLayout.Table, _ layout: TableLayout
-  ) -> TableLayout.Column? {
-    let lineage = Set([entity] + layout.model.ancestors(of: entity).map(\.name))
-    return table.columns.first { column in
-      guard lineage.contains(column.entityName) else { return false }
-      switch column.role {
-      case .attribute(let attribute): return attribute.name == property
-      case .toOne(let relationship): return relationship.name == property
-      default: return false
-      }
-    }
   }
 
   /// Core Data's order: integers and keys, positions in ordered relationships, then dates and floats, decimals, text,

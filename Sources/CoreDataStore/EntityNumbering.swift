@@ -34,6 +34,11 @@ package struct EntityNumbering: Sendable, Equatable {
   /// The number of an entity; nil when the model has no entity of that name.
   package func number(of name: String) -> Int64? { numbers[name] }
 
+  /// The name of the entity with a number; nil when no entity has it.
+  package func name(of number: Int64) -> String? {
+    Int(exactly: number).flatMap { names.indices.contains($0 - 1) ? names[$0 - 1] : nil }
+  }
+
   private static func sorted(_ names: some Sequence<String>) -> [String] {
     let keyed = names.map { (key: $0.lowercased(), name: $0) }
     let ordered = keyed.sorted { one, two in

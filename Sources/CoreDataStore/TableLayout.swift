@@ -144,6 +144,27 @@ package struct TableLayout: Sendable, Equatable {
     tables.first { $0.entityNames.contains(entityName) }
   }
 
+  /// The numbers of an entity and of those that inherit from it, ascending.
+  package func numbers(of entityName: String) -> [Int64] {
+    numbering.names.filter { name in
+      name == entityName || model.ancestors(of: name).contains { $0.name == entityName }
+    }.compactMap { numbering.number(of: $0) }.sorted()
+  }
+
+  /// The column of an attribute or a to-one relationship of an entity, inherited ones included; nil for another
+  /// property.
+  package func column(of property: String, in entityName: String) -> Column? {
+    let lineage = Set([entityName] + model.ancestors(of: entityName).map(\.name))
+    return table(of: entityName)?.columns.first { column in
+      guard lineage.contains(column.entityName) else { return false }
+      switch column.role {
+      case .attribute(let attribute): return attribute.name == property
+      case .toOne(let relationship): return relationship.name == property
+      default: return false
+      }
+    }
+  }
+
   /// The columns of an attribute: itself, or each leaf of a composite. A leaf is named by its key path, and its column
   /// by its own name alone, as in all 14 composites of two real stores.
   private static func kept(_ attribute: Attribute) -> [(name: String, attribute: Attribute)] {

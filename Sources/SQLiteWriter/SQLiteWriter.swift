@@ -148,8 +148,8 @@ import CSQLite
       // Apple's own SQLite is built without extension loading, and without this function.
       _ = unsafe sqlite3_enable_load_extension(handle, 0)
     #endif
-    // No other database may be attached. VACUUM attaches a scratch database, so it is refused too: a database that is
-    // written once has nothing to vacuum.
+    // No other database may be attached, except by `attaching`. VACUUM attaches a scratch database, so it is refused
+    // too: a database that is written once has nothing to vacuum.
     _ = unsafe sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0)
 
     try apply()

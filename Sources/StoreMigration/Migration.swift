@@ -33,12 +33,15 @@ public struct Migration: Sendable {
   ///   - model: the model of the new store; nil for the one that the old store carries.
   ///   - output: the new store; nothing may exist there.
   ///   - salvages: whether the old store may be damaged: its live rows are then taken wherever they are found.
+  ///   - present: the store that the app has used since; the rows of the old one go among its own. Nil for none. It is
+  ///     only read.
+  ///   - policy: what becomes of objects that both stores have.
   /// - Returns: what became of the rows.
   /// - Throws: ``MigrationError``; `SQLiteFileError` when the old store cannot be read; `ExtractionError` when it
   ///   changes meanwhile or the output cannot be made. In each case, what was written is removed.
   public func run(
     storeAt path: String, to model: ManagedObjectModel? = nil, output: String,
-    salvages: Bool = false
+    salvages: Bool = false, into present: String? = nil, policy: MergePolicy = MergePolicy()
   ) throws -> MigrationReport {
     let source: Source =
       salvages
@@ -48,10 +51,13 @@ public struct Migration: Sendable {
       throw MigrationError(
         .noSourceModel, ["the store carries no model that can be read"])
     }
+    let new = try model ?? present.flatMap { try CoreDataStore(path: $0).model } ?? old
     let step = MigrationStep(
-      from: old, named: "the store's model", to: model ?? old, named: "the given model",
-      mapping: try MappingModel.inferred(from: old, to: model ?? old), isInferred: true)
-    return try run(source, [step], to: output)
+      from: old, named: "the store's model", to: new, named: "the given model",
+      mapping: try MappingModel.inferred(from: old, to: new), isInferred: true)
+    return try run(
+      source, [step], to: output,
+      into: present.map { try PresentStore(path: $0, model: new, policy: policy) })
   }
 
   /// Where the rows come from.
@@ -76,66 +82,60 @@ public struct Migration: Sendable {
     }
   }
 
-  /// Runs the steps, one after the other, and keeps the last result.
+  /// Runs the steps, one after the other, and keeps the last result; with `present`, puts its rows among those of that
+  /// store.
   ///
   /// Nothing may exist at `output`.
   /// - Throws: ``MigrationError``, `FreshStoreSchema.Failure`, `SQLiteFileError`, `SQLiteWriterError`,
   ///   `ExtractionError`. In each case, what was written is removed.
-  package func run(_ source: Source, _ steps: [MigrationStep], to output: String) throws
-    -> MigrationReport
-  {
-    let watch = EvidenceWatch(source.path)
+  package func run(
+    _ source: Source, _ steps: [MigrationStep], to output: String, into present: PresentStore? = nil
+  ) throws -> MigrationReport {
+    let paths = [source.path] + (present.map { [$0.store.database.path] } ?? [])
+    let watches = [EvidenceWatch(source.path)] + (present.map { [$0.watch] } ?? [])
     try SQLiteWriter.checkFree(output)
-    try ExternalFiles.checkFree(output, forStore: source.path)
-    try Self.checkApart(output, source.path)
+    for path in paths {
+      try ExternalFiles.checkFree(output, forStore: path)
+      try Self.checkApart(output, path)
+    }
     let count = made.count
     do {
       let rejects = try RejectedRows(beside: output, made)
       var report = MigrationReport(announcing: [], of: source.path)
       report.output = output
-      let external = ExternalFiles(ofStore: source.path, isOn: true)
-      let identity = try StoreIdentity(source)
-      var current = source
       var last: SQLiteWriter?
-      for (index, step) in steps.enumerated() {
-        let isLast = index == steps.count - 1
-        let work = try Work(step, current, missingPolicy)
-        let writer = try made.making {
-          let writer = try SQLiteWriter(
-            creating: SQLiteWriter.privatePath(for: output), options: Self.options)
-          return (writer, writer.path)
-        }
-        do {
-          report.steps.append(
-            try run(
-              work, current, identity, into: writer, rejects, isLast ? external : nil,
-              storePath: source.path, isFirst: index == 0))
-          try finish(writer)
-        } catch {
-          writer.discard()
-          last?.discard()
-          throw error
-        }
-        last?.discard()
-        last = writer
-        if !isLast { current = .sound(try CoreDataStore(path: writer.path, model: step.to)) }
-      }
-      guard let last else { throw MigrationError(.noWay, ["there is nothing to do"]) }
       do {
+        let target = try present.map { try MergeTarget($0, steps.last) }
+        let external = ExternalFiles(ofStore: source.path, isOn: true)
+        var files = [external]
+        last = try carry(source, steps, target, to: output, rejects, external, &report)
+        if let target, let other = last {
+          let own = ExternalFiles(ofStore: target.present.store.database.path, isOn: true)
+          last = try merge(other, into: target, to: output, rejects, own, external, &report)
+          files.insert(own, at: 0)
+        }
+        guard let last else { throw MigrationError(.noWay, ["there is nothing to do"]) }
         // Under a private name, too, until the store has its own.
         let hidden = SQLiteWriter.privatePath(for: output) + ".files"
-        var (files, missing) = try external.copy(beside: hidden, made)
-        let support = files?.output
         let final = StoreSet.supportPath(of: output)
-        if support != nil { files?.output = final }
-        report.externalFiles = files
+        var missing: [Finding] = []
+        for external in files {
+          let (copied, findings) = try external.copy(beside: hidden, made)
+          missing += findings
+          guard let copied else { continue }
+          if report.externalFiles?.add(copied) == nil { report.externalFiles = copied }
+        }
+        let support = report.externalFiles?.output
+        if support != nil { report.externalFiles?.output = final }
         report.take(Self.findings(of: source), missing)
-        let changed = watch.changes()
-        guard changed.isEmpty else {
-          throw ExtractionError(
-            .changedDuringRead,
-            "the store changed while it was read: \(changed.joined(separator: ", "))",
-            path: source.path)
+        for watch in watches {
+          let changed = watch.changes()
+          guard changed.isEmpty else {
+            throw ExtractionError(
+              .changedDuringRead,
+              "the store changed while it was read: \(changed.joined(separator: ", "))",
+              path: watch.path)
+          }
         }
         // The three names are given while nothing can interrupt.
         try made.keep(to: count) {
@@ -149,7 +149,7 @@ public struct Migration: Sendable {
           }
         }
       } catch {
-        last.discard()
+        last?.discard()
         rejects.discard()
         throw error
       }
@@ -158,6 +158,98 @@ public struct Migration: Sendable {
       made.takeBack(to: count)
       throw error
     }
+  }
+
+  /// Runs the steps and returns the last file, finished and under a private name; nil when there are no steps. On
+  /// failure no file is left.
+  private func carry(
+    _ source: Source, _ steps: [MigrationStep], _ target: MergeTarget?, to output: String,
+    _ rejects: RejectedRows, _ external: ExternalFiles, _ report: inout MigrationReport
+  ) throws -> SQLiteWriter? {
+    let identity = try StoreIdentity(source)
+    var current = source
+    var last: SQLiteWriter?
+    for (index, step) in steps.enumerated() {
+      let isLast = index == steps.count - 1
+      let work = try Work(
+        step, current, missingPolicy, namedAfter: isLast ? target?.work.sides : nil)
+      let writer = try newFile(for: output)
+      do {
+        report.steps.append(
+          try run(
+            work, current, identity, into: writer, rejects, isLast ? external : nil,
+            storePath: source.path, isFirst: index == 0))
+        try finish(writer, isKept: isLast && target == nil)
+      } catch {
+        writer.discard()
+        last?.discard()
+        throw error
+      }
+      last?.discard()
+      last = writer
+      if !isLast { current = .sound(try CoreDataStore(path: writer.path, model: step.to)) }
+    }
+    return last
+  }
+
+  /// A new file under a private name beside the output.
+  private func newFile(for output: String) throws -> SQLiteWriter {
+    try made.making {
+      let writer = try SQLiteWriter(
+        creating: SQLiteWriter.privatePath(for: output), options: Self.options)
+      return (writer, writer.path)
+    }
+  }
+
+  // MARK: - Merging
+
+  /// The present store, and how its rows come into the new file.
+  private struct MergeTarget {
+    let present: PresentStore
+    let work: Work
+
+    init(_ present: PresentStore, _ last: MigrationStep?) throws {
+      self.present = present
+      guard let last else { throw MigrationError(.noWay, ["there is nothing to do"]) }
+      work = try Work(
+        .same(last.to, named: last.toName), .sound(present.store), .refuse, namedAfter: nil)
+    }
+  }
+
+  /// Puts the rows of a finished file among those of the present store, in another new file. The finished one is thrown
+  /// away then.
+  private func merge(
+    _ other: SQLiteWriter, into target: MergeTarget, to output: String, _ rejects: RejectedRows,
+    _ own: ExternalFiles, _ external: ExternalFiles, _ report: inout MigrationReport
+  ) throws -> SQLiteWriter {
+    let (store, work) = (target.present.store, target.work)
+    let identity = try StoreIdentity(.sound(store))
+    let writer = try newFile(for: output)
+    do {
+      var merged: MigrationReport.Merge?
+      let step = try writer.attaching(other, as: StoreMerge.schema) {
+        try run(
+          work, .sound(store), identity, into: writer, rejects, own,
+          storePath: store.database.path, isFirst: true
+        ) { copy in
+          var merge = StoreMerge(
+            work.schema.layout, target.present.policy, writer, rejects,
+            highestKeys: try identity.highestKeys(work.schema, work.plan, in: writer),
+            into: store.database.path)
+          try merge.run(copy)
+          try merge.settleFiles(of: own, external, storePath: report.source)
+          merged = merge.report
+        }
+      }
+      merged?.present = step
+      report.merge = merged
+      try finish(writer, isKept: true)
+    } catch {
+      writer.discard()
+      throw error
+    }
+    other.discard()
+    return writer
   }
 
   /// A file that is thrown away unless it is finished needs no journal that survives.
@@ -210,8 +302,13 @@ public struct Migration: Sendable {
     let schema: FreshStoreSchema
     let plan: CopyPlan
     let entityNames: [Int64: String]
+    /// See ``TableLayout/init(_:namedAfter:)``.
+    let sides: Set<String>
 
-    init(_ step: MigrationStep, _ source: Source, _ missingPolicy: MissingPolicy) throws {
+    init(
+      _ step: MigrationStep, _ source: Source, _ missingPolicy: MissingPolicy,
+      namedAfter sides: Set<String>?
+    ) throws {
       guard let model = step.from ?? source.model else {
         throw MigrationError(
           .noSourceModel,
@@ -219,7 +316,8 @@ public struct Migration: Sendable {
       }
       self.step = step
       let tables = try SourceTables(model, source)
-      schema = try FreshStoreSchema(step.to, namedAfter: tables.joinSides)
+      self.sides = sides ?? tables.joinSides
+      schema = try FreshStoreSchema(step.to, namedAfter: self.sides)
       entityNames = tables.entityNames
       plan = try CopyCompiler.plan(
         step.mapping, from: tables, to: schema.layout, missingPolicy: missingPolicy
@@ -229,7 +327,8 @@ public struct Migration: Sendable {
 
   private func run(
     _ work: Work, _ source: Source, _ identity: StoreIdentity, into writer: SQLiteWriter,
-    _ rejects: RejectedRows, _ external: ExternalFiles?, storePath: String, isFirst: Bool
+    _ rejects: RejectedRows, _ external: ExternalFiles?, storePath: String, isFirst: Bool,
+    then complete: (CopyRun) throws -> Void = { _ in }
   ) throws -> MigrationReport.Step {
     let (step, schema, plan) = (work.step, work.schema, work.plan)
     let run = CopyRun(plan, writer, rejects, storePath: storePath, external: external)
@@ -245,6 +344,7 @@ public struct Migration: Sendable {
       // The indexes of keys make the search for references that lead nowhere short.
       for statement in later { try writer.define(statement) }
       try run.settleReferences()
+      try complete(run)
       try identity.write(schema, plan, to: writer)
     }
     // What was staged has left free pages.
@@ -262,15 +362,17 @@ public struct Migration: Sendable {
   }
 
   /// Checks a finished file, by SQLite and, on another thread, by the rules of its model.
-  private func finish(_ writer: SQLiteWriter) throws {
-    // Core Data opens its stores in WAL mode, which the header says.
+  private func finish(_ writer: SQLiteWriter, isKept: Bool) throws {
     let path = writer.path
-    var result: Result<Void, any Error> = .success(())
-    made.making(path + "-wal") {
-      result = Result { try writer.execute("PRAGMA journal_mode = WAL") }
-      return true
+    if isKept {
+      // Core Data opens its stores in WAL mode, which the header says.
+      var result: Result<Void, any Error> = .success(())
+      made.making(path + "-wal") {
+        result = Result { try writer.execute("PRAGMA journal_mode = WAL") }
+        return true
+      }
+      try result.get()
     }
-    try result.get()
     let own = AnotherThread { try StoreCheck(path: path) }
     let problems = Result { try writer.check(writer.finalCheckDepth(verifies: verifies)) }
     let check = Result { try own.wait() }

@@ -13,6 +13,8 @@ public struct MigrationReport: Sendable, Codable {
   public var output: String?
   /// The steps, in order.
   package internal(set) var steps: [Step] = []
+  /// How the rows were put among those of the store that the app has used since; nil when they were not.
+  package internal(set) var merge: Merge?
   /// The file with the rows that are not in the new store; nil when there are none.
   public internal(set) var rejects: String?
   /// Files beside the store that hold values of its rows; nil when no row names any.
@@ -72,24 +74,75 @@ public struct MigrationReport: Sendable, Codable {
     package let keys: [Int64]
   }
 
+  /// How the rows of the last step were put among those of another store.
+  package struct Merge: Sendable, Codable {
+    /// That store.
+    package let into: String
+    /// What became of objects that both stores have.
+    package let duplicates: MergePolicy.Duplicates
+    /// What became of that store's own rows; nil before they were read.
+    package internal(set) var present: Step?
+    /// The objects in the new store, by entity.
+    package internal(set) var entities: [Entity] = []
+    /// Old rows with the unique values of a present row, and a value that it does not have. They are in the file of
+    /// rejects.
+    package internal(set) var differingCount = 0
+    /// Present rows with values that old ones replaced. They are in the file of rejects as they were.
+    package internal(set) var replacedCount = 0
+    /// Old rows that no rule let in. They are in the file of rejects.
+    package internal(set) var rejectedCount = 0
+    /// External files that both stores have, with different sizes: the new store has the present one's.
+    package internal(set) var otherFiles: [String] = []
+    /// References of old rows that lead nowhere now.
+    package internal(set) var cut: [Cut] = []
+
+    /// The objects of an entity.
+    package struct Entity: Sendable, Codable {
+      /// The entity.
+      package let name: String
+      /// Objects of the present store.
+      package let presentCount: Int
+      /// Old objects that were added.
+      package let addedCount: Int
+      /// Old objects whose unique values a present one has.
+      package let sameValuesCount: Int
+      /// Old objects that are equal to a present one.
+      package let sameContentCount: Int
+    }
+
+    /// Whether every value of both stores is in the new one, as far as the merge is concerned.
+    var isLossless: Bool { differingCount == 0 && replacedCount == 0 && otherFiles.isEmpty }
+
+    init(into path: String, duplicates: MergePolicy.Duplicates) {
+      into = path
+      self.duplicates = duplicates
+    }
+  }
+
   /// Rows of the old store that were written.
   public var writtenCount: Int { (steps.last?.entities ?? []).reduce(0) { $0 + $1.writtenCount } }
-  /// Rows that are in the file of rejects.
+  /// The steps, and the one of the store that the rows were merged into.
+  package var allSteps: [Step] { steps + (merge?.present.map { [$0] } ?? []) }
+  /// Rows that no rule let into the new store; they are in the file of rejects.
   public var rejectedCount: Int {
-    steps.reduce(0) { $0 + $1.entities.reduce(0) { $0 + $1.rejectedCount } }
+    allSteps.reduce(merge?.rejectedCount ?? 0) { sum, step in
+      step.entities.reduce(sum) { $0 + $1.rejectedCount }
+    }
   }
   /// Rows that were written without some of their values.
   public var incompleteCount: Int {
-    steps.reduce(0) { $0 + $1.entities.reduce(0) { $0 + $1.incompleteCount } }
+    allSteps.reduce(0) { $0 + $1.entities.reduce(0) { $0 + $1.incompleteCount } }
   }
   /// References that were cut.
-  public var cutCount: Int { steps.reduce(0) { $0 + $1.cut.reduce(0) { $0 + $1.count } } }
+  package var allCut: [Cut] { allSteps.flatMap(\.cut) + (merge?.cut ?? []) }
+  /// How many references were cut.
+  public var cutCount: Int { allCut.reduce(0) { $0 + $1.count } }
 
   /// Whether each row and each reference is in the new store, but for what the new model does not have, and nothing
   /// was wrong with the old one.
   public var isLossless: Bool {
     rejectedCount == 0 && incompleteCount == 0 && cutCount == 0 && damageCount == 0
-      && steps.allSatisfy(\.leftOut.isEmpty)
+      && allSteps.allSatisfy(\.leftOut.isEmpty) && merge?.isLossless ?? true
   }
 
   /// What a run would do, without rows.

@@ -97,26 +97,31 @@ struct StoreIdentity {
     return notes
   }
 
+  /// The highest key that each table of a new store has or had, by table.
+  func highestKeys(_ schema: FreshStoreSchema, _ plan: CopyPlan, in writer: SQLiteWriter) throws
+    -> [String: Int64]
+  {
+    var highest: [String: Int64] = [:]
+    for table in schema.layout.tables {
+      // A key that was handed out is never used again, also when its row is gone.
+      var key = plan.keptKeys[table.name].flatMap { highestKeys[$0.uppercased()] } ?? 0
+      let name = try SQLText.quoted(table.name)
+      if case .integer(let found)? = try writer.rows("SELECT max(Z_PK) FROM \(name)").first?.first {
+        key = max(key, found)
+      }
+      highest[table.name] = max(0, key)
+    }
+    return highest
+  }
+
   /// Writes Core Data's own tables of a new store.
   func write(_ schema: FreshStoreSchema, _ plan: CopyPlan, to writer: SQLiteWriter) throws {
     let insert = try writer.prepare("INSERT INTO Z_PRIMARYKEY VALUES (?, ?, ?, ?)")
+    let highest = try highestKeys(schema, plan, in: writer)
     for entity in schema.entities {
-      var highest: Int64 = 0
-      if entity.superNumber == 0 {
-        let name = "Z" + entity.name.uppercased()
-        let table = try SQLText.quoted(name)
-        if case .integer(let key)? = try writer.rows("SELECT max(Z_PK) FROM \(table)").first?.first
-        {
-          highest = max(0, key)
-        }
-        // A key that was handed out is never used again, also when its row is gone.
-        if let old = plan.keptKeys[name] {
-          highest = max(highest, highestKeys[old.uppercased()] ?? 0)
-        }
-      }
       try insert.run([
         .integer(entity.number), .string(entity.name), .integer(entity.superNumber),
-        .integer(highest),
+        .integer(entity.superNumber == 0 ? highest["Z" + entity.name.uppercased()] ?? 0 : 0),
       ])
     }
     insert.finalize()

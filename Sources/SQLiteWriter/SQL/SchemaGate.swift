@@ -7,6 +7,8 @@ import CSQLite
   private var definesOnly = false
   /// Whether the schema table itself may be written.
   private var opensSchema = false
+  /// Whether a database may be attached and detached.
+  private var attaches = false
   /// The virtual table that the last compiled statement would create.
   private(set) var virtualTable: String?
   /// The functions that a definition from a file may call, in lower case.
@@ -51,6 +53,13 @@ import CSQLite
     return try body()
   }
 
+  /// Runs the program's own SQL that attaches or detaches a file which it has made.
+  func attaching<R>(_ body: () throws(SQLiteWriterError) -> R) throws(SQLiteWriterError) -> R {
+    attaches = true
+    defer { attaches = false }
+    return try body()
+  }
+
   private func allows(_ action: Int32, name: String, detail: String) -> Bool {
     if action == SQLITE_CREATE_VTABLE { virtualTable = name }
     return decides(action, name: name, detail: detail)
@@ -62,7 +71,7 @@ import CSQLite
 
   private func decides(_ action: Int32, name: String, detail: String) -> Bool {
     switch action {
-    case SQLITE_ATTACH, SQLITE_DETACH: false
+    case SQLITE_ATTACH, SQLITE_DETACH: attaches
     case SQLITE_FUNCTION:
       definesOnly
         ? allowsCall(of: detail.lowercased()) : detail.lowercased() != "load_extension"

@@ -3,7 +3,8 @@ import SafeFiles
 
 /// Detects changes of a store set while it is read.
 package struct EvidenceWatch: Sendable {
-  private let path: String
+  /// The store.
+  package let path: String
   private let before: [String: FileStatus?]
 
   /// Records the size, modification time and inode of each file of the set.

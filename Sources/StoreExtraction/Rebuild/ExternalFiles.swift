@@ -66,6 +66,12 @@ package final class ExternalFiles {
     if live[name] == nil, live.count < Self.maxNames { live[name] = table }
   }
 
+  /// The names that live rows give.
+  package var liveNames: Set<String> { Set(live.keys) }
+
+  /// Keeps only some names of live rows: those of rows that are in the new file.
+  package func keep(where isKept: (String) -> Bool) { live = live.filter { isKept($0.key) } }
+
   // MARK: - Looking
 
   /// Reports which files a copy would include and what is wrong with the files.
@@ -244,7 +250,7 @@ package final class ExternalFiles {
     (try OpenFolder(PathText.folder(of: path)), supportName(for: path))
   }
 
-  /// Copies the files into the support folder of the output.
+  /// Copies the files into the support folder of the output, also where this run has put those of another store.
   package func copy(beside output: String, _ made: MadeFiles) throws -> (
     RebuildResult.ExternalFiles?, [Finding]
   ) {
@@ -262,15 +268,24 @@ package final class ExternalFiles {
           severity: .note))
       return (result, findings)
     }
-    let folder: OpenFolder
-    do { folder = try made.makeFolder(target.name, in: target.folder) } catch {
-      throw OutputFolder.cannotMake("folder of external files", error, error.path)
-    }
+    let folder = try Self.folder(target.name, in: target.folder, made)
     try copy(into: folder, as: Self.folderName, made)
     try folder.synchronize()
     try target.folder.synchronize()
     result?.output = PathText.joined(PathText.folder(of: output), target.name)
     return (result, findings)
+  }
+
+  /// A new folder, or the one of this name that this run has made.
+  private static func folder(_ name: String, in parent: OpenFolder, _ made: MadeFiles) throws
+    -> OpenFolder
+  {
+    do throws(SystemCallError) {
+      return made.hasMade(PathText.joined(parent.path, name))
+        ? try parent.folder(name) : try made.makeFolder(name, in: parent)
+    } catch {
+      throw OutputFolder.cannotMake("folder of external files", error, error.path)
+    }
   }
 
   /// Copies the files that rows name into a new folder within `parent`; makes none when there are no files.
@@ -285,14 +300,8 @@ package final class ExternalFiles {
       { continue }
       guard let input = found else { continue }
       let target: OpenFolder
-      if let folder {
-        target = folder
-      } else {
-        do { target = try made.makeFolder(name, in: parent) } catch {
-          throw OutputFolder.cannotMake("folder of external files", error, error.path)
-        }
-        folder = target
-      }
+      target = try folder ?? Self.folder(name, in: parent, made)
+      folder = target
       let output: Int32
       do { output = try made.makeFile(file, in: target) } catch {
         throw OutputFolder.cannotMake("file", error, error.path)

@@ -59,6 +59,17 @@ public struct RebuildResult: Sendable, Codable {
     package var strayCount = 0
     /// The folder that the files were copied into; nil for a trial, and when it is the store's own.
     package var output: String?
+
+    /// Adds the counts of another store's files, which went into the same folder.
+    package mutating func add(_ other: ExternalFiles) {
+      fileCount += other.fileCount
+      sizeBytes = sizeBytes.addingReportingOverflow(other.sizeBytes).partialValue
+      missingCount += other.missingCount
+      emptyCount += other.emptyCount
+      zeroedCount += other.zeroedCount
+      strayCount += other.strayCount
+      output = output ?? other.output
+    }
   }
 
   /// A table.

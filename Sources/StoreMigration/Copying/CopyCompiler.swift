@@ -409,10 +409,6 @@ struct CopyCompiler {
     return .none
   }
 
-  private func numbers(of entity: String) -> [Int64] {
-    descendants(of: entity).compactMap { layout.numbering.number(of: $0) }.sorted()
-  }
-
   mutating func addReferences() throws {
     for place in layout.tables {
       for column in place.columns {
@@ -439,9 +435,9 @@ struct CopyCompiler {
           Reference(
             table: place.name, column: column.name, entityColumn: entityColumn,
             orderColumn: orderColumn, isDemanded: isDemanded,
-            ownNumbers: numbers(of: column.entityName),
+            ownNumbers: layout.numbers(of: column.entityName),
             destinationTable: target,
-            destinationNumbers: numbers(of: destination), entityName: column.entityName,
+            destinationNumbers: layout.numbers(of: destination), entityName: column.entityName,
             propertyName: name))
       }
     }

@@ -13,8 +13,7 @@ extension CopyRun {
     for later in plan.later { try set(later) }
     for links in plan.links.values { try writer.execute("DROP TABLE \(links.name)") }
     for later in plan.later { try agree(later) }
-    for reference in plan.references { try settle(reference) }
-    for join in plan.destination.joinTables { try settle(join) }
+    try cutDanglingReferences()
     var met: Set<String> = []
     for (table, key, order) in plan.unordered where met.insert(table + "\u{0}" + order).inserted {
       let (into, key, order) = try (
@@ -27,6 +26,12 @@ extension CopyRun {
         WHERE Z_PK = place.pk
         """)
     }
+  }
+
+  /// Cuts references that lead to no row, and gives the others the number of their destination's entity.
+  func cutDanglingReferences() throws {
+    for reference in plan.references { try settle(reference) }
+    for join in plan.destination.joinTables { try settle(join) }
   }
 
   /// Sets a column to the first row that the staged links give.
@@ -72,7 +77,7 @@ extension CopyRun {
   }
 
   /// Adds what was cut to the report, if there is any.
-  private func note(_ entity: String, _ property: String, keys: String, count: String) throws {
+  func note(_ entity: String, _ property: String, keys: String, count: String) throws {
     let found = try writer.rows("\(keys) LIMIT \(Self.maxKeys)").compactMap(Self.integer)
     guard !found.isEmpty else { return }
     let number = try writer.rows(count).compactMap(Self.integer).first ?? 0

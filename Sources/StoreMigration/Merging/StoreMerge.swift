@@ -1,0 +1,366 @@
+import CoreDataStore
+import ObjectModel
+import SQLiteFile
+import SQLiteWriter
+import StoreExtraction
+import StoreFiles
+
+/// Puts the rows of one new store among those of another new store of the same model, by SQL. This run has made both
+/// files; the one that gives its rows is attached, is filled with what is worked out on the way, and is thrown away.
+struct StoreMerge {
+  /// The name under which the file that gives its rows is attached.
+  static let schema = "other"
+
+  /// How a row of the other store comes into this one, in the column `how` of a table of keys.
+  enum Way: Int {
+    /// It is added, with a new key.
+    case added = 0
+    /// This store has a row with its unique values.
+    case sameValues = 1
+    /// This store has a row with its content.
+    case sameContent = 2
+  }
+
+  let layout: TableLayout
+  let policy: MergePolicy
+  let writer: SQLiteWriter
+  let rejects: RejectedRows
+  /// The highest key that each table of this store has handed out, by table.
+  let highestKeys: [String: Int64]
+  private(set) var report: MigrationReport.Merge
+
+  init(
+    _ layout: TableLayout, _ policy: MergePolicy, _ writer: SQLiteWriter, _ rejects: RejectedRows,
+    highestKeys: [String: Int64], into path: String
+  ) {
+    self.layout = layout
+    self.policy = policy
+    self.writer = writer
+    self.rejects = rejects
+    self.highestKeys = highestKeys
+    report = .init(into: path, duplicates: policy.duplicates)
+  }
+
+  /// Runs the merge. `copy` is the run that has filled this store; it cuts the references that lead nowhere.
+  mutating func run(_ copy: CopyRun) throws {
+    let cutCount = copy.cut.count
+    for table in layout.tables {
+      try writer.execute(
+        "CREATE TABLE \(keys(of: table)) (old INTEGER PRIMARY KEY, new INTEGER NOT NULL, how INTEGER NOT NULL)"
+      )
+    }
+    try matchUniqueValues()
+    if policy.matchesEqualContent { try matchContent() }
+    try handOutKeys()
+    if policy.duplicates == .replace { report.replacedCount = try tellReplaced() }
+    for table in layout.tables { try insert(into: table) }
+    for table in layout.tables { try rejectRest(of: table) }
+    if policy.duplicates != .keep { for table in layout.tables { try update(table) } }
+    for join in layout.joinTables { try insert(into: join) }
+    try agree(copy)
+    try copy.cutDanglingReferences()
+    report.differingCount = try tellDifferences()
+    report.cut = Array(copy.cut[cutCount...])
+    copy.cut.removeSubrange(cutCount...)
+    try count()
+  }
+
+  // MARK: - Names
+
+  func own(_ table: TableLayout.Table) throws -> String {
+    "main." + (try SQLText.quoted(table.name))
+  }
+
+  func other(_ table: TableLayout.Table) throws -> String {
+    "\(Self.schema)." + (try SQLText.quoted(table.name))
+  }
+
+  /// The table with the keys that the rows of the other store get here. No table of Core Data begins like it.
+  func keys(of table: TableLayout.Table) throws -> String {
+    "\(Self.schema)." + (try SQLText.quoted("keys of \(table.name)"))
+  }
+
+  /// The key here of a row of the other store, as SQL; NULL for one that leads to no row.
+  func key(_ old: String, of table: TableLayout.Table) throws -> String {
+    "(SELECT new FROM \(try keys(of: table)) WHERE old = \(old))"
+  }
+
+  func numbers(of entity: String) -> String {
+    layout.numbers(of: entity).map(String.init).joined(separator: ", ")
+  }
+
+  /// The table that a column with a key leads to; nil for another column.
+  func destination(of column: TableLayout.Column) -> TableLayout.Table? {
+    switch column.role {
+    case .toOne(let relationship): layout.table(of: relationship.destinationEntityName)
+    case .owner: layout.table(of: column.ownerName(in: layout))
+    default: nil
+    }
+  }
+
+  /// The columns of a table that keep attributes which Core Data does not compute itself.
+  func attributes(of table: TableLayout.Table) -> [(name: String, attribute: Attribute)] {
+    table.columns.compactMap { column in
+      guard case .attribute(let attribute) = column.role, !attribute.isDerived else { return nil }
+      return (column.name, attribute)
+    }
+  }
+
+  func columnNames(of table: TableLayout.Table) -> [String] {
+    ["Z_PK", "Z_ENT", "Z_OPT"] + table.columns.map(\.name)
+  }
+
+  func highestKey(of table: TableLayout.Table) -> Int64 { highestKeys[table.name] ?? 0 }
+
+  // MARK: - Rows
+
+  /// Gives each row that is to be added a key above all keys that this store has handed out.
+  private func handOutKeys() throws {
+    for table in layout.tables {
+      let highest = highestKey(of: table)
+      let rest = "SELECT Z_PK FROM \(try other(table)) WHERE Z_PK NOT IN (SELECT old FROM \(try keys(of: table)))"
+      guard case .integer(let count)? = try writer.rows("SELECT count(*) FROM (\(rest))").first?.first,
+        highest <= Int64.max - count
+      else {
+        throw MigrationError(
+          .presentStore, ["the keys of \(table.rootEntityName) in the present store are used up"])
+      }
+      try writer.execute(
+        "INSERT INTO \(keys(of: table)) SELECT Z_PK, \(highest) + row_number() OVER (ORDER BY Z_PK), \(Way.added.rawValue) FROM (\(rest))"
+      )
+    }
+  }
+
+  /// Adds the rows that have new keys. A row that breaks a uniqueness constraint is left out, and told afterwards.
+  private func insert(into table: TableLayout.Table) throws {
+    let leading = table.columns.compactMap { column in
+      destination(of: column).map { (column: column, far: $0) }
+    }
+    func place(_ role: TableLayout.Role) -> Int? { leading.firstIndex { $0.column.role == role } }
+    var inner = ["keys.new AS k", "far.*"]
+    for (index, reference) in leading.enumerated() {
+      let old = try "far." + SQLText.quoted(reference.column.name)
+      inner.append("\(try key(old, of: reference.far)) AS r\(index)")
+    }
+    var names = ["Z_PK", "Z_ENT", "Z_OPT"]
+    var values = ["k", "Z_ENT", "Z_OPT"]
+    for column in table.columns {
+      let name = try SQLText.quoted(column.name)
+      // What is left NULL here is set when all rows are there.
+      let (value, key): (String?, Int?) =
+        switch column.role {
+        case .attribute: (name, nil)
+        case .toOne, .owner: (place(column.role).map { "r\($0)" }, nil)
+        case .destinationEntity: (nil, nil)
+        case .order(let relationship): (nil, place(.toOne(relationship)))
+        case .ownerOrder(let relationship): (nil, place(.owner(relationship)))
+        }
+      names.append(name)
+      if let key {
+        let near = try SQLText.quoted(leading[key].column.name)
+        values.append(
+          position(
+            of: name, among: "r\(key)",
+            highest:
+              "SELECT max(own.\(name)) FROM \(try own(table)) AS own WHERE own.\(near) = r\(key)",
+            then: "Z_PK"))
+      } else {
+        values.append(value ?? "NULL")
+      }
+    }
+    try writer.execute(
+      """
+      INSERT OR IGNORE INTO \(own(table)) (\(names.joined(separator: ", "))) \
+      SELECT \(values.joined(separator: ", ")) FROM (SELECT \(inner.joined(separator: ", ")) \
+      FROM \(other(table)) AS far JOIN \(keys(of: table)) AS keys ON keys.old = far.Z_PK \
+      WHERE keys.how = \(Way.added.rawValue))
+      """)
+  }
+
+  /// A position after those that are there already, as SQL. What is there is bounded, so that the sum is a number that
+  /// SQLite has.
+  private func position(of order: String, among key: String, highest: String, then next: String)
+    -> String
+  {
+    "CASE WHEN \(key) IS NOT NULL THEN min(ifnull((\(highest)), 0), \(Int64(1) << 52)) + 1024 * row_number() OVER (PARTITION BY \(key) ORDER BY \(order), \(next)) END"
+  }
+
+  /// Puts the rows that were not added into the file of rejects.
+  private mutating func rejectRest(of table: TableLayout.Table) throws {
+    let columns = columnNames(of: table)
+    let listed = try columns.map { "far." + (try SQLText.quoted($0)) }.joined(separator: ", ")
+    let statement = try writer.prepare(
+      "SELECT \(listed) FROM \(other(table)) AS far JOIN \(keys(of: table)) AS keys ON keys.old = far.Z_PK WHERE keys.how = \(Way.added.rawValue) AND NOT EXISTS (SELECT 1 FROM \(own(table)) AS own WHERE own.Z_PK = keys.new)"
+    )
+    defer { statement.finalize() }
+    while try statement.step() {
+      try reject(statement.row, columns, "another object has its unique values")
+      report.rejectedCount += 1
+    }
+  }
+
+  /// Adds the links of a join table.
+  private func insert(into join: TableLayout.JoinTable) throws {
+    guard let near = layout.table(of: join.ownerName),
+      let far = layout.table(of: join.relationship.destinationEntityName)
+    else { return }
+    let name = try SQLText.quoted(join.name)
+    let owner = try SQLText.quoted(join.ownerColumn)
+    let destination = try SQLText.quoted(join.destinationColumn)
+    var names = [owner, destination]
+    var values = ["k0", "k1"]
+    // The position of a destination counts among the owner's destinations, and the other way round.
+    for (order, column, key) in [
+      (join.ownerOrderColumn, destination, "k1"), (join.destinationOrderColumn, owner, "k0"),
+    ] {
+      guard let order = try order.map({ try SQLText.quoted($0) }) else { continue }
+      names.append(order)
+      values.append(
+        position(
+          of: order, among: key,
+          highest: "SELECT max(own.\(order)) FROM main.\(name) AS own WHERE own.\(column) = \(key)",
+          then: "k0, k1"))
+    }
+    try writer.execute(
+      """
+      INSERT OR IGNORE INTO main.\(name) (\(names.joined(separator: ", "))) \
+      SELECT \(values.joined(separator: ", ")) FROM (SELECT link.*, near.new AS k0, far.new AS k1 \
+      FROM \(Self.schema).\(name) AS link JOIN \(keys(of: near)) AS near ON near.old = link.\(owner) \
+      JOIN \(keys(of: far)) AS far ON far.old = link.\(destination))
+      """)
+  }
+
+  /// Lets both sides of a relationship between two objects say the same. What this store has stays; an added object
+  /// takes a free place.
+  private func agree(_ copy: CopyRun) throws {
+    typealias End = (table: TableLayout.Table, column: TableLayout.Column, key: String)
+    var sides: [(own: End, far: End, name: String)] = []
+    for table in layout.tables {
+      for column in table.columns {
+        guard case .toOne(let relationship) = column.role,
+          let inverse = TableLayout.inverse(of: relationship, in: layout.model), !inverse.isToMany,
+          let far = layout.table(of: relationship.destinationEntityName),
+          let back = far.columns.first(where: { $0.role == .toOne(inverse) })
+        else { continue }
+        sides.append(
+          (
+            (table, column, try SQLText.quoted(column.name)),
+            (far, back, try SQLText.quoted(back.name)), relationship.name
+          ))
+      }
+    }
+    for (one, other, _) in sides {
+      let added =
+        "FROM \(try own(other.table)) AS far WHERE far.Z_PK > \(highestKey(of: other.table))"
+      try writer.execute(
+        """
+        UPDATE \(own(one.table)) AS own SET \(one.key) = (SELECT min(far.Z_PK) \(added) \
+        AND far.\(other.key) = own.Z_PK) WHERE own.\(one.key) IS NULL \
+        AND own.Z_ENT IN (\(numbers(of: one.column.entityName))) \
+        AND own.Z_PK IN (SELECT far.\(other.key) \(added))
+        """)
+    }
+    for (one, other, name) in sides {
+      let lonely =
+        "FROM \(try own(one.table)) AS own WHERE own.Z_PK > \(highestKey(of: one.table)) AND own.\(one.key) IS NOT NULL AND (SELECT far.\(other.key) FROM \(try own(other.table)) AS far WHERE far.Z_PK = own.\(one.key)) IS NOT own.Z_PK"
+      try copy.note(
+        one.column.entityName, name, keys: "SELECT own.Z_PK \(lonely)",
+        count: "SELECT count(*) \(lonely)")
+      try writer.execute(
+        "UPDATE \(own(one.table)) SET \(one.key) = NULL WHERE Z_PK IN (SELECT own.Z_PK \(lonely))")
+    }
+  }
+
+  // MARK: - External files
+
+  /// Keeps the files that rows of the merged store name, the present store's where both name the same.
+  mutating func settleFiles(of present: ExternalFiles, _ old: ExternalFiles, storePath: String) throws
+  {
+    var named: Set<String> = []
+    for table in layout.tables {
+      for (name, attribute) in attributes(of: table) where attribute.allowsExternalBinaryDataStorage
+      {
+        let column = try SQLText.quoted(name)
+        let statement = try writer.prepare(
+          "SELECT \(column) FROM \(own(table)) WHERE length(\(column)) = 38 AND substr(\(column), 1, 1) = x'02'"
+        )
+        defer { statement.finalize() }
+        while try statement.step() {
+          if case .blob(let bytes) = statement.value(at: 0),
+            let name = ExternalBlob.identifier(in: bytes)
+          {
+            named.insert(name)
+          }
+        }
+      }
+    }
+    present.keep { named.contains($0) }
+    let shared = present.liveNames
+    for name in old.liveNames.intersection(shared) where named.contains(name) {
+      guard
+        ExternalBlob(identifier: name, storePath: report.into).sizeBytes
+          != ExternalBlob(identifier: name, storePath: storePath).sizeBytes
+      else { continue }
+      report.otherFiles.append(name)
+    }
+    report.otherFiles.sort()
+    old.keep { named.contains($0) && !shared.contains($0) }
+  }
+
+  // MARK: - Report
+
+  /// Puts a row, as a statement gives it, into the file of rejects.
+  func reject(_ row: [SQLiteValue], _ names: [String], _ reason: String) throws {
+    var entity: String?
+    var key: Int64?
+    for (name, value) in zip(names, row) {
+      guard case .integer(let number) = value else { continue }
+      if name == "Z_PK" { key = number }
+      if name == "Z_ENT" { entity = layout.numbering.name(of: number) }
+    }
+    try rejects.add(
+      entity: entity, key: key, reason: reason,
+      values: zip(names, row).map { (name: $0, value: StoredValue($1)) })
+  }
+
+  private mutating func count() throws {
+    for table in layout.tables {
+      let present = try writer.rows(
+        "SELECT Z_ENT, count(*) FROM \(own(table)) WHERE Z_PK <= \(highestKey(of: table)) GROUP BY Z_ENT"
+      )
+      let ways = (Way.added.rawValue...Way.sameContent.rawValue).map { "sum(keys.how = \($0))" }
+      let merged = try writer.rows(
+        "SELECT far.Z_ENT, \(ways.joined(separator: ", ")) FROM \(other(table)) AS far JOIN \(keys(of: table)) AS keys ON keys.old = far.Z_PK GROUP BY far.Z_ENT"
+      )
+      for number in table.entityNames.compactMap({ layout.numbering.number(of: $0) }) {
+        func counts(_ rows: [[SQLiteValue]]) -> [Int] {
+          rows.first { $0.first == .integer(number) }?.dropFirst().map {
+            if case .integer(let count) = $0 { Int(count) } else { 0 }
+          } ?? []
+        }
+        let (there, came) = (counts(present), counts(merged))
+        guard !there.isEmpty || !came.isEmpty, let name = layout.numbering.name(of: number) else {
+          continue
+        }
+        report.entities.append(
+          .init(
+            name: name, presentCount: there.first ?? 0, addedCount: came.first ?? 0,
+            sameValuesCount: came.count > 1 ? came[1] : 0,
+            sameContentCount: came.count > 2 ? came[2] : 0))
+      }
+    }
+  }
+}
+
+extension StoredValue {
+  fileprivate init(_ value: SQLiteValue) {
+    self =
+      switch value {
+      case .null: .null
+      case .integer(let value): .integer(value)
+      case .real(let value): .real(value)
+      case .text(let bytes): .text(StoredText(utf8: bytes))
+      case .blob(let bytes): .blob(bytes)
+      }
+  }
+}

@@ -1,0 +1,512 @@
+import CoreDataStore
+import Fixtures
+import Foundation
+import ModelTools
+import ObjectModel
+import StoreExtraction
+import StoreMigration
+import Testing
+
+/// The rows of a store that was set aside among those of the store that the app has used since.
+@Suite struct MergeTests {
+  // MARK: - Random stores of real models
+
+  /// Two stores of a model, filled at random: each row of both is in the merged store, with its values and links.
+  @Test(.enabled(if: Shared.isThere)) func rowsOfBothStores() throws {
+    guard Shared.require("real stores") != nil else { return }
+    var done = 0
+    var sameCount = 0
+    for (index, real) in RealStores.all.enumerated() {
+      guard let model = try CoreDataStore(path: real.url.path).cachedModel,
+        model.versionHashes().unknown.isEmpty
+      else { continue }
+      let folder = try TemporaryFolder()
+      let stores = try ["Old", "Present"].enumerated().map { turn, name in
+        let part = folder.url.appendingPathComponent(name)
+        try FileManager.default.createDirectory(at: part, withIntermediateDirectories: true)
+        return try FilledStore(
+          model, in: part, seed: UInt64(1_000 + 2 * index + turn), rowCount: 9
+        ).url
+      }
+      let output = folder.url.appendingPathComponent("New.sqlite")
+      let report = try Migration().run(
+        .sound(try CoreDataStore(path: stores[0].path)), [.same(model, named: "own")],
+        to: output.path,
+        into: PresentStore(path: stores[1].path, model: model, policy: MergePolicy()))
+      let expected = try ExpectedMerge(
+        model, old: NamedRow.all(of: stores[0].path), present: NamedRow.all(of: stores[1].path),
+        highest: CoreDataStore(path: stores[1].path).entities)
+      let new = try NamedRow.all(of: output.path)
+      let found = Dictionary(
+        new.map { (ExpectedMerge.Place(model, $0), $0) }, uniquingKeysWith: { one, _ in one })
+      #expect(new.count == expected.rows.count, "\(real)")
+      for (place, row) in expected.rows {
+        guard let there = found[place] else {
+          Issue.record("\(real): \(place) is not there")
+          break
+        }
+        let difference = expected.difference(row, there)
+        guard difference == nil else {
+          Issue.record("\(real): \(place) \(difference ?? ""): \(there), wanted \(row)")
+          break
+        }
+      }
+      let merge = try #require(report.merge)
+      #expect(merge.entities.reduce(0) { $0 + $1.sameValuesCount } == expected.sameCount, "\(real)")
+      #expect(
+        merge.entities.reduce(0) { $0 + $1.addedCount + $1.presentCount } == expected.rows.count)
+      done += 1
+      sameCount += expected.sameCount
+    }
+    #expect(done >= 30)
+    #expect(sameCount > 0)
+  }
+
+  // MARK: - Small stores
+
+  /// Note, with a unique `mark`, leads to its folder, which has its notes in order, and to its only cover; tags are many
+  /// to many, in order.
+  private static let model: ManagedObjectModel = {
+    func attribute(_ name: String, _ type: AttributeType = .string) -> Attribute {
+      Attribute(name: name, type: type, isOptional: true)
+    }
+    func relationship(
+      _ name: String, to entity: String, _ inverse: String, isToMany: Bool = false,
+      isOrdered: Bool = false
+    ) -> Relationship {
+      Relationship(
+        name: name, destinationEntityName: entity, inverseName: inverse, inverseEntityName: entity,
+        maxCount: isToMany ? 0 : 1, isOrdered: isOrdered, isOptional: true)
+    }
+    return ManagedObjectModel(
+      entities: [
+        Entity(
+          name: "Cover", attributes: [attribute("color")],
+          relationships: [relationship("note", to: "Note", "cover")]),
+        Entity(
+          name: "Folder", attributes: [attribute("name")],
+          relationships: [
+            relationship("notes", to: "Note", "folder", isToMany: true, isOrdered: true)
+          ]),
+        Entity(
+          name: "Note",
+          attributes: [attribute("mark"), attribute("text"), attribute("stars", .integer64)],
+          relationships: [
+            relationship("cover", to: "Cover", "note"), relationship("folder", to: "Folder", "notes"),
+            relationship("tags", to: "Tag", "notes", isToMany: true, isOrdered: true),
+          ], uniquenessConstraints: [["mark"]]),
+        Entity(
+          name: "Tag", attributes: [attribute("name")],
+          relationships: [relationship("notes", to: "Note", "tags", isToMany: true)]),
+      ], versionIdentifiers: ["1"])
+  }()
+
+  private static func store(_ name: String, _ sql: String, in folder: TemporaryFolder) throws
+    -> String
+  {
+    let url = folder.url.appendingPathComponent(name)
+    try FreshStore.create(at: url.path, for: model)
+    let database = try SQLiteConnection(url)
+    try database.exec(sql)
+    for (number, table) in ["ZCOVER", "ZFOLDER", "ZNOTE", "ZTAG"].enumerated() {
+      try database.exec(
+        "UPDATE Z_PRIMARYKEY SET Z_MAX = (SELECT ifnull(max(Z_PK), 0) FROM \(table)) WHERE Z_ENT = \(number + 1)"
+      )
+    }
+    database.close()
+    return url.path
+  }
+
+  private static func merge(
+    _ old: String, _ present: String, _ policy: MergePolicy = MergePolicy(),
+    salvages: Bool = false, in folder: TemporaryFolder
+  ) throws -> (MigrationReport, SQLiteConnection) {
+    let old = try store("Old.sqlite", old, in: folder)
+    let present = try store("Present.sqlite", present, in: folder)
+    let before = treeState(of: folder.url)
+    let output = folder.url.appendingPathComponent("New.sqlite")
+    let report = try Migration().run(
+      storeAt: old, to: model, output: output.path, salvages: salvages, into: present,
+      policy: policy)
+    // Only the new store and its rejects are new, and the sources are as before.
+    let made = Set(treeState(of: folder.url).keys).subtracting(before.keys)
+    #expect(made.subtracting(["New.sqlite", "New.sqlite.rejects.ndjson"]) == [])
+    for (name, state) in before where !state.sha256.isEmpty {
+      #expect(treeState(of: folder.url)[name] == state)
+    }
+    let new = try SQLiteConnection(output)
+    #expect(try new.integrityCheck() == ["ok"])
+    return (report, new)
+  }
+
+  private static func text(_ database: SQLiteConnection, _ sql: String) throws -> String {
+    try database.rows(sql).map { row in
+      row.map { value in
+        switch value {
+        case .integer(let number): String(number)
+        case .text(let bytes): String(decoding: bytes, as: UTF8.self)
+        default: "-"
+        }
+      }.joined(separator: " ")
+    }.joined(separator: ", ")
+  }
+
+  private static func rejects(_ report: MigrationReport) throws -> [String] {
+    guard let path = report.rejects else { return [] }
+    return try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map(String.init)
+  }
+
+  private static let note = "INSERT INTO ZNOTE (Z_PK, Z_ENT, Z_OPT, ZMARK, ZTEXT, ZSTARS) VALUES"
+
+  /// Keys go on above those that the present store has handed out, also where their rows are gone.
+  @Test(arguments: [false, true]) func keysGoOn(_ salvages: Bool) throws {
+    let folder = try TemporaryFolder()
+    let (report, new) = try Self.merge(
+      "\(Self.note) (3, 3, 1, 'a', 'old', 1), (9, 3, 4, NULL, 'old too', 2);",
+      "\(Self.note) (3, 3, 1, 'b', 'present', 5), (7, 3, 1, 'gone', '', 0); UPDATE ZNOTE SET ZMARK = NULL WHERE Z_PK = 7;",
+      salvages: salvages, in: folder)
+    defer { new.close() }
+    #expect(
+      try Self.text(new, "SELECT Z_PK, Z_OPT, ZMARK, ZTEXT FROM ZNOTE ORDER BY 1")
+        == "3 1 b present, 7 1 - , 8 1 a old, 9 4 - old too")
+    #expect(try Self.text(new, "SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_NAME = 'Note'") == "9")
+    #expect(report.isLossless)
+    #expect(report.merge?.entities.map(\.addedCount) == [2])
+  }
+
+  /// The store keeps the identity of the present one.
+  @Test func theIdentityIsThatOfThePresentStore() throws {
+    let folder = try TemporaryFolder()
+    let (_, new) = try Self.merge("", "", in: folder)
+    let present = try SQLiteConnection(folder.url.appendingPathComponent("Present.sqlite"))
+    defer {
+      new.close()
+      present.close()
+    }
+    let sql = "SELECT Z_UUID FROM Z_METADATA"
+    #expect(try Self.text(new, sql) == Self.text(present, sql))
+  }
+
+  private static let oldSame = "\(note) (1, 3, 1, 'a', 'old', NULL), (2, 3, 1, 'z', 'alone', 2);"
+  private static let presentSame = "\(note) (5, 3, 1, 'a', 'present', NULL), (6, 3, 1, 'b', NULL, 3);"
+
+  /// Of two notes with one mark the present one stays, and the old one is in the file of rejects.
+  @Test func theSameUniqueValuesAreKept() throws {
+    let folder = try TemporaryFolder()
+    let (report, new) = try Self.merge(Self.oldSame, Self.presentSame, in: folder)
+    defer { new.close() }
+    #expect(
+      try Self.text(new, "SELECT Z_PK, ZMARK, ZTEXT FROM ZNOTE ORDER BY 1")
+        == "5 a present, 6 b -, 7 z alone")
+    #expect(report.merge?.differingCount == 1)
+    #expect(!report.isLossless)
+    let rejects = try Self.rejects(report)
+    #expect(rejects.count == 1)
+    #expect(
+      rejects.first?.hasPrefix(
+        #"{"entity":"Note","pk":1,"reason":"row 5 of the present store has its unique values, and others here: ZTEXT","values":{"Z_PK":1,"#
+      ) == true, "\(rejects)")
+  }
+
+  /// With `fill` the present note gets what it has no value for.
+  @Test func emptyValuesAreFilled() throws {
+    let folder = try TemporaryFolder()
+    var policy = MergePolicy()
+    policy.duplicates = .fill
+    let (report, new) = try Self.merge(
+      "\(Self.note) (1, 3, 1, 'a', 'old', 4), (2, 3, 1, 'b', 'filled', 9);", Self.presentSame,
+      policy, in: folder)
+    defer { new.close() }
+    #expect(
+      try Self.text(new, "SELECT Z_PK, ZMARK, ZTEXT, ZSTARS FROM ZNOTE ORDER BY 1")
+        == "5 a present 4, 6 b filled 3")
+    // What is in neither: the text of a, and the stars of b.
+    #expect(report.merge?.differingCount == 2)
+  }
+
+  /// With `replace` the present note gets the old values, and its own are in the file of rejects.
+  @Test func presentValuesAreReplaced() throws {
+    let folder = try TemporaryFolder()
+    var policy = MergePolicy()
+    policy.duplicates = .replace
+    let (report, new) = try Self.merge(
+      "\(Self.note) (1, 3, 1, 'a', 'old', NULL), (2, 3, 1, 'b', 'filled', 9);", Self.presentSame,
+      policy, in: folder)
+    defer { new.close() }
+    #expect(
+      try Self.text(new, "SELECT Z_PK, ZMARK, ZTEXT, ZSTARS FROM ZNOTE ORDER BY 1")
+        == "5 a old -, 6 b filled 9")
+    #expect(report.merge?.differingCount == 0)
+    let rejects = try Self.rejects(report)
+    #expect(rejects.count == 2)
+    #expect(rejects.allSatisfy { $0.contains("of the old store replaces its values") })
+    #expect(!report.isLossless)
+  }
+
+  /// Links to a note that both stores have lead to the present one; what the present one has stays.
+  @Test func linksLeadToThePresentObject() throws {
+    let folder = try TemporaryFolder()
+    let (report, new) = try Self.merge(
+      """
+      \(Self.note) (1, 3, 1, 'a', 'same', 1), (2, 3, 1, 'n', 'new', 1), (3, 3, 1, 'c', 'same', 1);
+      INSERT INTO ZFOLDER VALUES (1, 2, 1, 'old folder');
+      UPDATE ZNOTE SET ZFOLDER = 1, Z_FOK_FOLDER = 1024 * Z_PK;
+      INSERT INTO ZCOVER (Z_PK, Z_ENT, Z_OPT, ZNOTE, ZCOLOR) VALUES (1, 1, 1, 1, 'red'), (2, 1, 1, 2, 'blue'), (3, 1, 1, 3, 'green');
+      UPDATE ZNOTE SET ZCOVER = Z_PK;
+      INSERT INTO ZTAG VALUES (1, 4, 1, 'old tag');
+      INSERT INTO Z_3TAGS (Z_3NOTES, Z_4TAGS, Z_FOK_4TAGS) VALUES (1, 1, 1024), (2, 1, 1024);
+      """,
+      """
+      \(Self.note) (5, 3, 1, 'a', 'same', 1), (6, 3, 1, 'c', 'same', 1);
+      INSERT INTO ZFOLDER VALUES (4, 2, 1, 'present folder');
+      UPDATE ZNOTE SET ZFOLDER = 4, Z_FOK_FOLDER = 2048 WHERE Z_PK = 5;
+      INSERT INTO ZCOVER (Z_PK, Z_ENT, Z_OPT, ZNOTE, ZCOLOR) VALUES (8, 1, 1, 5, 'white');
+      UPDATE ZNOTE SET ZCOVER = 8 WHERE Z_PK = 5;
+      INSERT INTO ZTAG VALUES (1, 4, 1, 'present tag');
+      INSERT INTO Z_3TAGS (Z_3NOTES, Z_4TAGS, Z_FOK_4TAGS) VALUES (5, 1, 4096);
+      """, in: folder)
+    defer { new.close() }
+    // The old note a is the present one: its folder stays. The new note has the old folder, under a new key.
+    #expect(
+      try Self.text(
+        new, "SELECT Z_PK, ZMARK, ZFOLDER, ZCOVER FROM ZNOTE ORDER BY 1")
+        == "5 a 4 8, 6 c - 11, 7 n 5 10")
+    // Both sides of a one-to-one relationship agree: the red cover leads nowhere, and the green one has the free place.
+    #expect(
+      try Self.text(new, "SELECT Z_PK, ZNOTE, ZCOLOR FROM ZCOVER ORDER BY 1")
+        == "8 5 white, 9 - red, 10 7 blue, 11 6 green")
+    #expect(
+      report.allCut.map { "\($0.entity).\($0.property) \($0.count) \($0.keys)" } == [
+        "Cover.note 1 [9]"
+      ])
+    // Tags are united, the present ones first.
+    #expect(
+      try Self.text(
+        new, "SELECT Z_3NOTES, Z_4TAGS FROM Z_3TAGS ORDER BY 1, Z_FOK_4TAGS")
+        == "5 1, 5 2, 7 2")
+    // The folder of the old notes a and c is in neither of them.
+    #expect(report.merge?.differingCount == 2)
+  }
+
+  /// Notes that come into a folder of the present store follow those that are there, in their own order.
+  @Test func addedPositionsFollow() throws {
+    let folder = try TemporaryFolder()
+    var policy = MergePolicy()
+    policy.matchesEqualContent = true
+    let (report, new) = try Self.merge(
+      """
+      INSERT INTO ZFOLDER VALUES (1, 2, 1, 'Inbox');
+      \(Self.note) (1, 3, 1, 'x', 'second', 1), (2, 3, 1, 'y', 'first', 1);
+      UPDATE ZNOTE SET ZFOLDER = 1, Z_FOK_FOLDER = -1024 * Z_PK;
+      """,
+      """
+      INSERT INTO ZFOLDER VALUES (3, 2, 1, 'Inbox'), (4, 2, 1, 'Twice'), (5, 2, 1, 'Twice');
+      \(Self.note) (1, 3, 1, 'p', 'there', 1);
+      UPDATE ZNOTE SET ZFOLDER = 3, Z_FOK_FOLDER = 9000;
+      """, policy, in: folder)
+    defer { new.close() }
+    #expect(
+      try Self.text(
+        new, "SELECT ZMARK FROM ZNOTE WHERE ZFOLDER = 3 ORDER BY Z_FOK_FOLDER") == "p, y, x")
+    #expect(try Self.text(new, "SELECT count(*) FROM ZFOLDER") == "3")
+    #expect(
+      report.merge?.entities.first { $0.name == "Folder" }?.sameContentCount == 1)
+    #expect(report.isLossless)
+  }
+
+  /// Equal content is one object only where each store has one, and where what it leads to is one object, too.
+  @Test(arguments: [false, true]) func equalContent(_ isAsked: Bool) throws {
+    let folder = try TemporaryFolder()
+    var policy = MergePolicy()
+    policy.matchesEqualContent = isAsked
+    let old = """
+      INSERT INTO ZFOLDER VALUES (1, 2, 1, 'one'), (2, 2, 1, 'other'), (3, 2, 1, 'twice'), (4, 2, 1, 'twice');
+      \(Self.note) (1, 3, 1, NULL, 'in one', 1), (2, 3, 7, NULL, 'in other', 1), (3, 3, 1, NULL, 'nowhere', NULL);
+      UPDATE ZNOTE SET ZFOLDER = Z_PK WHERE Z_PK < 3;
+      """
+    let (report, new) = try Self.merge(
+      old,
+      """
+      INSERT INTO ZFOLDER VALUES (11, 2, 1, 'one'), (12, 2, 1, 'otherwise'), (13, 2, 1, 'twice'), (14, 2, 1, 'twice');
+      \(Self.note) (11, 3, 1, NULL, 'in one', 1), (12, 3, 7, NULL, 'in other', 1), (13, 3, 5, NULL, 'nowhere', NULL);
+      UPDATE ZNOTE SET ZFOLDER = Z_PK WHERE Z_PK < 13;
+      """, policy, in: folder)
+    defer { new.close() }
+    // "in other" is in folders of different names; the folders "twice" cannot be told apart.
+    #expect(try Self.text(new, "SELECT count(*) FROM ZFOLDER") == (isAsked ? "7" : "8"))
+    #expect(try Self.text(new, "SELECT count(*) FROM ZNOTE") == (isAsked ? "4" : "6"))
+    #expect(
+      report.merge?.entities.map(\.sameContentCount) == (isAsked ? [1, 2] : [0, 0]))
+    #expect(report.isLossless)
+  }
+
+  /// A damaged store takes nothing in, and neither does one of another model.
+  @Test func whatCannotTakeRows() throws {
+    let folder = try TemporaryFolder()
+    let old = try Self.store("Old.sqlite", "", in: folder)
+    let damaged = try Self.store("Damaged.sqlite", "", in: folder)
+    let file = try FileHandle(forUpdating: URL(fileURLWithPath: damaged))
+    try file.seek(toOffset: 4096 * 3)
+    try file.write(contentsOf: Data(repeating: 0x77, count: 4096))
+    try file.close()
+    var other = Self.model
+    other.entities["Tag"]?.attributes.append(Attribute(name: "more", type: .string, isOptional: true))
+    let foreign = folder.url.appendingPathComponent("Foreign.sqlite").path
+    try FreshStore.create(at: foreign, for: other)
+    let before = treeState(of: folder.url)
+    for present in [damaged, foreign] {
+      let error = #expect(throws: MigrationError.self) {
+        _ = try Migration().run(
+          storeAt: old, to: Self.model, output: folder.url.appendingPathComponent("New").path,
+          into: present)
+      }
+      #expect(error?.code == .presentStore)
+    }
+    #expect(treeState(of: folder.url) == before)
+  }
+
+  /// Keys that the present store has used up are refused, not wrapped.
+  @Test func noRoomForKeys() throws {
+    let folder = try TemporaryFolder()
+    let error = #expect(throws: MigrationError.self) {
+      _ = try Self.merge(
+        "INSERT INTO ZTAG VALUES (1, 4, 1, 'tag');",
+        "INSERT INTO ZTAG VALUES (9223372036854775807, 4, 1, 'last');", in: folder)
+    }
+    #expect(error?.code == .presentStore)
+  }
+}
+
+/// What a merged store must hold, worked out from the rows of both by their names.
+private struct ExpectedMerge {
+  struct Place: Hashable {
+    let root: String
+    let key: Int64
+
+    init(_ model: ManagedObjectModel, _ row: NamedRow) {
+      self.init(model, row.entity, row.key)
+    }
+
+    init(_ model: ManagedObjectModel, _ entity: String, _ key: Int64) {
+      root = model.rootEntity(of: entity)?.name ?? entity
+      self.key = key
+    }
+  }
+
+  private let model: ManagedObjectModel
+  private(set) var rows: [Place: NamedRow] = [:]
+  /// Old rows that a present one stands for.
+  private(set) var sameCount = 0
+  /// The merged place of each old row.
+  private var places: [Place: Place] = [:]
+  private var added: Set<Place> = []
+
+  init(
+    _ model: ManagedObjectModel, old: Set<NamedRow>, present: Set<NamedRow>,
+    highest: [EntityRecord]
+  ) {
+    self.model = model
+    var unique: [[String]: Place] = [:]
+    for row in present.sorted(by: { $0.key < $1.key }) {
+      rows[Place(model, row)] = row
+      for tuple in tuples(row) where unique[tuple] == nil { unique[tuple] = Place(model, row) }
+    }
+    var next: [String: Int64] = [:]
+    for record in highest where record.superNumber == 0 { next[record.name] = record.highestKey }
+    for row in old.sorted(by: { $0.key < $1.key }) {
+      let place = Place(model, row)
+      if let there = tuples(row).lazy.compactMap({ unique[$0] }).first {
+        places[place] = there
+        sameCount += 1
+      } else {
+        next[place.root, default: 0] += 1
+        places[place] = Place(model, row.entity, next[place.root] ?? 0)
+      }
+    }
+    // A place that another row had is not taken again, whatever its key.
+    for row in old {
+      guard let place = places[Place(model, row)], rows[place] == nil || added.contains(place) else {
+        continue
+      }
+      added.insert(place)
+      rows[place] = NamedRow(entity: row.entity, key: place.key, values: row.values)
+    }
+    for row in old { link(row) }
+  }
+
+  /// The values by which an object is recognised, each with its constraint.
+  private func tuples(_ row: NamedRow) -> [[String]] {
+    ([row.entity] + model.ancestors(of: row.entity).map(\.name)).flatMap { name in
+      (model.entities[name]?.uniquenessConstraints ?? []).compactMap { constraint in
+        let values = constraint.compactMap { row.values[$0].map { "\($0)" } }
+        return values.count == constraint.count ? [name] + constraint + values : nil
+      }
+    }
+  }
+
+  /// What a reference leads to now; nil when the object that stands for the old one is of another entity.
+  private func moved(_ reference: ObjectReference, _ entity: String) -> ObjectReference? {
+    guard let place = places[Place(model, reference.entityName ?? entity, reference.primaryKey)],
+      let name = rows[place]?.entity,
+      name == entity || model.ancestors(of: name).contains(where: { $0.name == entity })
+    else { return nil }
+    return ObjectReference(entityName: name, primaryKey: place.key)
+  }
+
+  /// Adds what an old row leads to, and what leads to it.
+  private mutating func link(_ row: NamedRow) {
+    guard let place = places[Place(model, row)] else { return }
+    for relationship in model.allRelationships(of: row.entity) where !relationship.isTransient {
+      let name = relationship.name
+      switch row.values[name] {
+      case .toOne(let reference)?:
+        guard added.contains(place) else { continue }
+        rows[place] = rows[place]?.setting(
+          name, moved(reference, relationship.destinationEntityName).map { .toOne($0) })
+      case .toMany(let references)?:
+        let more = references.compactMap { moved($0, relationship.destinationEntityName) }
+        var all: [ObjectReference] = []
+        if !added.contains(place), case .toMany(let own)? = rows[place]?.values[name] { all = own }
+        all += more
+        rows[place] = rows[place]?.setting(name, .toMany(all))
+      default: continue
+      }
+    }
+  }
+
+  /// What differs between a row and the one that is there; nil when nothing does. Relationships whose inverse leads to
+  /// one object are not compared here: of these, an object may lose its place.
+  func difference(_ row: NamedRow, _ there: NamedRow) -> String? {
+    if row.entity != there.entity { return "entity" }
+    let attributes = model.allAttributes(of: row.entity).filter { !$0.isTransient && !$0.isDerived }
+    for attribute in attributes where row.values[attribute.name] != there.values[attribute.name] {
+      return attribute.name
+    }
+    for relationship in model.allRelationships(of: row.entity) where !relationship.isTransient {
+      guard
+        let inverse = model.allRelationships(of: relationship.destinationEntityName)
+          .first(where: { $0.name == relationship.inverseName })
+      else { continue }
+      if inverse.isToMany, keys(row, relationship.name) != keys(there, relationship.name) {
+        return relationship.name
+      }
+    }
+    return nil
+  }
+
+  private func keys(_ row: NamedRow, _ relationship: String) -> Set<Int64> {
+    switch row.values[relationship] {
+    case .toOne(let reference)?: [reference.primaryKey]
+    case .toMany(let references)?: Set(references.map(\.primaryKey))
+    default: []
+    }
+  }
+}
+
+extension NamedRow {
+  fileprivate func setting(_ name: String, _ value: PropertyValue?) -> NamedRow {
+    var values = values
+    values[name] = value
+    return NamedRow(entity: entity, key: key, values: values)
+  }
+}
