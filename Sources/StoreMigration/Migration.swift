@@ -51,13 +51,12 @@ public struct Migration: Sendable {
       throw MigrationError(
         .noSourceModel, ["the store carries no model that can be read"])
     }
-    let new = try model ?? present.flatMap { try CoreDataStore(path: $0).model } ?? old
+    let present = try present.map { try PresentStore(path: $0, policy: policy) }
+    let new = model ?? present?.model ?? old
     let step = MigrationStep(
       from: old, named: "the store's model", to: new, named: "the given model",
       mapping: try MappingModel.inferred(from: old, to: new), isInferred: true)
-    return try run(
-      source, [step], to: output,
-      into: present.map { try PresentStore(path: $0, model: new, policy: policy) })
+    return try run(source, [step], to: output, into: present)
   }
 
   /// Where the rows come from.
@@ -91,7 +90,7 @@ public struct Migration: Sendable {
   package func run(
     _ source: Source, _ steps: [MigrationStep], to output: String, into present: PresentStore? = nil
   ) throws -> MigrationReport {
-    let paths = [source.path] + (present.map { [$0.store.database.path] } ?? [])
+    let paths = [source.path] + (present.map { [$0.path] } ?? [])
     let watches = [EvidenceWatch(source.path)] + (present.map { [$0.watch] } ?? [])
     try SQLiteWriter.checkFree(output)
     for path in paths {
@@ -110,7 +109,7 @@ public struct Migration: Sendable {
         var files = [external]
         last = try carry(source, steps, target, to: output, rejects, external, &report)
         if let target, let other = last {
-          let own = ExternalFiles(ofStore: target.present.store.database.path, isOn: true)
+          let own = ExternalFiles(ofStore: target.present.path, isOn: true)
           last = try merge(other, into: target, to: output, rejects, own, external, &report)
           files.insert(own, at: 0)
         }
@@ -127,7 +126,8 @@ public struct Migration: Sendable {
         }
         let support = report.externalFiles?.output
         if support != nil { report.externalFiles?.output = final }
-        report.take(Self.findings(of: source), missing)
+        report.take(
+          [source] + (present.map { [$0.source] } ?? []), missing)
         for watch in watches {
           let changed = watch.changes()
           guard changed.isEmpty else {
@@ -211,8 +211,9 @@ public struct Migration: Sendable {
     init(_ present: PresentStore, _ last: MigrationStep?) throws {
       self.present = present
       guard let last else { throw MigrationError(.noWay, ["there is nothing to do"]) }
+      try present.check(last.to)
       work = try Work(
-        .same(last.to, named: last.toName), .sound(present.store), .refuse, namedAfter: nil)
+        .same(last.to, named: last.toName), present.source, .refuse, namedAfter: nil)
     }
   }
 
@@ -222,20 +223,20 @@ public struct Migration: Sendable {
     _ other: SQLiteWriter, into target: MergeTarget, to output: String, _ rejects: RejectedRows,
     _ own: ExternalFiles, _ external: ExternalFiles, _ report: inout MigrationReport
   ) throws -> SQLiteWriter {
-    let (store, work) = (target.present.store, target.work)
-    let identity = try StoreIdentity(.sound(store))
+    let (present, work) = (target.present, target.work)
+    let identity = try StoreIdentity(present.source)
     let writer = try newFile(for: output)
     do {
       var merged: MigrationReport.Merge?
       let step = try writer.attaching(other, as: StoreMerge.schema) {
         try run(
-          work, .sound(store), identity, into: writer, rejects, own,
-          storePath: store.database.path, isFirst: true
+          work, present.source, identity, into: writer, rejects, own,
+          storePath: present.path, isFirst: true
         ) { copy in
           var merge = StoreMerge(
-            work.schema.layout, target.present.policy, writer, rejects,
+            work.schema.layout, present.policy, writer, rejects,
             highestKeys: try identity.highestKeys(work.schema, work.plan, in: writer),
-            into: store.database.path)
+            into: present.path)
           try merge.run(copy)
           try merge.settleFiles(of: own, external, storePath: report.source)
           merged = merge.report
@@ -285,13 +286,6 @@ public struct Migration: Sendable {
         "the folder of external files cannot be given its name", path: to)
     }
     try folder.synchronize()
-  }
-
-  private static func findings(of source: Source) -> FindingList {
-    switch source {
-    case .sound(let store): store.findings
-    case .damaged(let store, _): store.database.findings
-    }
   }
 
   // MARK: - One step
@@ -391,8 +385,14 @@ public struct Migration: Sendable {
 }
 
 extension MigrationReport {
-  fileprivate mutating func take(_ list: FindingList, _ more: [Finding]) {
-    var all = list
+  fileprivate mutating func take(_ sources: [Migration.Source], _ more: [Finding]) {
+    var all = FindingList()
+    for source in sources {
+      switch source {
+      case .sound(let store): all.add(store.findings)
+      case .damaged(let store, _): all.add(store.database.findings)
+      }
+    }
     for finding in more { all.add(finding) }
     findings = all.kept
     damageCount = all.damageCount

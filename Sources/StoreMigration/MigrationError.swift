@@ -16,7 +16,7 @@ public struct MigrationError: Error, Sendable, Hashable, CustomStringConvertible
     public static let missingPolicy = Code(rawValue: "migration.missingPolicy")
     /// The new store does not pass its checks.
     public static let checkFailed = Code(rawValue: "migration.checkFailed")
-    /// The store into which rows are to be merged is damaged, has another model, or has no room for more keys.
+    /// The store into which rows are to be merged has another model, or no room for more keys.
     public static let presentStore = Code(rawValue: "migration.presentStore")
     /// No steps lead to the wanted model.
     public static let noWay = Code(rawValue: "migration.noWay")

@@ -53,6 +53,92 @@ import Testing
     #expect(try Program.run("return", "verify", sent.path).errorCode == "return.damaged")
   }
 
+  /// A user who has worked on with the fresh store gets both: its rows, and those of the store that was set aside.
+  @Test func aWeekOfWorkStays() throws {
+    let demo = try Demonstration()
+    let folder = try TemporaryFolder()
+    let present = demo.folder.appendingPathComponent("Stores/Notes.sqlite")
+    let database = try SQLiteConnection(present)
+    let picture = "11111111-2222-4333-8444-555555555555"
+    try database.exec(
+      """
+      INSERT INTO ZFOLDER (Z_PK, Z_ENT, Z_OPT, ZNAME) VALUES (1, 1, 1, 'Work'), (2, 1, 1, 'New');
+      INSERT INTO ZNOTE (Z_PK, Z_ENT, Z_OPT, ZTITLE, ZBODY, ZCREATED, ZISPINNED, ZFOLDER, ZPICTURE)
+      VALUES (1, 2, 1, 'This week', 'written since', 800000000, 0, 2, CAST(x'02' || '\(picture)' || x'00' AS BLOB));
+      UPDATE Z_PRIMARYKEY SET Z_MAX = 2 WHERE Z_ENT = 1;
+      UPDATE Z_PRIMARYKEY SET Z_MAX = 1 WHERE Z_ENT = 2;
+      """)
+    database.close()
+    let files = demo.folder.appendingPathComponent("Stores/.Notes_SUPPORT/_EXTERNAL_DATA")
+    try FileManager.default.createDirectory(at: files, withIntermediateDirectories: true)
+    try Data("a picture".utf8).write(to: files.appendingPathComponent(picture))
+    let before = treeState(of: demo.folder)
+
+    let merged = folder.url.appendingPathComponent("Merged.sqlite")
+    let log = folder.url.appendingPathComponent("log.ndjson")
+    let arguments = ["salvage", demo.incident.path, "--into", present.path, "-o", merged.path]
+    let outcome = try Program.run(
+      arguments + ["--equal-content", "--json", "--custody-log", log.path])
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    let merge = try #require(try outcome.json()["merge"])
+    #expect(merge["duplicates"]?.string == "keep")
+    let entities = try #require(merge["entities"]?.array)
+    #expect(entities.map { $0["name"]?.string } == ["Folder", "Note", "Tag"])
+    #expect(entities.map { $0["presentCount"]?.integer } == [2, 1, 0])
+    #expect(entities.map { $0["addedCount"]?.integer } == [1, 6, 3])
+    #expect(entities.map { $0["sameContentCount"]?.integer } == [1, 0, 0])
+    // Both stores are evidence, and are as before.
+    #expect(treeState(of: demo.folder) == before)
+    let record = try JSONDecoder().decode(
+      JSON.self, from: Data(contentsOf: log).prefix { $0 != UInt8(ascii: "\n") })
+    #expect(record["inputs"]?.array?.map { $0["path"]?.string } == [demo.kept.path, present.path])
+    // The files of both are there, with their bytes.
+    let copies = folder.url.appendingPathComponent(".Merged_SUPPORT/_EXTERNAL_DATA")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: copies.path).count == 2)
+    #expect(
+      try Data(contentsOf: copies.appendingPathComponent(picture)) == Data("a picture".utf8))
+    #expect(try Program.run("check", "-q", merged.path).status == 0)
+
+    let sent = folder.url.appendingPathComponent("Notes.lifeboat-return")
+    #expect(
+      try Program.run("return", "make", demo.incident.path, merged.path, "-o", sent.path).status
+        == 0)
+    let accepted = try Program.run(
+      "return", "accept", sent.path, demo.incident.path, "--model", merged.path)
+    #expect(accepted.status == 0, "\(accepted.errors)")
+    let new = try SQLiteConnection(present)
+    defer { new.close() }
+    #expect(
+      try new.integer(
+        "SELECT count(*) FROM ZNOTE JOIN ZFOLDER ON ZFOLDER.Z_PK = ZNOTE.ZFOLDER WHERE ZNAME = 'Work'"
+      ) == 3)
+    #expect(try new.integer("SELECT ZFOLDER FROM ZNOTE WHERE ZTITLE = 'This week'") == 2)
+  }
+
+  @Test func mergingAsksForTwoStores() throws {
+    let demo = try Demonstration()
+    let folder = try TemporaryFolder()
+    let output = folder.url.appendingPathComponent("New.sqlite").path
+    let salvage = ["salvage", demo.incident.path, "-o", output]
+    #expect(try Program.run(salvage + ["--duplicates", "fill"]).status == 64)
+    #expect(try Program.run(salvage + ["--equal-content"]).status == 64)
+    #expect(try Program.run(salvage + ["--into", folder.url.path + "/none"]).status == 66)
+    // The present store is evidence, too.
+    let present = demo.folder.appendingPathComponent("Stores/Notes.sqlite").path
+    #expect(
+      try Program.run("salvage", demo.incident.path, "--into", present, "-o", present).errorCode
+        == "output.isEvidence")
+    // The old store has another model than the present one.
+    let other = try Program.run(
+      salvage + ["--into", demo.kept.path, "--model", present])
+    #expect(other.status == 65)
+    #expect(other.errorCode == "migration.presentStore")
+    let trial = try Program.run("salvage", demo.incident.path, "--into", present, "--dry-run")
+    #expect(trial.status == 0)
+    #expect(trial.text.contains("into the rows of"))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path).isEmpty)
+  }
+
   @Test func usageAndOutputs() throws {
     let demo = try Demonstration()
     let folder = try TemporaryFolder()
@@ -117,8 +203,8 @@ import Testing
   }
 
   /// An interruption takes back what the run made.
-  @Test(arguments: [("INT", 130), ("TERM", 143), ("HUP", 129)])
-  func anInterruptionLeavesNothing(_ signal: String, _ status: Int) throws {
+  @Test(arguments: [("INT", 130), ("TERM", 143), ("HUP", 129)], [false, true])
+  func anInterruptionLeavesNothing(_ signal: (name: String, status: Int), _ merges: Bool) throws {
     let program = try #require(Program.path)
     let demo = try Demonstration()
     let folder = try TemporaryFolder()
@@ -134,16 +220,21 @@ import Testing
     let output = folder.url.appendingPathComponent("out")
     try FileManager.default.createDirectory(at: output, withIntermediateDirectories: false)
     let script = """
-      "$1" salvage "$2" -o "$3/new.sqlite" &
+      "$1" salvage "$2" \(merges ? "--into \"$4\"" : "") -o "$3/new.sqlite" &
       running=$!
       tries=0
-      while [ -z "$(ls -A "$3")" ] && [ $tries -lt 200 ]; do sleep 0.05; tries=$((tries + 1)); done
-      kill -\(signal) $running
+      while [ "$(ls -A "$3" | wc -l)" -lt \(merges ? 2 : 1) ] && [ $tries -lt 400 ]; do sleep 0.05; tries=$((tries + 1)); done
+      kill -\(signal.name) $running
       wait $running
       echo $?
       """
-    let result = try run("/bin/sh", ["-c", script, "sh", program, store.path, output.path])
-    #expect(String(decoding: result.stdout, as: UTF8.self).hasSuffix("\(status)\n"))
+    let result = try run(
+      "/bin/sh",
+      [
+        "-c", script, "sh", program, store.path, output.path,
+        demo.folder.path + "/Stores/Notes.sqlite",
+      ])
+    #expect(String(decoding: result.stdout, as: UTF8.self).hasSuffix("\(signal.status)\n"))
     #expect(try FileManager.default.contentsOfDirectory(atPath: output.path).isEmpty)
   }
 }

@@ -11,6 +11,9 @@ import Terminal
 
 /// What `migrate` and `salvage` have in common.
 struct MigrationOptions: ParsableArguments {
+  @Option(name: .shortAndLong, help: "The store to make.", completion: .file())
+  var output: String?
+
   @Option(
     name: [.customLong("to-version"), .customLong("model-version")],
     help: "The version to migrate to; without it, the current one.")
@@ -37,6 +40,12 @@ struct MigrationOptions: ParsableArguments {
     name: [.customShort("n"), .customLong("dry-run")],
     help: "Make no file; show the steps.")
   var dryRun = false
+
+  func validate() throws {
+    guard output != nil || dryRun else {
+      throw ValidationError("Name the store to make with --output, or ask for --dry-run.")
+    }
+  }
 
   /// The model that wrote the store, as given.
   func sourceModel() throws -> ManagedObjectModel? {
@@ -102,9 +111,6 @@ struct Migrate: ParsableCommand, RecordedCommand {
     completion: .file())
   var models: String
 
-  @Option(name: .shortAndLong, help: "The store to make.", completion: .file())
-  var output: String?
-
   @OptionGroup var migration: MigrationOptions
   @OptionGroup var verification: VerificationOptions
   @OptionGroup var store: StoreOptions
@@ -112,16 +118,10 @@ struct Migrate: ParsableCommand, RecordedCommand {
   @OptionGroup(title: "Display") var display: DisplayOptions
 
   var evidencePaths: [String] { [path] }
-  var outputPaths: [String] { output.map { [$0] } ?? [] }
-
-  func validate() throws {
-    guard output != nil || migration.dryRun else {
-      throw ValidationError("Name the store to make with --output, or ask for --dry-run.")
-    }
-  }
+  var outputPaths: [String] { migration.output.map { [$0] } ?? [] }
 
   func run() throws {
-    if let output { try EvidenceGuard.check(output, against: path) }
+    if let output = migration.output { try EvidenceGuard.check(output, against: path) }
     let given = try migration.sourceModel()
     let source = try MigrationRoute.Source(path, model: given)
     let route = try migration.route(to: models)
@@ -135,7 +135,7 @@ struct Migrate: ParsableCommand, RecordedCommand {
       if plan.steps == nil { throw ExitCode(65) }
       return
     }
-    guard let output else { return }
+    guard let output = migration.output else { return }
     let steps = try MigrationStep.steps(of: plan, model: source.model)
     let store = try CoreDataStore(path: path, model: steps.first?.from, logView: store.wal)
     let interruption = Interruption()
@@ -143,102 +143,5 @@ struct Migrate: ParsableCommand, RecordedCommand {
       try migration.migration(verification, interruption).run(.sound(store), steps, to: output)
     }
     try MigrationText.tell(report, display)
-  }
-}
-
-/// `lifeboat salvage`
-struct Salvage: ParsableCommand, RecordedCommand {
-  static let configuration = CommandConfiguration(
-    abstract: "Bring the rows of a damaged store into a new store that the app's model opens.",
-    discussion: """
-      Examples: lifeboat salvage Notes.sqlite -o Saved.sqlite
-                lifeboat salvage Notes.sqlite --model Notes.momd -o Saved.sqlite
-
-      Live rows are taken wherever they are found, as rows --all finds them; without --model the new store has the \
-      model that the old one carries. One bad row never stops the others: rows that break a rule go to \
-      NEW.rejects.ndjson, and references that lead to no row are cut and listed.
-
-      Exit status: 0 when nothing was lost; 1 with findings; 65 when the file is not a database or no model is \
-      known; 73 when the output exists; 75 when the store changed while it was read.
-      """)
-
-  @Argument(help: "The store.", completion: .file())
-  var path: String
-
-  @Option(
-    name: .customLong("model"),
-    help: "The app's model, or a folder of versions whose current one is meant.",
-    completion: .file())
-  var models: String?
-
-  @Option(name: .shortAndLong, help: "The store to make.", completion: .file())
-  var output: String?
-
-  @Flag(name: .long, help: "Also bring back deleted rows whose keys are free.")
-  var deleted = false
-
-  @OptionGroup var migration: MigrationOptions
-  @OptionGroup var verification: VerificationOptions
-  @OptionGroup var likes: LikeOptions
-  @OptionGroup var store: StoreOptions
-  @OptionGroup var custody: CustodyOptions
-  @OptionGroup(title: "Display") var display: DisplayOptions
-
-  var evidencePaths: [String] { [path] }
-  var outputPaths: [String] { output.map { [$0] } ?? [] }
-
-  func validate() throws {
-    guard output != nil || migration.dryRun else {
-      throw ValidationError("Name the store to make with --output, or ask for --dry-run.")
-    }
-  }
-
-  func run() throws {
-    if let output { try EvidenceGuard.check(output, against: path) }
-    let given = try migration.sourceModel()
-    let like = likes.like + (models.map { [$0] } ?? [])
-    let damaged = try DamagedStore(path: path, logView: store.wal, like: like, model: given) {
-      display.note($0)
-    }
-    let steps = try steps(damaged)
-    guard let output, !migration.dryRun else {
-      try MigrationText.announce(steps, of: path, display)
-      return
-    }
-    let interruption = Interruption()
-    let report = try withExtendedLifetime(interruption) {
-      try migration.migration(verification, interruption).run(
-        source(damaged, steps), steps, to: output)
-    }
-    try MigrationText.tell(report, display)
-  }
-
-  /// A sound store is read in the ordinary way, which gives the same rows in a third of the time.
-  private func source(_ damaged: DamagedStore, _ steps: [MigrationStep]) throws -> Migration.Source
-  {
-    if !deleted, try StoreCheck(path: path, logView: store.wal).isSound {
-      return .sound(try CoreDataStore(path: path, model: steps.first?.from, logView: store.wal))
-    }
-    return .damaged(damaged, deleted: deleted)
-  }
-
-  private func steps(_ damaged: DamagedStore) throws -> [MigrationStep] {
-    guard let models else {
-      guard let model = damaged.model else {
-        throw Failure(
-          65, MigrationError.Code.noSourceModel.rawValue,
-          "the store carries no model that can be read",
-          hint: "give the app's model: --model MODELS")
-      }
-      return [try .same(model, named: "the store's own model")]
-    }
-    let route = try migration.route(to: models)
-    // What a damaged store records may be lost; then its rows are taken for rows of the wanted version.
-    let recorded =
-      damaged.recordedHashes.isEmpty
-      ? damaged.model?.versionHashes().hashes : damaged.recordedHashes
-    guard let recorded else { return [try .same(try route.target(), named: "the given model")] }
-    let plan = route.plan(from: .init(hashes: recorded, model: damaged.model), display)
-    return try MigrationStep.steps(of: plan, model: damaged.model)
   }
 }

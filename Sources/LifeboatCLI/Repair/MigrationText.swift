@@ -21,13 +21,15 @@ struct MigrationText {
   }
 
   /// Writes what a run would do: the same report without rows.
-  static func announce(_ steps: [MigrationStep], of store: String, _ display: DisplayOptions) throws
-  {
+  static func announce(
+    _ steps: [MigrationStep], of store: String, into present: String?, _ display: DisplayOptions
+  ) throws {
     let report = MigrationReport(announcing: steps, of: store)
     guard !display.json else { return try display.write(json: report) }
     var block = KeyValueBlock()
     block.add(
       PathText.lastComponent(of: store), MigrationText(report: report, display: display).way)
+    if let present { block.add("Merged", "into the rows of \(present)") }
     block.add("Written", "nothing: this was a dry run")
     try display.write(block.text(width: display.width, style: display.style))
   }
@@ -36,12 +38,13 @@ struct MigrationText {
     var block = KeyValueBlock()
     block.add(PathText.lastComponent(of: report.source), way)
     block.add("Rows", rows, tone: report.isLossless ? .green : .yellow)
+    if let merge = report.merge { add(merge, to: &block) }
     if report.cutCount > 0 { block.add("Cut", cuts, tone: .yellow) }
     if let files = report.externalFiles, files.fileCount > 0 {
       block.add("Files", "\(Self.count(files.fileCount, "external file")) copied")
     }
-    for text in report.steps.flatMap(\.leftOut) { block.add("Left out", text, tone: .yellow) }
-    for note in Set(report.steps.flatMap(\.notes)).sorted() { block.add("Note", note) }
+    for text in report.allSteps.flatMap(\.leftOut) { block.add("Left out", text, tone: .yellow) }
+    for note in Set(report.allSteps.flatMap(\.notes)).sorted() { block.add("Note", note) }
     if let rejects = report.rejects {
       block.add("Not whole", "the rows are in \(rejects)", tone: .red)
     }
@@ -51,7 +54,66 @@ struct MigrationText {
     }
     var text = block.text(width: display.width, style: display.style)
     for step in report.steps { text += "\n" + table(step) }
+    if let merge = report.merge { text += "\n" + table(merge) }
     return text
+  }
+
+  private func add(_ merge: MigrationReport.Merge, to block: inout KeyValueBlock) {
+    func sum(_ count: (MigrationReport.Merge.Entity) -> Int) -> Int {
+      merge.entities.reduce(0) { $0 + count($1) }
+    }
+    block.add(
+      "Merged",
+      "\(Self.count(sum(\.addedCount), "object")) added to \(Quantity.count(sum(\.presentCount))) of \(PathText.lastComponent(of: merge.into))"
+    )
+    let same = sum(\.sameValuesCount)
+    if same > 0 {
+      let what =
+        switch merge.duplicates {
+        case .keep: "the present one stays"
+        case .fill: "the present one got the values that it lacked"
+        case .replace: "the present one got the old values"
+        }
+      block.add("In both", "\(Self.count(same, "object")) with the same unique values: \(what)")
+    }
+    let equal = sum(\.sameContentCount)
+    if equal > 0 { block.add("Equal", "\(Self.count(equal, "object")) with the same content") }
+    if merge.differingCount > 0 {
+      block.add(
+        "Differing",
+        "\(Self.count(merge.differingCount, "old object")) of these had values that are not in the new store",
+        tone: .yellow)
+    }
+    if merge.replacedCount > 0 {
+      block.add(
+        "Replaced", "values of \(Self.count(merge.replacedCount, "present object"))", tone: .yellow)
+    }
+    for name in merge.otherFiles {
+      block.add(
+        "Left out",
+        "the old store's external file \(name), because the present store has another of that name",
+        tone: .yellow)
+    }
+  }
+
+  private func table(_ merge: MigrationReport.Merge) -> String {
+    var table = TextTable([
+      .init("Merged entity", isFlexible: true), .init("Present", .trailing),
+      .init("Added", .trailing), .init("In both", .trailing),
+    ])
+    let maxShown = display.verbose > 0 ? merge.entities.count : 20
+    for entity in merge.entities.prefix(maxShown) {
+      table.add([
+        entity.name, Quantity.count(entity.presentCount), Quantity.count(entity.addedCount),
+        Quantity.count(entity.sameValuesCount + entity.sameContentCount),
+      ])
+    }
+    return table.text(width: display.width, style: display.style)
+      + more(merge.entities.count - maxShown)
+  }
+
+  private func more(_ count: Int) -> String {
+    count > 0 ? "and \(Quantity.count(count)) more (-v shows all)\n" : ""
   }
 
   private var way: String {
@@ -72,7 +134,7 @@ struct MigrationText {
   }
 
   private var cuts: String {
-    let all = report.steps.flatMap(\.cut)
+    let all = report.allCut
     let named = all.prefix(5).map { "\($0.entity).\($0.property): \(Quantity.count($0.count))" }
     let more = all.count > 5 ? ", and \(all.count - 5) more relationships" : ""
     return
@@ -100,11 +162,7 @@ struct MigrationText {
       if hasLeft { cells.append(Quantity.count(entity.leftBehindCount)) }
       table.add(cells)
     }
-    var text = table.text(width: display.width, style: display.style)
-    if entities.count > maxShown {
-      text += "and \(Quantity.count(entities.count - maxShown)) more (-v shows all)\n"
-    }
-    return text
+    return table.text(width: display.width, style: display.style) + more(entities.count - maxShown)
   }
 
   private static func count(_ number: Int, _ noun: String) -> String {

@@ -1,4 +1,4 @@
-package import CoreDataStore
+import CoreDataStore
 package import ObjectModel
 import StoreExtraction
 import StoreFiles
@@ -6,36 +6,45 @@ import StoreFiles
 /// The store that the app has used since another one was set aside: the other one's rows go among its own. It is only
 /// read.
 package struct PresentStore {
-  package let store: CoreDataStore
-  package let policy: MergePolicy
+  package let path: String
+  let source: Migration.Source
+  let policy: MergePolicy
   let watch: EvidenceWatch
+  /// The model that the store carries; nil when none can be read.
+  package let model: ManagedObjectModel?
+  private let recorded: [String: VersionHash]
 
-  /// The store at `path`, which must be sound and have the model.
+  /// Opens the store. If it is damaged, its live rows are taken wherever they are found.
   ///
-  /// - Throws: ``MigrationError``; `SQLiteFileError` when the file cannot be read.
-  package init(path: String, model: ManagedObjectModel, policy: MergePolicy) throws {
-    watch = EvidenceWatch(path)
-    let check = try StoreCheck(path: path)
-    guard check.isSound else {
-      throw MigrationError(
-        .presentStore,
-        [
-          "\(path) is damaged, and nothing is merged into a damaged store; salvage it first, and merge into the result"
-        ])
-    }
-    store = try CoreDataStore(path: path, model: model)
+  /// - Throws: `SQLiteFileError` when the file is not a database, or cannot be read.
+  package init(path: String, policy: MergePolicy) throws {
+    self.path = path
     self.policy = policy
-    let wanted = model.versionHashes().hashes
-    // What the store records may be hashes of an older kind; then its own model says what it is.
-    let recorded = store.metadata?.versionHashes ?? [:]
-    let own = recorded == wanted ? recorded : store.cachedModel?.versionHashes().hashes ?? recorded
-    guard own == wanted else {
-      let differing = Set(own.keys).union(wanted.keys).filter { own[$0] != wanted[$0] }
-      throw MigrationError(
-        .presentStore,
-        [
-          "\(path) has another version of the model than the one to migrate to; they differ in \(differing.sorted().prefix(5).joined(separator: ", "))"
-        ])
+    watch = EvidenceWatch(path)
+    if try StoreCheck(path: path).isSound {
+      let store = try CoreDataStore(path: path)
+      source = .sound(store)
+      model = store.cachedModel
+      recorded = store.metadata?.versionHashes ?? [:]
+    } else {
+      let store = try DamagedStore(path: path)
+      source = .damaged(store, deleted: false)
+      model = store.model
+      recorded = store.recordedHashes
     }
+  }
+
+  /// Refuses a model that the store is known not to have.
+  func check(_ wanted: ManagedObjectModel) throws {
+    let hashes = wanted.versionHashes().hashes
+    // What the store records may be lost, or be hashes of an older kind; then its own model says what it is.
+    let own = recorded == hashes ? recorded : model?.versionHashes().hashes ?? recorded
+    guard own != hashes, !own.isEmpty else { return }
+    let differing = Set(own.keys).union(hashes.keys).filter { own[$0] != hashes[$0] }
+    throw MigrationError(
+      .presentStore,
+      [
+        "\(path) has another version of the model than the one to migrate to; they differ in \(differing.sorted().prefix(5).joined(separator: ", "))"
+      ])
   }
 }

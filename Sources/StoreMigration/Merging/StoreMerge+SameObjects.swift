@@ -30,7 +30,8 @@ extension StoreMerge {
   ) throws {
     let equal = try columns.map { column in
       let name = try SQLText.quoted(column.name)
-      let value = try destination(of: column).map { try key("far.\(name)", of: $0) } ?? "far.\(name)"
+      let value =
+        try destination(of: column).map { try key("far.\(name)", of: $0) } ?? "far.\(name)"
       return "own.\(name) = \(value)"
     }
     try writer.execute(
@@ -116,7 +117,8 @@ extension StoreMerge {
     let changes = try givenAttributes(of: table).map { column in
       let name = try SQLText.quoted(column)
       return policy.duplicates == .fill
-        ? "\(name) = ifnull(own.\(name), far.\(name))" : "\(name) = ifnull(far.\(name), own.\(name))"
+        ? "\(name) = ifnull(own.\(name), far.\(name))"
+        : "\(name) = ifnull(far.\(name), own.\(name))"
     }
     guard !changes.isEmpty else { return }
     try writer.execute(
@@ -137,7 +139,8 @@ extension StoreMerge {
       }
       count += try tell(
         "own", of: table, flags,
-        from: "\(pairs(table)) JOIN \(own(table)) AS own ON own.Z_PK = pair.new AND own.Z_ENT = far.Z_ENT"
+        from:
+          "\(pairs(table)) JOIN \(own(table)) AS own ON own.Z_PK = pair.new AND own.Z_ENT = far.Z_ENT"
       ) { key, names in "row \(key) of the old store replaces its values: \(names)" }
     }
     return count

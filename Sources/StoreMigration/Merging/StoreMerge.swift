@@ -118,8 +118,10 @@ struct StoreMerge {
   private func handOutKeys() throws {
     for table in layout.tables {
       let highest = highestKey(of: table)
-      let rest = "SELECT Z_PK FROM \(try other(table)) WHERE Z_PK NOT IN (SELECT old FROM \(try keys(of: table)))"
-      guard case .integer(let count)? = try writer.rows("SELECT count(*) FROM (\(rest))").first?.first,
+      let rest =
+        "SELECT Z_PK FROM \(try other(table)) WHERE Z_PK NOT IN (SELECT old FROM \(try keys(of: table)))"
+      guard
+        case .integer(let count)? = try writer.rows("SELECT count(*) FROM (\(rest))").first?.first,
         highest <= Int64.max - count
       else {
         throw MigrationError(
@@ -274,7 +276,8 @@ struct StoreMerge {
   // MARK: - External files
 
   /// Keeps the files that rows of the merged store name, the present store's where both name the same.
-  mutating func settleFiles(of present: ExternalFiles, _ old: ExternalFiles, storePath: String) throws
+  mutating func settleFiles(of present: ExternalFiles, _ old: ExternalFiles, storePath: String)
+    throws
   {
     var named: Set<String> = []
     for table in layout.tables {

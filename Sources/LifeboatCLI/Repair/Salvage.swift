@@ -1,0 +1,180 @@
+public import ArgumentParser
+import CoreDataStore
+import ModelTools
+import ObjectModel
+import Quoting
+import SQLiteFile
+import SafeFiles
+import SafeText
+import StoreExtraction
+import StoreMigration
+import StoreRecovery
+import Terminal
+
+/// `lifeboat salvage`
+struct Salvage: ParsableCommand, RecordedCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Bring the rows of a damaged store into a new store that the app's model opens.",
+    discussion: """
+      Examples: lifeboat salvage Notes.sqlite -o Saved.sqlite
+                lifeboat salvage Notes.sqlite --model Notes.momd -o Saved.sqlite
+                lifeboat salvage Incompatible/ID --into Notes.sqlite -o Merged.sqlite
+
+      Live rows are taken wherever they are found, as rows --all finds them; without --model the new store has the \
+      model that the old one carries. One bad row never stops the others: rows that break a rule go to \
+      NEW.rejects.ndjson, and references that lead to no row are cut and listed.
+
+      With --into, the rows go among those of the store that the app has used since. Its rows stay as they are, and \
+      what was salvaged gets new keys. Where both have an object with the same unique values, the present one stays, \
+      unless --duplicates says otherwise.
+
+      Exit status: 0 when nothing was lost; 1 with findings; 65 when the file is not a database or no model is \
+      known; 73 when the output exists; 75 when the store changed while it was read.
+      """)
+
+  @Argument(help: "The store, or the folder of an incident.", completion: .file())
+  var place: String
+
+  @Option(
+    name: .customLong("model"),
+    help: "The app's model, or a folder of versions whose current one is meant.",
+    completion: .file())
+  var models: String?
+
+  @Flag(name: .long, help: "Also bring back deleted rows whose keys are free.")
+  var deleted = false
+
+  @Option(
+    name: .customLong("into"),
+    help: "The store that the app has used since; it is only read.", completion: .file())
+  var present: String?
+
+  @Option(
+    name: .long,
+    help:
+      "What becomes of an object that both stores have: keep the present one, fill its empty values, or replace them."
+  )
+  var duplicates: MergePolicy.Duplicates?
+
+  @Flag(
+    name: .customLong("equal-content"),
+    help: "Objects with equal attributes that lead to the same objects are one, too.")
+  var matchesEqualContent = false
+
+  @OptionGroup var migration: MigrationOptions
+  @OptionGroup var verification: VerificationOptions
+  @OptionGroup var likes: LikeOptions
+  @OptionGroup var store: StoreOptions
+  @OptionGroup var custody: CustodyOptions
+  @OptionGroup(title: "Display") var display: DisplayOptions
+
+  var evidencePaths: [String] {
+    [(try? StoreArgument.path(place)) ?? place] + (present.map { [$0] } ?? [])
+  }
+  var outputPaths: [String] { migration.output.map { [$0] } ?? [] }
+
+  func validate() throws {
+    guard present != nil || duplicates == nil && !matchesEqualContent else {
+      throw ValidationError("--duplicates and --equal-content are for a salvage --into a store.")
+    }
+  }
+
+  func run() throws {
+    let path = try StoreArgument.path(place)
+    for evidence in [path] + (present.map { [$0] } ?? []) {
+      if let output = migration.output { try EvidenceGuard.check(output, against: evidence) }
+    }
+    let given = try migration.sourceModel()
+    let like = likes.like + (models.map { [$0] } ?? [])
+    let damaged = try DamagedStore(path: path, logView: store.wal, like: like, model: given) {
+      display.note($0)
+    }
+    let target = try present.map { try PresentStore(path: $0, policy: policy) }
+    let steps = try steps(damaged, to: target)
+    guard let output = migration.output, !migration.dryRun else {
+      try MigrationText.announce(steps, of: path, into: present, display)
+      return
+    }
+    let interruption = Interruption()
+    let report = try withExtendedLifetime(interruption) {
+      try migration.migration(verification, interruption).run(
+        source(damaged, path, steps), steps, to: output, into: target)
+    }
+    try MigrationText.tell(report, display)
+  }
+
+  private var policy: MergePolicy {
+    var policy = MergePolicy()
+    policy.duplicates = duplicates ?? .keep
+    policy.matchesEqualContent = matchesEqualContent
+    return policy
+  }
+
+  /// A sound store is read in the ordinary way, which gives the same rows in a third of the time.
+  private func source(_ damaged: DamagedStore, _ path: String, _ steps: [MigrationStep]) throws
+    -> Migration.Source
+  {
+    if !deleted, try StoreCheck(path: path, logView: store.wal).isSound {
+      return .sound(try CoreDataStore(path: path, model: steps.first?.from, logView: store.wal))
+    }
+    return .damaged(damaged, deleted: deleted)
+  }
+
+  private func steps(_ damaged: DamagedStore, to present: PresentStore?) throws -> [MigrationStep] {
+    guard let models else {
+      if let present { return try [step(damaged, to: present)] }
+      guard let model = damaged.model else {
+        throw Failure(
+          65, MigrationError.Code.noSourceModel.rawValue,
+          "the store carries no model that can be read",
+          hint: "give the app's model: --model MODELS")
+      }
+      return [try .same(model, named: "the store's own model")]
+    }
+    let route = try migration.route(to: models)
+    // What a damaged store records may be lost; then its rows are taken for rows of the wanted version.
+    let recorded =
+      damaged.recordedHashes.isEmpty
+      ? damaged.model?.versionHashes().hashes : damaged.recordedHashes
+    guard let recorded else { return [try .same(try route.target(), named: "the given model")] }
+    let plan = route.plan(from: .init(hashes: recorded, model: damaged.model), display)
+    return try MigrationStep.steps(of: plan, model: damaged.model)
+  }
+
+  /// The step to the model of the present store, which it carries.
+  private func step(_ damaged: DamagedStore, to present: PresentStore) throws -> MigrationStep {
+    guard let model = present.model else {
+      throw Failure(
+        65, MigrationError.Code.noSourceModel.rawValue,
+        "\(present.path) carries no model that can be read",
+        hint: "give the app's model: --model MODELS")
+    }
+    let name = "the present store's model"
+    let wanted = model.versionHashes().hashes
+    // What a damaged store records may be lost; then its rows are taken for rows of the wanted version.
+    guard let old = damaged.model, old.versionHashes().hashes != wanted,
+      damaged.recordedHashes != wanted
+    else { return try .same(model, named: name) }
+    return MigrationStep(
+      from: old, named: "the store's own model", to: model, named: name,
+      mapping: try MappingModel.inferred(from: old, to: model), isInferred: true)
+  }
+}
+
+extension MergePolicy.Duplicates: ExpressibleByArgument {}
+
+/// A store, or the folder of an incident, as an argument.
+enum StoreArgument {
+  /// The path of the store: that of an incident is the kept one.
+  static func path(_ path: String) throws -> String {
+    let folder = PathText.withoutTrailingSlashes(path)
+    guard try FileStatus.of(PathText.joined(folder, "incident.json"))?.kind == .file else {
+      return path
+    }
+    let name = try IncidentArgument(folder).incident.storeName
+    guard PathText.isPlainName(name) else {
+      throw Failure(65, "incident.unreadable", "\(folder): the record names no file of its folder")
+    }
+    return PathText.joined(PathText.joined(folder, "store"), name)
+  }
+}
