@@ -237,4 +237,43 @@ import Testing
     #expect(String(decoding: result.stdout, as: UTF8.self).hasSuffix("\(signal.status)\n"))
     #expect(try FileManager.default.contentsOfDirectory(atPath: output.path).isEmpty)
   }
+
+  /// Wherever the room ends, nothing is left of what was made, and the stores are as before. A limit on the size of
+  /// files stands for a full disk: a write beyond it fails.
+  @Test(arguments: ["salvage", "merge", "return"]) func noRoom(_ what: String) throws {
+    let program = try #require(Program.path)
+    let demo = try Demonstration()
+    let folder = try TemporaryFolder()
+    let output = folder.url.appendingPathComponent("out")
+    try FileManager.default.createDirectory(at: output, withIntermediateDirectories: false)
+    let present = demo.folder.appendingPathComponent("Stores/Notes.sqlite").path
+    let new = output.path + "/New.sqlite"
+    let arguments =
+      switch what {
+      case "merge": ["salvage", demo.incident.path, "--into", present, "-o", new]
+      case "return": ["return", "make", demo.incident.path, demo.kept.path, "-o", new]
+      default: ["salvage", demo.incident.path, "-o", new]
+      }
+    let before = treeState(of: demo.folder)
+    var failed = 0
+    var isDone = false
+    for kibibytes in stride(from: 4, through: 400, by: 12) where !isDone {
+      let outcome = try run(
+        "/bin/bash",
+        ["-c", "trap '' XFSZ; ulimit -f \(kibibytes); \"$@\"", "bash", program] + arguments)
+      let left = try FileManager.default.contentsOfDirectory(atPath: output.path)
+      if outcome.status == 0 {
+        isDone = true
+        #expect(left.contains("New.sqlite"))
+      } else {
+        failed += 1
+        #expect([73, 74].contains(outcome.status), "\(kibibytes): \(outcome.status)")
+        #expect(!outcome.stderr.isEmpty)
+        #expect(left.isEmpty, "\(kibibytes): \(left)")
+      }
+    }
+    #expect(isDone)
+    #expect(failed > 3)
+    #expect(treeState(of: demo.folder) == before)
+  }
 }
