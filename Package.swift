@@ -46,6 +46,7 @@ let package = Package(
     .library(name: "StoreFiles", targets: ["StoreFiles"]),
     .library(name: "CoreDataStore", targets: ["CoreDataStore"]),
     .library(name: "StoreExtraction", targets: ["StoreExtraction"]),
+    .library(name: "ManagedObjects", targets: ["ManagedObjects"]),
     .library(name: "StoreMigration", targets: ["StoreMigration"]),
     .library(name: "StoreRecovery", targets: ["StoreRecovery"]),
     .library(name: "StoreReturns", targets: ["StoreReturns"]),
@@ -130,10 +131,13 @@ let package = Package(
     + room(
       "StoreMigration",
       imports: [
-        "StoreExtraction", "CoreDataForensics", "CoreDataStore", "ModelTools", "ObjectModel",
-        "RowText", "SQLiteFile", "SQLiteForensics", "SQLiteWriter", "StoreFiles", "SafeText",
-        "SafeFiles", "CLibrary",
+        "StoreExtraction", "ManagedObjects", "CoreDataForensics", "CoreDataStore", "ModelTools",
+        "ObjectModel", "RowText", "SQLiteFile", "SQLiteForensics", "SQLiteWriter", "StoreFiles",
+        "SafeText", "SafeFiles", "CLibrary",
       ])
+    + room(
+      "ManagedObjects", imports: ["CoreDataStore", "ObjectModel", "SQLiteFile", "SQLiteWriter"],
+      tests: ["StoreMigration", "CoreDataForensics"])
     + room(
       "StoreExtraction",
       imports: [

@@ -30,7 +30,9 @@ extension SQLiteWriter {
     defer { try? gate.attaching { () throws(SQLiteWriterError) in try execute("DETACH \(name)") } }
     try execute("PRAGMA \(name).journal_mode = MEMORY")
     try execute("PRAGMA \(name).synchronous = OFF")
-    if let size = options.cacheKiB { try execute("PRAGMA \(name).cache_size = -\(max(0, size / 4))") }
+    if let size = options.cacheKiB {
+      try execute("PRAGMA \(name).cache_size = -\(max(0, size / 4))")
+    }
     return try body()
   }
 }

@@ -18,6 +18,7 @@ import StoreFiles
 public struct Migration: Sendable {
   /// What a mapping does that names a class of the app.
   public var missingPolicy = MissingPolicy.refuse
+  private var policies = PolicyRegister()
   /// Whether SQLite runs `integrity_check`, not just `quick_check`, on a large new store.
   public var verifies = false
   /// Tracks what is made, for a caller that must remove it quickly.
@@ -25,6 +26,17 @@ public struct Migration: Sendable {
 
   /// A migration that refuses what it cannot do.
   public init() {}
+
+  /// Registers the app's code for mappings that name a class.
+  ///
+  /// - Parameters:
+  ///   - className: the name that the mapping model uses, with or without the name of the module.
+  ///   - make: makes the policy of one mapping.
+  public mutating func register(
+    _ className: String, _ make: @escaping @Sendable () -> any MigrationPolicy
+  ) {
+    policies.add(className, make)
+  }
 
   /// Carries the rows of a Core Data store into a new store of `model`, by the mapping that Core Data would infer.
   ///
@@ -43,10 +55,7 @@ public struct Migration: Sendable {
     storeAt path: String, to model: ManagedObjectModel? = nil, output: String,
     salvages: Bool = false, into present: String? = nil, policy: MergePolicy = MergePolicy()
   ) throws -> MigrationReport {
-    let source: Source =
-      salvages
-      ? .damaged(try DamagedStore(path: path), deleted: false)
-      : .sound(try CoreDataStore(path: path))
+    let source = try Source(path, salvages: salvages)
     guard let old = source.model else {
       throw MigrationError(
         .noSourceModel, ["the store carries no model that can be read"])
@@ -59,12 +68,66 @@ public struct Migration: Sendable {
     return try run(source, [step], to: output, into: present)
   }
 
+  /// Carries the rows of a Core Data store step by step into a new store of a version of the app's model: inferred, or by
+  /// the app's mapping models and policies, whichever way is the shortest.
+  ///
+  /// - Parameters:
+  ///   - path: the old store; it is only read.
+  ///   - models: the app's models: a `.momd`, an `.xcdatamodeld`, a folder. Mapping models in it and beside it are used.
+  ///   - version: the name of the version to migrate to; nil for the current one.
+  ///   - mappings: more mapping models, or folders of them.
+  ///   - output: the new store; nothing may exist there.
+  ///   - salvages: whether the old store may be damaged: its live rows are then taken wherever they are found.
+  /// - Returns: what became of the rows.
+  /// - Throws: ``MigrationError``, also when no way leads to the version; `ModelError` when models cannot be read;
+  ///   `SQLiteFileError` when the old store cannot; `ExtractionError` when it changes meanwhile or the output cannot be
+  ///   made. In each case, what was written is removed.
+  public func run(
+    storeAt path: String, alongModelsAt models: String, toVersion version: String? = nil,
+    mappings: [String] = [], output: String, salvages: Bool = false
+  ) throws -> MigrationReport {
+    let collection = try ModelCollection(searching: models)
+    let named = version.map { name in collection.versions.first { $0.name == name } }
+    guard let target = named ?? collection.current else {
+      throw MigrationError(
+        .noWay,
+        [
+          version.map { "\(models) has no version \($0)" }
+            ?? "\(models) marks no version as current, so the one to migrate to must be named"
+        ])
+    }
+    let source = try Source(path, salvages: salvages)
+    let plan = MigrationPlanner(
+      [collection], mappings: try MappingModelSet(named: mappings, withModelsAt: [models])
+    ).plan(
+      from: source.recordedHashes ?? source.model?.versionHashes().hashes ?? [:],
+      model: source.model, to: target)
+    return try run(source, MigrationStep.steps(of: plan, model: source.model), to: output)
+  }
+
   /// Where the rows come from.
   package enum Source {
     /// A store that the ordinary reader reads.
     case sound(CoreDataStore)
     /// A store that may be damaged. `deleted` says whether deleted rows are wanted, too.
     case damaged(DamagedStore, deleted: Bool)
+
+    fileprivate init(_ path: String, salvages: Bool) throws {
+      self =
+        salvages
+        ? .damaged(try DamagedStore(path: path), deleted: false)
+        : .sound(try CoreDataStore(path: path))
+    }
+
+    /// The version hashes that the store records; nil when it records none.
+    fileprivate var recordedHashes: [String: VersionHash]? {
+      let recorded =
+        switch self {
+        case .sound(let store): store.metadata?.versionHashes ?? [:]
+        case .damaged(let store, _): store.recordedHashes
+        }
+      return recorded.isEmpty ? nil : recorded
+    }
 
     fileprivate var path: String {
       switch self {
@@ -169,16 +232,20 @@ public struct Migration: Sendable {
     let identity = try StoreIdentity(source)
     var current = source
     var last: SQLiteWriter?
+    let steps = try withObjects(steps, of: source)
     for (index, step) in steps.enumerated() {
       let isLast = index == steps.count - 1
       let work = try Work(
-        step, current, missingPolicy, namedAfter: isLast ? target?.work.sides : nil)
+        step, current, missingPolicy, policies,
+        namedAfter: isLast ? target?.work.sides : nil)
       let writer = try newFile(for: output)
       do {
         report.steps.append(
-          try run(
-            work, current, identity, into: writer, rejects, isLast ? external : nil,
-            storePath: source.path, isFirst: index == 0))
+          try attaching(work.plan.hasPolicies ? last : nil, to: writer) {
+            try run(
+              work, current, identity, into: writer, rejects, isLast ? external : nil,
+              storePath: source.path, isFirst: index == 0)
+          })
         try finish(writer, isKept: isLast && target == nil)
       } catch {
         writer.discard()
@@ -190,6 +257,35 @@ public struct Migration: Sendable {
       if !isLast { current = .sound(try CoreDataStore(path: writer.path, model: step.to)) }
     }
     return last
+  }
+
+  /// The steps, with one before the first that copies the store if policies work on its objects: they read and write
+  /// files that this run has made.
+  private func withObjects(_ steps: [MigrationStep], of source: Source) throws -> [MigrationStep] {
+    // What the last step lacks is said before the first one begins.
+    let missing = steps.flatMap(\.mapping.entityMappings).filter {
+      $0.migrationPolicyClassName?.isEmpty == false
+        && $0.migrationPolicyClassName.flatMap { policies.policy(named: $0) } == nil
+    }
+    guard missing.isEmpty || missingPolicy == .copy else {
+      throw MigrationError(
+        .missingPolicy,
+        missing.map { "\($0.name) needs the class \($0.migrationPolicyClassName ?? "") of the app" }
+          .sorted())
+    }
+    guard let first = steps.first, let model = first.from ?? source.model,
+      first.mapping.entityMappings.contains(where: {
+        $0.migrationPolicyClassName.flatMap { policies.policy(named: $0) } != nil
+      })
+    else { return steps }
+    return [try .same(model, named: first.fromName)] + steps
+  }
+
+  private func attaching<R>(
+    _ last: SQLiteWriter?, to writer: SQLiteWriter, _ body: () throws -> R
+  ) throws -> R {
+    guard let last else { return try body() }
+    return try writer.attaching(last, as: MigrationManager.schema, body)
   }
 
   /// A new file under a private name beside the output.
@@ -213,7 +309,8 @@ public struct Migration: Sendable {
       guard let last else { throw MigrationError(.noWay, ["there is nothing to do"]) }
       try present.check(last.to)
       work = try Work(
-        .same(last.to, named: last.toName), present.source, .refuse, namedAfter: nil)
+        .same(last.to, named: last.toName), present.source, .refuse, PolicyRegister(),
+        namedAfter: nil)
     }
   }
 
@@ -298,10 +395,11 @@ public struct Migration: Sendable {
     let entityNames: [Int64: String]
     /// See ``TableLayout/init(_:namedAfter:)``.
     let sides: Set<String>
+    let sourceLayout: TableLayout
 
     init(
       _ step: MigrationStep, _ source: Source, _ missingPolicy: MissingPolicy,
-      namedAfter sides: Set<String>?
+      _ policies: PolicyRegister, namedAfter sides: Set<String>?
     ) throws {
       guard let model = step.from ?? source.model else {
         throw MigrationError(
@@ -313,8 +411,10 @@ public struct Migration: Sendable {
       self.sides = sides ?? tables.joinSides
       schema = try FreshStoreSchema(step.to, namedAfter: self.sides)
       entityNames = tables.entityNames
+      sourceLayout = tables.layout
       plan = try CopyCompiler.plan(
-        step.mapping, from: tables, to: schema.layout, missingPolicy: missingPolicy
+        step.mapping, from: tables, to: schema.layout, missingPolicy: missingPolicy,
+        policies: policies
       ) { table in try source.highestKey(in: table) }
     }
   }
@@ -326,17 +426,35 @@ public struct Migration: Sendable {
   ) throws -> MigrationReport.Step {
     let (step, schema, plan) = (work.step, work.schema, work.plan)
     let run = CopyRun(plan, writer, rejects, storePath: storePath, external: external)
+    var notes: [String] = []
     try writer.transaction {
       let (later, first) = schema.statements.divided { $0.utf8.starts(with: "CREATE INDEX ".utf8) }
       for statement in first { try writer.define(statement) }
       switch source {
-      case .sound(let store): try run.read(store)
+      case .sound(let store):
+        try run.read(store)
+        guard plan.hasPolicies else {
+          try run.relate(store)
+          break
+        }
+        // Policies follow relationships, for which there are indexes.
+        for statement in later { try writer.define(statement) }
+        let objects = PolicyRun(
+          run,
+          try MigrationManager(
+            run, work.sourceLayout, policies,
+            highestKeys: try highestKeys(work, store, in: writer)), rejects)
+        try objects.createInstances()
+        try run.relate(store)
+        try objects.createRelationships()
+        try objects.validate()
+        notes = objects.notes
       case .damaged(let store, let deleted):
         try run.read(store, entityNames: work.entityNames, deleted ? .all : .readable)
       }
       run.finish()
       // The indexes of keys make the search for references that lead nowhere short.
-      for statement in later { try writer.define(statement) }
+      if !plan.hasPolicies { for statement in later { try writer.define(statement) } }
       try run.settleReferences()
       try complete(run)
       try identity.write(schema, plan, to: writer)
@@ -351,8 +469,30 @@ public struct Migration: Sendable {
     report.leftOut = Set(
       plan.leftOut + run.broken + run.leftBehindReasons + (isFirst ? identity.leftOut : [])
     ).sorted()
-    report.notes = Set(plan.notes + (isFirst ? identity.notes(plan) : [])).sorted()
+    report.notes = Set(plan.notes + notes + (isFirst ? identity.notes(plan) : [])).sorted()
     return report
+  }
+
+  /// The highest key of each new table that is in use or promised to a row of the old store.
+  private func highestKeys(_ work: Work, _ store: CoreDataStore, in writer: SQLiteWriter) throws
+    -> [String: Int64]
+  {
+    var highest: [String: Int64] = [:]
+    for table in work.schema.layout.tables {
+      highest[table.name] = try writer.highestKey(of: table.name)
+    }
+    for table in work.plan.tables {
+      let old = try Source.sound(store).highestKey(in: table.table)
+      for copy in table.entities.values.flatMap({ $0 }) {
+        guard let target = work.schema.layout.table(of: copy.destinationEntity)?.name else {
+          continue
+        }
+        let promised = copy.shift.offset.addingReportingOverflow(copy.shift.highest ?? old)
+        highest[target] = max(
+          highest[target] ?? 0, promised.overflow ? .max : promised.partialValue)
+      }
+    }
+    return highest
   }
 
   /// Checks a finished file, by SQLite and, on another thread, by the rules of its model.

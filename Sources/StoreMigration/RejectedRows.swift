@@ -1,4 +1,6 @@
 import CLibrary
+import CoreDataStore
+import ManagedObjects
 import RowText
 import SQLiteFile
 import SafeFiles
@@ -64,6 +66,22 @@ final class RejectedRows {
     }
     file.output.append("}}\n")
     if file.output.isBroken { try file.output.finish() }
+  }
+
+  /// Adds a row of a new store, as SQL gives it.
+  func add(_ row: [SQLiteValue], _ columns: [String], _ layout: TableLayout, _ reason: String)
+    throws
+  {
+    var entity: String?
+    var key: Int64?
+    for (name, value) in zip(columns, row) {
+      guard case .integer(let number) = value else { continue }
+      if name == "Z_PK" { key = number }
+      if name == "Z_ENT" { entity = layout.numbering.name(of: number) }
+    }
+    try add(
+      entity: entity, key: key, reason: reason,
+      values: zip(columns, row).map { (name: $0, value: StoredValue($1)) })
   }
 
   private func append(_ value: StoredValue, to output: inout OutputBuffer) {

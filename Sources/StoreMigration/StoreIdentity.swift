@@ -104,12 +104,8 @@ struct StoreIdentity {
     var highest: [String: Int64] = [:]
     for table in schema.layout.tables {
       // A key that was handed out is never used again, also when its row is gone.
-      var key = plan.keptKeys[table.name].flatMap { highestKeys[$0.uppercased()] } ?? 0
-      let name = try SQLText.quoted(table.name)
-      if case .integer(let found)? = try writer.rows("SELECT max(Z_PK) FROM \(name)").first?.first {
-        key = max(key, found)
-      }
-      highest[table.name] = max(0, key)
+      let handedOut = plan.keptKeys[table.name].flatMap { highestKeys[$0.uppercased()] } ?? 0
+      highest[table.name] = max(0, handedOut, try writer.highestKey(of: table.name))
     }
     return highest
   }
@@ -135,5 +131,16 @@ struct StoreIdentity {
     let cache = try writer.prepare("INSERT INTO Z_MODELCACHE VALUES (?)")
     try cache.run([.blob(schema.modelCache)])
     cache.finalize()
+  }
+}
+
+extension SQLiteWriter {
+  /// The highest key of a table's rows; 0 when it has none.
+  func highestKey(of table: String) throws -> Int64 {
+    guard
+      case .integer(let key)? = try rows("SELECT max(Z_PK) FROM main.\(SQLText.quoted(table))")
+        .first?.first
+    else { return 0 }
+    return key
   }
 }

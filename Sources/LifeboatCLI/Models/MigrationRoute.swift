@@ -26,7 +26,7 @@ struct MigrationRoute {
         hint: "name the app's models too")
     }
     version = try Self.chosen(inputs, target, versionOption)
-    self.mappings = try Self.mappingModels(models, mappings)
+    self.mappings = try MappingModelSet(named: mappings, withModelsAt: models)
   }
 
   /// The steps from a store to the chosen version; says on standard error which mapping models could not be read.
@@ -110,28 +110,5 @@ struct MigrationRoute {
     } catch let failure as Failure where failure.code == "usage.whichVersion" {
       throw Failure(64, failure.code, failure.message, hint: "name one with \(versionOption)")
     }
-  }
-
-  /// The mapping models that were named, those in the folders, and those beside single models.
-  private static func mappingModels(_ models: [String], _ mappings: [String]) throws
-    -> MappingModelSet
-  {
-    var items: [MappingModelSet.Item] = []
-    var notEntered: [ModelError] = []
-    var met: Set<String> = []
-    func add(_ set: MappingModelSet) {
-      notEntered += set.notEntered
-      items += set.items.filter { met.insert($0.path).inserted }
-    }
-    for path in mappings { add(try MappingModelSet(at: path)) }
-    for path in models {
-      if MappingModelSet.isMapping(at: path) {
-        add(try MappingModelSet(at: path))
-      } else {
-        if let inside = try? MappingModelSet(at: path) { add(inside) }
-        add(MappingModelSet(beside: path))
-      }
-    }
-    return MappingModelSet(items, notEntered: notEntered)
   }
 }

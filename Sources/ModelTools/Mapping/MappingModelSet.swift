@@ -80,6 +80,29 @@ package struct MappingModelSet: Sendable {
       notEntered: names.count > most ? [.tooMany(folder)] : [])
   }
 
+  /// Gathers the mapping models that were named, those in folders of models, and those beside single models, each once.
+  ///
+  /// - Throws: ``ModelError`` when a named one cannot be read.
+  package init(named mappings: [String], withModelsAt models: [String]) throws(ModelError) {
+    var items: [Item] = []
+    var notEntered: [ModelError] = []
+    var met: Set<String> = []
+    func add(_ set: MappingModelSet) {
+      notEntered += set.notEntered
+      items += set.items.filter { met.insert($0.path).inserted }
+    }
+    for path in mappings { add(try MappingModelSet(at: path)) }
+    for path in models {
+      if Self.isMapping(at: path) {
+        add(try MappingModelSet(at: path))
+      } else {
+        if let inside = try? MappingModelSet(at: path) { add(inside) }
+        add(MappingModelSet(beside: path))
+      }
+    }
+    self.init(items, notEntered: notEntered)
+  }
+
   /// Whether a path looks like a mapping model, by its extension or as an `xcmapping.xml`.
   package static func isMapping(at path: String) -> Bool {
     ["xcmappingmodel", "cdm"].contains(ModelFile.pathExtension(path))

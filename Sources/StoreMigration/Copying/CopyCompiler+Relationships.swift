@@ -138,7 +138,7 @@ extension CopyCompiler {
   func relationshipSource(_ name: String, _ mapping: EntityMapping) -> PropertySource {
     let found = mapping.relationshipMappings.first { $0.name == name }
     let source = found.map { PropertySource(relationship: $0) } ?? .none
-    guard missingPolicy == .copy, hasPolicy(mapping) else { return source }
+    guard missingPolicy == .copy, hasMissingPolicy(mapping) else { return source }
     switch source {
     case .related: return source
     default:

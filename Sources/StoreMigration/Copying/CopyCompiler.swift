@@ -18,9 +18,12 @@ struct CopyCompiler {
   let layout: TableLayout
   let mappings: [EntityMapping]
   let missingPolicy: MissingPolicy
+  let policies: PolicyRegister
   let shifts: KeyShifts
   var plan: CopyPlan
   var problems: [MigrationError.Code: [String]] = [:]
+  /// Properties of the mapping that is being compiled whose values its policy gives.
+  private var policyValues: [(property: String, expression: ModelExpression)] = []
 
   var model: ManagedObjectModel { layout.model }
 
@@ -28,21 +31,24 @@ struct CopyCompiler {
   /// table; it is asked only if a new table takes rows of several.
   static func plan(
     _ mapping: MappingModel, from source: SourceTables, to layout: TableLayout,
-    missingPolicy: MissingPolicy, highestKey: (_ table: String) throws -> Int64
+    missingPolicy: MissingPolicy, policies: PolicyRegister,
+    highestKey: (_ table: String) throws -> Int64
   ) throws -> CopyPlan {
     let shifts = try KeyShifts(mapping.entityMappings, source, layout, highestKey)
-    var compiler = CopyCompiler(mapping, source, layout, missingPolicy, shifts)
+    var compiler = CopyCompiler(
+      mapping, source, layout, missingPolicy, policies, shifts)
     try compiler.run()
     return compiler.plan
   }
 
   private init(
     _ mapping: MappingModel, _ source: SourceTables, _ layout: TableLayout,
-    _ missingPolicy: MissingPolicy, _ shifts: KeyShifts
+    _ missingPolicy: MissingPolicy, _ policies: PolicyRegister, _ shifts: KeyShifts
   ) {
     self.source = source
     self.layout = layout
     self.missingPolicy = missingPolicy
+    self.policies = policies
     self.shifts = shifts
     mappings = mapping.entityMappings.filter {
       $0.sourceEntityName != nil && $0.destinationEntityName != nil
@@ -88,10 +94,9 @@ struct CopyCompiler {
     try addJoins()
     try addReferences()
     plan.keptKeys = shifts.keptKeys
+    plan.mappingNames = mappings.map(\.name)
     plan.dropped.sort()
-    for code in [
-      MigrationError.Code.mappingMismatch, .missingPolicy, .unsupportedExpression,
-    ] {
+    for code in [MigrationError.Code.mappingMismatch, .unsupportedExpression] {
       if let reasons = problems[code] { throw MigrationError(code, reasons.sorted()) }
     }
   }
@@ -145,15 +150,11 @@ struct CopyCompiler {
         .mappingMismatch,
         "\(mapping.name) maps the entity \(name ?? ""), which the \(side) model does not have")
     }
-    if let policy = mapping.migrationPolicyClassName, !policy.isEmpty {
-      if missingPolicy == .refuse {
-        refuse(.missingPolicy, "\(mapping.name) needs the class \(policy) of the app")
-      } else {
-        plan.notes.append(
-          "\(mapping.name) needs the class \(policy) of the app; properties of the same name were copied instead"
-        )
-        tellCounterparts(mapping)
-      }
+    if let policy = mapping.migrationPolicyClassName, hasMissingPolicy(mapping) {
+      plan.notes.append(
+        "\(mapping.name) needs the class \(policy) of the app; properties of the same name were copied instead"
+      )
+      tellCounterparts(mapping)
     }
     for property in mapping.relationshipMappings {
       switch PropertySource(relationship: property) {
@@ -192,8 +193,14 @@ struct CopyCompiler {
     }
   }
 
-  func hasPolicy(_ mapping: EntityMapping) -> Bool {
-    mapping.migrationPolicyClassName?.isEmpty == false
+  /// Whether the mapping needs a class of the app that is not registered.
+  func hasMissingPolicy(_ mapping: EntityMapping) -> Bool {
+    mapping.migrationPolicyClassName?.isEmpty == false && policyClass(of: mapping) == nil
+  }
+
+  /// The registered class that carries the mapping out; nil when it needs none, or none is registered.
+  func policyClass(of mapping: EntityMapping) -> String? {
+    mapping.migrationPolicyClassName.flatMap { policies.policy(named: $0) == nil ? nil : $0 }
   }
 
   // MARK: - Rows
@@ -213,10 +220,17 @@ struct CopyCompiler {
     var demands: [(property: String, column: Int?)] = []
     var inlined: Set<Int> = []
     var isFiltered = false
+    let policyClass = policyClass(of: mapping)
+    var selection: RowStatement?
+    policyValues = []
     if case .some(let predicate) = mapping.selection {
       isFiltered = true
       if let condition = condition(predicate, from, &row) {
-        row.take(where: condition)
+        if policyClass == nil {
+          row.take(where: condition)
+        } else {
+          selection = row.statement("SELECT \(condition)")
+        }
       } else {
         refuse(
           .unsupportedExpression, "\(mapping.name) takes only some objects: \(predicate.text)")
@@ -237,7 +251,8 @@ struct CopyCompiler {
         if !attribute.isOptional, !attribute.isDerived,
           attribute.defaultValue.flatMap({ SQLText.literal($0, of: attribute) }) == nil
         {
-          row.demand(value)
+          // A policy may give it later.
+          if policyClass == nil { row.demand(value) }
           demands.append((attribute.name, sourceColumn))
         }
       case .toOne(let relationship):
@@ -271,7 +286,8 @@ struct CopyCompiler {
     return EntityCopy(
       mapping, from: from, to: to, shift: shift, insert: try row.insert(into: place.name),
       isFiltered: isFiltered, losses: row.losses(), updates: updates, demands: demands,
-      inlinedColumns: inlined)
+      inlinedColumns: inlined, policyClass: policyClass, selection: selection,
+      policyValues: policyValues)
   }
 
   /// The SQL of an attribute's value, and the column that it comes from.
@@ -348,6 +364,12 @@ struct CopyCompiler {
       {
         return (SQLText.computed(computed, for: attribute), nil)
       }
+      if case .unsupported(let expression) = origin, policyClass(of: mapping) != nil,
+        expression.policyCall != nil
+      {
+        policyValues.append((attribute.name, expression))
+        return (fallback ?? "NULL", nil)
+      }
       if missingPolicy == .copy {
         return stored(attribute.name) ?? (fallback ?? "NULL", nil)
       }
@@ -384,7 +406,7 @@ struct CopyCompiler {
   func attributeSource(_ attribute: Attribute, _ mapping: EntityMapping) -> PropertySource {
     if let found = attributeMapping(attribute, mapping) {
       let source = PropertySource(attribute: found)
-      if source == .none, missingPolicy == .copy, hasPolicy(mapping),
+      if source == .none, missingPolicy == .copy, hasMissingPolicy(mapping),
         sourceAttribute(attribute.name, of: mapping.sourceEntityName ?? "") != nil
       {
         return .sourceValue(keyPath: attribute.name)
@@ -402,7 +424,7 @@ struct CopyCompiler {
     }
     // A derived attribute has no mapping; Core Data computes it again when it saves.
     if sourceAttribute(attribute.name, of: mapping.sourceEntityName ?? "") != nil,
-      attribute.isDerived || hasPolicy(mapping) && missingPolicy == .copy
+      attribute.isDerived || hasMissingPolicy(mapping) && missingPolicy == .copy
     {
       return .sourceValue(keyPath: attribute.name)
     }

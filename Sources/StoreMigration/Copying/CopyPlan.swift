@@ -52,6 +52,12 @@ final class EntityCopy {
   let demands: [(property: String, column: Int?)]
   /// Columns whose external files become part of the new row, because its attribute keeps no files.
   let inlinedColumns: Set<Int>
+  /// The class of the app that carries the mapping out; nil for a mapping that SQL carries out alone.
+  let policyClass: String?
+  /// For a mapping with a policy: tells in its first column whether the mapping takes a row; nil when it takes all.
+  let selection: RowStatement?
+  /// Properties whose values the policy's functions give.
+  let policyValues: [(property: String, expression: ModelExpression)]
   /// Rows written, those of them that lack damaged values, and rows rejected.
   var writtenCount = 0
   var incompleteCount = 0
@@ -63,7 +69,8 @@ final class EntityCopy {
     _ mapping: EntityMapping, from sourceEntity: String, to destinationEntity: String,
     shift: KeyShift, insert: RowStatement, isFiltered: Bool,
     losses: (statement: RowStatement, properties: [String])?, updates: [RowStatement],
-    demands: [(property: String, column: Int?)], inlinedColumns: Set<Int>
+    demands: [(property: String, column: Int?)], inlinedColumns: Set<Int>, policyClass: String?,
+    selection: RowStatement?, policyValues: [(property: String, expression: ModelExpression)]
   ) {
     mappingName = mapping.name
     self.sourceEntity = sourceEntity
@@ -75,10 +82,14 @@ final class EntityCopy {
     self.updates = updates
     self.demands = demands
     self.inlinedColumns = inlinedColumns
+    self.policyClass = policyClass
+    self.selection = selection
+    self.policyValues = policyValues
   }
 
   var statements: [RowStatement] {
     [insert] + links + updates + (losses.map { [$0.statement] } ?? [])
+      + (selection.map { [$0] } ?? [])
   }
 }
 
@@ -233,11 +244,19 @@ struct CopyPlan {
   /// The tables of the new model whose keys are those of one old table, unchanged: the counter of keys goes on.
   var keptKeys: [String: String] = [:]
 
+  /// The names of the mappings, in their order.
+  var mappingNames: [String] = []
+
   /// The names of the tables that the old model has, in capitals.
   var oldTables: Set<String> = []
 
   /// Whether a table belongs to the old model.
   func isOld(table: String) -> Bool { oldTables.contains(table) }
+
+  /// Whether classes of the app carry out some of the mappings.
+  var hasPolicies: Bool {
+    tables.contains { $0.entities.values.contains { $0.contains { $0.policyClass != nil } } }
+  }
 
   /// All statements.
   var statements: [RowStatement] {

@@ -71,7 +71,7 @@ extension CopyRun {
 
   private func each(
     _ store: DamagedStore, _ selection: DamagedDatabase.Selection, _ names: Set<SQLName>,
-    _ body: (inout RecoveredCopyRow, SQLName) throws -> Void
+    _ body: (inout ValueRow, SQLName) throws -> Void
   ) throws {
     let tables = store.database.tables
     let keys = tables.map { table in
@@ -83,87 +83,10 @@ extension CopyRun {
       guard let place = row.origin.table, names.contains(SQLName(tables[place].name)) else {
         return true
       }
-      var copied = RecoveredCopyRow(row, keyColumn: keys[place], storePath: storePath)
+      var copied = ValueRow(row, keyColumn: keys[place], storePath: storePath)
       do { try body(&copied, SQLName(tables[place].name)) } catch { failure = error }
       return failure == nil
     }
     if let failure { throw failure }
-  }
-}
-
-/// A row that recovery found.
-private struct RecoveredCopyRow: CopyRun.Row {
-  private var stored: [StoredValue]
-  let key: Int64?
-  let page: UInt32?
-  let partial: [Int]
-  private let storePath: String
-
-  init(_ row: RecoveredRow, keyColumn: Int?, storePath: String) {
-    stored = row.values
-    if let keyColumn, keyColumn < stored.count, stored[keyColumn] == .null, let rowID = row.rowID {
-      stored[keyColumn] = .integer(rowID)
-    }
-    if let keyColumn, keyColumn < stored.count, case .integer(let value) = stored[keyColumn] {
-      key = value
-    } else {
-      key = nil
-    }
-    page = row.origin.page
-    partial = row.partial.map(\.column)
-    self.storePath = storePath
-  }
-
-  func integer(_ column: Int?) -> Int64? {
-    guard let column, column < stored.count, case .integer(let value) = stored[column] else {
-      return nil
-    }
-    return value
-  }
-
-  func values() -> [StoredValue] { stored }
-
-  func fits(_ rule: ColumnRule) -> Bool {
-    guard rule.column < stored.count else { return true }
-    switch stored[rule.column] {
-    case .null: return true
-    case .integer: return rule.classes.contains(.integer)
-    case .real: return rule.classes.contains(.real)
-    case .text: return rule.classes.contains(.text)
-    case .blob(let bytes):
-      return rule.classes.contains(.blob) && rule.length.map { $0 == bytes.count } ?? true
-    }
-  }
-
-  mutating func leaveOut(_ column: Int) {
-    if column < stored.count { stored[column] = .null }
-  }
-
-  func externalName(_ column: Int) -> String? {
-    guard column < stored.count, case .blob(let bytes) = stored[column] else { return nil }
-    return ExternalBlob.identifier(in: bytes)
-  }
-
-  mutating func bind(_ statement: SQLiteStatement, _ columns: [Int], _ inlined: Set<Int>) throws {
-    var binding = RowBinding(statement)
-    // A column that was asked for and not used has no parameter.
-    for column in columns.prefix(statement.parameterCount) {
-      switch column < stored.count ? stored[column] : .null {
-      case .null: binding.null()
-      case .integer(let value): binding.integer(value)
-      case .real(let value): binding.real(value)
-      case .text(let text):
-        let bytes = ContiguousArray(text.utf8)
-        binding.text(bytes.rawSpan)
-      case .blob(let blob):
-        if inlined.contains(column), let name = ExternalBlob.identifier(in: blob) {
-          try binding.bind(contentOf: name, storePath)
-        } else {
-          let bytes = ContiguousArray(blob)
-          binding.blob(bytes.rawSpan)
-        }
-      }
-    }
-    try binding.check()
   }
 }

@@ -8,7 +8,7 @@ import StoreExtraction
 import StoreFiles
 
 extension CopyRun {
-  /// Reads a sound store.
+  /// Reads a sound store, and inserts its rows.
   func read(_ store: CoreDataStore) throws {
     for stage in plan.staged.values {
       try writer.execute(stage.creation)
@@ -32,6 +32,10 @@ extension CopyRun {
       }
     }
     try read(joins: plan.joins.filter { !$0.isLate }, of: store)
+  }
+
+  /// Reads it again, and relates what can be related only when all rows are there.
+  func relate(_ store: CoreDataStore) throws {
     for table in plan.tables where table.hasSecondPass {
       try read(table, of: store) { row, number in
         try self.update(&row, entityNumber: number, table)

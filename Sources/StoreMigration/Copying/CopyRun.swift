@@ -1,5 +1,6 @@
 import CoreDataForensics
 import CoreDataStore
+import ManagedObjects
 import ObjectModel
 import SQLiteFile
 import SQLiteForensics
@@ -115,7 +116,44 @@ final class CopyRun {
     }
     let values = reasons.isEmpty ? nil : row.values()
     for column in misfits { row.leaveOut(column) }
-    for copy in copies { try insert(&row, copy, table, reasons, values) }
+    for copy in copies where copy.policyClass == nil {
+      try insert(&row, copy, table, reasons, values)
+    }
+  }
+
+  /// Whether a mapping with a policy takes the row with a key, which an attached store has.
+  func takes(_ key: Int64, _ copy: EntityCopy, _ table: TableCopy, from schema: String) throws
+    -> Bool
+  {
+    guard let selection = copy.selection else { return true }
+    guard let row = try storedRow(key, table, from: schema) else { return false }
+    let prepared = try selection.statement(in: writer)
+    try row.bind(prepared, selection.columns, [])
+    defer { prepared.reset() }
+    return try prepared.step() && prepared.integer(at: 0) != 0
+  }
+
+  /// Inserts the row with a key, which an attached store has, under a mapping with a policy. Returns the new key; nil when
+  /// the row was rejected.
+  func create(_ key: Int64, _ copy: EntityCopy, _ table: TableCopy, from schema: String) throws
+    -> Int64?
+  {
+    guard var row = try storedRow(key, table, from: schema) else { return nil }
+    let written = copy.writtenCount
+    try insert(&row, copy, table, [], nil)
+    return copy.writtenCount > written ? copy.shift.newKey(of: key) : nil
+  }
+
+  private func storedRow(_ key: Int64, _ table: TableCopy, from schema: String) throws
+    -> ValueRow?
+  {
+    let columns = try table.definition.columns.map { try SQLText.quoted($0.name) }
+    return try writer.rows(
+      "SELECT \(columns.joined(separator: ", ")) FROM \(schema).\(SQLText.quoted(table.table)) WHERE Z_PK = ?1",
+      [.integer(key)]
+    ).first.map {
+      ValueRow($0.map { StoredValue($0) }, keyColumn: table.keyColumn, storePath: storePath)
+    }
   }
 
   private func names(_ columns: [Int], _ table: TableCopy) -> String {

@@ -18,6 +18,15 @@ struct KeyShift: Hashable {
       "CASE WHEN \(old) BETWEEN 1 AND \(highest) THEN \(old)\(plus) ELSE \(Self.nowhere(old)) END"
   }
 
+  /// The new key of an old one; nil for one without room.
+  func newKey(of old: Int64) -> Int64? { hasRoom(for: old) ? old + offset : nil }
+
+  /// The old key of a new one; nil for one that is of no row that this shift moved.
+  func oldKey(of new: Int64) -> Int64? {
+    let (old, overflow) = new.subtractingReportingOverflow(offset)
+    return !overflow && hasRoom(for: old) ? old : nil
+  }
+
   /// A key that no row has, another for each old key; NULL for NULL.
   static func nowhere(_ old: String) -> String { "(\(old) | -9223372036854775808)" }
 

@@ -192,8 +192,8 @@ extension StoreMerge {
     while try statement.step() {
       let row = statement.row
       let names = flags.indices.filter { row[$0 + 1] == .integer(1) }.map { flags[$0].column }
-      try reject(
-        Array(row[(flags.count + 1)...]), columns,
+      try rejects.add(
+        Array(row[(flags.count + 1)...]), columns, layout,
         reason(statement.integer(at: 0), names.joined(separator: ", ")))
       count += 1
     }

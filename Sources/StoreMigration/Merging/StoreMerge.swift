@@ -1,6 +1,5 @@
 import CoreDataStore
 import ObjectModel
-import SQLiteFile
 import SQLiteWriter
 import StoreExtraction
 import StoreFiles
@@ -196,7 +195,7 @@ struct StoreMerge {
     )
     defer { statement.finalize() }
     while try statement.step() {
-      try reject(statement.row, columns, "another object has its unique values")
+      try rejects.add(statement.row, columns, layout, "another object has its unique values")
       report.rejectedCount += 1
     }
   }
@@ -312,20 +311,6 @@ struct StoreMerge {
 
   // MARK: - Report
 
-  /// Puts a row, as a statement gives it, into the file of rejects.
-  func reject(_ row: [SQLiteValue], _ names: [String], _ reason: String) throws {
-    var entity: String?
-    var key: Int64?
-    for (name, value) in zip(names, row) {
-      guard case .integer(let number) = value else { continue }
-      if name == "Z_PK" { key = number }
-      if name == "Z_ENT" { entity = layout.numbering.name(of: number) }
-    }
-    try rejects.add(
-      entity: entity, key: key, reason: reason,
-      values: zip(names, row).map { (name: $0, value: StoredValue($1)) })
-  }
-
   private mutating func count() throws {
     for table in layout.tables {
       let present = try writer.rows(
@@ -352,18 +337,5 @@ struct StoreMerge {
             sameContentCount: came.count > 2 ? came[2] : 0))
       }
     }
-  }
-}
-
-extension StoredValue {
-  fileprivate init(_ value: SQLiteValue) {
-    self =
-      switch value {
-      case .null: .null
-      case .integer(let value): .integer(value)
-      case .real(let value): .real(value)
-      case .text(let bytes): .text(StoredText(utf8: bytes))
-      case .blob(let bytes): .blob(bytes)
-      }
   }
 }

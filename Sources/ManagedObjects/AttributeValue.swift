@@ -1,0 +1,75 @@
+import CoreDataStore
+import ObjectModel
+package import SQLiteFile
+package import SQLiteWriter
+
+/// Values of attributes as Core Data stores them.
+enum AttributeValue {
+  /// The value for a column; nil for one that the attribute cannot have.
+  static func stored(_ value: PropertyValue, of attribute: Attribute) -> SQLiteValue? {
+    switch (value, attribute.type) {
+    case (.null, _): .null
+    case (.integer(let value), .integer16): Int16(exactly: value).map { .integer(Int64($0)) }
+    case (.integer(let value), .integer32): Int32(exactly: value).map { .integer(Int64($0)) }
+    case (.integer(let value), .integer64): .integer(value)
+    case (.integer(let value), .double), (.integer(let value), .float),
+      (.integer(let value), .decimal):
+      Double(exactly: value).map { .real($0) }
+    case (.real(let value), .double), (.real(let value), .float), (.real(let value), .decimal):
+      .real(value)
+    case (.boolean(let value), .boolean): .integer(value ? 1 : 0)
+    case (.string(let text), .string), (.string(let text), .uri): .text(text.utf8)
+    case (.date(let date), .date): .real(date.seconds)
+    case (.uuid(let bytes), .uuid): bytes.count == 16 ? .blob(bytes) : nil
+    case (.binary(let bytes), .binary), (.binary(let bytes), .transformable):
+      .blob(attribute.allowsExternalBinaryDataStorage ? [1] + bytes : bytes)
+    case (.external(let blob), .binary), (.external(let blob), .transformable):
+      attribute.allowsExternalBinaryDataStorage
+        ? .blob([2] + Array(blob.identifier.utf8) + [0]) : nil
+    default: nil
+    }
+  }
+
+  /// The value that a new object has; NULL for one of a class of the app.
+  static func initial(_ attribute: Attribute) -> SQLiteValue {
+    let value: PropertyValue? =
+      switch attribute.defaultValue {
+      case .integer(let value): .integer(value)
+      case .real(let value): .real(value)
+      case .boolean(let value): .boolean(value)
+      case .decimal(let text): Double(text).map { .real($0) }
+      case .string(let text), .uri(let text): .string(StoredText(text))
+      case .date(let seconds): .date(ReferenceDate(seconds: seconds))
+      case .data(let bytes): .binary(bytes)
+      case .uuid(let text): bytes(ofUUID: text).map { .uuid($0) }
+      case .object, .opaque, nil: nil
+      }
+    return value.flatMap { stored($0, of: attribute) } ?? .null
+  }
+
+  private static func bytes(ofUUID text: String) -> [UInt8]? {
+    let digits = text.utf8.filter { $0 != UInt8(ascii: "-") }
+    guard digits.count == 32 else { return nil }
+    var bytes: [UInt8] = []
+    for place in stride(from: 0, to: 32, by: 2) {
+      let pair = String(decoding: digits[place..<place + 2], as: UTF8.self)
+      guard let byte = UInt8(pair, radix: 16) else { return nil }
+      bytes.append(byte)
+    }
+    return bytes
+  }
+}
+
+extension StoredValue {
+  /// A value as SQLite gave it.
+  package init(_ value: SQLiteValue) {
+    self =
+      switch value {
+      case .null: .null
+      case .integer(let value): .integer(value)
+      case .real(let value): .real(value)
+      case .text(let bytes): .text(StoredText(utf8: bytes))
+      case .blob(let bytes): .blob(bytes)
+      }
+  }
+}

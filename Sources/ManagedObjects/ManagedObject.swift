@@ -1,0 +1,128 @@
+public import CoreDataStore
+import ObjectModel
+import SQLiteFile
+import SQLiteWriter
+
+/// An object of a store: the values of its attributes by name, and the objects that it leads to.
+///
+/// There is one instance for each object of an ``ObjectContext`` as long as somebody holds it. Changes are in the store
+/// when the context has written them. It is not `Sendable`: it belongs to the task that uses its context.
+public final class ManagedObject {
+  /// The entity.
+  public let entityName: String
+  /// The entity and the primary key; nil for a new object that is not written yet.
+  public internal(set) var reference: ObjectReference?
+  let context: ObjectContext
+  /// Changed columns that keep attributes.
+  var values: [String: SQLiteValue] = [:]
+  /// Changed columns that lead to objects; nil for nothing.
+  var leads: [String: ManagedObject?] = [:]
+
+  init(_ entityName: String, _ reference: ObjectReference?, in context: ObjectContext) {
+    self.entityName = entityName
+    self.reference = reference
+    self.context = context
+  }
+
+  // MARK: - Attributes
+
+  /// The value of an attribute; ``PropertyValue/null`` when it has none.
+  ///
+  /// - Throws: ``ObjectError``, or what SQLite reports.
+  public func value(forKey name: String) throws -> PropertyValue {
+    let (column, attribute) = try context.attribute(name, of: entityName)
+    let stored = try values[column] ?? context.stored(column, of: self)
+    return PropertyValue(StoredValue(stored), attribute, storePath: context.storePath)
+  }
+
+  /// Gives an attribute a value.
+  ///
+  /// - Throws: ``ObjectError`` when the entity has no such attribute, the value is of another type or out of its range,
+  ///   or the object is only read.
+  public func setValue(_ value: PropertyValue, forKey name: String) throws {
+    let (column, attribute) = try context.attribute(name, of: entityName)
+    guard let stored = AttributeValue.stored(value, of: attribute) else {
+      throw ObjectError(
+        .wrongType, "\(entityName).\(name) is \(attribute.type.name), and cannot be \(value)")
+    }
+    try context.willChange(self)
+    values[column] = stored
+  }
+
+  // MARK: - Relationships
+
+  /// The object that a to-one relationship leads to; nil when it leads to none.
+  ///
+  /// - Throws: ``ObjectError``, or what SQLite reports.
+  public func object(forKey name: String) throws -> ManagedObject? {
+    let (column, relationship) = try context.toOne(name, of: entityName)
+    if let changed = leads[column.name] { return changed }
+    guard case .integer(let key) = try context.stored(column.name, of: self) else { return nil }
+    return try context.object(withKey: key, inTableOf: relationship.destinationEntityName)
+  }
+
+  /// Lets a to-one relationship lead to an object, and its inverse back.
+  ///
+  /// - Throws: ``ObjectError`` when the entity has no such relationship, or the object is of another entity or context.
+  public func setObject(_ object: ManagedObject?, forKey name: String) throws {
+    let (column, relationship) = try context.toOne(name, of: entityName)
+    try context.check(object, for: relationship, of: entityName)
+    try context.willChange(self)
+    let inverse = TableLayout.inverse(of: relationship, in: context.layout.model)
+    if let inverse, !inverse.isToMany, inverse.name != name || object !== self {
+      // Both sides of a relationship between two objects say the same.
+      let former = try self.object(forKey: name)
+      if let former, former !== object { try former.lead(nil, by: inverse) }
+      if let object, let other = try object.object(forKey: inverse.name), other !== self {
+        try other.lead(nil, by: relationship)
+      }
+      try object?.lead(self, by: inverse)
+    }
+    leads[column.name] = .some(object)
+  }
+
+  private func lead(_ object: ManagedObject?, by relationship: Relationship) throws {
+    let (column, _) = try context.toOne(relationship.name, of: entityName)
+    try context.willChange(self)
+    leads[column.name] = .some(object)
+  }
+
+  /// The objects that a to-many relationship leads to, in order if it is ordered, else by key.
+  ///
+  /// - Throws: ``ObjectError``, or what SQLite reports.
+  public func objects(forKey name: String) throws -> [ManagedObject] {
+    try context.destinations(of: self, by: context.toMany(name, of: entityName))
+  }
+
+  /// Adds an object to a to-many relationship, behind the others if it is ordered.
+  ///
+  /// - Throws: ``ObjectError`` when the entity has no such relationship, or the object is of another entity or context.
+  public func addObject(_ object: ManagedObject, forKey name: String) throws {
+    let relationship = try context.toMany(name, of: entityName)
+    try context.check(object, for: relationship, of: entityName)
+    if let inverse = TableLayout.inverse(of: relationship, in: context.layout.model),
+      !inverse.isToMany
+    {
+      try object.setObject(self, forKey: inverse.name)
+    } else {
+      try context.link(self, object, by: relationship, isAdded: true)
+    }
+  }
+
+  /// Takes an object out of a to-many relationship; one that is not in it is passed over.
+  ///
+  /// - Throws: ``ObjectError``, or what SQLite reports.
+  public func removeObject(_ object: ManagedObject, forKey name: String) throws {
+    let relationship = try context.toMany(name, of: entityName)
+    try context.check(object, for: relationship, of: entityName)
+    if let inverse = TableLayout.inverse(of: relationship, in: context.layout.model),
+      !inverse.isToMany
+    {
+      if try object.object(forKey: inverse.name) === self {
+        try object.setObject(nil, forKey: inverse.name)
+      }
+    } else {
+      try context.link(self, object, by: relationship, isAdded: false)
+    }
+  }
+}

@@ -1,0 +1,413 @@
+public import CoreDataStore
+import ObjectModel
+import SQLiteFile
+package import SQLiteWriter
+
+/// The objects of a store that is being made, or of one that was copied to be read.
+///
+/// What is read is not kept, so memory does not grow with the store; instances that somebody holds stay the same. It is
+/// not `Sendable`.
+public final class ObjectContext {
+  package let layout: TableLayout
+  package let writer: SQLiteWriter
+  /// The store's path, which external files are relative to.
+  package let storePath: String
+  /// The name under which the writer has the store's file.
+  private let schema: String
+  private let isReadOnly: Bool
+
+  private struct Place: Hashable {
+    let table: String
+    let key: Int64
+  }
+  private struct Held {
+    weak var object: ManagedObject?
+  }
+  private var held: [Place: Held] = [:]
+  /// Changed objects, which are held until they are written.
+  private var changed: [ManagedObject] = []
+  private var changedSet: Set<ObjectIdentifier> = []
+  /// Links to add and to remove, in turn.
+  private var links:
+    [(near: ManagedObject, far: ManagedObject, relationship: Relationship, isAdded: Bool)] = []
+  private var statements: [String: SQLiteStatement] = [:]
+  /// The highest key in use or promised to others, by table; a new object gets the next one.
+  private var highestKeys: [String: Int64]
+  /// How many objects were inserted, by entity.
+  package private(set) var insertedCounts: [String: Int] = [:]
+
+  /// The objects in a file that `writer` has made or attached.
+  ///
+  /// - Parameters:
+  ///   - layout: the store's tables.
+  ///   - writer: the writer.
+  ///   - schema: the name under which SQL finds the file: `main`, or that of an attached one.
+  ///   - storePath: the store's path, which external files are relative to.
+  ///   - highestKeys: the highest key that new objects may not have, by table; nil for a store that is only read.
+  package init(
+    _ layout: TableLayout, _ writer: SQLiteWriter, schema: String, storePath: String,
+    highestKeys: [String: Int64]?
+  ) {
+    self.layout = layout
+    self.writer = writer
+    self.schema = schema
+    self.storePath = storePath
+    self.highestKeys = highestKeys ?? [:]
+    isReadOnly = highestKeys == nil
+  }
+
+  // MARK: - Objects
+
+  /// Makes an object of an entity, with the default values of its attributes.
+  ///
+  /// - Throws: ``ObjectError`` when the model has no such entity or only an abstract one.
+  public func insertObject(ofEntity name: String) throws -> ManagedObject {
+    guard layout.model.entities[name]?.isAbstract == false else {
+      throw ObjectError(.noSuchEntity, "the model has no objects of an entity \(name)")
+    }
+    let object = ManagedObject(name, nil, in: self)
+    try willChange(object)
+    return object
+  }
+
+  /// The objects of an entity, or of one that inherits from it, whose attribute has a value, by key.
+  ///
+  /// The table is read from its beginning to its end, unless the model has an index for the attribute.
+  /// - Throws: ``ObjectError``, or what SQLite reports.
+  public func objects(ofEntity name: String, where attributeName: String, is value: PropertyValue)
+    throws -> [ManagedObject]
+  {
+    try write()
+    let (column, attribute) = try attribute(attributeName, of: name)
+    guard let table = layout.table(of: name),
+      let stored = AttributeValue.stored(value, of: attribute)
+    else {
+      throw ObjectError(
+        .wrongType, "\(name).\(attributeName) is \(attribute.type.name), and cannot be \(value)")
+    }
+    let numbers = layout.numbers(of: name).map(String.init).joined(separator: ", ")
+    return try rows(
+      "SELECT Z_PK, Z_ENT FROM \(sql(table.name)) WHERE \(quoted(column)) IS ?1 AND Z_ENT IN (\(numbers)) ORDER BY Z_PK",
+      [stored]
+    ).compactMap { try object($0, inTable: table) }
+  }
+
+  /// The object with a key in the table of an entity; nil when there is none.
+  package func object(withKey key: Int64, inTableOf entity: String) throws -> ManagedObject? {
+    guard let table = layout.table(of: entity) else { return nil }
+    if let object = held[Place(table: table.name, key: key)]?.object { return object }
+    return try rows("SELECT Z_PK, Z_ENT FROM \(sql(table.name)) WHERE Z_PK = ?1", [.integer(key)])
+      .first.flatMap { try object($0, inTable: table) }
+  }
+
+  private func object(_ row: [SQLiteValue], inTable table: TableLayout.Table) throws
+    -> ManagedObject?
+  {
+    guard row.count > 1, case .integer(let key) = row[0], case .integer(let number) = row[1],
+      let name = layout.numbering.name(of: number)
+    else { return nil }
+    let place = Place(table: table.name, key: key)
+    if let object = held[place]?.object { return object }
+    let object = ManagedObject(
+      name, ObjectReference(entityName: name, primaryKey: key), in: self)
+    hold(object, at: place)
+    return object
+  }
+
+  private func hold(_ object: ManagedObject, at place: Place) {
+    if held.count > 10_000 { held = held.filter { $0.value.object != nil } }
+    held[place] = Held(object: object)
+  }
+
+  // MARK: - Reading
+
+  /// The value of a column of an object's row.
+  func stored(_ column: String, of object: ManagedObject) throws -> SQLiteValue {
+    guard let table = layout.table(of: object.entityName), let reference = object.reference else {
+      return .null
+    }
+    guard
+      let row = try rows(
+        "SELECT \(quoted(column)) FROM \(sql(table.name)) WHERE Z_PK = ?1",
+        [.integer(reference.primaryKey)]
+      ).first
+    else {
+      throw ObjectError(
+        .gone, "\(object.entityName) has no object with the key \(reference.primaryKey)")
+    }
+    return row[0]
+  }
+
+  /// The objects that a to-many relationship leads to.
+  func destinations(of object: ManagedObject, by relationship: Relationship) throws
+    -> [ManagedObject]
+  {
+    if !isReadOnly { try write() }
+    guard let key = object.reference?.primaryKey,
+      let far = layout.table(of: relationship.destinationEntityName)
+    else { return [] }
+    let sqlText: String
+    if let join = try join(of: relationship, of: object.entityName) {
+      let order = join.order.map { quoted($0) + ", " } ?? ""
+      sqlText =
+        "SELECT far.Z_PK, far.Z_ENT FROM \(sql(join.table)) AS link JOIN \(sql(far.name)) AS far ON far.Z_PK = link.\(quoted(join.far)) WHERE link.\(quoted(join.near)) = ?1 ORDER BY \(order)far.Z_PK"
+    } else {
+      let (column, order) = try keyColumn(of: relationship, of: object.entityName, in: far)
+      sqlText =
+        "SELECT Z_PK, Z_ENT FROM \(sql(far.name)) WHERE \(quoted(column)) = ?1 ORDER BY \(order.map { quoted($0) + ", " } ?? "")Z_PK"
+    }
+    return try rows(sqlText, [.integer(key)]).compactMap { try self.object($0, inTable: far) }
+  }
+
+  // MARK: - Writing
+
+  func willChange(_ object: ManagedObject) throws {
+    guard !isReadOnly else {
+      throw ObjectError(.readOnly, "objects of the old store are only read")
+    }
+    if changedSet.insert(ObjectIdentifier(object)).inserted { changed.append(object) }
+  }
+
+  func link(
+    _ near: ManagedObject, _ far: ManagedObject, by relationship: Relationship, isAdded: Bool
+  ) throws {
+    try willChange(near)
+    links.append((near, far, relationship, isAdded))
+  }
+
+  /// Writes what was changed.
+  ///
+  /// - Throws: ``ObjectError`` when a table's keys are used up; what SQLite reports, such as a broken uniqueness
+  ///   constraint.
+  package func write() throws {
+    guard !changed.isEmpty || !links.isEmpty else { return }
+    let objects = changed
+    let links = links
+    changed = []
+    changedSet = []
+    self.links = []
+    for object in objects where object.reference == nil { try insert(object) }
+    for object in objects { try update(object) }
+    for link in links { try write(link.near, link.far, link.relationship, link.isAdded) }
+  }
+
+  private func insert(_ object: ManagedObject) throws {
+    guard let table = layout.table(of: object.entityName),
+      let number = layout.numbering.number(of: object.entityName)
+    else { return }
+    let highest = highestKeys[table.name] ?? 0
+    guard highest < Int64.max else {
+      throw ObjectError(.noRoom, "the keys of \(table.rootEntityName) are used up")
+    }
+    let given = highest + 1
+    highestKeys[table.name] = given
+    let lineage = lineage(of: object.entityName)
+    var names = ["Z_PK", "Z_ENT", "Z_OPT"]
+    var values: [SQLiteValue] = [.integer(given), .integer(number), .integer(1)]
+    for column in table.columns where lineage.contains(column.entityName) {
+      guard case .attribute(let attribute) = column.role else { continue }
+      names.append(quoted(column.name))
+      values.append(object.values[column.name] ?? AttributeValue.initial(attribute))
+    }
+    let marks = names.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
+    try run(
+      "INSERT INTO \(sql(table.name)) (\(names.joined(separator: ", "))) VALUES (\(marks))", values)
+    object.values = [:]
+    object.reference = ObjectReference(entityName: object.entityName, primaryKey: given)
+    hold(object, at: Place(table: table.name, key: given))
+    insertedCounts[object.entityName, default: 0] += 1
+  }
+
+  private func update(_ object: ManagedObject) throws {
+    guard let table = layout.table(of: object.entityName), let key = object.reference?.primaryKey
+    else { return }
+    let (values, leads) = (object.values, object.leads)
+    object.values = [:]
+    object.leads = [:]
+    for (column, value) in values.sorted(by: { $0.key < $1.key }) {
+      try run(
+        "UPDATE \(sql(table.name)) SET \(quoted(column)) = ?2 WHERE Z_PK = ?1",
+        [.integer(key), value])
+    }
+    for (column, destination) in leads.sorted(by: { $0.key < $1.key }) {
+      let far = destination?.reference.map { SQLiteValue.integer($0.primaryKey) } ?? .null
+      try run(
+        "UPDATE \(sql(table.name)) SET \(quoted(column)) = ?2 WHERE Z_PK = ?1",
+        [.integer(key), far]
+      )
+      guard let role = table.columns.first(where: { $0.name == column })?.role,
+        case .toOne(let relationship) = role
+      else { continue }
+      if let companion = table.columns.first(where: {
+        $0.role == .destinationEntity(relationship)
+      }) {
+        let number = destination.flatMap { layout.numbering.number(of: $0.entityName) }
+        try run(
+          "UPDATE \(sql(table.name)) SET \(quoted(companion.name)) = ?2 WHERE Z_PK = ?1",
+          [.integer(key), number.map { .integer($0) } ?? .null])
+      }
+      if let order = table.columns.first(where: { $0.role == .order(relationship) }) {
+        let name = quoted(order.name)
+        // Behind the others; what is there is bounded, so that the sum is a number that SQLite has.
+        try run(
+          "UPDATE \(sql(table.name)) SET \(name) = CASE WHEN ?2 IS NULL THEN NULL ELSE 1024 + min(ifnull((SELECT max(other.\(name)) FROM \(sql(table.name)) AS other WHERE other.\(quoted(column)) = ?2 AND other.Z_PK <> ?1), 0), \(Int64(1) << 52)) END WHERE Z_PK = ?1",
+          [.integer(key), far])
+      }
+    }
+  }
+
+  private func write(
+    _ near: ManagedObject, _ far: ManagedObject, _ relationship: Relationship, _ isAdded: Bool
+  ) throws {
+    guard let nearKey = near.reference?.primaryKey, let farKey = far.reference?.primaryKey else {
+      return
+    }
+    let keys: [SQLiteValue] = [.integer(nearKey), .integer(farKey)]
+    guard let join = try join(of: relationship, of: near.entityName) else {
+      // A relationship without inverse has its key in the destination's row.
+      guard let table = layout.table(of: relationship.destinationEntityName) else { return }
+      let (column, _) = try keyColumn(of: relationship, of: near.entityName, in: table)
+      let name = quoted(column)
+      try run(
+        isAdded
+          ? "UPDATE \(sql(table.name)) SET \(name) = ?1 WHERE Z_PK = ?2"
+          : "UPDATE \(sql(table.name)) SET \(name) = NULL WHERE Z_PK = ?2 AND \(name) = ?1", keys)
+      return
+    }
+    let (one, other) = (quoted(join.near), quoted(join.far))
+    guard isAdded else {
+      return try run("DELETE FROM \(sql(join.table)) WHERE \(one) = ?1 AND \(other) = ?2", keys)
+    }
+    try run("INSERT OR IGNORE INTO \(sql(join.table)) (\(one), \(other)) VALUES (?1, ?2)", keys)
+    for (order, column, place) in [(join.order, one, "?1"), (join.backOrder, other, "?2")] {
+      guard let order = order.map({ quoted($0) }) else { continue }
+      try run(
+        "UPDATE \(sql(join.table)) SET \(order) = 1024 + min(ifnull((SELECT max(\(order)) FROM \(sql(join.table)) WHERE \(column) = \(place)), 0), \(Int64(1) << 52)) WHERE \(one) = ?1 AND \(other) = ?2 AND \(order) IS NULL",
+        keys)
+    }
+  }
+
+  // MARK: - Properties
+
+  func attribute(_ name: String, of entity: String) throws(ObjectError) -> (String, Attribute) {
+    guard let column = layout.column(of: name, in: entity),
+      case .attribute(let attribute) = column.role
+    else { throw ObjectError(.noSuchProperty, "\(entity) has no stored attribute \(name)") }
+    return (column.name, attribute)
+  }
+
+  func toOne(_ name: String, of entity: String) throws(ObjectError)
+    -> (TableLayout.Column, Relationship)
+  {
+    guard let column = layout.column(of: name, in: entity),
+      case .toOne(let relationship) = column.role
+    else {
+      throw ObjectError(.noSuchProperty, "\(entity) has no relationship \(name) to one object")
+    }
+    return (column, relationship)
+  }
+
+  func toMany(_ name: String, of entity: String) throws(ObjectError) -> Relationship {
+    guard
+      let relationship = layout.model.allRelationships(of: entity).first(where: {
+        $0.name == name && $0.isToMany && !$0.isTransient
+      })
+    else {
+      throw ObjectError(.noSuchProperty, "\(entity) has no relationship \(name) to many objects")
+    }
+    return relationship
+  }
+
+  /// Refuses an object that a relationship cannot lead to.
+  func check(_ object: ManagedObject?, for relationship: Relationship, of entity: String)
+    throws(ObjectError)
+  {
+    guard let object else { return }
+    guard object.context === self,
+      lineage(of: object.entityName).contains(relationship.destinationEntityName)
+    else {
+      throw ObjectError(
+        .wrongType,
+        "\(entity).\(relationship.name) leads to \(relationship.destinationEntityName) of its own store, and not to this \(object.entityName)"
+      )
+    }
+  }
+
+  private func lineage(of entity: String) -> Set<String> {
+    Set([entity] + layout.model.ancestors(of: entity).map(\.name))
+  }
+
+  /// The column with the key of a to-many relationship whose destination has it, and the one with the position.
+  private func keyColumn(
+    of relationship: Relationship, of entity: String, in table: TableLayout.Table
+  )
+    throws(ObjectError) -> (column: String, order: String?)
+  {
+    let inverse = TableLayout.inverse(of: relationship, in: layout.model)
+    let role: TableLayout.Role = inverse.map { .toOne($0) } ?? .owner(relationship)
+    let orderRole: TableLayout.Role = inverse.map { .order($0) } ?? .ownerOrder(relationship)
+    guard let column = table.columns.first(where: { $0.role == role }) else {
+      throw ObjectError(
+        .noSuchProperty, "the store has no column for \(entity).\(relationship.name)")
+    }
+    return (column.name, table.columns.first { $0.role == orderRole }?.name)
+  }
+
+  /// The join table of a many-to-many relationship as one side sees it; nil for a relationship without one.
+  private func join(of relationship: Relationship, of entity: String) throws -> (
+    table: String, near: String, far: String, order: String?, backOrder: String?
+  )? {
+    let lineage = lineage(of: entity)
+    for join in layout.joinTables {
+      if join.relationship == relationship, lineage.contains(join.ownerName) {
+        return (
+          join.name, join.ownerColumn, join.destinationColumn, join.destinationOrderColumn,
+          join.ownerOrderColumn
+        )
+      }
+      if TableLayout.inverse(of: join.relationship, in: layout.model) == relationship {
+        return (
+          join.name, join.destinationColumn, join.ownerColumn, join.ownerOrderColumn,
+          join.destinationOrderColumn
+        )
+      }
+    }
+    return nil
+  }
+
+  // MARK: - SQL
+
+  private func sql(_ table: String) -> String { quoted(schema) + "." + quoted(table) }
+
+  /// A name of the layout between quotes; none of them has a NUL, which SQL cannot hold.
+  private func quoted(_ name: String) -> String {
+    (try? SQLIdentifier.quoted(name)) ?? "\"\""
+  }
+
+  private func statement(_ sql: String) throws -> SQLiteStatement {
+    if let statement = statements[sql] { return statement }
+    if statements.count > 200 { finish() }
+    let made = try writer.prepare(sql)
+    statements[sql] = made
+    return made
+  }
+
+  private func rows(_ sql: String, _ values: [SQLiteValue]) throws -> [[SQLiteValue]] {
+    let statement = try statement(sql)
+    defer { statement.reset() }
+    try statement.bind(values)
+    var rows: [[SQLiteValue]] = []
+    while try statement.step() { rows.append(statement.row) }
+    return rows
+  }
+
+  private func run(_ sql: String, _ values: [SQLiteValue]) throws {
+    try statement(sql).run(values)
+  }
+
+  /// Closes all statements.
+  package func finish() {
+    for statement in statements.values { statement.finalize() }
+    statements = [:]
+  }
+}

@@ -1,0 +1,95 @@
+import CoreDataStore
+import SQLiteFile
+import SQLiteForensics
+import SQLiteWriter
+import StoreExtraction
+
+/// A row whose values are at hand: one that recovery found, or one that SQL gave.
+struct ValueRow: CopyRun.Row {
+  private var stored: [StoredValue]
+  let key: Int64?
+  let page: UInt32?
+  let partial: [Int]
+  private let storePath: String
+
+  init(_ row: RecoveredRow, keyColumn: Int?, storePath: String) {
+    stored = row.values
+    if let keyColumn, keyColumn < stored.count, stored[keyColumn] == .null, let rowID = row.rowID {
+      stored[keyColumn] = .integer(rowID)
+    }
+    if let keyColumn, keyColumn < stored.count, case .integer(let value) = stored[keyColumn] {
+      key = value
+    } else {
+      key = nil
+    }
+    page = row.origin.page
+    partial = row.partial.map(\.column)
+    self.storePath = storePath
+  }
+
+  /// A row of a store that was copied.
+  init(_ values: [StoredValue], keyColumn: Int, storePath: String) {
+    stored = values
+    if keyColumn < values.count, case .integer(let value) = values[keyColumn] {
+      key = value
+    } else {
+      key = nil
+    }
+    page = nil
+    partial = []
+    self.storePath = storePath
+  }
+
+  func integer(_ column: Int?) -> Int64? {
+    guard let column, column < stored.count, case .integer(let value) = stored[column] else {
+      return nil
+    }
+    return value
+  }
+
+  func values() -> [StoredValue] { stored }
+
+  func fits(_ rule: ColumnRule) -> Bool {
+    guard rule.column < stored.count else { return true }
+    switch stored[rule.column] {
+    case .null: return true
+    case .integer: return rule.classes.contains(.integer)
+    case .real: return rule.classes.contains(.real)
+    case .text: return rule.classes.contains(.text)
+    case .blob(let bytes):
+      return rule.classes.contains(.blob) && rule.length.map { $0 == bytes.count } ?? true
+    }
+  }
+
+  mutating func leaveOut(_ column: Int) {
+    if column < stored.count { stored[column] = .null }
+  }
+
+  func externalName(_ column: Int) -> String? {
+    guard column < stored.count, case .blob(let bytes) = stored[column] else { return nil }
+    return ExternalBlob.identifier(in: bytes)
+  }
+
+  func bind(_ statement: SQLiteStatement, _ columns: [Int], _ inlined: Set<Int>) throws {
+    var binding = RowBinding(statement)
+    // A column that was asked for and not used has no parameter.
+    for column in columns.prefix(statement.parameterCount) {
+      switch column < stored.count ? stored[column] : .null {
+      case .null: binding.null()
+      case .integer(let value): binding.integer(value)
+      case .real(let value): binding.real(value)
+      case .text(let text):
+        let bytes = ContiguousArray(text.utf8)
+        binding.text(bytes.rawSpan)
+      case .blob(let blob):
+        if inlined.contains(column), let name = ExternalBlob.identifier(in: blob) {
+          try binding.bind(contentOf: name, storePath)
+        } else {
+          let bytes = ContiguousArray(blob)
+          binding.blob(bytes.rawSpan)
+        }
+      }
+    }
+    try binding.check()
+  }
+}

@@ -1,0 +1,240 @@
+import CoreDataStore
+public import ManagedObjects
+import ModelTools
+import ObjectModel
+import SQLiteFile
+import SQLiteWriter
+
+/// What a policy works with: the objects of both stores, and which became which (`NSMigrationManager`). It is not
+/// `Sendable`.
+public final class MigrationManager {
+  /// The objects of the old store, which are only read.
+  public let source: ObjectContext
+  /// The objects of the new store.
+  public let destination: ObjectContext
+  /// What policies keep for each other.
+  public var userInfo: [String: any Sendable] = [:]
+
+  /// The name under which the old store's copy is attached.
+  static let schema = "old"
+  private static let associations = "\(schema).\"lifeboat associations\""
+
+  /// A mapping that is carried out.
+  struct Work {
+    let number: Int64
+    let mapping: PolicyMapping
+    let copy: EntityCopy
+    let table: TableCopy
+    /// Nil for a mapping that SQL carries out alone.
+    let policy: (any MigrationPolicy)?
+  }
+
+  let works: [Work]
+  private let run: CopyRun
+
+  /// `run` has carried out all mappings without a policy. Its old store is attached, and every table of it has the
+  /// layout `source`.
+  init(
+    _ run: CopyRun, _ source: TableLayout, _ policies: PolicyRegister, highestKeys: [String: Int64]
+  )
+    throws
+  {
+    self.run = run
+    self.source = ObjectContext(
+      source, run.writer, schema: Self.schema, storePath: run.storePath, highestKeys: nil)
+    destination = ObjectContext(
+      run.plan.destination, run.writer, schema: "main", storePath: run.storePath,
+      highestKeys: highestKeys)
+    var works: [Work] = []
+    let order = Dictionary(
+      run.plan.mappingNames.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+    let copies = run.plan.tables.flatMap { table in
+      table.entities.values.flatMap { $0 }.map { (table, $0) }
+    }
+    for (table, copy) in copies.sorted(by: {
+      order[$0.1.mappingName] ?? 0 < order[$1.1.mappingName] ?? 0
+    }) {
+      works.append(
+        Work(
+          number: Int64(works.count),
+          mapping: PolicyMapping(
+            name: copy.mappingName, sourceEntityName: copy.sourceEntity,
+            destinationEntityName: copy.destinationEntity), copy: copy, table: table,
+          policy: copy.policyClass.flatMap { policies.policy(named: $0) }))
+    }
+    self.works = works
+    try run.writer.execute(
+      "CREATE TABLE \(Self.associations) (mapping INTEGER, source INTEGER, destination INTEGER, entity INTEGER, PRIMARY KEY (mapping, source, destination, entity)) WITHOUT ROWID"
+    )
+    try run.writer.execute(
+      "CREATE INDEX \(Self.schema).\"lifeboat destinations\" ON \"lifeboat associations\" (mapping, entity, destination)"
+    )
+  }
+
+  // MARK: - For policies
+
+  /// Makes the object that a mapping's expressions describe, and associates it. Nil when the row breaks a rule of the new
+  /// model; it is in the file of rejects then.
+  ///
+  /// - Throws: ``MigrationError`` when no policy is registered for the mapping; an error of the policy's functions; what
+  ///   SQLite reports.
+  @discardableResult
+  public func createDestinationInstance(for source: ManagedObject, in mapping: PolicyMapping) throws
+    -> ManagedObject?
+  {
+    let work = try work(named: mapping.name)
+    guard let policy = work.policy, let key = source.reference?.primaryKey,
+      let created = try run.create(key, work.copy, work.table, from: Self.schema),
+      let object = try destination.object(
+        withKey: created, inTableOf: mapping.destinationEntityName)
+    else { return nil }
+    try associate(source, withDestination: object, in: mapping)
+    for (property, expression) in work.copy.policyValues {
+      guard let (selector, arguments) = expression.policyCall else { continue }
+      let values = try arguments.compactMap { try value(of: $0, source) }
+      try object.setValue(
+        policy.value(
+          ofFunction: selector, values, from: source, to: object, in: mapping, with: self),
+        forKey: property)
+    }
+    return object
+  }
+
+  /// Notes that an object of the new store comes from one of the old.
+  ///
+  /// - Throws: ``MigrationError`` when there is no such mapping; what SQLite reports.
+  public func associate(
+    _ source: ManagedObject, withDestination destination: ManagedObject, in mapping: PolicyMapping
+  ) throws {
+    let work = try work(named: mapping.name)
+    try self.destination.write()
+    guard let old = source.reference, let new = destination.reference,
+      let number = self.destination.layout.numbering.number(of: destination.entityName)
+    else { return }
+    let insert = try run.writer.prepare(
+      "INSERT OR IGNORE INTO \(Self.associations) VALUES (?1, ?2, ?3, ?4)")
+    defer { insert.finalize() }
+    try insert.run([
+      .integer(work.number), .integer(old.primaryKey), .integer(new.primaryKey), .integer(number),
+    ])
+  }
+
+  /// The objects that a mapping made of old objects, in their order; those of all objects without `sources`.
+  ///
+  /// - Throws: ``MigrationError`` when there is no such mapping; what SQLite reports.
+  public func destinationInstances(
+    forEntityMappingNamed name: String, sourceInstances sources: [ManagedObject]
+  ) throws -> [ManagedObject] {
+    let work = try work(named: name)
+    try destination.write()
+    return try sources.flatMap { source -> [ManagedObject] in
+      guard let key = source.reference?.primaryKey,
+        source.entityName == work.mapping.sourceEntityName
+      else { return [] }
+      guard work.policy != nil else {
+        guard let new = work.copy.shift.newKey(of: key),
+          let object = try destination.object(
+            withKey: new, inTableOf: work.mapping.destinationEntityName),
+          object.entityName == work.mapping.destinationEntityName
+        else { return [] }
+        return [object]
+      }
+      return try run.writer.rows(
+        "SELECT destination, entity FROM \(Self.associations) WHERE mapping = ?1 AND source = ?2",
+        [.integer(work.number), .integer(key)]
+      ).compactMap { try object($0, in: destination) }
+    }
+  }
+
+  /// The old objects of which a mapping made new ones, in their order.
+  ///
+  /// - Throws: ``MigrationError`` when there is no such mapping; what SQLite reports.
+  public func sourceInstances(
+    forEntityMappingNamed name: String, destinationInstances destinations: [ManagedObject]
+  ) throws -> [ManagedObject] {
+    let work = try work(named: name)
+    try destination.write()
+    return try destinations.flatMap { object -> [ManagedObject] in
+      guard let key = object.reference?.primaryKey,
+        let number = destination.layout.numbering.number(of: object.entityName)
+      else { return [] }
+      var keys: [Int64] = []
+      if work.policy == nil {
+        keys = work.copy.shift.oldKey(of: key).map { [$0] } ?? []
+      } else {
+        keys = try run.writer.rows(
+          "SELECT source FROM \(Self.associations) WHERE mapping = ?1 AND entity = ?2 AND destination = ?3",
+          [.integer(work.number), .integer(number), .integer(key)]
+        ).compactMap { if case .integer(let key)? = $0.first { key } else { nil } }
+      }
+      return try keys.compactMap {
+        try source.object(withKey: $0, inTableOf: work.mapping.sourceEntityName)
+      }.filter { $0.entityName == work.mapping.sourceEntityName }
+    }
+  }
+
+  // MARK: - Internals
+
+  private func work(named name: String) throws -> Work {
+    guard let work = works.first(where: { $0.mapping.name == name }) else {
+      throw MigrationError(.mappingMismatch, ["no mapping has the name \(name)"])
+    }
+    return work
+  }
+
+  private func object(_ row: [SQLiteValue], in context: ObjectContext) throws -> ManagedObject? {
+    guard row.count > 1, case .integer(let key) = row[0], case .integer(let number) = row[1],
+      let entity = context.layout.numbering.name(of: number)
+    else { return nil }
+    return try context.object(withKey: key, inTableOf: entity)
+  }
+
+  /// An argument of a function; nil for an object, which the function gets by its own name.
+  private func value(of expression: ModelExpression, _ source: ManagedObject) throws
+    -> PropertyValue?
+  {
+    switch expression {
+    case .constant(let constant):
+      switch constant {
+      case .null: return .null
+      case .bool(let value): return .boolean(value)
+      case .integer(let value): return .integer(value)
+      case .real(let value): return .real(value)
+      case .string(let text): return .string(.init(text))
+      default: return nil
+      }
+    case .keyPath(let path, of: .variable("source")):
+      let keys = path.utf8.split(separator: UInt8(ascii: ".")).map {
+        String(decoding: $0, as: UTF8.self)
+      }
+      var object: ManagedObject? = source
+      for key in keys.dropLast() { object = try object?.object(forKey: key) }
+      return try keys.last.flatMap { try object?.value(forKey: $0) } ?? .null
+    default: return nil
+    }
+  }
+
+  /// The keys of the new objects that a mapping made, each with its entity's number, a part at a time.
+  func associated(_ work: Work, after last: Int64?) throws -> [[SQLiteValue]] {
+    try run.writer.rows(
+      "SELECT DISTINCT destination, entity FROM \(Self.associations) WHERE mapping = ?1 AND (?2 IS NULL OR destination > ?2) ORDER BY destination LIMIT 1000",
+      [.integer(work.number), last.map { .integer($0) } ?? .null])
+  }
+
+  func object(_ row: [SQLiteValue]) throws -> ManagedObject? { try object(row, in: destination) }
+
+  /// The table of associations, for SQL.
+  var associationTable: String { Self.associations }
+}
+
+extension ModelExpression {
+  /// The function of the entity's policy that an expression calls; nil for any other expression.
+  var policyCall: (selector: String, arguments: [ModelExpression])? {
+    switch self {
+    case .function(target: .variable("entityPolicy")?, let selector, let arguments):
+      (selector, arguments)
+    case .keyPath(let path, of: .variable("entityPolicy")): (path, [])
+    default: nil
+    }
+  }
+}

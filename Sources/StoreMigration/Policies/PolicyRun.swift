@@ -1,0 +1,197 @@
+import CoreDataStore
+import ManagedObjects
+import ObjectModel
+import SQLiteFile
+import SQLiteWriter
+
+/// Carries out the mappings that have a policy: in three passes, each in the order of the mapping model.
+final class PolicyRun {
+  private let run: CopyRun
+  private let manager: MigrationManager
+  private let rejects: RejectedRows
+  private var works: [MigrationManager.Work] { manager.works.filter { $0.policy != nil } }
+
+  init(_ run: CopyRun, _ manager: MigrationManager, _ rejects: RejectedRows) {
+    self.run = run
+    self.manager = manager
+    self.rejects = rejects
+  }
+
+  /// The first pass.
+  func createInstances() throws {
+    for work in works {
+      guard let policy = work.policy else { continue }
+      try policy.begin(work.mapping, with: manager)
+      try forEachSource(of: work) { source in
+        let written = work.copy.writtenCount
+        try policy.createDestinationInstances(for: source, in: work.mapping, with: manager)
+        try manager.destination.write()
+        guard work.copy.writtenCount == written else { return }
+        let made = try manager.destinationInstances(
+          forEntityMappingNamed: work.mapping.name, sourceInstances: [source])
+        if made.isEmpty { work.copy.passedOverCount += 1 } else { work.copy.writtenCount += 1 }
+      }
+      try policy.endInstanceCreation(work.mapping, with: manager)
+      try manager.destination.write()
+    }
+    try leadToAssociated()
+  }
+
+  /// The second pass, when the expressions of all mappings have related what they name.
+  func createRelationships() throws {
+    for work in works {
+      guard let policy = work.policy else { continue }
+      var last: Int64?
+      while true {
+        let rows = try manager.associated(work, after: last)
+        for row in rows {
+          if case .integer(let key)? = row.first { last = key }
+          guard let object = try manager.object(row) else { continue }
+          try policy.createRelationships(for: object, in: work.mapping, with: manager)
+          try manager.destination.write()
+        }
+        if rows.count < 1000 { break }
+      }
+      try policy.endRelationshipCreation(work.mapping, with: manager)
+      try manager.destination.write()
+    }
+  }
+
+  /// The third pass: the policies' own rules, then the model's.
+  func validate() throws {
+    for work in works {
+      try work.policy?.performCustomValidation(work.mapping, with: manager)
+      try manager.destination.write()
+    }
+    for work in works {
+      try work.policy?.end(work.mapping, with: manager)
+      try manager.destination.write()
+    }
+    manager.source.finish()
+    manager.destination.finish()
+    for table in run.plan.destination.tables { try rejectIncomplete(of: table) }
+  }
+
+  /// What policies did that no count of the mapping's rows says.
+  var notes: [String] {
+    works.map {
+      "\($0.mapping.name) was carried out by the class \($0.copy.policyClass ?? "") of the app"
+    }
+      + manager.destination.insertedCounts.sorted { $0.key < $1.key }.map { name, count in
+        "policies made \(count) \(count == 1 ? "object" : "objects") of \(name)"
+      }
+  }
+
+  private func forEachSource(of work: MigrationManager.Work, _ body: (ManagedObject) throws -> Void)
+    throws
+  {
+    let names = work.table.definition.columns.map(\.name)
+    guard let entityColumn = work.table.entityColumn else { return }
+    let numbers =
+      run.plan.tables.first { $0 === work.table }?.entities.filter {
+        $0.value.contains { $0 === work.copy }
+      }.keys.sorted() ?? []
+    let list = numbers.map(String.init).joined(separator: ", ")
+    let statement = try run.writer.prepare(
+      "SELECT Z_PK FROM \(MigrationManager.schema).\(SQLText.quoted(work.table.table)) WHERE \(SQLText.quoted(names[entityColumn])) IN (\(list)) ORDER BY Z_PK"
+    )
+    defer { statement.finalize() }
+    while try statement.step() {
+      let key = statement.integer(at: 0)
+      guard try run.takes(key, work.copy, work.table, from: MigrationManager.schema),
+        let source = try manager.source.object(
+          withKey: key, inTableOf: work.mapping.sourceEntityName)
+      else {
+        work.copy.passedOverCount += 1
+        continue
+      }
+      try body(source)
+    }
+  }
+
+  /// Lets references that expressions have set lead to objects that policies made in place of those of the expressions.
+  private func leadToAssociated() throws {
+    for work in works {
+      let layout = run.plan.destination
+      guard let table = layout.table(of: work.mapping.destinationEntityName) else { continue }
+      let name = try SQLText.quoted(table.name)
+      let numbers = table.entityNames.compactMap { layout.numbering.number(of: $0) }
+        .map(String.init).joined(separator: ", ")
+      let promised = work.copy.shift.key("source")
+      try run.writer.execute(
+        "CREATE TEMP TABLE moved AS SELECT \(promised) AS old, min(destination) AS new FROM \(manager.associationTable) WHERE mapping = \(work.number) AND entity IN (\(numbers)) GROUP BY source HAVING NOT EXISTS (SELECT 1 FROM \(name) WHERE Z_PK = \(promised))"
+      )
+      try run.writer.execute("CREATE INDEX temp.\"moved keys\" ON moved (old)")
+      for reference in run.plan.references where reference.destinationTable == table.name {
+        let (into, column) = try (
+          SQLText.quoted(reference.table), SQLText.quoted(reference.column)
+        )
+        try run.writer.execute(
+          "UPDATE \(into) SET \(column) = (SELECT new FROM moved WHERE old = \(column)) WHERE \(column) IN (SELECT old FROM moved)"
+        )
+      }
+      for join in layout.joinTables {
+        for (entity, column) in [
+          (join.ownerName, join.ownerColumn),
+          (join.relationship.destinationEntityName, join.destinationColumn),
+        ] where layout.table(of: entity) == table {
+          let (into, column) = try (SQLText.quoted(join.name), SQLText.quoted(column))
+          try run.writer.execute(
+            "UPDATE OR IGNORE \(into) SET \(column) = (SELECT new FROM moved WHERE old = \(column)) WHERE \(column) IN (SELECT old FROM moved)"
+          )
+        }
+      }
+      try run.writer.execute("DROP TABLE temp.moved")
+    }
+  }
+
+  /// Takes objects that lack a demanded value out of the new store.
+  private func rejectIncomplete(of table: TableLayout.Table) throws {
+    let layout = run.plan.destination
+    var flags: [(property: String, sql: String)] = []
+    for column in table.columns {
+      guard case .attribute(let attribute) = column.role, !attribute.isOptional,
+        !attribute.isDerived
+      else { continue }
+      let numbers = layout.numbers(of: column.entityName).map(String.init).joined(separator: ", ")
+      flags.append(
+        (
+          attribute.name,
+          "(Z_ENT IN (\(numbers)) AND \(try SQLText.quoted(column.name)) IS NULL)"
+        ))
+    }
+    guard !flags.isEmpty else { return }
+    let columns = ["Z_PK", "Z_ENT", "Z_OPT"] + table.columns.map(\.name)
+    let listed = try columns.map { try SQLText.quoted($0) }
+    let name = try SQLText.quoted(table.name)
+    let condition = flags.map(\.sql).joined(separator: " OR ")
+    let statement = try run.writer.prepare(
+      "SELECT \((flags.map(\.sql) + listed).joined(separator: ", ")) FROM \(name) WHERE \(condition)"
+    )
+    defer { statement.finalize() }
+    var counts: [Int64: Int] = [:]
+    while try statement.step() {
+      let row = statement.row
+      let missing = flags.indices.filter { row[$0] == .integer(1) }.map { flags[$0].property }
+      try rejects.add(
+        Array(row[flags.count...]), columns, layout,
+        "the new model demands a value of \(missing.joined(separator: ", ")), and the policy gave none"
+      )
+      if case .integer(let number) = row[flags.count + 1] { counts[number, default: 0] += 1 }
+    }
+    guard !counts.isEmpty else { return }
+    statement.finalize()
+    try run.writer.execute("DELETE FROM \(name) WHERE \(condition)")
+    for (number, count) in counts {
+      guard let entity = layout.numbering.name(of: number) else { continue }
+      if let work = works.first(where: { $0.mapping.destinationEntityName == entity }) {
+        let counted = min(count, work.copy.writtenCount)
+        work.copy.writtenCount -= counted
+        work.copy.rejectedCount += counted
+      }
+      run.broken.append(
+        "\(count) \(count == 1 ? "object" : "objects") of \(entity) lack a value that the model demands"
+      )
+    }
+  }
+}
