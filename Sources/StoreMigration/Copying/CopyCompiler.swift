@@ -218,6 +218,7 @@ struct CopyCompiler {
     row.set("Z_OPT", to: saves.map { "IFNULL(\(row.parameter($0)), 1)" } ?? "1")
     var updates: [RowStatement] = []
     var demands: [(property: String, column: Int?)] = []
+    var external: Set<Int> = []
     var inlined: Set<Int> = []
     var isFiltered = false
     let policyClass = policyClass(of: mapping)
@@ -242,10 +243,12 @@ struct CopyCompiler {
       case .attribute(let attribute):
         let (value, sourceColumn) = try value(of: attribute, mapping, from, table, &row)
         row.set(column.name, to: value)
-        if let sourceColumn, table.externalColumns.contains(sourceColumn),
-          !attribute.allowsExternalBinaryDataStorage
-        {
-          inlined.insert(sourceColumn)
+        if let sourceColumn, table.externalColumns.contains(sourceColumn) {
+          if attribute.allowsExternalBinaryDataStorage {
+            external.insert(sourceColumn)
+          } else {
+            inlined.insert(sourceColumn)
+          }
         }
         // A value that has a default is never missing.
         if !attribute.isOptional, !attribute.isDerived,
@@ -286,7 +289,8 @@ struct CopyCompiler {
     return EntityCopy(
       mapping, from: from, to: to, shift: shift, insert: try row.insert(into: place.name),
       isFiltered: isFiltered, losses: row.losses(), updates: updates, demands: demands,
-      inlinedColumns: inlined, policyClass: policyClass, selection: selection,
+      externalColumns: external, inlinedColumns: inlined, policyClass: policyClass,
+      selection: selection,
       policyValues: policyValues)
   }
 

@@ -50,6 +50,8 @@ final class EntityCopy {
   var updates: [RowStatement]
   /// The new properties that must have a value, each with the column of the old row; nil for one without.
   let demands: [(property: String, column: Int?)]
+  /// Columns whose external files the new row names, too.
+  let externalColumns: Set<Int>
   /// Columns whose external files become part of the new row, because its attribute keeps no files.
   let inlinedColumns: Set<Int>
   /// The class of the app that carries the mapping out; nil for a mapping that SQL carries out alone.
@@ -69,7 +71,8 @@ final class EntityCopy {
     _ mapping: EntityMapping, from sourceEntity: String, to destinationEntity: String,
     shift: KeyShift, insert: RowStatement, isFiltered: Bool,
     losses: (statement: RowStatement, properties: [String])?, updates: [RowStatement],
-    demands: [(property: String, column: Int?)], inlinedColumns: Set<Int>, policyClass: String?,
+    demands: [(property: String, column: Int?)], externalColumns: Set<Int>,
+    inlinedColumns: Set<Int>, policyClass: String?,
     selection: RowStatement?, policyValues: [(property: String, expression: ModelExpression)]
   ) {
     mappingName = mapping.name
@@ -81,6 +84,7 @@ final class EntityCopy {
     self.losses = losses
     self.updates = updates
     self.demands = demands
+    self.externalColumns = externalColumns
     self.inlinedColumns = inlinedColumns
     self.policyClass = policyClass
     self.selection = selection

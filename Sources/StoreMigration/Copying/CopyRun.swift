@@ -183,7 +183,7 @@ final class CopyRun {
             values ?? row.values(), of: row, copy.sourceEntity, reasons.joined(separator: "; "),
             table, isWritten: true)
         }
-        if !table.externalColumns.isEmpty { noteExternalFiles(&row, copy, table) }
+        if !copy.externalColumns.isEmpty { noteExternalFiles(&row, copy) }
         for link in copy.links { try run(link, &row, []) }
         return
       }
@@ -286,10 +286,10 @@ final class CopyRun {
   }
 
   private func noteExternalFiles<SomeRow: Row & ~Copyable>(
-    _ row: inout SomeRow, _ copy: EntityCopy, _ table: TableCopy
+    _ row: inout SomeRow, _ copy: EntityCopy
   ) {
     guard let external else { return }
-    for column in table.externalColumns where !copy.inlinedColumns.contains(column) {
+    for column in copy.externalColumns {
       if let name = row.externalName(column) { external.note(name, in: copy.sourceEntity) }
     }
   }
