@@ -18,6 +18,10 @@ import StoreFiles
 public struct Migration: Sendable {
   /// What a mapping does that names a class of the app.
   public var missingPolicy = MissingPolicy.refuse
+  /// Called now and then with how far the migration is, on the thread that runs it; nil when nobody wants to know.
+  public var onProgress: (@Sendable (MigrationProgress) -> Void)?
+  /// Asked now and then whether the migration is to end; nothing of it is left then.
+  public var isCancelled: @Sendable () -> Bool = { false }
   private var policies = PolicyRegister()
   /// Whether SQLite runs `integrity_check`, not just `quick_check`, on a large new store.
   public var verifies = false
@@ -170,10 +174,13 @@ public struct Migration: Sendable {
         let target = try present.map { try MergeTarget($0, steps.last) }
         let external = ExternalFiles(ofStore: source.path, isOn: true)
         var files = [external]
-        last = try carry(source, steps, target, to: output, rejects, external, &report)
+        let steps = try withObjects(steps, of: source)
+        let watch = ProgressWatch(self, stepCount: steps.count + (target == nil ? 0 : 1))
+        last = try carry(source, steps, target, to: output, rejects, external, watch, &report)
         if let target, let other = last {
           let own = ExternalFiles(ofStore: target.present.path, isOn: true)
-          last = try merge(other, into: target, to: output, rejects, own, external, &report)
+          try watch.beginStep()
+          last = try merge(other, into: target, to: output, rejects, own, external, watch, &report)
           files.insert(own, at: 0)
         }
         guard let last else { throw MigrationError(.noWay, ["there is nothing to do"]) }
@@ -227,14 +234,15 @@ public struct Migration: Sendable {
   /// failure no file is left.
   private func carry(
     _ source: Source, _ steps: [MigrationStep], _ target: MergeTarget?, to output: String,
-    _ rejects: RejectedRows, _ external: ExternalFiles, _ report: inout MigrationReport
+    _ rejects: RejectedRows, _ external: ExternalFiles, _ watch: ProgressWatch,
+    _ report: inout MigrationReport
   ) throws -> SQLiteWriter? {
     let identity = try StoreIdentity(source)
     var current = source
     var last: SQLiteWriter?
-    let steps = try withObjects(steps, of: source)
     for (index, step) in steps.enumerated() {
       let isLast = index == steps.count - 1
+      try watch.beginStep()
       let work = try Work(
         step, current, missingPolicy, policies,
         namedAfter: isLast ? target?.work.sides : nil)
@@ -244,9 +252,10 @@ public struct Migration: Sendable {
           try attaching(work.plan.hasPolicies ? last : nil, to: writer) {
             try run(
               work, current, identity, into: writer, rejects, isLast ? external : nil,
-              storePath: source.path, isFirst: index == 0)
+              watch, storePath: source.path, isFirst: index == 0)
           })
         try finish(writer, isKept: isLast && target == nil)
+        try watch.endStep()
       } catch {
         writer.discard()
         last?.discard()
@@ -318,7 +327,8 @@ public struct Migration: Sendable {
   /// away then.
   private func merge(
     _ other: SQLiteWriter, into target: MergeTarget, to output: String, _ rejects: RejectedRows,
-    _ own: ExternalFiles, _ external: ExternalFiles, _ report: inout MigrationReport
+    _ own: ExternalFiles, _ external: ExternalFiles, _ watch: ProgressWatch,
+    _ report: inout MigrationReport
   ) throws -> SQLiteWriter {
     let (present, work) = (target.present, target.work)
     let identity = try StoreIdentity(present.source)
@@ -327,7 +337,7 @@ public struct Migration: Sendable {
       var merged: MigrationReport.Merge?
       let step = try writer.attaching(other, as: StoreMerge.schema) {
         try run(
-          work, present.source, identity, into: writer, rejects, own,
+          work, present.source, identity, into: writer, rejects, own, watch,
           storePath: present.path, isFirst: true
         ) { copy in
           var merge = StoreMerge(
@@ -342,6 +352,7 @@ public struct Migration: Sendable {
       merged?.present = step
       report.merge = merged
       try finish(writer, isKept: true)
+      try watch.endStep()
     } catch {
       writer.discard()
       throw error
@@ -421,11 +432,12 @@ public struct Migration: Sendable {
 
   private func run(
     _ work: Work, _ source: Source, _ identity: StoreIdentity, into writer: SQLiteWriter,
-    _ rejects: RejectedRows, _ external: ExternalFiles?, storePath: String, isFirst: Bool,
+    _ rejects: RejectedRows, _ external: ExternalFiles?, _ watch: ProgressWatch,
+    storePath: String, isFirst: Bool,
     then complete: (CopyRun) throws -> Void = { _ in }
   ) throws -> MigrationReport.Step {
     let (step, schema, plan) = (work.step, work.schema, work.plan)
-    let run = CopyRun(plan, writer, rejects, storePath: storePath, external: external)
+    let run = CopyRun(plan, writer, rejects, watch, storePath: storePath, external: external)
     var notes: [String] = []
     try writer.transaction {
       let (later, first) = schema.statements.divided { $0.utf8.starts(with: "CREATE INDEX ".utf8) }
@@ -453,6 +465,7 @@ public struct Migration: Sendable {
         try run.read(store, entityNames: work.entityNames, deleted ? .all : .readable)
       }
       run.finish()
+      try watch.endRows()
       // The indexes of keys make the search for references that lead nowhere short.
       if !plan.hasPolicies { for statement in later { try writer.define(statement) } }
       try run.settleReferences()

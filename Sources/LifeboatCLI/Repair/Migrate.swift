@@ -36,6 +36,8 @@ struct MigrationOptions: ParsableArguments {
   )
   var missingPolicy: MissingPolicy = .refuse
 
+  @OptionGroup var progress: ProgressOptions
+
   @Flag(
     name: [.customShort("n"), .customLong("dry-run")],
     help: "Make no file; show the steps.")
@@ -74,13 +76,31 @@ struct MigrationOptions: ParsableArguments {
       [path], to: target, versionOption: "--to-version", mappings: mappings)
   }
 
-  /// The migration with these options.
-  func migration(_ verification: VerificationOptions, _ interruption: Interruption) -> Migration {
+  /// Runs a migration with these options, and shows its progress.
+  func run(
+    _ verification: VerificationOptions, _ display: DisplayOptions,
+    _ body: (Migration) throws -> MigrationReport
+  ) throws -> MigrationReport {
+    let interruption = Interruption()
+    let meter = progress.meter("Migrating", unit: .rows, display)
+    defer { meter.cancel() }
     var migration = Migration()
     migration.missingPolicy = missingPolicy
     migration.verifies = verification.verify
     migration.made = interruption.files
-    return migration
+    migration.onProgress = { state in
+      // All steps together are as many rows as the present one would be.
+      let total = state.totalRowCount.map {
+        UInt64(clamping: $0) * UInt64(clamping: state.stepCount)
+      }
+      meter.update(
+        total.map { UInt64(Double($0) * state.fractionCompleted) }
+          ?? UInt64(clamping: state.rowCount),
+        of: total)
+    }
+    let report = try withExtendedLifetime(interruption) { try body(migration) }
+    meter.finish()
+    return report
   }
 }
 
@@ -138,9 +158,8 @@ struct Migrate: ParsableCommand, RecordedCommand {
     guard let output = migration.output else { return }
     let steps = try MigrationStep.steps(of: plan, model: source.model)
     let store = try CoreDataStore(path: path, model: steps.first?.from, logView: store.wal)
-    let interruption = Interruption()
-    let report = try withExtendedLifetime(interruption) {
-      try migration.migration(verification, interruption).run(.sound(store), steps, to: output)
+    let report = try migration.run(verification, display) {
+      try $0.run(.sound(store), steps, to: output)
     }
     try MigrationText.tell(report, display)
   }

@@ -95,10 +95,8 @@ struct Salvage: ParsableCommand, RecordedCommand {
       try MigrationText.announce(steps, of: path, into: present, display)
       return
     }
-    let interruption = Interruption()
-    let report = try withExtendedLifetime(interruption) {
-      try migration.migration(verification, interruption).run(
-        source(damaged, path, steps), steps, to: output, into: target)
+    let report = try migration.run(verification, display) {
+      try $0.run(source(damaged, path, steps), steps, to: output, into: target)
     }
     try MigrationText.tell(report, display)
   }

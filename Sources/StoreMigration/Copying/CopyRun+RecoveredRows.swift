@@ -35,12 +35,14 @@ extension CopyRun {
     // Rows that may be an entity's, of a table that is not readable enough to be one's.
     let tables = store.database.tables
     var strangers = 0
+    var total = 0
     try store.database.forEachRow(.live) { row in
       guard let place = row.origin.table else {
         strangers += 1
         return true
       }
       let name = tables[place].name
+      if places[SQLName(name)] != nil { total += 1 }
       if plan.isOld(table: name.uppercased()), places[SQLName(name)] == nil,
         joins[SQLName(name)] == nil, late[SQLName(name)] == nil
       {
@@ -48,6 +50,7 @@ extension CopyRun {
       }
       return true
     }
+    watch.totalRowCount = total
     if strangers > 0 {
       broken.append(
         "\(strangers) live \(strangers == 1 ? "row" : "rows") of no table that the model knows by its columns \(strangers == 1 ? "is" : "are") not in the new store; rows --all shows them"

@@ -10,6 +10,12 @@ import StoreFiles
 extension CopyRun {
   /// Reads a sound store, and inserts its rows.
   func read(_ store: CoreDataStore) throws {
+    if watch.isWatched {
+      watch.totalRowCount = try plan.tables.reduce(0) { sum, copy in
+        guard let table = store.database.schema.table(named: copy.table) else { return sum }
+        return sum + (try store.database.rowCount(of: table).count)
+      }
+    }
     for stage in plan.staged.values {
       try writer.execute(stage.creation)
       let filling = stage.filling

@@ -13,6 +13,7 @@ final class CopyRun {
   let plan: CopyPlan
   let writer: SQLiteWriter
   private let rejects: RejectedRows
+  let watch: ProgressWatch
   let storePath: String
   /// Notes the external files that rows of the new store name; nil unless this is the last step.
   private let external: ExternalFiles?
@@ -24,12 +25,13 @@ final class CopyRun {
   var broken: [String] = []
 
   init(
-    _ plan: CopyPlan, _ writer: SQLiteWriter, _ rejects: RejectedRows, storePath: String,
-    external: ExternalFiles?
+    _ plan: CopyPlan, _ writer: SQLiteWriter, _ rejects: RejectedRows, _ watch: ProgressWatch,
+    storePath: String, external: ExternalFiles?
   ) {
     self.plan = plan
     self.writer = writer
     self.rejects = rejects
+    self.watch = watch
     self.storePath = storePath
     self.external = external
   }
@@ -96,6 +98,7 @@ final class CopyRun {
   func insert<SomeRow: Row & ~Copyable>(
     _ row: inout SomeRow, entityNumber: Int64?, _ name: String?, _ table: TableCopy
   ) throws {
+    try watch.countRow(name)
     guard let number = entityNumber, let copies = table.entities[number] else {
       return try leaveBehind(&row, name, table)
     }
