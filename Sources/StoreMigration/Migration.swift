@@ -439,9 +439,10 @@ public struct Migration: Sendable {
     let (step, schema, plan) = (work.step, work.schema, work.plan)
     let run = CopyRun(plan, writer, rejects, watch, storePath: storePath, external: external)
     var notes: [String] = []
+    let (later, first) = schema.statements.divided { $0.utf8.starts(with: "CREATE INDEX ".utf8) }
+    try writer.transaction { for statement in first { try writer.define(statement) } }
+    if case .sound(let store) = source { try run.fill(store, schema) }
     try writer.transaction {
-      let (later, first) = schema.statements.divided { $0.utf8.starts(with: "CREATE INDEX ".utf8) }
-      for statement in first { try writer.define(statement) }
       switch source {
       case .sound(let store):
         try run.read(store)

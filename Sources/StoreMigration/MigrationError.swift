@@ -18,6 +18,8 @@ public struct MigrationError: Error, Sendable, Hashable, CustomStringConvertible
     public static let checkFailed = Code(rawValue: "migration.checkFailed")
     /// The store into which rows are to be merged has another model, or no room for more keys.
     public static let presentStore = Code(rawValue: "migration.presentStore")
+    /// The old store is too damaged to be read as a sound one.
+    public static let damagedSource = Code(rawValue: "migration.damagedSource")
     /// The caller cancelled the migration.
     public static let cancelled = Code(rawValue: "migration.cancelled")
     /// No steps lead to the wanted model.

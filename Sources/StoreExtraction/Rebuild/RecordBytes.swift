@@ -1,7 +1,10 @@
 import SQLiteFile
 
 /// Builds a record value by value (file format, section 2.1).
-struct RecordBytes {
+package struct RecordBytes {
+  /// An empty record.
+  package init() {}
+
   /// The serial types of the header, without the header length that precedes them.
   private var types = ContiguousArray<UInt8>()
   private var body = ContiguousArray<UInt8>()
@@ -9,36 +12,41 @@ struct RecordBytes {
   /// Memory for records longer than this is released.
   private static let keptBytes = 1 << 20
 
-  mutating func removeAll() {
+  /// Begins another record.
+  package mutating func removeAll() {
     types.removeAll(keepingCapacity: true)
     body.removeAll(keepingCapacity: body.count <= Self.keptBytes)
   }
 
+  /// Appends NULL.
   @inline(__always)
-  mutating func appendNull() { types.append(0) }
+  package mutating func appendNull() { types.append(0) }
 
+  /// Appends a whole number.
   @inline(__always)
-  mutating func append(integer: Int64) {
+  package mutating func append(integer: Int64) {
     let (type, count) = SerialType.shortest(for: integer)
     types.append(type)
     if count > 0 { append(bigEndian: UInt64(bitPattern: integer), count) }
   }
 
+  /// Appends a floating-point number.
   @inline(__always)
-  mutating func append(real: Double) {
+  package mutating func append(real: Double) {
     types.append(7)
     append(bigEndian: real.bitPattern, 8)
   }
 
+  /// Appends text or a blob.
   @inline(__always)
-  mutating func append(_ bytes: ArraySlice<UInt8>, isText: Bool) {
+  package mutating func append(_ bytes: ArraySlice<UInt8>, isText: Bool) {
     append(varint: (isText ? 13 : 12) + 2 * UInt64(bytes.count))
     body.append(contentsOf: bytes)
   }
 
   /// Replaces the content of `record` with the whole record.
   @inline(__always)
-  func write(to record: inout ContiguousArray<UInt8>) {
+  package func write(to record: inout ContiguousArray<UInt8>) {
     record.removeAll(keepingCapacity: record.count <= Self.keptBytes)
     // The header length includes itself; no row has so many values that it takes more than three bytes.
     var length = types.count + 1

@@ -292,7 +292,7 @@ extension CopyCompiler {
         "CASE WHEN \(key) IS NULL THEN NULL ELSE CASE \(row.parameter(oldNumber)) \(cases) END END"
     }
     guard let only = numbers.first, numbers.count == 1 else { return "NULL" }
-    return "CASE WHEN \(key) IS NULL THEN NULL ELSE \(only.new) END"
+    return row.constant(String(only.new), where: key)
   }
 
   /// Sets a column from links that are not in the same old row, when all rows are there: to the first that a row leads

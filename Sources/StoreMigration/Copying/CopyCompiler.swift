@@ -215,7 +215,7 @@ struct CopyCompiler {
     row.set("Z_PK", to: shift.key(row.parameter(table.keyColumn)))
     row.set("Z_ENT", to: SQLText.literal(number))
     let saves = table.definition.columns.firstIndex { SQLName.isSame($0.name, "Z_OPT") }
-    row.set("Z_OPT", to: saves.map { "IFNULL(\(row.parameter($0)), 1)" } ?? "1")
+    row.set("Z_OPT", to: saves.map { row.parameter($0, or: "1") } ?? "1")
     var updates: [RowStatement] = []
     var demands: [(property: String, column: Int?)] = []
     var external: Set<Int> = []
@@ -291,7 +291,7 @@ struct CopyCompiler {
       isFiltered: isFiltered, losses: row.losses(), updates: updates, demands: demands,
       externalColumns: external, inlinedColumns: inlined, policyClass: policyClass,
       selection: selection,
-      policyValues: policyValues)
+      policyValues: policyValues, plain: row.plain())
   }
 
   /// The SQL of an attribute's value, and the column that it comes from.
@@ -320,7 +320,12 @@ struct CopyCompiler {
       }
       if isPartial { row.watch(row.parameter(column), value, property: attribute.name) }
       return (
-        attribute.isOptional ? value : fallback.map { "IFNULL(\(value), \($0))" } ?? value, column
+        attribute.isOptional
+          ? value
+          : fallback.map {
+            value == row.parameter(column)
+              ? row.parameter(column, or: $0) : "IFNULL(\(value), \($0))"
+          } ?? value, column
       )
     }
     let origin = attributeSource(attribute, mapping)

@@ -60,6 +60,8 @@ final class EntityCopy {
   let selection: RowStatement?
   /// Properties whose values the policy's functions give.
   let policyValues: [(property: String, expression: ModelExpression)]
+  /// The new row, if it can be put together without SQL; nil when it cannot.
+  let plain: PlainRow?
   /// Rows written, those of them that lack damaged values, and rows rejected.
   var writtenCount = 0
   var incompleteCount = 0
@@ -73,7 +75,8 @@ final class EntityCopy {
     losses: (statement: RowStatement, properties: [String])?, updates: [RowStatement],
     demands: [(property: String, column: Int?)], externalColumns: Set<Int>,
     inlinedColumns: Set<Int>, policyClass: String?,
-    selection: RowStatement?, policyValues: [(property: String, expression: ModelExpression)]
+    selection: RowStatement?, policyValues: [(property: String, expression: ModelExpression)],
+    plain: PlainRow?
   ) {
     mappingName = mapping.name
     self.sourceEntity = sourceEntity
@@ -89,6 +92,13 @@ final class EntityCopy {
     self.policyClass = policyClass
     self.selection = selection
     self.policyValues = policyValues
+    self.plain = plain
+  }
+
+  /// Whether nothing but the row itself has to be written.
+  var isAlone: Bool {
+    policyClass == nil && !isFiltered && losses == nil && links.isEmpty && updates.isEmpty
+      && inlinedColumns.isEmpty && shift == KeyShift()
   }
 
   var statements: [RowStatement] {

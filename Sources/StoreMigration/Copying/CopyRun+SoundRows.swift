@@ -8,14 +8,26 @@ import StoreExtraction
 import StoreFiles
 
 extension CopyRun {
-  /// Reads a sound store, and inserts its rows.
-  func read(_ store: CoreDataStore) throws {
+  /// Reads the tables of a sound store whose rows need no SQL, and fills the new ones page by page. No transaction may be
+  /// open.
+  func fill(_ store: CoreDataStore, _ schema: FreshStoreSchema) throws {
     if watch.isWatched {
       watch.totalRowCount = try plan.tables.reduce(0) { sum, copy in
         guard let table = store.database.schema.table(named: copy.table) else { return sum }
         return sum + (try store.database.rowCount(of: table).count)
       }
     }
+    guard let filling = try FilledTables(plan, schema, writer) else { return }
+    self.filling = filling
+    for table in plan.tables where filling.fills(table) {
+      filled.insert(table.table)
+      try insertRows(of: table, store)
+    }
+    try finishFilling()
+  }
+
+  /// Reads the other tables of a sound store, and inserts their rows.
+  func read(_ store: CoreDataStore) throws {
     for stage in plan.staged.values {
       try writer.execute(stage.creation)
       let filling = stage.filling
@@ -31,11 +43,8 @@ extension CopyRun {
       }
       filling.finish()
     }
-    for table in plan.tables {
-      try read(table, of: store) { row, number in
-        try self.insert(
-          &row, entityNumber: number, number.flatMap { store.entityName(ofNumber: $0) }, table)
-      }
+    for table in plan.tables where !filled.contains(table.table) {
+      try insertRows(of: table, store)
     }
     try read(joins: plan.joins.filter { !$0.isLate }, of: store)
   }
@@ -48,6 +57,13 @@ extension CopyRun {
       }
     }
     try read(joins: plan.joins.filter(\.isLate), of: store)
+  }
+
+  private func insertRows(of table: TableCopy, _ store: CoreDataStore) throws {
+    try read(table, of: store) { row, number in
+      try self.insert(
+        &row, entityNumber: number, number.flatMap { store.entityName(ofNumber: $0) }, table)
+    }
   }
 
   private func read(
@@ -160,6 +176,13 @@ private struct SoundRow: CopyRun.Row {
 
   mutating func leaveOut(_ column: Int) { sink.leaveOut(column) }
 
+  func isNull(_ column: Int) -> Bool { sink.isNull(column) }
+
+  func append(_ column: Int, _ place: Int, _ form: RecordForm, to record: inout RecordBytes) -> Bool
+  {
+    sink.append(column, place, form, to: &record)
+  }
+
   func externalName(_ column: Int) -> String? {
     guard case .blob(let range)? = sink.cell(column), range.count == 38,
       case .blob(let bytes)? = sink.value(column)
@@ -220,6 +243,23 @@ private struct CellSink: RowSink {
     case .real(let value)?: binding.real(value)
     case .text(let range)?: binding.text(bytes.rawSpan.extracting(range))
     case .blob(let range)?: binding.blob(bytes.rawSpan.extracting(range))
+    }
+  }
+
+  func isNull(_ column: Int) -> Bool {
+    if case .null? = cell(column) { true } else { column >= cells.count }
+  }
+
+  func append(_ column: Int, _ place: Int, _ form: RecordForm, to record: inout RecordBytes) -> Bool
+  {
+    switch cell(column) {
+    case .null?, nil: return record.appendNull(in: place, form)
+    case .integer(let value)?: return record.append(value, in: place, form)
+    case .real(let value)?: return record.append(value, in: place, form)
+    case .text(let range)?: return record.append(text: bytes[range], in: place, form)
+    case .blob(let range)?:
+      record.append(bytes[range], isText: false)
+      return true
     }
   }
 

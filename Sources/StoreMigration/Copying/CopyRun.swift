@@ -17,6 +17,16 @@ final class CopyRun {
   let storePath: String
   /// Notes the external files that rows of the new store name; nil unless this is the last step.
   private let external: ExternalFiles?
+  /// The tables that are filled page by page while rows are read; nil when none are.
+  var filling: FilledTables?
+  /// The old tables whose rows are in filled tables.
+  var filled: Set<String> = []
+  /// Rows of such tables that SQLite has to insert.
+  private var waiting:
+    [(
+      row: ValueRow, copy: EntityCopy, table: TableCopy, reasons: [String], values: [StoredValue]?
+    )] = []
+  private static let maxWaiting = 10_000
   /// Rows of entities that the new model does not have.
   private var leftBehind: [String: Int] = [:]
   private var unknownCount = 0
@@ -92,6 +102,10 @@ final class CopyRun {
     var key: Int64? { get }
     /// Where the row was found; nil for a row of a sound file.
     var page: UInt32? { get }
+    func isNull(_ column: Int) -> Bool
+    /// Appends a value to a record, in the form of a column; false when SQLite would convert or refuse it.
+    func append(_ column: Int, _ place: Int, _ form: RecordForm, to record: inout RecordBytes)
+      -> Bool
   }
 
   /// Inserts a row, or notes why not.
@@ -177,8 +191,11 @@ final class CopyRun {
         values ?? row.values(), of: row, copy.sourceEntity, reasons.joined(separator: "; "), table)
     }
     do {
-      try run(copy.insert, &row, copy.inlinedColumns)
-      guard writer.changeCount == 0 else {
+      let outcome = try write(&row, copy, table)
+      guard outcome != .later else {
+        return try wait(row, copy, table, reasons, values)
+      }
+      guard outcome != .written else {
         copy.writtenCount += 1
         if !reasons.isEmpty {
           copy.incompleteCount += 1
@@ -201,6 +218,49 @@ final class CopyRun {
     copy.rejectedCount += 1
     try reject(
       values ?? row.values(), of: row, copy.sourceEntity, reasons.joined(separator: "; "), table)
+  }
+
+  /// Puts a row into its new table.
+  private func write<SomeRow: Row & ~Copyable>(
+    _ row: inout SomeRow, _ copy: EntityCopy, _ table: TableCopy
+  ) throws -> FilledTables.Outcome {
+    if let filling, filling.fills(table) { return try filling.add(row, copy, table) }
+    try run(copy.insert, &row, copy.inlinedColumns)
+    return writer.changeCount == 0 ? .incomplete : .written
+  }
+
+  /// Keeps a row until the tables are filled.
+  private func wait<SomeRow: Row & ~Copyable>(
+    _ row: borrowing SomeRow, _ copy: EntityCopy, _ table: TableCopy, _ reasons: [String],
+    _ values: [StoredValue]?
+  ) throws {
+    guard waiting.count < Self.maxWaiting else {
+      throw MigrationError(
+        .damagedSource,
+        [
+          "the rows of \(copy.sourceEntity) are not as SQLite keeps them, so the store is damaged; use: lifeboat salvage"
+        ])
+    }
+    waiting.append(
+      (
+        ValueRow(row.values(), keyColumn: table.keyColumn, storePath: storePath), copy, table,
+        reasons, values
+      ))
+  }
+
+  /// Completes the tables that were filled, and inserts the rows that had to wait.
+  func finishFilling() throws {
+    guard let filling else { return }
+    try filling.finish()
+    self.filling = nil
+    guard !waiting.isEmpty else { return }
+    try writer.transaction {
+      for entry in waiting {
+        var row = entry.row
+        try insert(&row, entry.copy, entry.table, entry.reasons, entry.values)
+      }
+    }
+    waiting = []
   }
 
   /// What the new row cannot hold, as sentences.

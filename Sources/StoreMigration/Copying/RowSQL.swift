@@ -3,6 +3,9 @@ struct RowSQL {
   private var columns: [Int] = []
   private var values: [(name: String, value: String)] = []
   private var conditions: [String] = []
+  private var demanded: Set<String> = []
+  /// What some values are, by their SQL.
+  private var forms: [String: RowField] = [:]
   private var watched: [(value: String, converted: String, property: String)] = []
 
   /// The key is the first parameter.
@@ -16,6 +19,43 @@ struct RowSQL {
     if let place = columns.firstIndex(of: column) { return "?\(place + 1)" }
     columns.append(column)
     return "?\(columns.count)"
+  }
+
+  /// A column of the old row, with a constant where it is NULL.
+  mutating func parameter(_ column: Int, or constant: String) -> String {
+    let sql = "IFNULL(\(parameter(column)), \(constant))"
+    forms[sql] = .columnOr(column, constant: constant)
+    return sql
+  }
+
+  /// A constant where a value is not NULL.
+  mutating func constant(_ constant: String, where value: String) -> String {
+    let sql = "CASE WHEN \(value) IS NULL THEN NULL ELSE \(constant) END"
+    if case .column(let column)? = field(value) {
+      forms[sql] = .constantWhere(column, constant: constant)
+    }
+    return sql
+  }
+
+  /// What a value is; nil when SQL has to work it out.
+  private func field(_ value: String) -> RowField? {
+    if let known = forms[value] { return known }
+    guard value.utf8.contains(UInt8(ascii: "?")) else { return .constant(value) }
+    guard let place = columns.indices.first(where: { value == "?\($0 + 1)" }) else { return nil }
+    return .column(columns[place])
+  }
+
+  /// The row, if it can be put together without SQL; nil when it cannot.
+  func plain() -> PlainRow? {
+    guard conditions.isEmpty, watched.isEmpty else { return nil }
+    var fields: [String: RowField] = [:]
+    var demandedColumns: Set<String> = []
+    for (name, value) in values {
+      guard let field = field(value) else { return nil }
+      fields[name] = field
+      if demanded.contains(value) { demandedColumns.insert(name) }
+    }
+    return PlainRow(fields: fields, demanded: demandedColumns)
   }
 
   /// Sets a column of the new row.
@@ -40,13 +80,14 @@ struct RowSQL {
   mutating func take(where condition: String) { conditions.append(condition) }
 
   /// Demands a value that is not NULL.
-  mutating func demand(_ value: String) { conditions.append("\(value) IS NOT NULL") }
+  mutating func demand(_ value: String) { demanded.insert(value) }
 
   /// The statement that inserts the row.
   func insert(into table: String) throws -> RowStatement {
     let names = try values.map { try SQLText.quoted($0.name) }.joined(separator: ", ")
     let selected = values.map(\.value).joined(separator: ", ")
     let into = try SQLText.quoted(table)
+    let conditions = conditions + demanded.sorted().map { "\($0) IS NOT NULL" }
     // Without a condition VALUES is a third faster than SELECT.
     return RowStatement(
       sql: conditions.isEmpty

@@ -61,6 +61,21 @@ struct ValueRow: CopyRun.Row {
     }
   }
 
+  func isNull(_ column: Int) -> Bool { column >= stored.count || stored[column] == .null }
+
+  func append(_ column: Int, _ place: Int, _ form: RecordForm, to record: inout RecordBytes) -> Bool
+  {
+    switch column < stored.count ? stored[column] : .null {
+    case .null: return record.appendNull(in: place, form)
+    case .integer(let value): return record.append(value, in: place, form)
+    case .real(let value): return record.append(value, in: place, form)
+    case .text(let text): return record.append(text: text.utf8[...], in: place, form)
+    case .blob(let bytes):
+      record.append(bytes[...], isText: false)
+      return true
+    }
+  }
+
   mutating func leaveOut(_ column: Int) {
     if column < stored.count { stored[column] = .null }
   }
