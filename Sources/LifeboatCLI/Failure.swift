@@ -190,7 +190,6 @@ struct Failure: Error {
       case .noWay: "see what is missing: lifeboat model plan STORE MODELS"
       case .mappingMismatch: "give the mapping model that was made for these versions"
       case .unsupportedExpression: nil
-      case .presentStore: "give the present store's model with --model"
       case .checkFailed: "nothing was written; report this with the store's models"
       default: nil
       }

@@ -164,6 +164,12 @@ public struct Migration: Sendable {
       try ExternalFiles.checkFree(output, forStore: path)
       try Self.checkApart(output, path)
     }
+    if let present, let one = try FileStatus.of(source.path),
+      let two = try FileStatus.of(present.path),
+      one.isSameFile(as: two)
+    {
+      throw MigrationError(.presentStore, ["\(present.path) is the store itself"])
+    }
     let count = made.count
     do {
       let rejects = try RejectedRows(beside: output, made)
@@ -175,6 +181,7 @@ public struct Migration: Sendable {
         let external = ExternalFiles(ofStore: source.path, isOn: true)
         var files = [external]
         let steps = try withObjects(steps, of: source)
+        if target != nil { rejects.store = "old" }
         let watch = ProgressWatch(self, stepCount: steps.count + (target == nil ? 0 : 1))
         last = try carry(source, steps, target, to: output, rejects, external, watch, &report)
         if let target, let other = last {
@@ -299,11 +306,13 @@ public struct Migration: Sendable {
 
   /// A new file under a private name beside the output.
   private func newFile(for output: String) throws -> SQLiteWriter {
-    try made.making {
+    let writer = try made.making {
       let writer = try SQLiteWriter(
         creating: SQLiteWriter.privatePath(for: output), options: Self.options)
       return (writer, writer.path)
     }
+    made.noteSidecars(ofDatabaseAt: writer.path)
+    return writer
   }
 
   // MARK: - Merging
@@ -334,6 +343,7 @@ public struct Migration: Sendable {
     let identity = try StoreIdentity(present.source)
     let writer = try newFile(for: output)
     do {
+      rejects.store = "present"
       var merged: MigrationReport.Merge?
       let step = try writer.attaching(other, as: StoreMerge.schema) {
         try run(
@@ -343,9 +353,9 @@ public struct Migration: Sendable {
           var merge = StoreMerge(
             work.schema.layout, present.policy, writer, rejects,
             highestKeys: try identity.highestKeys(work.schema, work.plan, in: writer),
-            into: present.path)
+            into: present.path, files: own, external)
+          rejects.store = "old"
           try merge.run(copy)
-          try merge.settleFiles(of: own, external, storePath: report.source)
           merged = merge.report
         }
       }
@@ -514,12 +524,7 @@ public struct Migration: Sendable {
     let path = writer.path
     if isKept {
       // Core Data opens its stores in WAL mode, which the header says.
-      var result: Result<Void, any Error> = .success(())
-      made.making(path + "-wal") {
-        result = Result { try writer.execute("PRAGMA journal_mode = WAL") }
-        return true
-      }
-      try result.get()
+      try writer.execute("PRAGMA journal_mode = WAL")
     }
     let own = AnotherThread { try StoreCheck(path: path) }
     let problems = Result { try writer.check(writer.finalCheckDepth(verifies: verifies)) }

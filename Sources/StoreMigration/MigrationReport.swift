@@ -91,8 +91,8 @@ public struct MigrationReport: Sendable, Codable {
     package internal(set) var replacedCount = 0
     /// Old rows that no rule let in. They are in the file of rejects.
     package internal(set) var rejectedCount = 0
-    /// External files that both stores have, with different sizes: the new store has the present one's.
-    package internal(set) var otherFiles: [String] = []
+    /// What a reader has to know of how the rows were merged.
+    package internal(set) var notes: [String] = []
     /// References of old rows that lead nowhere now.
     package internal(set) var cut: [Cut] = []
 
@@ -108,10 +108,12 @@ public struct MigrationReport: Sendable, Codable {
       package let sameValuesCount: Int
       /// Old objects that are equal to a present one.
       package let sameContentCount: Int
+      /// Old objects that no rule let in.
+      package let rejectedCount: Int
     }
 
     /// Whether every value of both stores is in the new one, as far as the merge is concerned.
-    var isLossless: Bool { differingCount == 0 && replacedCount == 0 && otherFiles.isEmpty }
+    var isLossless: Bool { differingCount == 0 && replacedCount == 0 }
 
     init(into path: String, duplicates: MergePolicy.Duplicates) {
       into = path

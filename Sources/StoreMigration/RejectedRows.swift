@@ -15,6 +15,8 @@ final class RejectedRows {
   private let made: MadeFiles
   private var file: File?
   private(set) var count = 0
+  /// Which of two stores the rows are from, `old` or `present`; nil when there is only one.
+  var store: String?
 
   private final class File {
     let folder: OpenFolder
@@ -55,6 +57,7 @@ final class RejectedRows {
     file.output.append(",\"pk\":")
     if let key { file.output.append(integer: key) } else { file.output.append("null") }
     file.output.append(",\"reason\":" + JSONLiteral.string(reason))
+    if let store { file.output.append(",\"store\":\"\(store)\"") }
     if isWritten { file.output.append(",\"isWritten\":true") }
     if let page { file.output.append(",\"page\":\(page)") }
     file.output.append(",\"values\":{")
@@ -69,9 +72,10 @@ final class RejectedRows {
   }
 
   /// Adds a row of a new store, as SQL gives it.
-  func add(_ row: [SQLiteValue], _ columns: [String], _ layout: TableLayout, _ reason: String)
-    throws
-  {
+  func add(
+    _ row: [SQLiteValue], _ columns: [String], _ layout: TableLayout, _ reason: String,
+    store: String? = nil
+  ) throws {
     var entity: String?
     var key: Int64?
     for (name, value) in zip(columns, row) {
@@ -79,6 +83,9 @@ final class RejectedRows {
       if name == "Z_PK" { key = number }
       if name == "Z_ENT" { entity = layout.numbering.name(of: number) }
     }
+    let before = self.store
+    defer { self.store = before }
+    if let store { self.store = store }
     try add(
       entity: entity, key: key, reason: reason,
       values: zip(columns, row).map { (name: $0, value: StoredValue($1)) })

@@ -28,6 +28,12 @@ import Testing
     return url.path
   }
 
+  private static func copy(of store: String) throws -> String {
+    let copy = store.replacing("Old.sqlite", with: "Present.sqlite")
+    try FileManager.default.copyItem(atPath: store, toPath: copy)
+    return copy
+  }
+
   private final class Seen: @unchecked Sendable {
     private let lock = NSLock()
     private var states: [MigrationProgress] = []
@@ -52,7 +58,7 @@ import Testing
     migration.onProgress = { seen.add($0) }
     _ = try migration.run(
       storeAt: store, output: folder.url.appendingPathComponent("New.sqlite").path,
-      salvages: isDamaged, into: merges ? store : nil)
+      salvages: isDamaged, into: merges ? Self.copy(of: store) : nil)
     let fractions = seen.all.map(\.fractionCompleted)
     #expect(fractions == fractions.sorted())
     #expect(fractions.first == 0)
@@ -68,6 +74,7 @@ import Testing
   @Test(arguments: [false, true]) func cancelling(_ merges: Bool) throws {
     let folder = try TemporaryFolder()
     let store = try Self.store(in: folder)
+    let present = merges ? try Self.copy(of: store) : nil
     let before = treeState(of: folder.url).filter { !$0.value.sha256.isEmpty }
     var cancelled = 0
     for turn in 0..<100 {
@@ -79,7 +86,7 @@ import Testing
       }
       let output = folder.url.appendingPathComponent("New.sqlite").path
       do {
-        _ = try migration.run(storeAt: store, output: output, into: merges ? store : nil)
+        _ = try migration.run(storeAt: store, output: output, into: present)
         break
       } catch let error as MigrationError {
         #expect(error.code == .cancelled)

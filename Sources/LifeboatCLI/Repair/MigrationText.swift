@@ -44,7 +44,9 @@ struct MigrationText {
       block.add("Files", "\(Self.count(files.fileCount, "external file")) copied")
     }
     for text in report.allSteps.flatMap(\.leftOut) { block.add("Left out", text, tone: .yellow) }
-    for note in Set(report.allSteps.flatMap(\.notes)).sorted() { block.add("Note", note) }
+    for note in Set(report.allSteps.flatMap(\.notes) + (report.merge?.notes ?? [])).sorted() {
+      block.add("Note", note)
+    }
     if let rejects = report.rejects {
       block.add("Not whole", "the rows are in \(rejects)", tone: .red)
     }
@@ -88,24 +90,19 @@ struct MigrationText {
       block.add(
         "Replaced", "values of \(Self.count(merge.replacedCount, "present object"))", tone: .yellow)
     }
-    for name in merge.otherFiles {
-      block.add(
-        "Left out",
-        "the old store's external file \(name), because the present store has another of that name",
-        tone: .yellow)
-    }
   }
 
   private func table(_ merge: MigrationReport.Merge) -> String {
     var table = TextTable([
       .init("Merged entity", isFlexible: true), .init("Present", .trailing),
-      .init("Added", .trailing), .init("In both", .trailing),
+      .init("Added", .trailing), .init("In both", .trailing), .init("Rejected", .trailing),
     ])
     let maxShown = display.verbose > 0 ? merge.entities.count : 20
     for entity in merge.entities.prefix(maxShown) {
       table.add([
         entity.name, Quantity.count(entity.presentCount), Quantity.count(entity.addedCount),
         Quantity.count(entity.sameValuesCount + entity.sameContentCount),
+        Quantity.count(entity.rejectedCount),
       ])
     }
     return table.text(width: display.width, style: display.style)

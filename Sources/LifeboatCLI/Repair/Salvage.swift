@@ -141,7 +141,9 @@ struct Salvage: ParsableCommand, RecordedCommand {
 
   /// The step to the model of the present store, which it carries.
   private func step(_ damaged: DamagedStore, to present: PresentStore) throws -> MigrationStep {
-    guard let model = present.model else {
+    // A store that lost its model may record that it has the old one's.
+    let same = damaged.model.flatMap { present.records($0) ? $0 : nil }
+    guard let model = present.model ?? same else {
       throw Failure(
         65, MigrationError.Code.noSourceModel.rawValue,
         "\(present.path) carries no model that can be read",

@@ -96,7 +96,10 @@ package struct MappingModelSet: Sendable {
       if Self.isMapping(at: path) {
         add(try MappingModelSet(at: path))
       } else {
-        if let inside = try? MappingModelSet(at: path) { add(inside) }
+        // Nothing else that is a file, such as a store, holds mapping models.
+        if ModelFile.kind(at: path) == .folder, let inside = try? MappingModelSet(at: path) {
+          add(inside)
+        }
         add(MappingModelSet(beside: path))
       }
     }

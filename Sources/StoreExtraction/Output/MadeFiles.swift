@@ -84,6 +84,17 @@ package final class MadeFiles: @unchecked Sendable {
     add(path)
   }
 
+  /// Notes the files that SQLite may make beside a database which this run has made under a name that nothing else has.
+  package func noteSidecars(ofDatabaseAt path: String) {
+    lock.lock()
+    defer { lock.unlock() }
+    guard let folder = try? OpenFolder(PathText.folder(of: path)) else { return }
+    for suffix in ["-wal", "-shm", "-journal"] {
+      things.append(
+        Thing(folder: folder, name: PathText.lastComponent(of: path) + suffix, identity: nil))
+    }
+  }
+
   /// Whether the file now at `path` was made in this run and noted.
   package func hasMade(_ path: String) -> Bool {
     guard let folder = try? OpenFolder(PathText.folder(of: path)),

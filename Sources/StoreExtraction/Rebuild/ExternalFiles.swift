@@ -18,6 +18,8 @@ package final class ExternalFiles {
   private var live: [String: String] = [:]
   /// Names in deleted rows; their files may no longer exist.
   private var deleted: Set<String> = []
+  /// The names of files that the new store knows under another name, by that name.
+  private var fileNames: [String: String] = [:]
   private let storePath: String
   /// False for a file that is not a Core Data store.
   let isOn: Bool
@@ -72,6 +74,20 @@ package final class ExternalFiles {
   /// Keeps only some names of live rows: those of rows that are in the new file.
   package func keep(where isKept: (String) -> Bool) { live = live.filter { isKept($0.key) } }
 
+  /// Gives a file a further name.
+  package func add(_ name: String, forFile file: String) {
+    fileNames[name] = fileNames[file] ?? file
+    note(name, in: live[file] ?? "")
+  }
+
+  /// Whether both stores have a file of this name, with the same bytes.
+  package func hasSameFile(_ name: String, as other: ExternalFiles) -> Bool {
+    guard let one = try? source()?.externalFile(name),
+      let two = try? other.source()?.externalFile(name)
+    else { return false }
+    return (try? one.isSame(as: two)) ?? false
+  }
+
   // MARK: - Looking
 
   /// Reports which files a copy would include and what is wrong with the files.
@@ -91,7 +107,8 @@ package final class ExternalFiles {
     do { source = try self.source() } catch { return (nil, [unreadFolder]) }
     for name in names {
       let found: ExternalFile?
-      do { found = try source?.externalFile(name) } catch let error as SystemCallError
+      do { found = try source?.externalFile(fileNames[name] ?? name) } catch let error
+        as SystemCallError
         where error.isRefusal
       {
         if let table = live[name] { findings.add(.unread, name, table) }
@@ -295,7 +312,8 @@ package final class ExternalFiles {
     var folder: OpenFolder?
     for file in names {
       let found: ExternalFile?
-      do { found = try source.externalFile(file) } catch let error as SystemCallError
+      do { found = try source.externalFile(fileNames[file] ?? file) } catch let error
+        as SystemCallError
         where error.isRefusal
       { continue }
       guard let input = found else { continue }
@@ -328,6 +346,20 @@ private final class ExternalFile {
   }
 
   deinit { close(descriptor) }
+
+  func isSame(as other: ExternalFile) throws -> Bool {
+    guard size == other.size else { return false }
+    var offset: Int64 = 0
+    while offset < size {
+      let count = Int(min(size - offset, 1 << 18))
+      let bytes = try FileBytes.read(descriptor, path, at: offset, count)
+      guard bytes.count == count,
+        bytes == (try FileBytes.read(other.descriptor, other.path, at: offset, count))
+      else { return false }
+      offset += Int64(count)
+    }
+    return true
+  }
 
   func isZeroed() throws -> Bool {
     var isZero = true

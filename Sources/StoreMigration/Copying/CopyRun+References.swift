@@ -76,12 +76,14 @@ extension CopyRun {
     }
   }
 
-  /// Adds what was cut to the report, if there is any.
-  func note(_ entity: String, _ property: String, keys: String, count: String) throws {
+  /// Adds what is cut to the report. Returns whether there is anything to cut.
+  @discardableResult
+  func note(_ entity: String, _ property: String, keys: String, count: String) throws -> Bool {
     let found = try writer.rows("\(keys) LIMIT \(Self.maxKeys)").compactMap(Self.integer)
-    guard !found.isEmpty else { return }
+    guard !found.isEmpty else { return false }
     let number = try writer.rows(count).compactMap(Self.integer).first ?? 0
     cut.append(.init(entity: entity, property: property, count: Int(number), keys: found))
+    return true
   }
 
   private func settle(_ reference: Reference) throws {
@@ -91,14 +93,16 @@ extension CopyRun {
     let numbers = reference.destinationNumbers.map(String.init).joined(separator: ", ")
     let dangling =
       "FROM \(table) AS own WHERE own.\(column) IS NOT NULL AND NOT EXISTS (SELECT 1 FROM \(target) AS far WHERE far.Z_PK = own.\(column) AND far.Z_ENT IN (\(numbers)))"
-    try note(
+    if try note(
       reference.entityName, reference.propertyName, keys: "SELECT own.Z_PK \(dangling)",
       count: "SELECT count(*) \(dangling)")
-    let companions = try [reference.entityColumn, reference.orderColumn].compactMap { $0 }
-      .map { ", \(try SQLText.quoted($0)) = NULL" }.joined()
-    try writer.execute(
-      "UPDATE \(table) SET \(column) = NULL\(companions) WHERE Z_PK IN (SELECT own.Z_PK \(dangling))"
-    )
+    {
+      let companions = try [reference.entityColumn, reference.orderColumn].compactMap { $0 }
+        .map { ", \(try SQLText.quoted($0)) = NULL" }.joined()
+      try writer.execute(
+        "UPDATE \(table) SET \(column) = NULL\(companions) WHERE Z_PK IN (SELECT own.Z_PK \(dangling))"
+      )
+    }
     if let entityColumn = try reference.entityColumn.map({ try SQLText.quoted($0) }) {
       // A column of the target may have the same name.
       let actual = "(SELECT far.Z_ENT FROM \(target) AS far WHERE far.Z_PK = own.\(column))"
@@ -128,10 +132,12 @@ extension CopyRun {
     let destination = try "link." + SQLText.quoted(join.destinationColumn)
     let dangling = try
       "FROM \(table) AS link WHERE NOT EXISTS (SELECT 1 FROM \(SQLText.quoted(near)) AS own WHERE own.Z_PK = \(owner)) OR NOT EXISTS (SELECT 1 FROM \(SQLText.quoted(far)) AS far WHERE far.Z_PK = \(destination))"
-    try note(
+    if try note(
       join.ownerName, join.relationship.name, keys: "SELECT \(owner) \(dangling)",
       count: "SELECT count(*) \(dangling)")
-    try writer.execute("DELETE \(dangling)")
+    {
+      try writer.execute("DELETE \(dangling)")
+    }
   }
 
   private static func integer(_ row: [SQLiteValue]) -> Int64? {

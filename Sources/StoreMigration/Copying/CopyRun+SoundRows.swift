@@ -170,7 +170,9 @@ private struct SoundRow: CopyRun.Row {
 
   func values() -> [StoredValue] { sink.values }
 
-  let partial: [Int] = []
+  let partial: [PartialValue] = []
+
+  func evidence() -> [StoredValue] { values() }
 
   func fits(_ rule: ColumnRule) -> Bool { sink.fits(rule) }
 

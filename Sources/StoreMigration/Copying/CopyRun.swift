@@ -97,8 +97,10 @@ final class CopyRun {
     func fits(_ rule: ColumnRule) -> Bool
     /// Makes a value NULL.
     mutating func leaveOut(_ column: Int)
-    /// Columns with values of which only a part is left; they are NULL here.
-    var partial: [Int] { get }
+    /// Values of which only a part is left, or whose bytes are in doubt; they are NULL here.
+    var partial: [PartialValue] { get }
+    /// All values as the old store has them, as far as it has them.
+    func evidence() -> [StoredValue]
     var key: Int64? { get }
     /// Where the row was found; nil for a row of a sound file.
     var page: UInt32? { get }
@@ -128,10 +130,11 @@ final class CopyRun {
       reasons.append(
         "left out, because no value of the model looks like it: \(names(misfits, table))")
     }
-    if !row.partial.isEmpty {
-      reasons.append("left out, because only a part is left: \(names(row.partial, table))")
+    for (isWhole, why) in [(false, "only a part is left"), (true, "its bytes are in doubt")] {
+      let columns: [Int] = row.partial.filter { ($0.have >= $0.of) == isWhole }.map { $0.column }
+      if !columns.isEmpty { reasons.append("left out, because \(why): \(names(columns, table))") }
     }
-    let values = reasons.isEmpty ? nil : row.values()
+    let values = reasons.isEmpty ? nil : row.evidence()
     for column in misfits { row.leaveOut(column) }
     for copy in copies where copy.policyClass == nil {
       try insert(&row, copy, table, reasons, values)

@@ -44,6 +44,8 @@ final class FilledTables {
 
   private var filler: TableFiller
   private var targets: [ObjectIdentifier: Target] = [:]
+  /// The table and the columns of the last row, which are mostly those of the next, too.
+  private var last: (table: ObjectIdentifier, copy: ObjectIdentifier, target: Target, [Column])?
   private var parts = RecordBytes()
   private var record = ContiguousArray<UInt8>()
 
@@ -120,9 +122,7 @@ final class FilledTables {
   func add(_ row: borrowing some CopyRun.Row & ~Copyable, _ copy: EntityCopy, _ table: TableCopy)
     throws -> Outcome
   {
-    guard let target = targets[ObjectIdentifier(table)], let key = row.key,
-      let columns = target.rows[ObjectIdentifier(copy)]
-    else { return .later }
+    guard let key = row.key, let (target, columns) = place(copy, table) else { return .later }
     // Two rows with one key, or rows that are not in order, are damage; SQLite sorts them out.
     guard target.lastKey.map({ $0 < key }) ?? true else { return .later }
     parts.removeAll()
@@ -155,6 +155,14 @@ final class FilledTables {
       to: target.number, key, isNext: true, 0..<record.count, of: record)
     target.lastKey = key
     return .written
+  }
+
+  private func place(_ copy: EntityCopy, _ table: TableCopy) -> (Target, [Column])? {
+    let ids = (ObjectIdentifier(table), ObjectIdentifier(copy))
+    if let last, last.table == ids.0, last.copy == ids.1 { return (last.target, last.3) }
+    guard let target = targets[ids.0], let columns = target.rows[ids.1] else { return nil }
+    last = (ids.0, ids.1, target, columns)
+    return (target, columns)
   }
 
   private func append(_ value: SQLiteValue, _ place: Int, _ form: RecordForm) -> Bool {

@@ -9,7 +9,7 @@ struct ValueRow: CopyRun.Row {
   private var stored: [StoredValue]
   let key: Int64?
   let page: UInt32?
-  let partial: [Int]
+  let partial: [PartialValue]
   private let storePath: String
 
   init(_ row: RecoveredRow, keyColumn: Int?, storePath: String) {
@@ -23,7 +23,7 @@ struct ValueRow: CopyRun.Row {
       key = nil
     }
     page = row.origin.page
-    partial = row.partial.map(\.column)
+    partial = row.partial
     self.storePath = storePath
   }
 
@@ -59,6 +59,14 @@ struct ValueRow: CopyRun.Row {
     case .blob(let bytes):
       return rule.classes.contains(.blob) && rule.length.map { $0 == bytes.count } ?? true
     }
+  }
+
+  func evidence() -> [StoredValue] {
+    var values = stored
+    for value in partial where value.column < values.count {
+      values[value.column] = .blob(value.bytes)
+    }
+    return values
   }
 
   func isNull(_ column: Int) -> Bool { column >= stored.count || stored[column] == .null }

@@ -34,6 +34,11 @@ package struct PresentStore {
     }
   }
 
+  /// Whether the store records the hashes of a model.
+  package func records(_ wanted: ManagedObjectModel) -> Bool {
+    !recorded.isEmpty && recorded == wanted.versionHashes().hashes
+  }
+
   /// Refuses a model that the store is known not to have.
   func check(_ wanted: ManagedObjectModel) throws {
     let hashes = wanted.versionHashes().hashes

@@ -4,30 +4,73 @@ import SQLiteWriter
 
 // Objects that both stores have.
 extension StoreMerge {
-  /// How often rows are matched by content once the rows that they lead to are matched. A chain of objects that is
-  /// longer ends unmatched: the rest is added.
-  private static let maxRounds = 100
+  /// How often rows are matched once the rows that they lead to are matched. The end of a longer chain is added.
+  private static let maxRounds = 1_000
+  /// How often the matching begins anew after objects turned out to lead to different ones.
+  private static let maxPasses = 20
+  private static let apart = "\(schema).\"kept apart\""
 
-  /// Matches rows with the same unique values: first by attributes, then also by what a row leads to.
-  func matchUniqueValues() throws {
-    for onlyAttributes in [true, false] {
-      for table in layout.tables {
-        for entity in table.entityNames {
-          for constraint in layout.model.entities[entity]?.uniquenessConstraints ?? [] {
-            let columns = constraint.compactMap { layout.column(of: $0, in: entity) }
-            guard columns.count == constraint.count, !columns.isEmpty,
-              columns.allSatisfy({ destination(of: $0) == nil }) == onlyAttributes
-            else { continue }
-            try match(columns, of: entity, in: table)
-          }
+  /// Finds the objects that both stores have. Returns what a reader has to know, one sentence each.
+  func matchObjects() throws -> [String] {
+    try writer.execute(
+      "CREATE TABLE \(Self.apart) (place INTEGER, old INTEGER, PRIMARY KEY (place, old)) WITHOUT ROWID"
+    )
+    for pass in 1...Self.maxPasses {
+      let isComplete = try matchInRounds(byContent: pass < Self.maxPasses)
+      let apart = policy.matchesEqualContent ? try keepApart() : 0
+      guard apart > 0 else {
+        var notes: [String] = []
+        if !isComplete {
+          notes.append(
+            "objects that are more than \(Self.maxRounds) relationships away from one that both stores have were not recognised, and are added"
+          )
+        }
+        if pass == Self.maxPasses {
+          notes.append(
+            "objects were not recognised by their content, because they lead to others in circles")
+        }
+        return notes
+      }
+      for table in layout.tables { try writer.execute("DELETE FROM \(keys(of: table))") }
+    }
+    return []
+  }
+
+  /// Matches rows by unique values, first by those that are attributes; then, again and again, by what leads to rows that
+  /// are matched already. Returns false when that found no end.
+  private func matchInRounds(byContent: Bool) throws -> Bool {
+    try matchUniqueValues(onlyAttributes: true)
+    for _ in 0..<Self.maxRounds {
+      var found = try matchUniqueValues(onlyAttributes: false)
+      if policy.matchesEqualContent, byContent {
+        for table in layout.tables { found += try matchContent(of: table) }
+      }
+      if found == 0 { return true }
+    }
+    return false
+  }
+
+  /// Matches rows with the same unique values. Returns how many were found.
+  @discardableResult
+  private func matchUniqueValues(onlyAttributes: Bool) throws -> Int {
+    var found = 0
+    for table in layout.tables {
+      for entity in table.entityNames {
+        for constraint in layout.model.entities[entity]?.uniquenessConstraints ?? [] {
+          let columns = constraint.compactMap { layout.column(of: $0, in: entity) }
+          guard columns.count == constraint.count, !columns.isEmpty,
+            columns.allSatisfy({ destination(of: $0) == nil }) == onlyAttributes
+          else { continue }
+          found += try match(columns, of: entity, in: table)
         }
       }
     }
+    return found
   }
 
   private func match(
     _ columns: [TableLayout.Column], of entity: String, in table: TableLayout.Table
-  ) throws {
+  ) throws -> Int {
     let equal = try columns.map { column in
       let name = try SQLText.quoted(column.name)
       let value =
@@ -39,32 +82,32 @@ extension StoreMerge {
       INSERT OR IGNORE INTO \(keys(of: table)) SELECT far.Z_PK, min(own.Z_PK), \
       \(Way.sameValues.rawValue) FROM \(other(table)) AS far JOIN \(own(table)) AS own \
       ON \(equal.joined(separator: " AND ")) WHERE far.Z_ENT IN (\(numbers(of: entity))) \
-      AND own.Z_ENT IN (\(numbers(of: entity))) GROUP BY far.Z_PK
+      AND own.Z_ENT IN (\(numbers(of: entity))) \
+      AND far.Z_PK NOT IN (SELECT old FROM \(keys(of: table))) GROUP BY far.Z_PK
       """)
+    return writer.changeCount
   }
 
   /// Matches rows whose attributes are equal and which lead to the same rows, where each store has one such row. A row
-  /// waits until those that it leads to are matched, so that what is matched is matched as a whole.
-  func matchContent() throws {
-    for _ in 0..<Self.maxRounds {
-      var found = 0
-      for table in layout.tables { found += try matchContent(of: table) }
-      if found == 0 { return }
-    }
-  }
-
+  /// waits until those that it leads to are matched.
   private func matchContent(of table: TableLayout.Table) throws -> Int {
     var own = ["0 AS side", "Z_PK AS pk", "Z_ENT AS v0"]
     var other = ["1", "Z_PK", "Z_ENT"]
-    var isComplete: [String] = []
+    let place = layout.tables.firstIndex(of: table) ?? 0
+    var conditions = [
+      "Z_PK NOT IN (SELECT old FROM \(Self.apart) WHERE place = \(place))"
+    ]
     for column in table.columns {
       let name = try SQLText.quoted(column.name)
       if case .attribute(let attribute) = column.role, !attribute.isDerived {
         other.append(name)
+        if attribute.allowsExternalBinaryDataStorage {
+          conditions.append("(far.\(name) IS NULL OR NOT \(Self.namesFile("far." + name)))")
+        }
       } else if let far = destination(of: column), comparesReference(column) {
         let mapped = try key("far.\(name)", of: far)
         other.append(mapped)
-        isComplete.append("(far.\(name) IS NULL OR \(mapped) IS NOT NULL)")
+        conditions.append("(far.\(name) IS NULL OR \(mapped) IS NOT NULL)")
       } else {
         continue
       }
@@ -72,7 +115,7 @@ extension StoreMerge {
     }
     let values = (2..<own.count).map { "v\($0 - 2)" }.joined(separator: ", ")
     let keys = try keys(of: table)
-    let rest = isComplete.map { " AND \($0)" }.joined()
+    let rest = conditions.map { " AND \($0)" }.joined()
     try writer.execute(
       """
       INSERT INTO \(keys) SELECT max(CASE side WHEN 1 THEN pk END), max(CASE side WHEN 0 THEN pk END), \
@@ -82,6 +125,28 @@ extension StoreMerge {
       GROUP BY \(values) HAVING sum(side = 0) = 1 AND sum(side = 1) = 1
       """)
     return writer.changeCount
+  }
+
+  /// Finds rows that were matched by their content and lead to different rows after all. Returns how many.
+  private func keepApart() throws -> Int {
+    var found = 0
+    for (place, table) in layout.tables.enumerated() {
+      let differs = try table.columns.compactMap { column -> String? in
+        guard let far = destination(of: column) else { return nil }
+        let name = try SQLText.quoted(column.name)
+        return
+          "((far.\(name) IS NULL) <> (own.\(name) IS NULL) OR own.\(name) IS NOT \(try key("far.\(name)", of: far)))"
+      }
+      guard !differs.isEmpty else { continue }
+      try writer.execute(
+        """
+        INSERT OR IGNORE INTO \(Self.apart) SELECT \(place), pair.old FROM \(keys(of: table)) AS pair \
+        JOIN \(other(table)) AS far ON far.Z_PK = pair.old JOIN \(own(table)) AS own ON own.Z_PK = pair.new \
+        WHERE pair.how = \(Way.sameContent.rawValue) AND (\(differs.joined(separator: " OR ")))
+        """)
+      found += writer.changeCount
+    }
+    return found
   }
 
   /// Whether a key is part of a row's content. Of a relationship between two objects, one side is: each would wait for
@@ -109,7 +174,7 @@ extension StoreMerge {
   /// The rows of this store that have one in the other with the same unique values, the first if there are several, as
   /// SQL after FROM.
   private func pairs(_ table: TableLayout.Table) throws -> String {
-    "(SELECT new, min(old) AS old FROM \(try keys(of: table)) WHERE how = \(Way.sameValues.rawValue) GROUP BY new) AS pair JOIN \(try other(table)) AS far ON far.Z_PK = pair.old"
+    "(SELECT new, min(old) AS old FROM \(try keys(of: table)) WHERE how = \(Way.sameValues.rawValue) GROUP BY new)"
   }
 
   /// Gives the objects of this store the values that the policy takes from the other one.
@@ -122,80 +187,107 @@ extension StoreMerge {
     }
     guard !changes.isEmpty else { return }
     try writer.execute(
-      "UPDATE \(own(table)) AS own SET \(changes.joined(separator: ", ")) FROM \(pairs(table)) WHERE own.Z_PK = pair.new AND own.Z_ENT = far.Z_ENT"
+      "UPDATE \(own(table)) AS own SET \(changes.joined(separator: ", ")) FROM \(pairs(table)) AS pair JOIN \(other(table)) AS far ON far.Z_PK = pair.old WHERE own.Z_PK = pair.new AND own.Z_ENT = far.Z_ENT"
     )
   }
 
   /// Puts present rows whose values are about to be replaced into the file of rejects. Returns how many they are.
   func tellReplaced() throws -> Int {
-    var count = 0
-    for table in layout.tables {
-      let flags = try givenAttributes(of: table).map { column in
-        let name = try SQLText.quoted(column)
-        return (
-          column,
-          "(far.\(name) IS NOT NULL AND own.\(name) IS NOT NULL AND own.\(name) IS NOT far.\(name))"
-        )
-      }
-      count += try tell(
-        "own", of: table, flags,
-        from:
-          "\(pairs(table)) JOIN \(own(table)) AS own ON own.Z_PK = pair.new AND own.Z_ENT = far.Z_ENT"
-      ) { key, names in "row \(key) of the old store replaces its values: \(names)" }
+    try layout.tables.reduce(0) { count, table in
+      let given = Set(givenAttributes(of: table))
+      return count
+        + (try forEachPair(of: table, "SELECT old, new FROM \(pairs(table)) ORDER BY new") {
+          far, own, columns in
+          guard far[1] == own[1] else { return false }
+          let lost = columns.indices.filter {
+            given.contains(columns[$0]) && far[$0] != .null && own[$0] != .null
+              && far[$0] != own[$0]
+          }
+          guard !lost.isEmpty else { return false }
+          try rejects.add(
+            own, columns, layout,
+            "row \(Self.key(far)) of the old store replaces its values: \(lost.map { columns[$0] }.joined(separator: ", "))",
+            store: "present")
+          return true
+        })
     }
-    return count
   }
 
   /// Puts old rows into the file of rejects that are in the new store as a present row, with a value that this one does
   /// not have. Returns how many they are.
   func tellDifferences() throws -> Int {
-    var count = 0
-    for table in layout.tables {
-      var flags: [(String, String)] = []
-      for column in table.columns {
-        let name = try SQLText.quoted(column.name)
-        var value = "far.\(name)"
-        if case .attribute(let attribute) = column.role {
-          if attribute.isDerived { continue }
-        } else if let far = destination(of: column) {
-          value = try key(value, of: far)
-        } else {
-          continue
+    try layout.tables.reduce(0) { count, table in
+      let derived = Set(
+        table.columns.compactMap { column in
+          if case .attribute(let attribute) = column.role, attribute.isDerived {
+            column.name
+          } else {
+            nil
+          }
+        })
+      let leads = Dictionary(
+        uniqueKeysWithValues: table.columns.compactMap { column in
+          destination(of: column).map { (column.name, $0) }
+        })
+      let attributes = Set(
+        table.columns.compactMap { column in
+          if case .attribute = column.role { column.name } else { nil }
         }
-        flags.append((column.name, "(far.\(name) IS NOT NULL AND own.\(name) IS NOT \(value))"))
-      }
-      count += try tell(
-        "far", of: table, flags,
-        from:
-          "\(keys(of: table)) AS pair JOIN \(other(table)) AS far ON far.Z_PK = pair.old JOIN \(own(table)) AS own ON own.Z_PK = pair.new AND pair.how = \(Way.sameValues.rawValue)"
-      ) { key, names in
-        "row \(key) of the present store has its unique values, and others here: \(names)"
-      }
+      ).subtracting(derived)
+      return count
+        + (try forEachPair(
+          of: table,
+          "SELECT old, new FROM \(keys(of: table)) WHERE how = \(Way.sameValues.rawValue) ORDER BY old"
+        ) { far, own, columns in
+          let lost = try columns.indices.filter { place in
+            guard far[place] != .null else { return false }
+            if let destination = leads[columns[place]] {
+              return try newKey(of: far[place], in: destination) != own[place]
+            }
+            return attributes.contains(columns[place]) && far[place] != own[place]
+          }
+          guard !lost.isEmpty else { return false }
+          try rejects.add(
+            far, columns, layout,
+            "row \(Self.key(own)) of the present store has its unique values, and others here: \(lost.map { columns[$0] }.joined(separator: ", "))"
+          )
+          return true
+        })
     }
-    return count
   }
 
-  /// Puts the rows `side` for which one of the flags holds into the file of rejects.
-  private func tell(
-    _ side: String, of table: TableLayout.Table, _ flags: [(column: String, sql: String)],
-    from rows: String, _ reason: (_ key: Int64, _ columns: String) -> String
+  private static func key(_ row: [SQLiteValue]) -> Int64 {
+    if case .integer(let key)? = row.first { key } else { 0 }
+  }
+
+  private func newKey(of old: SQLiteValue, in table: TableLayout.Table) throws -> SQLiteValue {
+    try writer.rows("SELECT new FROM \(keys(of: table)) WHERE old = ?1", [old]).first?.first
+      ?? .null
+  }
+
+  /// Reads the rows of pairs, the old one and the present one, and counts those for which `body` returns true. A table may
+  /// have so many columns that no statement could compare two rows of it.
+  private func forEachPair(
+    of table: TableLayout.Table, _ pairs: String,
+    _ body: (_ far: [SQLiteValue], _ own: [SQLiteValue], _ columns: [String]) throws -> Bool
   ) throws -> Int {
-    guard !flags.isEmpty else { return 0 }
     let columns = columnNames(of: table)
-    let listed = try columns.map { "\(side)." + (try SQLText.quoted($0)) }
-    let selected = (flags.map(\.sql) + listed).joined(separator: ", ")
-    let statement = try writer.prepare(
-      "SELECT \(side == "own" ? "far" : "own").Z_PK, \(selected) FROM \(rows) WHERE \(flags.map(\.sql).joined(separator: " OR ")) ORDER BY \(side).Z_PK"
-    )
-    defer { statement.finalize() }
+    let listed = try columns.map { try SQLText.quoted($0) }.joined(separator: ", ")
+    let far = try writer.prepare("SELECT \(listed) FROM \(other(table)) WHERE Z_PK = ?1")
+    let own = try writer.prepare("SELECT \(listed) FROM \(self.own(table)) WHERE Z_PK = ?1")
+    let statement = try writer.prepare(pairs)
+    defer { for each in [far, own, statement] { each.finalize() } }
+    func row(_ statement: SQLiteStatement, _ key: SQLiteValue) throws -> [SQLiteValue]? {
+      try statement.bind([key])
+      defer { statement.reset() }
+      return try statement.step() ? statement.row : nil
+    }
     var count = 0
     while try statement.step() {
-      let row = statement.row
-      let names = flags.indices.filter { row[$0 + 1] == .integer(1) }.map { flags[$0].column }
-      try rejects.add(
-        Array(row[(flags.count + 1)...]), columns, layout,
-        reason(statement.integer(at: 0), names.joined(separator: ", ")))
-      count += 1
+      guard let one = try row(far, statement.value(at: 0)),
+        let other = try row(own, statement.value(at: 1))
+      else { continue }
+      if try body(one, other, columns) { count += 1 }
     }
     return count
   }

@@ -26,17 +26,23 @@ struct StoreMerge {
   let rejects: RejectedRows
   /// The highest key that each table of this store has handed out, by table.
   let highestKeys: [String: Int64]
+  /// The external files of this store, and those of the other one.
+  let present: ExternalFiles
+  let old: ExternalFiles
   private(set) var report: MigrationReport.Merge
 
   init(
     _ layout: TableLayout, _ policy: MergePolicy, _ writer: SQLiteWriter, _ rejects: RejectedRows,
-    highestKeys: [String: Int64], into path: String
+    highestKeys: [String: Int64], into path: String, files present: ExternalFiles,
+    _ old: ExternalFiles
   ) {
     self.layout = layout
     self.policy = policy
     self.writer = writer
     self.rejects = rejects
     self.highestKeys = highestKeys
+    self.present = present
+    self.old = old
     report = .init(into: path, duplicates: policy.duplicates)
   }
 
@@ -48,9 +54,10 @@ struct StoreMerge {
         "CREATE TABLE \(keys(of: table)) (old INTEGER PRIMARY KEY, new INTEGER NOT NULL, how INTEGER NOT NULL)"
       )
     }
-    try matchUniqueValues()
-    if policy.matchesEqualContent { try matchContent() }
+    try giveFilesNames()
+    report.notes += try matchObjects()
     try handOutKeys()
+    try giveAddedFilesNames()
     if policy.duplicates == .replace { report.replacedCount = try tellReplaced() }
     for table in layout.tables { try insert(into: table) }
     for table in layout.tables { try rejectRest(of: table) }
@@ -62,6 +69,22 @@ struct StoreMerge {
     report.cut = Array(copy.cut[cutCount...])
     copy.cut.removeSubrange(cutCount...)
     try count()
+    try settleFiles()
+    noteDerived()
+  }
+
+  /// Core Data computes derived attributes only when it saves an object.
+  private mutating func noteDerived() {
+    guard report.entities.contains(where: { $0.addedCount + $0.sameValuesCount > 0 }) else {
+      return
+    }
+    for name in report.entities.filter({ $0.presentCount > 0 }).map(\.name) {
+      let derived = layout.model.entities[name]?.attributes.filter(\.isDerived).map(\.name) ?? []
+      guard !derived.isEmpty else { continue }
+      report.notes.append(
+        "\(derived.sorted().joined(separator: ", ")) of \(name) \(derived.count == 1 ? "is" : "are") derived: present objects keep the value of before until the app saves them"
+      )
+    }
   }
 
   // MARK: - Names
@@ -138,6 +161,7 @@ struct StoreMerge {
       destination(of: column).map { (column: column, far: $0) }
     }
     func place(_ role: TableLayout.Role) -> Int? { leading.firstIndex { $0.column.role == role } }
+    var tops = ""
     var inner = ["keys.new AS k", "far.*"]
     for (index, reference) in leading.enumerated() {
       let old = try "far." + SQLText.quoted(reference.column.name)
@@ -159,12 +183,8 @@ struct StoreMerge {
       names.append(name)
       if let key {
         let near = try SQLText.quoted(leading[key].column.name)
-        values.append(
-          position(
-            of: name, among: "r\(key)",
-            highest:
-              "SELECT max(own.\(name)) FROM \(try own(table)) AS own WHERE own.\(near) = r\(key)",
-            then: "Z_PK"))
+        values.append(position(of: name, among: "r\(key)", after: "top\(key)", then: "Z_PK"))
+        tops += Self.tops("top\(key)", of: name, in: try own(table), by: near, is: "r\(key)")
       } else {
         values.append(value ?? "NULL")
       }
@@ -174,16 +194,23 @@ struct StoreMerge {
       INSERT OR IGNORE INTO \(own(table)) (\(names.joined(separator: ", "))) \
       SELECT \(values.joined(separator: ", ")) FROM (SELECT \(inner.joined(separator: ", ")) \
       FROM \(other(table)) AS far JOIN \(keys(of: table)) AS keys ON keys.old = far.Z_PK \
-      WHERE keys.how = \(Way.added.rawValue))
+      WHERE keys.how = \(Way.added.rawValue)) AS rows\(tops)
       """)
   }
 
   /// A position after those that are there already, as SQL. What is there is bounded, so that the sum is a number that
   /// SQLite has.
-  private func position(of order: String, among key: String, highest: String, then next: String)
+  private func position(of order: String, among key: String, after top: String, then next: String)
     -> String
   {
-    "CASE WHEN \(key) IS NOT NULL THEN min(ifnull((\(highest)), 0), \(Int64(1) << 52)) + 1024 * row_number() OVER (PARTITION BY \(key) ORDER BY \(order), \(next)) END"
+    "CASE WHEN \(key) IS NOT NULL THEN min(ifnull(\(top).place, 0), \(Int64(1) << 62)) + 1024 * row_number() OVER (PARTITION BY \(key) ORDER BY rows.\(order), \(next)) END"
+  }
+
+  /// The highest position among the rows that lead to the same one, as SQL after FROM.
+  private static func tops(
+    _ name: String, of order: String, in table: String, by column: String, is key: String
+  ) -> String {
+    " LEFT JOIN (SELECT \(column) AS owner, max(\(order)) AS place FROM \(table) WHERE \(column) IS NOT NULL GROUP BY \(column)) AS \(name) ON \(name).owner = \(key)"
   }
 
   /// Puts the rows that were not added into the file of rejects.
@@ -210,24 +237,22 @@ struct StoreMerge {
     let destination = try SQLText.quoted(join.destinationColumn)
     var names = [owner, destination]
     var values = ["k0", "k1"]
+    var tops = ""
     // The position of a destination counts among the owner's destinations, and the other way round.
     for (order, column, key) in [
       (join.ownerOrderColumn, destination, "k1"), (join.destinationOrderColumn, owner, "k0"),
     ] {
       guard let order = try order.map({ try SQLText.quoted($0) }) else { continue }
       names.append(order)
-      values.append(
-        position(
-          of: order, among: key,
-          highest: "SELECT max(own.\(order)) FROM main.\(name) AS own WHERE own.\(column) = \(key)",
-          then: "k0, k1"))
+      values.append(position(of: order, among: key, after: "top\(key)", then: "k0, k1"))
+      tops += Self.tops("top\(key)", of: order, in: "main.\(name)", by: column, is: key)
     }
     try writer.execute(
       """
       INSERT OR IGNORE INTO main.\(name) (\(names.joined(separator: ", "))) \
       SELECT \(values.joined(separator: ", ")) FROM (SELECT link.*, near.new AS k0, far.new AS k1 \
       FROM \(Self.schema).\(name) AS link JOIN \(keys(of: near)) AS near ON near.old = link.\(owner) \
-      JOIN \(keys(of: far)) AS far ON far.old = link.\(destination))
+      JOIN \(keys(of: far)) AS far ON far.old = link.\(destination)) AS rows\(tops)
       """)
   }
 
@@ -272,43 +297,6 @@ struct StoreMerge {
     }
   }
 
-  // MARK: - External files
-
-  /// Keeps the files that rows of the merged store name, the present store's where both name the same.
-  mutating func settleFiles(of present: ExternalFiles, _ old: ExternalFiles, storePath: String)
-    throws
-  {
-    var named: Set<String> = []
-    for table in layout.tables {
-      for (name, attribute) in attributes(of: table) where attribute.allowsExternalBinaryDataStorage
-      {
-        let column = try SQLText.quoted(name)
-        let statement = try writer.prepare(
-          "SELECT \(column) FROM \(own(table)) WHERE length(\(column)) = 38 AND substr(\(column), 1, 1) = x'02'"
-        )
-        defer { statement.finalize() }
-        while try statement.step() {
-          if case .blob(let bytes) = statement.value(at: 0),
-            let name = ExternalBlob.identifier(in: bytes)
-          {
-            named.insert(name)
-          }
-        }
-      }
-    }
-    present.keep { named.contains($0) }
-    let shared = present.liveNames
-    for name in old.liveNames.intersection(shared) where named.contains(name) {
-      guard
-        ExternalBlob(identifier: name, storePath: report.into).sizeBytes
-          != ExternalBlob(identifier: name, storePath: storePath).sizeBytes
-      else { continue }
-      report.otherFiles.append(name)
-    }
-    report.otherFiles.sort()
-    old.keep { named.contains($0) && !shared.contains($0) }
-  }
-
   // MARK: - Report
 
   private mutating func count() throws {
@@ -316,10 +304,14 @@ struct StoreMerge {
       let present = try writer.rows(
         "SELECT Z_ENT, count(*) FROM \(own(table)) WHERE Z_PK <= \(highestKey(of: table)) GROUP BY Z_ENT"
       )
-      let ways = (Way.added.rawValue...Way.sameContent.rawValue).map { "sum(keys.how = \($0))" }
+      let isAdded = "keys.how = \(Way.added.rawValue)"
       let merged = try writer.rows(
-        "SELECT far.Z_ENT, \(ways.joined(separator: ", ")) FROM \(other(table)) AS far JOIN \(keys(of: table)) AS keys ON keys.old = far.Z_PK GROUP BY far.Z_ENT"
-      )
+        """
+        SELECT far.Z_ENT, sum(\(isAdded) AND own.Z_PK IS NOT NULL), sum(keys.how = \(Way.sameValues.rawValue)), \
+        sum(keys.how = \(Way.sameContent.rawValue)), sum(\(isAdded) AND own.Z_PK IS NULL) \
+        FROM \(other(table)) AS far JOIN \(keys(of: table)) AS keys ON keys.old = far.Z_PK \
+        LEFT JOIN \(own(table)) AS own ON own.Z_PK = keys.new GROUP BY far.Z_ENT
+        """)
       for number in table.entityNames.compactMap({ layout.numbering.number(of: $0) }) {
         func counts(_ rows: [[SQLiteValue]]) -> [Int] {
           rows.first { $0.first == .integer(number) }?.dropFirst().map {
@@ -334,7 +326,8 @@ struct StoreMerge {
           .init(
             name: name, presentCount: there.first ?? 0, addedCount: came.first ?? 0,
             sameValuesCount: came.count > 1 ? came[1] : 0,
-            sameContentCount: came.count > 2 ? came[2] : 0))
+            sameContentCount: came.count > 2 ? came[2] : 0,
+            rejectedCount: came.count > 3 ? came[3] : 0))
       }
     }
   }
