@@ -1,0 +1,153 @@
+import CoreDataStore
+import Fixtures
+import Foundation
+import ModelTools
+import ObjectModel
+import StoreExtraction
+import StoreMigration
+import Testing
+
+/// Tables that are filled page by page hold what SQLite would have stored.
+@Suite struct FilledTablesTests {
+  /// Values of each storage class at their limits, as SQL.
+  private static let values = [
+    "NULL", "0", "1", "-1", "127", "128", "32768", "8388608", "2147483648", "140737488355327",
+    "140737488355328", "-140737488355329", "9007199254740993", "9223372036854775807",
+    "(-9223372036854775807 - 1)", "0.0", "-0.0", "1.5", "2.0", "1e15", "1e300", "-9e999", "''",
+    "'abc'", "'12'", "'1.50'", "' 7'", "'Ærlig 日本'", "CAST(x'ff6100' AS TEXT)", "x''", "x'00'",
+    "x'0102030405060708090a0b0c0d0e0f10'", "zeroblob(5000)",
+  ]
+
+  private static let types: [(String, AttributeType)] = [
+    ("bits", .binary), ("date", .date), ("decimal", .decimal), ("double", .double),
+    ("float", .float), ("flag", .boolean), ("i16", .integer16), ("i32", .integer32),
+    ("i64", .integer64), ("text", .string), ("thing", .transformable), ("uri", .uri),
+    ("uuid", .uuid),
+  ]
+
+  private static func model(_ version: String, demands: Bool) -> ManagedObjectModel {
+    ManagedObjectModel(
+      entities: [
+        Entity(
+          name: "Thing",
+          attributes: types.map { name, type in
+            Attribute(name: name, type: type, isOptional: true)
+          } + [
+            Attribute(
+              name: "rank", type: .integer16, isOptional: !demands, defaultValue: .integer(7))
+          ],
+          relationships: [
+            Relationship(
+              name: "next", destinationEntityName: "Thing", inverseName: "previous",
+              inverseEntityName: "Thing", isOptional: true),
+            Relationship(
+              name: "previous", destinationEntityName: "Thing", inverseName: "next",
+              inverseEntityName: "Thing", maxCount: 0, isOptional: true),
+          ])
+      ], versionIdentifiers: [version])
+  }
+
+  /// Every value in every column, carried to a model that demands more: what is in the new store is as SQLite stores it
+  /// when it inserts it again, and what the model can have is all there.
+  @Test(arguments: [false, true]) func valuesAsSQLiteStoresThem(_ salvages: Bool) throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("Old.sqlite")
+    let old = Self.model("1", demands: false)
+    try FreshStore.create(at: url.path, for: old)
+    let database = try SQLiteConnection(url)
+    var key = 0
+    for (name, _) in Self.types {
+      for value in Self.values {
+        key += 1
+        try database.exec(
+          "INSERT INTO ZTHING (Z_PK, Z_ENT, Z_OPT, Z\(name.uppercased()), ZRANK, ZNEXT) VALUES (\(key), 1, \(key % 3 == 0 ? "NULL" : "1"), \(value), \(key % 2 == 0 ? "NULL" : "3"), \(key - 1))"
+        )
+      }
+    }
+    try database.exec("UPDATE Z_PRIMARYKEY SET Z_MAX = \(key)")
+    let output = folder.url.appendingPathComponent("New.sqlite")
+    let report = try Migration().run(
+      storeAt: url.path, to: Self.model("2", demands: true), output: output.path,
+      salvages: salvages)
+    let new = try SQLiteConnection(output)
+    defer {
+      database.close()
+      new.close()
+    }
+    #expect(try new.integrityCheck() == ["ok"])
+    #expect(report.writtenCount == key)
+    // The default stands for NULL, the first row's reference leads nowhere, and the others stay.
+    #expect(try new.integer("SELECT count(*) FROM ZTHING WHERE ZRANK = 7") == Int64(key / 2))
+    #expect(try new.integer("SELECT count(*) FROM ZTHING WHERE ZNEXT = Z_PK - 1") == Int64(key - 1))
+    #expect(try new.integer("SELECT count(*) FROM ZTHING WHERE Z_OPT IS NULL") == 0)
+    let columns = Self.types.map { "Z\($0.0.uppercased())" } + ["Z_ENT", "Z_OPT", "ZRANK", "ZNEXT"]
+    let sql = try new.string("SELECT sql FROM sqlite_schema WHERE name = 'ZTHING'") ?? ""
+    try new.exec(
+      sql.replacing("TABLE ZTHING", with: "TABLE again")
+        + "; INSERT INTO again SELECT * FROM ZTHING")
+    try new.exec("ATTACH '\(url.path)' AS old")
+    for column in columns {
+      let differs =
+        "typeof(a.\(column)) <> typeof(b.\(column)) OR quote(a.\(column)) <> quote(b.\(column))"
+      #expect(
+        try new.integer(
+          "SELECT count(*) FROM ZTHING AS a JOIN again AS b USING (Z_PK) WHERE \(differs)") == 0,
+        "\(column)")
+    }
+    // Each value is that of the old store, or is NULL and in the file of rejects.
+    var lost: Int64 = 0
+    for column in Self.types.map({ "Z\($0.0.uppercased())" }) {
+      #expect(
+        try new.integer(
+          "SELECT count(*) FROM ZTHING AS a JOIN old.ZTHING AS b USING (Z_PK) WHERE a.\(column) IS NOT NULL AND quote(a.\(column)) <> quote(b.\(column))"
+        ) == 0, "\(column)")
+      let gone = try new.integer(
+        "SELECT count(*) FROM ZTHING AS a JOIN old.ZTHING AS b USING (Z_PK) WHERE a.\(column) IS NULL AND b.\(column) IS NOT NULL"
+      )
+      lost += gone ?? 0
+    }
+    #expect(lost > 50)
+    let rejects = try String(
+      decoding: Data(contentsOf: URL(fileURLWithPath: #require(report.rejects))), as: UTF8.self)
+    #expect(rejects.split(separator: "\n").count == Int(lost))
+  }
+
+  /// A row that the page filler may not take, because its key is not above the one before, is inserted by SQLite, which
+  /// lets only one of two in.
+  @Test func keysOutOfOrder() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("Old.sqlite")
+    let old = Self.model("1", demands: false)
+    try FreshStore.create(at: url.path, for: old)
+    let database = try SQLiteConnection(url)
+    try database.exec(
+      """
+      PRAGMA journal_mode = DELETE;
+      INSERT INTO ZTHING (Z_PK, Z_ENT, Z_OPT, ZTEXT) VALUES (11, 1, 1, 'first'), (12, 1, 1, 'second'), (13, 1, 1, 'third');
+      """)
+    let root = Int(
+      try #require(
+        try database.integer("SELECT rootpage FROM sqlite_schema WHERE name = 'ZTHING'")))
+    let size = Int(try #require(try database.integer("PRAGMA page_size")))
+    database.close()
+    // The second row gets the key of the first.
+    var bytes = try [UInt8](Data(contentsOf: url))
+    let page = (root - 1) * size
+    let header = page
+    let pointer = header + 8 + 2
+    let high = Int(bytes[pointer]) * 256
+    let cell = page + high + Int(bytes[pointer + 1])
+    #expect(bytes[cell + 1] == 12)
+    bytes[cell + 1] = 11
+    try Data(bytes).write(to: url)
+    let output = folder.url.appendingPathComponent("New.sqlite")
+    let report = try Migration().run(
+      .sound(try CoreDataStore(path: url.path)), [.same(old, named: "own")], to: output.path)
+    let new = try SQLiteConnection(output)
+    defer { new.close() }
+    #expect(try new.integrityCheck() == ["ok"])
+    #expect(
+      try new.rows("SELECT Z_PK FROM ZTHING ORDER BY 1") == [[.integer(11)], [.integer(13)]])
+    #expect(report.rejectedCount == 1 || report.damageCount > 0)
+  }
+}
