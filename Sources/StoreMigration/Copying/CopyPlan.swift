@@ -124,8 +124,11 @@ final class TableCopy {
   let entityColumn: Int?
   /// By entity number. An entity without a mapping is not among them.
   var entities: [Int64: [EntityCopy]] = [:]
-  /// Rows read, by entity number, of the entities above.
-  var readCounts: [Int64: Int] = [:]
+  /// Rows read, by entity number, of the entities above, but for those of the last one.
+  private var readCounts: [Int64: Int] = [:]
+  /// The entity of the last row, which is mostly that of the next, too, and how many of its rows came since.
+  private var last: (number: Int64, copies: [EntityCopy])?
+  private var lastCount = 0
   let rules: [ColumnRule]
   /// Columns whose BLOB may be the name of an external file, with the attribute that keeps it.
   let externalColumns: Set<Int>
@@ -140,6 +143,24 @@ final class TableCopy {
     self.entityColumn = entityColumn
     self.rules = rules
     self.externalColumns = externalColumns
+  }
+
+  /// Counts a row of an entity and returns what becomes of it; nil when no mapping takes the entity's rows.
+  func countRow(ofEntity number: Int64) -> [EntityCopy]? {
+    if let last, last.number == number {
+      lastCount += 1
+      return last.copies
+    }
+    guard let copies = entities[number] else { return nil }
+    if let last { readCounts[last.number, default: 0] += lastCount }
+    last = (number, copies)
+    lastCount = 1
+    return copies
+  }
+
+  /// How many rows of an entity were read.
+  func readCount(ofEntity number: Int64) -> Int {
+    (readCounts[number] ?? 0) + (last?.number == number ? lastCount : 0)
   }
 
   var hasSecondPass: Bool { entities.values.contains { $0.contains { !$0.updates.isEmpty } } }

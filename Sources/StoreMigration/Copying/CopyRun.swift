@@ -55,7 +55,7 @@ final class CopyRun {
           all[copy.sourceEntity, default: .init(name: copy.sourceEntity, became: [])].add(copy)
         }
         if let first = copies.first {
-          all[first.sourceEntity]?.readCount += table.readCounts[number] ?? 0
+          all[first.sourceEntity]?.readCount += table.readCount(ofEntity: number)
         }
       }
     }
@@ -115,10 +115,9 @@ final class CopyRun {
     _ row: inout SomeRow, entityNumber: Int64?, _ name: String?, _ table: TableCopy
   ) throws {
     try watch.countRow(name)
-    guard let number = entityNumber, let copies = table.entities[number] else {
+    guard let number = entityNumber, let copies = table.countRow(ofEntity: number) else {
       return try leaveBehind(&row, name, table)
     }
-    table.readCounts[number, default: 0] += 1
     guard row.key != nil else {
       copies.first?.rejectedCount += 1
       return try reject(row.values(), of: row, name, "its key is no whole number", table)

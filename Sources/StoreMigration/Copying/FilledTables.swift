@@ -125,35 +125,42 @@ final class FilledTables {
     guard let key = row.key, let (target, columns) = place(copy, table) else { return .later }
     // Two rows with one key, or rows that are not in order, are damage; SQLite sorts them out.
     guard target.lastKey.map({ $0 < key }) ?? true else { return .later }
+    // Each access to a property of an object is checked; a record has many values.
+    var parts = RecordBytes()
+    swap(&parts, &self.parts)
+    defer { swap(&parts, &self.parts) }
+    let outcome = Self.encode(row, columns, target.form, &parts)
+    guard outcome == .written else { return outcome }
+    parts.write(to: &record)
+    guard RecordForm.takes(byteCount: record.count) else { return .later }
+    try filler.add(to: target.number, key, isNext: true, 0..<record.count, of: record)
+    target.lastKey = key
+    return .written
+  }
+
+  /// Puts the values of a row into the order of its new table.
+  private static func encode(
+    _ row: borrowing some CopyRun.Row & ~Copyable, _ columns: [Column], _ form: RecordForm,
+    _ parts: inout RecordBytes
+  ) -> Outcome {
     parts.removeAll()
     for (place, column) in columns.enumerated() {
-      if target.form.isRowID(place) {
+      if form.isRowID(place) {
         parts.appendNull()
         continue
       }
-      let isNull: Bool
-      if column.isConstantWhereSet, let source = column.source, let constant = column.constant {
-        isNull = row.isNull(source)
-        if isNull {
-          parts.appendNull()
-        } else if !append(constant, place, target.form) {
-          return .later
-        }
-      } else if let source = column.source, !row.isNull(source) {
-        isNull = false
-        guard row.append(source, place, target.form, to: &parts) else { return .later }
+      let isSet = column.source.map { !row.isNull($0) } ?? false
+      let isStored: Bool
+      if isSet, !column.isConstantWhereSet, let source = column.source {
+        isStored = row.append(source, place, form, to: &parts)
       } else {
-        let constant = column.constant ?? .null
-        isNull = constant == .null
-        guard append(constant, place, target.form) else { return .later }
+        // A constant stands for NULL, or for what is not NULL.
+        let value = isSet || !column.isConstantWhereSet ? column.constant ?? .null : .null
+        if value == .null, column.isDemanded { return .incomplete }
+        isStored = parts.append(value, in: place, form)
       }
-      if isNull, column.isDemanded { return .incomplete }
+      guard isStored else { return .later }
     }
-    parts.write(to: &record)
-    guard RecordForm.takes(byteCount: record.count) else { return .later }
-    try filler.add(
-      to: target.number, key, isNext: true, 0..<record.count, of: record)
-    target.lastKey = key
     return .written
   }
 
@@ -163,18 +170,6 @@ final class FilledTables {
     guard let target = targets[ids.0], let columns = target.rows[ids.1] else { return nil }
     last = (ids.0, ids.1, target, columns)
     return (target, columns)
-  }
-
-  private func append(_ value: SQLiteValue, _ place: Int, _ form: RecordForm) -> Bool {
-    switch value {
-    case .null: return parts.appendNull(in: place, form)
-    case .integer(let value): return parts.append(value, in: place, form)
-    case .real(let value): return parts.append(value, in: place, form)
-    case .text(let bytes): return parts.append(text: bytes[...], in: place, form)
-    case .blob(let bytes):
-      parts.append(bytes[...], isText: false)
-      return true
-    }
   }
 
   /// Returns the file to SQLite.
@@ -187,6 +182,20 @@ final class FilledTables {
 }
 
 extension RecordBytes {
+  /// Appends a constant; false when SQLite would store something else.
+  fileprivate mutating func append(_ value: SQLiteValue, in place: Int, _ form: RecordForm) -> Bool
+  {
+    switch value {
+    case .null: return appendNull(in: place, form)
+    case .integer(let value): return append(value, in: place, form)
+    case .real(let value): return append(value, in: place, form)
+    case .text(let bytes): return append(text: bytes[...], in: place, form)
+    case .blob(let bytes):
+      append(bytes[...], isText: false)
+      return true
+    }
+  }
+
   /// Appends NULL, unless the column refuses it.
   mutating func appendNull(in place: Int, _ form: RecordForm) -> Bool {
     appendNull()
