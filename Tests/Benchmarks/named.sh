@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Times what support does every day against the sqlite3 shell: rows under the names of the model, extracts, inspect and
-# the start of the program. Two generated Core Data stores: one of small rows, one with long texts and BLOBs.
+# Times what support does every day against the sqlite3 shell: rows under the names of the model, extracts, salvage,
+# inspect and the start of the program. Two generated Core Data stores: one of small rows, one with long texts and BLOBs.
 # Commands run in turn; each figure is a whole process, and ratios are medians over the rounds.
 # Usage: [OLD=PROGRAM] Tests/Benchmarks/named.sh [MEGABYTES] [ROUNDS] > Tests/Benchmarks/RESULTS.md
 #
@@ -110,6 +110,9 @@ for isLong in (False, True):
         ("extract, NDJSON", "", ["extract", "-q", "--format", "ndjson", path, "-o", "{out}"], "-json", json),
         ("extract, SQLite", "6", ["extract", "-q", "--format", "sqlite", path, "-o", "{out}"], ".dump into sqlite3",
          shell(f"sqlite3 {path} .dump | sqlite3 {{out}}")),
+        ("salvage of a sound store", "3", ["salvage", "-q", path, "-o", "{out}"], ".dump into sqlite3",
+         shell(f"sqlite3 {path} .dump | sqlite3 {{out}}")),
+        ("the same", "0.8", ["salvage", "-q", path, "-o", "{out}"], "lifeboat recover", [lifeboat, "recover", "-q", path, "-o", "{out}"]),
         ("bundle with rows", "2.2", ["bundle", "create", "-q", "--include", "rows", path, "-o", "{out}"], "-json to gzip -6",
          shell(f"sqlite3 -json {path} 'SELECT * FROM ZFOLDER' 'SELECT * FROM ZNOTE' | gzip -6 > {{out}}")),
         ("inspect", "0.77", ["inspect", "-q", path], "sha256sum", sums),
