@@ -12,6 +12,8 @@ public final class ManagedObject {
   public let entityName: String
   /// The entity and the primary key; nil for a new object that is not written yet.
   public internal(set) var reference: ObjectReference?
+  /// Whether the object was deleted.
+  public internal(set) var isDeleted = false
   let context: ObjectContext
   /// Changed columns that keep attributes.
   var values: [String: SQLiteValue] = [:]

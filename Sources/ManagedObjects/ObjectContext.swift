@@ -33,6 +33,8 @@ public final class ObjectContext {
   private var statements: [String: SQLiteStatement] = [:]
   /// The highest key in use or promised to others, by table; a new object gets the next one.
   private var highestKeys: [String: Int64]
+  /// Objects to delete.
+  private var deleted: [ManagedObject] = []
   /// How many objects were inserted, by entity.
   package private(set) var insertedCounts: [String: Int] = [:]
 
@@ -90,6 +92,35 @@ public final class ObjectContext {
       "SELECT Z_PK, Z_ENT FROM \(sql(table.name)) WHERE \(quoted(column)) IS ?1 AND Z_ENT IN (\(numbers)) ORDER BY Z_PK",
       [stored]
     ).compactMap { try object($0, inTable: table) }
+  }
+
+  /// Calls `body` with each object of an entity, or of one that inherits from it, by key. Objects that are inserted
+  /// meanwhile are not among them.
+  ///
+  /// - Throws: ``ObjectError`` when the model has no such entity; what `body` throws; what SQLite reports.
+  public func forEachObject(ofEntity name: String, _ body: (ManagedObject) throws -> Void) throws {
+    try write()
+    guard let table = layout.table(of: name) else {
+      throw ObjectError(.noSuchEntity, "the model has no entity \(name)")
+    }
+    let numbers = layout.numbers(of: name).map(String.init).joined(separator: ", ")
+    guard
+      case .integer(let end)? = try rows("SELECT max(Z_PK) FROM \(sql(table.name))", []).first?
+        .first
+    else { return }
+    var last = Int64.min
+    while true {
+      let part = try rows(
+        "SELECT Z_PK, Z_ENT FROM \(sql(table.name)) WHERE Z_PK > ?1 AND Z_PK <= ?2 AND Z_ENT IN (\(numbers)) ORDER BY Z_PK LIMIT 500",
+        [.integer(last), .integer(end)])
+      for row in part {
+        if case .integer(let key)? = row.first { last = key }
+        guard let object = try object(row, inTable: table), !object.isDeleted else { continue }
+        try body(object)
+      }
+      try write()
+      if part.count < 500 { return }
+    }
   }
 
   /// The object with a key in the table of an entity; nil when there is none.
@@ -180,8 +211,10 @@ public final class ObjectContext {
   /// - Throws: ``ObjectError`` when a table's keys are used up; what SQLite reports, such as a broken uniqueness
   ///   constraint.
   package func write() throws {
-    guard !changed.isEmpty || !links.isEmpty else { return }
+    guard !changed.isEmpty || !links.isEmpty || !deleted.isEmpty else { return }
     let objects = changed
+    let deleted = deleted
+    self.deleted = []
     let links = links
     changed = []
     changedSet = []
@@ -189,6 +222,69 @@ public final class ObjectContext {
     for object in objects where object.reference == nil { try insert(object) }
     for object in objects { try update(object) }
     for link in links { try write(link.near, link.far, link.relationship, link.isAdded) }
+    for object in deleted { try remove(object) }
+  }
+
+  // MARK: - Deleting
+
+  /// Deletes an object, with those that its relationships cascade to. What leads to it then leads nowhere.
+  ///
+  /// - Throws: ``ObjectError`` when a relationship denies it, or the objects are only read; what SQLite reports.
+  public func delete(_ object: ManagedObject) throws {
+    try write()
+    var pending = [object]
+    while let next = pending.popLast() {
+      guard !next.isDeleted else { continue }
+      try willChange(next)
+      for relationship in layout.model.allRelationships(of: next.entityName)
+      where !relationship.isTransient && [.cascade, .deny].contains(relationship.deleteRule) {
+        let far =
+          relationship.isToMany
+          ? try next.objects(forKey: relationship.name)
+          : [try next.object(forKey: relationship.name)].compactMap { $0 }
+        guard relationship.deleteRule == .cascade || far.allSatisfy(\.isDeleted) else {
+          throw ObjectError(
+            .denied, "\(next.entityName).\(relationship.name) denies the deletion of its object")
+        }
+        pending += far
+      }
+      next.isDeleted = true
+      deleted.append(next)
+    }
+    try write()
+  }
+
+  private func remove(_ object: ManagedObject) throws {
+    guard let table = layout.table(of: object.entityName), let key = object.reference?.primaryKey
+    else { return }
+    for other in layout.tables {
+      for column in other.columns {
+        let destination: TableLayout.Table? =
+          switch column.role {
+          case .toOne(let relationship): layout.table(of: relationship.destinationEntityName)
+          case .owner(let relationship):
+            layout.tables.first { place in
+              place.entityNames.contains {
+                layout.model.entities[$0]?.relationships.contains(relationship) == true
+              }
+            }
+          default: nil
+          }
+        guard destination == table else { continue }
+        let name = quoted(column.name)
+        try run("UPDATE \(sql(other.name)) SET \(name) = NULL WHERE \(name) = ?1", [.integer(key)])
+      }
+    }
+    for join in layout.joinTables {
+      for (entity, column) in [
+        (join.ownerName, join.ownerColumn),
+        (join.relationship.destinationEntityName, join.destinationColumn),
+      ] where layout.table(of: entity) == table {
+        try run("DELETE FROM \(sql(join.name)) WHERE \(quoted(column)) = ?1", [.integer(key)])
+      }
+    }
+    try run("DELETE FROM \(sql(table.name)) WHERE Z_PK = ?1", [.integer(key)])
+    held[Place(table: table.name, key: key)] = nil
   }
 
   private func insert(_ object: ManagedObject) throws {

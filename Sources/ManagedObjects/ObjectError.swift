@@ -16,6 +16,8 @@ public struct ObjectError: Error, Sendable, Hashable, CustomStringConvertible {
     public static let readOnly = Code(rawValue: "object.readOnly")
     /// The table has no row with the object's key.
     public static let gone = Code(rawValue: "object.gone")
+    /// A relationship whose delete rule is Deny leads to objects.
+    public static let denied = Code(rawValue: "object.denied")
     /// The keys of the table are used up.
     public static let noRoom = Code(rawValue: "object.noRoom")
   }

@@ -116,7 +116,7 @@ public struct Migration: Sendable {
     /// A store that may be damaged. `deleted` says whether deleted rows are wanted, too.
     case damaged(DamagedStore, deleted: Bool)
 
-    fileprivate init(_ path: String, salvages: Bool) throws {
+    init(_ path: String, salvages: Bool) throws {
       self =
         salvages
         ? .damaged(try DamagedStore(path: path), deleted: false)
@@ -124,7 +124,7 @@ public struct Migration: Sendable {
     }
 
     /// The version hashes that the store records; nil when it records none.
-    fileprivate var recordedHashes: [String: VersionHash]? {
+    var recordedHashes: [String: VersionHash]? {
       let recorded =
         switch self {
         case .sound(let store): store.metadata?.versionHashes ?? [:]
@@ -140,7 +140,7 @@ public struct Migration: Sendable {
       }
     }
 
-    fileprivate var model: ManagedObjectModel? {
+    var model: ManagedObjectModel? {
       switch self {
       case .sound(let store): store.model
       case .damaged(let store, _): store.model
@@ -466,7 +466,7 @@ public struct Migration: Sendable {
           run,
           try MigrationManager(
             run, work.sourceLayout, policies,
-            highestKeys: try highestKeys(work, store, in: writer)), rejects)
+            highestKeys: try highestKeys(work, store, in: writer)))
         try objects.createInstances()
         try run.relate(store)
         try objects.createRelationships()
@@ -480,6 +480,10 @@ public struct Migration: Sendable {
       // The indexes of keys make the search for references that lead nowhere short.
       if !plan.hasPolicies { for statement in later { try writer.define(statement) } }
       try run.settleReferences()
+      if let handler = step.handler {
+        try run.change(
+          by: handler, highestKeys: try identity.highestKeys(schema, plan, in: writer))
+      }
       try complete(run)
       try identity.write(schema, plan, to: writer)
     }

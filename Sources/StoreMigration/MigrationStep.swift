@@ -15,6 +15,8 @@ package struct MigrationStep: Sendable {
   package let mapping: MappingModel
   /// Whether the mapping was inferred.
   package let isInferred: Bool
+  /// The app's code for the objects of the model after, when all of them are there; nil for none.
+  var handler: MigrationStage.Handler?
 
   /// A step by a mapping model.
   package init(

@@ -54,7 +54,16 @@ import Testing
         Entity(
           name: "Key", attributes: [attribute("number", .integer32)],
           relationships: [relationship("house", to: "House", "key")]),
-        Entity(name: "Stone", attributes: [attribute("weight", .double)]),
+        Entity(
+          name: "Owner",
+          relationships: [
+            Relationship(
+              name: "stones", destinationEntityName: "Stone", inverseName: "owner",
+              inverseEntityName: "Stone", maxCount: 0, isOptional: true, deleteRule: .deny)
+          ]),
+        Entity(
+          name: "Stone", attributes: [attribute("weight", .double)],
+          relationships: [relationship("owner", to: "Owner", "stones")]),
         Entity(
           name: "Tag", attributes: [attribute("name", .string)],
           relationships: [relationship("houses", to: "House", "tags", isToMany: true)]),
@@ -197,6 +206,39 @@ import Testing
     #expect(try store.text("SELECT Z4STONES FROM ZSTONE") == "41")
     try house.removeObject(stone, forKey: "stones")
     #expect(try store.text("SELECT Z4STONES FROM ZSTONE") == "-")
+  }
+
+  /// What led to a deleted object leads nowhere, and a relationship may cascade or deny.
+  @Test func deleting() throws {
+    let store = try Store()
+    let house = try store.insert("House")
+    let (cat, dog) = try (store.insert("Cat"), store.insert("Dog"))
+    try cat.setObject(house, forKey: "home")
+    try cat.addObject(dog, forKey: "friends")
+    let tag = try store.insert("Tag")
+    try house.addObject(tag, forKey: "tags")
+    let key = try store.insert("Key")
+    try house.setObject(key, forKey: "key")
+    try store.context.delete(house)
+    #expect(house.isDeleted)
+    #expect(try store.text("SELECT count(*) FROM ZHOUSE") == "0")
+    #expect(try store.text("SELECT count(*) FROM ZANIMAL WHERE ZHOME IS NULL") == "2")
+    #expect(try store.text("SELECT ZHOUSE FROM ZKEY") == "-")
+    #expect(try tag.objects(forKey: "houses").isEmpty)
+    #expect(try cat.object(forKey: "home") == nil)
+    #expect(try cat.objects(forKey: "friends")[0] === dog)
+    try store.context.delete(dog)
+    #expect(try cat.objects(forKey: "friends").isEmpty)
+    // Stones stay while somebody has them.
+    let owner = try store.insert("Owner")
+    let stone = try store.insert("Stone")
+    try stone.setObject(owner, forKey: "owner")
+    let error = #expect(throws: ObjectError.self) { try store.context.delete(owner) }
+    #expect(error?.code == .denied)
+    #expect(try store.text("SELECT count(*) FROM ZOWNER") == "1")
+    try store.context.delete(stone)
+    try store.context.delete(owner)
+    #expect(try store.text("SELECT count(*) FROM ZOWNER") == "0")
   }
 
   @Test func objectsAreFoundByAValue() throws {

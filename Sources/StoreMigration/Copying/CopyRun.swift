@@ -12,7 +12,7 @@ import StoreFiles
 final class CopyRun {
   let plan: CopyPlan
   let writer: SQLiteWriter
-  private let rejects: RejectedRows
+  let rejects: RejectedRows
   let watch: ProgressWatch
   let storePath: String
   /// Notes the external files that rows of the new store name; nil unless this is the last step.

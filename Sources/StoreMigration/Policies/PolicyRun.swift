@@ -8,13 +8,11 @@ import SQLiteWriter
 final class PolicyRun {
   private let run: CopyRun
   private let manager: MigrationManager
-  private let rejects: RejectedRows
   private var works: [MigrationManager.Work] { manager.works.filter { $0.policy != nil } }
 
-  init(_ run: CopyRun, _ manager: MigrationManager, _ rejects: RejectedRows) {
+  init(_ run: CopyRun, _ manager: MigrationManager) {
     self.run = run
     self.manager = manager
-    self.rejects = rejects
   }
 
   /// The first pass.
@@ -69,7 +67,14 @@ final class PolicyRun {
     }
     manager.source.finish()
     manager.destination.finish()
-    for table in run.plan.destination.tables { try rejectIncomplete(of: table) }
+    for (entity, count) in try run.rejectIncomplete() {
+      guard let work = works.first(where: { $0.mapping.destinationEntityName == entity }) else {
+        continue
+      }
+      let counted = min(count, work.copy.writtenCount)
+      work.copy.writtenCount -= counted
+      work.copy.rejectedCount += counted
+    }
   }
 
   /// What policies did that no count of the mapping's rows says.
@@ -142,56 +147,6 @@ final class PolicyRun {
         }
       }
       try run.writer.execute("DROP TABLE temp.moved")
-    }
-  }
-
-  /// Takes objects that lack a demanded value out of the new store.
-  private func rejectIncomplete(of table: TableLayout.Table) throws {
-    let layout = run.plan.destination
-    var flags: [(property: String, sql: String)] = []
-    for column in table.columns {
-      guard case .attribute(let attribute) = column.role, !attribute.isOptional,
-        !attribute.isDerived
-      else { continue }
-      let numbers = layout.numbers(of: column.entityName).map(String.init).joined(separator: ", ")
-      flags.append(
-        (
-          attribute.name,
-          "(Z_ENT IN (\(numbers)) AND \(try SQLText.quoted(column.name)) IS NULL)"
-        ))
-    }
-    guard !flags.isEmpty else { return }
-    let columns = ["Z_PK", "Z_ENT", "Z_OPT"] + table.columns.map(\.name)
-    let listed = try columns.map { try SQLText.quoted($0) }
-    let name = try SQLText.quoted(table.name)
-    let condition = flags.map(\.sql).joined(separator: " OR ")
-    let statement = try run.writer.prepare(
-      "SELECT \((flags.map(\.sql) + listed).joined(separator: ", ")) FROM \(name) WHERE \(condition)"
-    )
-    defer { statement.finalize() }
-    var counts: [Int64: Int] = [:]
-    while try statement.step() {
-      let row = statement.row
-      let missing = flags.indices.filter { row[$0] == .integer(1) }.map { flags[$0].property }
-      try rejects.add(
-        Array(row[flags.count...]), columns, layout,
-        "the new model demands a value of \(missing.joined(separator: ", ")), and the policy gave none"
-      )
-      if case .integer(let number) = row[flags.count + 1] { counts[number, default: 0] += 1 }
-    }
-    guard !counts.isEmpty else { return }
-    statement.finalize()
-    try run.writer.execute("DELETE FROM \(name) WHERE \(condition)")
-    for (number, count) in counts {
-      guard let entity = layout.numbering.name(of: number) else { continue }
-      if let work = works.first(where: { $0.mapping.destinationEntityName == entity }) {
-        let counted = min(count, work.copy.writtenCount)
-        work.copy.writtenCount -= counted
-        work.copy.rejectedCount += counted
-      }
-      run.broken.append(
-        "\(count) \(count == 1 ? "object" : "objects") of \(entity) lack a value that the model demands"
-      )
     }
   }
 }
