@@ -71,7 +71,7 @@ struct KillBench {
     let remains = paths.filter { path in
       let isPart = path.hasSuffix(".part") && !parts.contains { path.hasSuffix("/" + $0) }
       return isPart || path.contains("leftover") || path.contains("/.removed-")
-        || path.contains("/.trial-")
+        || path.contains("/.trial-") || path.contains(".lifeboat-gone-")
     }
     #expect(remains == [], "\(note)", sourceLocation: source)
     let doubles = paths.filter { $0.hasSuffix("/old/12") }

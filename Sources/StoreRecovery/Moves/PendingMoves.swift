@@ -49,6 +49,7 @@ struct PendingMoves: Sendable {
       _ = Removal(fileSystem: mover.fileSystem, incompatible: incompatible).endPending(names)
     }
     TrialFolder.sweep(names, in: incompatible, mover.fileSystem)
+    try? mover.fileSystem.sweep(home)
     for id in names.sortedByBytes() where Timestamp.isFolderName(id) && isSelected(id) {
       do {
         if let one = try end(id, now: now) { ended.append(one) }
@@ -165,6 +166,7 @@ struct PendingMoves: Sendable {
   private func end(_ id: String, now: Date) throws -> Ended? {
     let path = QuarantineFolder.parent(in: home) + "/" + id
     guard try mover.fileSystem.status(path)?.kind == .folder else { return nil }
+    try? mover.fileSystem.sweep(path + "/" + QuarantineFolder.storeFolderName)
     let back = try mover.records.move(at: path + "/" + QuarantineFolder.backName)
     let intent: MoveRecord?
     do {

@@ -94,15 +94,12 @@ struct TrialFolder {
       let path = incompatible + "/" + name
       guard (try? fileSystem.status(path))??.kind == .folder else { continue }
       guard (try? fileSystem.status(path + "/" + lockName)) ?? nil != nil else {
-        // The folder was just made, or is being removed, with the lock under its temporary name: it is removed if it
-        // has nothing else.
+        // It was just made, or is being removed, with its lock under a temporary name: it goes if it is empty then.
         try? fileSystem.sweep(path)
         try? fileSystem.removeFolder(path)
         continue
       }
-      guard let lock = try? fileSystem.lock(path + "/" + lockName) else {
-        continue
-      }
+      guard let lock = try? fileSystem.lock(path + "/" + lockName) else { continue }
       try? remove(path, fileSystem)
       close(lock)
     }
