@@ -190,20 +190,42 @@ import Testing
     for folder in [mine, others] {
       try FileManager.default.createDirectory(
         atPath: bench.folder + "/" + folder, withIntermediateDirectories: true)
-      try bench.write("", to: folder + "/.lock")
-      let path = bench.folder + "/" + folder
-      let attributes = try FileManager.default.attributesOfItem(atPath: path + "/.lock")
-      let device = try #require(attributes[.systemNumber] as? NSNumber).uint64Value
-      let inode = try #require(attributes[.systemFileNumber] as? NSNumber).uint64Value
-      let number = String(folder == mine ? inode : inode + 1, radix: 16)
-      try FileManager.default.moveItem(
-        atPath: path + "/.lock",
-        toPath: path + "/.lifeboat-gone-\(String(device, radix: 16))-\(number)-79aac54893712eca")
+      _ = try leftover(of: ".lock", in: bench.folder + "/" + folder, isNamed: folder == mine)
     }
     _ = try outcome(bench) { _, isCopy in if isCopy { throw HostError() } }.get()
     #expect(
       bench.names(bench.incompatible)
         == [".lease", ".state.json", ".trial-fedcba9876543210", Workbench.stamp])
+  }
+
+  /// A file under the temporary name of a removal that was killed; `isNamed` says whether the name is of this file.
+  private func leftover(of name: String, in folder: String, isNamed: Bool) throws -> String {
+    let path = folder + "/" + name
+    #expect(FileManager.default.createFile(atPath: path, contents: nil))
+    let attributes = try FileManager.default.attributesOfItem(atPath: path)
+    let device = try #require(attributes[.systemNumber] as? NSNumber).uint64Value
+    let inode = try #require(attributes[.systemFileNumber] as? NSNumber).uint64Value
+    let number = String(isNamed ? inode : inode + 1, radix: 16)
+    let aside = ".lifeboat-gone-\(String(device, radix: 16))-\(number)-79aac54893712eca"
+    try FileManager.default.moveItem(atPath: path, toPath: folder + "/" + aside)
+    return aside
+  }
+
+  /// The same in the store's folder and among kept files: they go with the next run that has a move to end.
+  @Test func removalsKilledElsewhere() throws {
+    let (made, id) = try KillBench.withFreshStore()
+    let trial = made.bench.incompatible + "/.trial-0123456789abcdef"
+    try FileManager.default.createDirectory(
+      atPath: trial, withIntermediateDirectories: false)
+    var others: [String] = []
+    for folder in [made.bench.folder, made.bench.incompatible + "/" + id + "/store"] {
+      _ = try leftover(of: "mine", in: folder, isNamed: true)
+      others.append(try leftover(of: "another's", in: folder, isNamed: false))
+    }
+    let healed = try Child.run("heal", made.store)
+    #expect(healed.lines.last == "launch 0", "\(healed.lines)")
+    let left = made.paths.filter { $0.contains(".lifeboat-gone-") }
+    #expect(left.map { String($0.split(separator: "/").last ?? "") }.sorted() == others.sorted())
   }
 
   /// Second copies go when the policy asks for it, and only then.
