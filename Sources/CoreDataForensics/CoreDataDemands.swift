@@ -88,7 +88,7 @@ struct CoreDataDemands {
   private mutating func add(
     _ join: TableLayout.JoinTable, _ layout: TableLayout, of store: CoreDataStore
   ) {
-    guard let (table, columns) = store.joinTable(join, layout) else { return }
+    guard let (table, columns) = store.joinTable(join) else { return }
     for (column, entity) in [
       (columns.owner, join.ownerName),
       (columns.destination, join.relationship.destinationEntityName),

@@ -110,7 +110,7 @@ extension CoreDataStore {
   {
     let key = join.name + (isInverse ? "<" : ">")
     if let known = linkCache[key] { return known }
-    guard let (table, columns) = joinTable(join, layout) else { return nil }
+    guard let (table, columns) = joinTable(join) else { return nil }
     var pairs: [(owner: Int64, destination: Int64, order: Int64)] = []
     try database.forEachRow(of: table) { row in
       guard case .integer(let owner) = row.values[columns.owner],
@@ -132,10 +132,10 @@ extension CoreDataStore {
   )
 
   /// The table of a many-to-many relationship.
-  package func joinTable(_ join: TableLayout.JoinTable, _ layout: TableLayout)
+  package func joinTable(_ join: TableLayout.JoinTable)
     -> (Table, JoinColumns)?
   {
-    let found = Self.joinTable(join, layout) { name in
+    let found = Self.joinTable(join) { name in
       let table = database.schema.table(named: name)
       return table?.definition.flatMap { definition in table.map { ($0.name, definition) } }
     }
@@ -146,16 +146,10 @@ extension CoreDataStore {
   /// The table of a many-to-many relationship among some tables. If a relationship leads from an entity to the same
   /// entity, the table may be named after either side.
   package static func joinTable(
-    _ join: TableLayout.JoinTable, _ layout: TableLayout,
+    _ join: TableLayout.JoinTable,
     among table: (_ name: String) -> (name: String, definition: TableDefinition)?
   ) -> (name: String, columns: JoinColumns)? {
-    var names = [join.name]
-    if let inverse = join.relationship.inverseName,
-      let number = layout.numbering.number(of: join.ownerName)
-    {
-      names.append("Z_\(number)" + inverse.uppercased())
-    }
-    for name in names {
+    for name in [join.name, join.otherName].compactMap({ $0 }) {
       guard let (found, definition) = table(name) else { continue }
       let columns = definition.columns.map { $0.name.uppercased() }
       let keys = columns.indices.filter { !columns[$0].utf8.starts(with: "Z_FOK_".utf8) }

@@ -44,6 +44,9 @@ package struct TableLayout: Sendable, Equatable {
   package struct JoinTable: Sendable, Hashable {
     /// The name: `Z_`, the owner's number and the relationship's name.
     package let name: String
+    /// The name after the other side, which a store may use if the relationship leads from an entity to the same one; nil
+    /// without an inverse.
+    package let otherName: String?
     /// The entity that declares the relationship after which the table is named.
     package let ownerName: String
     /// The relationship after which the table is named.
@@ -263,7 +266,9 @@ package struct TableLayout: Sendable, Equatable {
       let isOwnInverse =
         join.owner == join.inverseOwner && join.relationship.name == join.inverse.name
       return JoinTable(
-        name: "Z_\(join.number)" + capitals, ownerName: join.owner,
+        name: "Z_\(join.number)" + capitals,
+        otherName: join.relationship.inverseName.map { "Z_\(join.number)" + $0.uppercased() },
+        ownerName: join.owner,
         relationship: join.relationship, ownerColumn: ownerColumn,
         destinationColumn: isOwnInverse
           ? "REFLEXIVE" : namer.unique("Z_\(join.inverseNumber)" + capitals),

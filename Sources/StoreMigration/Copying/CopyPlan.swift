@@ -358,8 +358,7 @@ struct SourceTables {
       let isForward = join.relationship == relationship && lineage.contains(join.ownerName)
       let isBackward = inverse == relationship
       guard isForward || isBackward,
-        let (table, columns) = CoreDataStore.joinTable(
-          join, layout, among: { self.table(named: $0) })
+        let (table, columns) = CoreDataStore.joinTable(join, among: { self.table(named: $0) })
       else { continue }
       // The position of a destination among the owner's destinations is in the destination's order column.
       return isForward
@@ -374,9 +373,8 @@ struct SourceTables {
   var joinSides: Set<String> {
     var sides: Set<String> = []
     for join in layout.joinTables {
-      guard let inverse = join.relationship.inverseName,
-        let number = layout.numbering.number(of: join.ownerName),
-        table(named: join.name) == nil, table(named: "Z_\(number)" + inverse.uppercased()) != nil
+      guard let inverse = join.relationship.inverseName, let other = join.otherName,
+        table(named: join.name) == nil, table(named: other) != nil
       else { continue }
       sides.insert("\(join.ownerName).\(inverse)")
     }
