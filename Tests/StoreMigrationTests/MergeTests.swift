@@ -140,18 +140,6 @@ import Testing
     return (report, new)
   }
 
-  private static func text(_ database: SQLiteConnection, _ sql: String) throws -> String {
-    try database.rows(sql).map { row in
-      row.map { value in
-        switch value {
-        case .integer(let number): String(number)
-        case .text(let bytes): String(decoding: bytes, as: UTF8.self)
-        default: "-"
-        }
-      }.joined(separator: " ")
-    }.joined(separator: ", ")
-  }
-
   private static func rejects(_ report: MigrationReport) throws -> [String] {
     guard let path = report.rejects else { return [] }
     return try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map(String.init)
@@ -168,9 +156,9 @@ import Testing
       salvages: salvages, in: folder)
     defer { new.close() }
     #expect(
-      try Self.text(new, "SELECT Z_PK, Z_OPT, ZMARK, ZTEXT FROM ZNOTE ORDER BY 1")
+      try new.text("SELECT Z_PK, Z_OPT, ZMARK, ZTEXT FROM ZNOTE ORDER BY 1")
         == "3 1 b present, 7 1 - , 8 1 a old, 9 4 - old too")
-    #expect(try Self.text(new, "SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_NAME = 'Note'") == "9")
+    #expect(try new.text("SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_NAME = 'Note'") == "9")
     #expect(report.isLossless)
     #expect(report.merge?.entities.map(\.addedCount) == [2])
   }
@@ -185,7 +173,7 @@ import Testing
       present.close()
     }
     let sql = "SELECT Z_UUID FROM Z_METADATA"
-    #expect(try Self.text(new, sql) == Self.text(present, sql))
+    #expect(try new.text(sql) == present.text(sql))
   }
 
   private static let oldSame = "\(note) (1, 3, 1, 'a', 'old', NULL), (2, 3, 1, 'z', 'alone', 2);"
@@ -198,7 +186,7 @@ import Testing
     let (report, new) = try Self.merge(Self.oldSame, Self.presentSame, in: folder)
     defer { new.close() }
     #expect(
-      try Self.text(new, "SELECT Z_PK, ZMARK, ZTEXT FROM ZNOTE ORDER BY 1")
+      try new.text("SELECT Z_PK, ZMARK, ZTEXT FROM ZNOTE ORDER BY 1")
         == "5 a present, 6 b -, 7 z alone")
     #expect(report.merge?.differingCount == 1)
     #expect(!report.isLossless)
@@ -220,7 +208,7 @@ import Testing
       policy, in: folder)
     defer { new.close() }
     #expect(
-      try Self.text(new, "SELECT Z_PK, ZMARK, ZTEXT, ZSTARS FROM ZNOTE ORDER BY 1")
+      try new.text("SELECT Z_PK, ZMARK, ZTEXT, ZSTARS FROM ZNOTE ORDER BY 1")
         == "5 a present 4, 6 b filled 3")
     // What is in neither: the text of a, and the stars of b.
     #expect(report.merge?.differingCount == 2)
@@ -236,7 +224,7 @@ import Testing
       policy, in: folder)
     defer { new.close() }
     #expect(
-      try Self.text(new, "SELECT Z_PK, ZMARK, ZTEXT, ZSTARS FROM ZNOTE ORDER BY 1")
+      try new.text("SELECT Z_PK, ZMARK, ZTEXT, ZSTARS FROM ZNOTE ORDER BY 1")
         == "5 a old -, 6 b filled 9")
     #expect(report.merge?.differingCount == 0)
     let rejects = try Self.rejects(report)
@@ -270,12 +258,11 @@ import Testing
     defer { new.close() }
     // The old note a is the present one: its folder stays. The new note has the old folder, under a new key.
     #expect(
-      try Self.text(
-        new, "SELECT Z_PK, ZMARK, ZFOLDER, ZCOVER FROM ZNOTE ORDER BY 1")
+      try new.text("SELECT Z_PK, ZMARK, ZFOLDER, ZCOVER FROM ZNOTE ORDER BY 1")
         == "5 a 4 8, 6 c - 11, 7 n 5 10")
     // Both sides of a one-to-one relationship agree: the red cover leads nowhere, and the green one has the free place.
     #expect(
-      try Self.text(new, "SELECT Z_PK, ZNOTE, ZCOLOR FROM ZCOVER ORDER BY 1")
+      try new.text("SELECT Z_PK, ZNOTE, ZCOLOR FROM ZCOVER ORDER BY 1")
         == "8 5 white, 9 - red, 10 7 blue, 11 6 green")
     #expect(
       report.allCut.map { "\($0.entity).\($0.property) \($0.count) \($0.keys)" } == [
@@ -283,8 +270,7 @@ import Testing
       ])
     // Tags are united, the present ones first.
     #expect(
-      try Self.text(
-        new, "SELECT Z_3NOTES, Z_4TAGS FROM Z_3TAGS ORDER BY 1, Z_FOK_4TAGS")
+      try new.text("SELECT Z_3NOTES, Z_4TAGS FROM Z_3TAGS ORDER BY 1, Z_FOK_4TAGS")
         == "5 1, 5 2, 7 2")
     // The folder of the old notes a and c is in neither of them.
     #expect(report.merge?.differingCount == 2)
@@ -308,9 +294,8 @@ import Testing
       """, policy, in: folder)
     defer { new.close() }
     #expect(
-      try Self.text(
-        new, "SELECT ZMARK FROM ZNOTE WHERE ZFOLDER = 3 ORDER BY Z_FOK_FOLDER") == "p, y, x")
-    #expect(try Self.text(new, "SELECT count(*) FROM ZFOLDER") == "3")
+      try new.text("SELECT ZMARK FROM ZNOTE WHERE ZFOLDER = 3 ORDER BY Z_FOK_FOLDER") == "p, y, x")
+    #expect(try new.text("SELECT count(*) FROM ZFOLDER") == "3")
     #expect(
       report.merge?.entities.first { $0.name == "Folder" }?.sameContentCount == 1)
     #expect(report.isLossless)
@@ -335,8 +320,8 @@ import Testing
       """, policy, in: folder)
     defer { new.close() }
     // "in other" is in folders of different names; the folders "twice" cannot be told apart.
-    #expect(try Self.text(new, "SELECT count(*) FROM ZFOLDER") == (isAsked ? "7" : "8"))
-    #expect(try Self.text(new, "SELECT count(*) FROM ZNOTE") == (isAsked ? "4" : "6"))
+    #expect(try new.text("SELECT count(*) FROM ZFOLDER") == (isAsked ? "7" : "8"))
+    #expect(try new.text("SELECT count(*) FROM ZNOTE") == (isAsked ? "4" : "6"))
     #expect(
       report.merge?.entities.map(\.sameContentCount) == (isAsked ? [1, 2] : [0, 0]))
     #expect(report.isLossless)
@@ -360,7 +345,7 @@ import Testing
     let new = try SQLiteConnection(output)
     defer { new.close() }
     #expect(
-      try Self.text(new, "SELECT Z_PK, ZTEXT FROM ZNOTE ORDER BY 1") == "4 present, 5 old")
+      try new.text("SELECT Z_PK, ZTEXT FROM ZNOTE ORDER BY 1") == "4 present, 5 old")
   }
 
   /// A store of another model takes nothing in.
@@ -472,7 +457,7 @@ import Testing
     let folder = try TemporaryFolder()
     let (report, new) = try Self.merge(tree: Self.branch, Self.branch, in: folder)
     defer { new.close() }
-    #expect(try Self.text(new, "SELECT count(*), max(Z_PK) FROM ZFOLDER") == "4 4")
+    #expect(try new.text("SELECT count(*), max(Z_PK) FROM ZFOLDER") == "4 4")
     #expect(report.merge?.entities.first?.sameValuesCount == 4)
     #expect(report.isLossless)
   }
@@ -553,8 +538,7 @@ import Testing
     let (report, new) = try Self.merge(tree: people("old"), people("new"), policy, in: folder)
     defer { new.close() }
     #expect(
-      try Self.text(
-        new,
+      try new.text(
         "SELECT ZNAME, ZNUMBER FROM ZPERSON JOIN ZPASSPORT ON ZPASSPORT.Z_PK = ZPERSON.ZPASSPORT AND ZPASSPORT.ZPERSON = ZPERSON.Z_PK ORDER BY ZPERSON.Z_PK"
       ) == "Ada new, Eve both, Ada old")
     #expect(report.cutCount == 0)
@@ -577,11 +561,10 @@ import Testing
       """, in: folder)
     defer { new.close() }
     #expect(
-      try Self.text(
-        new,
+      try new.text(
         "SELECT (SELECT max(Z_FOK_PARENT) FROM ZFOLDER WHERE ZNAME LIKE 'p%') < (SELECT min(Z_FOK_PARENT) FROM ZFOLDER WHERE ZNAME LIKE 'o%')"
       ) == "1")
-    #expect(try Self.text(new, "SELECT count(*) FROM ZFOLDER WHERE ZPARENT = 1") == "39998")
+    #expect(try new.text("SELECT count(*) FROM ZFOLDER WHERE ZPARENT = 1") == "39998")
   }
 
   /// A row that no rule lets in is counted as such.
@@ -596,7 +579,7 @@ import Testing
     defer { new.close() }
     let counts = try #require(report.merge?.entities.first)
     #expect(
-      try Self.text(new, "SELECT count(*) FROM ZFOLDER")
+      try new.text("SELECT count(*) FROM ZFOLDER")
         == String(counts.presentCount + counts.addedCount))
     #expect(counts.addedCount + counts.rejectedCount == 2)
   }

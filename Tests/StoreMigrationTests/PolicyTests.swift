@@ -127,18 +127,6 @@ import Testing
     return (report, connection)
   }
 
-  private static func text(_ database: SQLiteConnection, _ sql: String) throws -> String {
-    try database.rows(sql).map { row in
-      row.map { value in
-        switch value {
-        case .integer(let number): String(number)
-        case .text(let bytes): String(decoding: bytes, as: UTF8.self)
-        default: "-"
-        }
-      }.joined(separator: " ")
-    }.joined(separator: ", ")
-  }
-
   // MARK: - Creating
 
   /// The parts of a name.
@@ -176,13 +164,12 @@ import Testing
     }
     defer { new.close() }
     #expect(
-      try Self.text(
-        new, "SELECT Z_PK, ZFIRST, ZLAST, ZAGE, ZFAMILY FROM ZPERSON ORDER BY 1")
+      try new.text("SELECT Z_PK, ZFIRST, ZLAST, ZAGE, ZFAMILY FROM ZPERSON ORDER BY 1")
         == "2 Ada Byron 36 1, 4 Anne Byron 76 1, 7 Karl Ritter 80 2")
-    #expect(try Self.text(new, "SELECT Z_PK, ZNAME FROM ZFAMILY ORDER BY 1") == "1 Byron, 2 Ritter")
-    #expect(try Self.text(new, "SELECT Z_PK, ZAUTHOR FROM ZLETTER ORDER BY 1") == "1 2, 2 4, 3 -")
+    #expect(try new.text("SELECT Z_PK, ZNAME FROM ZFAMILY ORDER BY 1") == "1 Byron, 2 Ritter")
+    #expect(try new.text("SELECT Z_PK, ZAUTHOR FROM ZLETTER ORDER BY 1") == "1 2, 2 4, 3 -")
     #expect(
-      try Self.text(new, "SELECT Z_NAME, Z_MAX FROM Z_PRIMARYKEY ORDER BY 1")
+      try new.text("SELECT Z_NAME, Z_MAX FROM Z_PRIMARYKEY ORDER BY 1")
         == "Family 2, Letter 3, Person 9")
     #expect(report.isLossless)
     #expect(report.writtenCount == 6)
@@ -220,10 +207,10 @@ import Testing
     }
     defer { new.close() }
     #expect(
-      try Self.text(new, "SELECT Z_PK, ZFIRST, ZAGE FROM ZPERSON ORDER BY 1")
+      try new.text("SELECT Z_PK, ZFIRST, ZAGE FROM ZPERSON ORDER BY 1")
         == "10 Ada 36, 11 Byron -, 12 Anne 76, 13 Byron -")
     #expect(
-      try Self.text(new, "SELECT Z_PK, ZAUTHOR FROM ZLETTER ORDER BY 1") == "1 10, 2 12, 3 -")
+      try new.text("SELECT Z_PK, ZAUTHOR FROM ZLETTER ORDER BY 1") == "1 10, 2 12, 3 -")
     let people = try #require(report.steps.last?.entities.first { $0.name == "Person" })
     #expect(people.writtenCount == 2)
     #expect(people.passedOverCount == 1)
@@ -303,7 +290,7 @@ import Testing
     defer { new.close() }
     #expect(calls.list.filter { $0.hasPrefix("create") } == ["create 4 1", "create 7 0"])
     // The letter of someone who was not taken lost its author.
-    #expect(try Self.text(new, "SELECT ZAUTHOR FROM ZLETTER ORDER BY Z_PK") == "-, 4, -")
+    #expect(try new.text("SELECT ZAUTHOR FROM ZLETTER ORDER BY Z_PK") == "-, 4, -")
     #expect(report.cutCount == 1)
     #expect(report.steps.last?.entities.first { $0.name == "Person" }?.passedOverCount == 1)
   }
@@ -345,7 +332,7 @@ import Testing
     ) { $0.register("PersonPolicy") { Functions() } }
     defer { new.close() }
     #expect(
-      try Self.text(new, "SELECT ZFIRST FROM ZPERSON ORDER BY Z_PK") == "Byron, Byron, Ritter")
+      try new.text("SELECT ZFIRST FROM ZPERSON ORDER BY Z_PK") == "Byron, Byron, Ritter")
   }
 
   private final class Forgetting: MigrationPolicy {}
@@ -357,8 +344,8 @@ import Testing
       $0.register("PersonPolicy") { Forgetting() }
     }
     defer { new.close() }
-    #expect(try Self.text(new, "SELECT count(*) FROM ZPERSON") == "0")
-    #expect(try Self.text(new, "SELECT ZAUTHOR FROM ZLETTER") == "-, -, -")
+    #expect(try new.text("SELECT count(*) FROM ZPERSON") == "0")
+    #expect(try new.text("SELECT ZAUTHOR FROM ZLETTER") == "-, -, -")
     #expect(report.rejectedCount == 3)
     #expect(report.cutCount == 2)
     #expect(!report.isLossless)

@@ -71,15 +71,6 @@ import Testing
     return (report, try SQLiteConnection(output))
   }
 
-  private static func text(_ database: SQLiteConnection, _ sql: String) throws -> String {
-    try database.rows(sql).map { row in
-      row.map { value in
-        guard case .integer(let number) = value else { return "-" }
-        return String(number)
-      }.joined(separator: " ")
-    }.joined(separator: ", ")
-  }
-
   /// A join table becomes a key with the number of its entity; the first reference stays and the others are told.
   @Test(arguments: [false, true]) func manyToManyBecomesToOne(_ isDamaged: Bool) throws {
     let folder = try TemporaryFolder()
@@ -90,7 +81,7 @@ import Testing
       isDamaged: isDamaged, in: folder)
     defer { new.close() }
     #expect(
-      try Self.text(new, "SELECT Z_PK, ZKIDS, Z1_KIDS FROM ZP ORDER BY 1") == "1 2 2, 2 1 1")
+      try new.text("SELECT Z_PK, ZKIDS, Z1_KIDS FROM ZP ORDER BY 1") == "1 2 2, 2 1 1")
     #expect(
       report.steps.flatMap(\.cut).map { "\($0.entity).\($0.property) \($0.count)" } == ["P.kids 1"])
   }
@@ -106,7 +97,7 @@ import Testing
       "DELETE FROM ZC WHERE Z_PK = 1; INSERT INTO Z_1FANS (Z_1KIDS, Z_3FANS) VALUES (1, 1), (2, 1), (1, 2);",
       isDamaged: isDamaged, in: folder)
     defer { new.close() }
-    #expect(try Self.text(new, "SELECT Z_PK, ZKIDS, Z1_KIDS FROM ZP ORDER BY 1") == "1 2 2, 2 - -")
+    #expect(try new.text("SELECT Z_PK, ZKIDS, Z1_KIDS FROM ZP ORDER BY 1") == "1 2 2, 2 - -")
     #expect(
       report.steps.flatMap(\.cut).map { "\($0.entity).\($0.property) \($0.count)" } == ["P.kids 2"])
   }
@@ -121,8 +112,7 @@ import Testing
       isDamaged: isDamaged, in: folder)
     defer { new.close() }
     #expect(
-      try Self.text(
-        new, "SELECT Z_1KIDS, Z_3FANS FROM Z_1FANS ORDER BY Z_FOK_3FANS") == "2 2, 2 1")
+      try new.text("SELECT Z_1KIDS, Z_3FANS FROM Z_1FANS ORDER BY Z_FOK_3FANS") == "2 2, 2 1")
     #expect(report.cutCount == 0)
   }
 
@@ -136,8 +126,7 @@ import Testing
     defer { new.close() }
     // Both ends say the same.
     #expect(
-      try Self.text(
-        new,
+      try new.text(
         "SELECT c.Z_PK, p.Z_PK FROM ZC c JOIN ZP p ON p.ZKIDS = c.Z_PK AND c.ZFANS = p.Z_PK")
         == "3 1")
     #expect(try new.integer("SELECT count(*) FROM ZP WHERE ZKIDS NOTNULL") == 1)
@@ -153,7 +142,7 @@ import Testing
       Self.model(kids: .many, fans: .one, version: "2"),
       "UPDATE ZP SET ZKIDS = 2, Z1_KIDS = 2 WHERE Z_PK = 2;", isDamaged: isDamaged, in: folder)
     defer { new.close() }
-    #expect(try Self.text(new, "SELECT Z_PK, ZFANS FROM ZC ORDER BY 1") == "1 -, 2 2, 3 -")
+    #expect(try new.text("SELECT Z_PK, ZFANS FROM ZC ORDER BY 1") == "1 -, 2 2, 3 -")
     #expect(report.cutCount == 0)
   }
 
@@ -213,7 +202,7 @@ import Testing
     database = try SQLiteConnection(output)
     defer { database.close() }
     #expect(
-      try Self.text(database, "SELECT Z_1FOLLOWERS, Z_1FOLLOWING FROM Z_1\(side)") == "1 2")
+      try database.text("SELECT Z_1FOLLOWERS, Z_1FOLLOWING FROM Z_1\(side)") == "1 2")
     #expect(
       try database.integer(
         "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name LIKE 'Z\\_1%' ESCAPE '\\'"

@@ -61,15 +61,7 @@ import Testing
     let database = try SQLiteConnection(URL(fileURLWithPath: path))
     defer { database.close() }
     #expect(try database.integrityCheck() == ["ok"])
-    return try database.rows(sql).map { row in
-      row.map { value in
-        switch value {
-        case .integer(let number): String(number)
-        case .text(let bytes): String(decoding: bytes, as: UTF8.self)
-        default: "-"
-        }
-      }.joined(separator: " ")
-    }.joined(separator: ", ")
+    return try database.text(sql)
   }
 
   /// Deletes all but the first person with a mail.

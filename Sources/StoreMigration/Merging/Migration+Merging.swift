@@ -1,0 +1,62 @@
+import CoreDataForensics
+import CoreDataStore
+import ModelTools
+import ObjectModel
+import SQLiteWriter
+import StoreExtraction
+
+extension Migration {
+  /// The present store, and how its rows come into the new file.
+  struct MergeTarget {
+    let present: PresentStore
+    let work: Work
+
+    init(_ present: PresentStore, _ last: MigrationStep?) throws {
+      self.present = present
+      guard let last else { throw MigrationError(.noWay, ["there is nothing to do"]) }
+      try present.check(last.to)
+      work = try Work(
+        .same(last.to, named: last.toName), present.source, .refuse, PolicyRegister(),
+        namedAfter: nil)
+    }
+  }
+
+  /// Puts the rows of a finished file among those of the present store, in another new file. The finished one is thrown
+  /// away then.
+  func merge(
+    _ other: SQLiteWriter, into target: MergeTarget, to output: String, _ rejects: RejectedRows,
+    _ own: ExternalFiles, _ external: ExternalFiles, _ watch: ProgressWatch,
+    _ report: inout MigrationReport
+  ) throws -> SQLiteWriter {
+    let (present, work) = (target.present, target.work)
+    let identity = try StoreIdentity(present.source)
+    let writer = try newFile(for: output)
+    do {
+      rejects.store = "present"
+      var merged: MigrationReport.Merge?
+      let step = try writer.attaching(other, as: StoreMerge.schema) {
+        try run(
+          work, present.source, identity, into: writer, rejects, own, watch,
+          storePath: present.path, isFirst: true
+        ) { copy in
+          var merge = StoreMerge(
+            work.schema.layout, present.policy, writer, rejects,
+            highestKeys: try identity.highestKeys(work.schema, work.plan, in: writer),
+            into: present.path, files: own, external)
+          rejects.store = "old"
+          try merge.run(copy)
+          merged = merge.report
+        }
+      }
+      merged?.present = step
+      report.merge = merged
+      try finish(writer, isKept: true)
+      try watch.endStep()
+    } catch {
+      writer.discard()
+      throw error
+    }
+    other.discard()
+    return writer
+  }
+}

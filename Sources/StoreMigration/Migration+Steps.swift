@@ -1,0 +1,230 @@
+import CLibrary
+import CoreDataStore
+import ModelTools
+import ObjectModel
+import SQLiteFile
+import SQLiteForensics
+import SQLiteWriter
+import SafeFiles
+import SafeText
+import StoreExtraction
+import StoreFiles
+
+extension Migration {
+  /// Runs the steps, one after the other, and keeps the last result; with `present`, puts its rows among those of that
+  /// store.
+  ///
+  /// Nothing may exist at `output`.
+  /// - Throws: ``MigrationError``, `FreshStoreSchema.Failure`, `SQLiteFileError`, `SQLiteWriterError`,
+  ///   `ExtractionError`. In each case, what was written is removed.
+  package func run(
+    _ source: Source, _ steps: [MigrationStep], to output: String, into present: PresentStore? = nil
+  ) throws -> MigrationReport {
+    let paths = [source.path] + (present.map { [$0.path] } ?? [])
+    let watches = [EvidenceWatch(source.path)] + (present.map { [$0.watch] } ?? [])
+    try SQLiteWriter.checkFree(output)
+    for path in paths {
+      try ExternalFiles.checkFree(output, forStore: path)
+      try Self.checkApart(output, path)
+    }
+    if let present, let one = try FileStatus.of(source.path),
+      let two = try FileStatus.of(present.path),
+      one.isSameFile(as: two)
+    {
+      throw MigrationError(.presentStore, ["\(present.path) is the store itself"])
+    }
+    let count = made.count
+    do {
+      let rejects = try RejectedRows(beside: output, made)
+      var report = MigrationReport(announcing: [], of: source.path)
+      report.output = output
+      var last: SQLiteWriter?
+      do {
+        let target = try present.map { try MergeTarget($0, steps.last) }
+        let external = ExternalFiles(ofStore: source.path, isOn: true)
+        var files = [external]
+        let steps = try withObjects(steps, of: source)
+        if target != nil { rejects.store = "old" }
+        let watch = ProgressWatch(self, stepCount: steps.count + (target == nil ? 0 : 1))
+        last = try carry(source, steps, target, to: output, rejects, external, watch, &report)
+        if let target, let other = last {
+          let own = ExternalFiles(ofStore: target.present.path, isOn: true)
+          try watch.beginStep()
+          last = try merge(other, into: target, to: output, rejects, own, external, watch, &report)
+          files.insert(own, at: 0)
+        }
+        guard let last else { throw MigrationError(.noWay, ["there is nothing to do"]) }
+        // Under a private name, too, until the store has its own.
+        let hidden = SQLiteWriter.privatePath(for: output) + ".files"
+        let final = StoreSet.supportPath(of: output)
+        var missing: [Finding] = []
+        for external in files {
+          let (copied, findings) = try external.copy(beside: hidden, made)
+          missing += findings
+          guard let copied else { continue }
+          if report.externalFiles?.add(copied) == nil { report.externalFiles = copied }
+        }
+        let support = report.externalFiles?.output
+        if support != nil { report.externalFiles?.output = final }
+        report.take(
+          [source] + (present.map { [$0.source] } ?? []), missing)
+        for watch in watches {
+          let changed = watch.changes()
+          guard changed.isEmpty else {
+            throw ExtractionError(
+              .changedDuringRead,
+              "the store changed while it was read: \(changed.joined(separator: ", "))",
+              path: watch.path)
+          }
+        }
+        // The three names are given while nothing can interrupt.
+        try made.keep(to: count) {
+          if let support { try Self.rename(support, to: final) }
+          do {
+            report.rejects = try rejects.publish()
+            try last.publish(as: output)
+          } catch {
+            if let support { try? Self.rename(final, to: support) }
+            throw error
+          }
+        }
+      } catch {
+        last?.discard()
+        rejects.discard()
+        throw error
+      }
+      return report
+    } catch {
+      made.takeBack(to: count)
+      throw error
+    }
+  }
+
+  /// Runs the steps and returns the last file, finished and under a private name; nil when there are no steps. On
+  /// failure no file is left.
+  func carry(
+    _ source: Source, _ steps: [MigrationStep], _ target: MergeTarget?, to output: String,
+    _ rejects: RejectedRows, _ external: ExternalFiles, _ watch: ProgressWatch,
+    _ report: inout MigrationReport
+  ) throws -> SQLiteWriter? {
+    let identity = try StoreIdentity(source)
+    var current = source
+    var last: SQLiteWriter?
+    for (index, step) in steps.enumerated() {
+      let isLast = index == steps.count - 1
+      try watch.beginStep()
+      let work = try Work(
+        step, current, missingPolicy, policies,
+        namedAfter: isLast ? target?.work.sides : nil)
+      let writer = try newFile(for: output)
+      do {
+        report.steps.append(
+          try attaching(work.plan.hasPolicies ? last : nil, to: writer) {
+            try run(
+              work, current, identity, into: writer, rejects, isLast ? external : nil,
+              watch, storePath: source.path, isFirst: index == 0)
+          })
+        try finish(writer, isKept: isLast && target == nil)
+        try watch.endStep()
+      } catch {
+        writer.discard()
+        last?.discard()
+        throw error
+      }
+      last?.discard()
+      last = writer
+      if !isLast { current = .sound(try CoreDataStore(path: writer.path, model: step.to)) }
+    }
+    return last
+  }
+
+  /// The steps, with one before the first that copies the store if policies work on its objects: they read and write
+  /// files that this run has made.
+  func withObjects(_ steps: [MigrationStep], of source: Source) throws -> [MigrationStep] {
+    // What the last step lacks is said before the first one begins.
+    let missing = steps.flatMap(\.mapping.entityMappings).filter {
+      $0.migrationPolicyClassName?.isEmpty == false
+        && $0.migrationPolicyClassName.flatMap { policies.policy(named: $0) } == nil
+    }
+    guard missing.isEmpty || missingPolicy == .copy else {
+      throw MigrationError(
+        .missingPolicy,
+        missing.map { "\($0.name) needs the class \($0.migrationPolicyClassName ?? "") of the app" }
+          .sorted())
+    }
+    guard let first = steps.first, let model = first.from ?? source.model,
+      first.mapping.entityMappings.contains(where: {
+        $0.migrationPolicyClassName.flatMap { policies.policy(named: $0) } != nil
+      })
+    else { return steps }
+    return [try .same(model, named: first.fromName)] + steps
+  }
+
+  func attaching<R>(
+    _ last: SQLiteWriter?, to writer: SQLiteWriter, _ body: () throws -> R
+  ) throws -> R {
+    guard let last else { return try body() }
+    return try writer.attaching(last, as: MigrationManager.schema, body)
+  }
+
+  /// A new file under a private name beside the output.
+  func newFile(for output: String) throws -> SQLiteWriter {
+    let writer = try made.making {
+      let writer = try SQLiteWriter(
+        creating: SQLiteWriter.privatePath(for: output), options: Self.options)
+      return (writer, writer.path)
+    }
+    made.noteSidecars(ofDatabaseAt: writer.path)
+    return writer
+  }
+
+  /// A file that is thrown away unless it is finished needs no journal that survives.
+  static let options: SQLiteWriter.Options = {
+    var options = SQLiteWriter.Options(journalMode: .memory, autoVacuum: .incremental)
+    options.isSynchronous = false
+    options.cacheKiB = 8 * 1024
+    return options
+  }()
+
+  /// Refuses an output that would share the folder of external files with the old store: an object deleted in one would
+  /// take the other's file with it.
+  static func checkApart(_ output: String, _ store: String) throws {
+    let support = StoreSet.supportPath(of: output)
+    guard let there = try? FileStatus.of(support),
+      let own = try? FileStatus.of(StoreSet.supportPath(of: store)), there.isSameFile(as: own)
+    else { return }
+    throw ExtractionError(
+      .outputExists,
+      "the new store would share its external files with the old one; choose another name",
+      path: support)
+  }
+
+  /// Renames the folder of external files; its new name must be free.
+  static func rename(_ from: String, to: String) throws {
+    let folder = try OpenFolder(PathText.folder(of: to))
+    if let code = SystemCalls.rename(
+      PathText.lastComponent(of: from), in: folder.descriptor, to: PathText.lastComponent(of: to),
+      in: folder.descriptor)
+    {
+      throw ExtractionError(
+        code == EEXIST ? .outputExists : .cannotCreate,
+        "the folder of external files cannot be given its name", path: to)
+    }
+    try folder.synchronize()
+  }
+}
+
+extension MigrationReport {
+  fileprivate mutating func take(_ sources: [Migration.Source], _ more: [Finding]) {
+    var all = FindingList()
+    for source in sources {
+      switch source {
+      case .sound(let store): all.add(store.findings)
+      case .damaged(let store, _): all.add(store.database.findings)
+      }
+    }
+    for finding in more { all.add(finding) }
+    findings = all.kept
+    damageCount = all.damageCount
+  }
+}

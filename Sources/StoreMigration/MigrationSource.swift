@@ -1,0 +1,105 @@
+package import CoreDataStore
+import CoreDataForensics
+import ObjectModel
+import SQLiteFile
+import SQLiteForensics
+package import StoreExtraction
+import StoreFiles
+
+extension Migration {
+  /// Where the rows come from.
+  package enum Source {
+    /// A store that the ordinary reader reads.
+    case sound(CoreDataStore)
+    /// A store that may be damaged. `deleted` says whether deleted rows are wanted, too.
+    case damaged(DamagedStore, deleted: Bool)
+
+    init(_ path: String, salvages: Bool) throws {
+      self =
+        salvages
+        ? .damaged(try DamagedStore(path: path), deleted: false)
+        : .sound(try CoreDataStore(path: path))
+    }
+
+    /// The version hashes that the store records; nil when it records none.
+    var recordedHashes: [String: VersionHash]? {
+      let recorded =
+        switch self {
+        case .sound(let store): store.metadata?.versionHashes ?? [:]
+        case .damaged(let store, _): store.recordedHashes
+        }
+      return recorded.isEmpty ? nil : recorded
+    }
+
+    var path: String {
+      switch self {
+      case .sound(let store): store.database.path
+      case .damaged(let store, _): store.database.path
+      }
+    }
+
+    var model: ManagedObjectModel? {
+      switch self {
+      case .sound(let store): store.model
+      case .damaged(let store, _): store.model
+      }
+    }
+  }
+}
+
+extension SourceTables {
+  init(_ model: ManagedObjectModel, _ source: Migration.Source) throws {
+    let layout = TableLayout(model)
+    switch source {
+    case .sound(let store):
+      var names: [Int64: String] = [:]
+      for record in store.entities where !record.isHistory {
+        names[record.number] = store.entityName(ofNumber: record.number) ?? record.name
+      }
+      // A model given from outside numbers the entities like the store's own.
+      if names.isEmpty || !Set(names.values).isSubset(of: Set(layout.numbering.names)),
+        names.count <= layout.numbering.names.count
+      {
+        for (index, name) in layout.numbering.names.enumerated() { names[Int64(index + 1)] = name }
+      }
+      self.init(
+        layout, entityNames: names,
+        store.database.schema.tables.compactMap { table in
+          table.definition.map { (table.name, $0) }
+        })
+    case .damaged(let store, _):
+      let naming = RecoveredNaming(
+        tables: store.database.tables, entities: store.entities, model: model,
+        storePath: store.database.path)
+      self.init(
+        layout, entityNames: naming.entityNames,
+        store.database.tables.map { ($0.name, $0.definition) })
+    }
+  }
+}
+
+extension Migration.Source {
+  /// The highest key that a table has or had.
+  func highestKey(in name: String) throws -> Int64 {
+    switch self {
+    case .sound(let store):
+      let recorded =
+        store.entities.filter { "Z" + $0.name.uppercased() == name.uppercased() }
+        .map(\.highestKey).max() ?? 0
+      guard let table = store.database.schema.table(named: name) else { return recorded }
+      return max(recorded, try store.database.rowCount(of: table).highestRowID ?? 0)
+    case .damaged(let store, let deleted):
+      let tables = store.database.tables
+      var highest =
+        store.entities.filter { "Z" + $0.name.uppercased() == name.uppercased() }
+        .map(\.highestKey).max() ?? 0
+      try store.database.forEachRow(deleted ? .all : .readable, of: [name]) { row in
+        if let place = row.origin.table, SQLName.isSame(tables[place].name, name) {
+          highest = max(highest, row.rowID ?? 0)
+        }
+        return true
+      }
+      return highest
+    }
+  }
+}

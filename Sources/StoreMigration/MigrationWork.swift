@@ -1,0 +1,155 @@
+import CoreDataForensics
+import CoreDataStore
+import ModelTools
+import ObjectModel
+import SQLiteFile
+import SQLiteForensics
+import SQLiteWriter
+import StoreExtraction
+
+extension Migration {
+  /// A step that has been looked through: what cannot be done was refused.
+  struct Work {
+    let step: MigrationStep
+    let schema: FreshStoreSchema
+    let plan: CopyPlan
+    let entityNames: [Int64: String]
+    /// See ``TableLayout/init(_:namedAfter:)``.
+    let sides: Set<String>
+    let sourceLayout: TableLayout
+
+    init(
+      _ step: MigrationStep, _ source: Source, _ missingPolicy: MissingPolicy,
+      _ policies: PolicyRegister, namedAfter sides: Set<String>?
+    ) throws {
+      guard let model = step.from ?? source.model else {
+        throw MigrationError(
+          .noSourceModel,
+          ["the store carries no model that can be read; give the model that wrote it"])
+      }
+      self.step = step
+      let tables = try SourceTables(model, source)
+      self.sides = sides ?? tables.joinSides
+      schema = try FreshStoreSchema(step.to, namedAfter: self.sides)
+      entityNames = tables.entityNames
+      sourceLayout = tables.layout
+      plan = try CopyCompiler.plan(
+        step.mapping, from: tables, to: schema.layout, missingPolicy: missingPolicy,
+        policies: policies
+      ) { table in try source.highestKey(in: table) }
+    }
+  }
+
+  func run(
+    _ work: Work, _ source: Source, _ identity: StoreIdentity, into writer: SQLiteWriter,
+    _ rejects: RejectedRows, _ external: ExternalFiles?, _ watch: ProgressWatch,
+    storePath: String, isFirst: Bool,
+    then complete: (CopyRun) throws -> Void = { _ in }
+  ) throws -> MigrationReport.Step {
+    let (step, schema, plan) = (work.step, work.schema, work.plan)
+    let run = CopyRun(plan, writer, rejects, watch, storePath: storePath, external: external)
+    var notes: [String] = []
+    let (later, first) = schema.statements.divided { $0.utf8.starts(with: "CREATE INDEX ".utf8) }
+    try writer.transaction { for statement in first { try writer.define(statement) } }
+    if case .sound(let store) = source { try run.fill(store, schema) }
+    try writer.transaction {
+      switch source {
+      case .sound(let store):
+        try run.read(store)
+        guard plan.hasPolicies else {
+          try run.relate(store)
+          break
+        }
+        // Policies follow relationships, for which there are indexes.
+        for statement in later { try writer.define(statement) }
+        let objects = PolicyRun(
+          run,
+          try MigrationManager(
+            run, work.sourceLayout, policies,
+            highestKeys: try highestKeys(work, store, in: writer)))
+        try objects.createInstances()
+        try run.relate(store)
+        try objects.createRelationships()
+        try objects.validate()
+        notes = objects.notes
+      case .damaged(let store, let deleted):
+        try run.read(store, entityNames: work.entityNames, deleted ? .all : .readable)
+      }
+      run.finish()
+      try watch.endRows()
+      // The indexes of keys make the search for references that lead nowhere short.
+      if !plan.hasPolicies { for statement in later { try writer.define(statement) } }
+      try run.settleReferences()
+      if let handler = step.handler {
+        try run.change(
+          by: handler, highestKeys: try identity.highestKeys(schema, plan, in: writer))
+      }
+      try complete(run)
+      try identity.write(schema, plan, to: writer)
+    }
+    // What was staged has left free pages.
+    if !plan.staged.isEmpty || !plan.links.isEmpty {
+      try writer.execute("PRAGMA incremental_vacuum")
+    }
+    var report = MigrationReport.Step(step)
+    report.entities = run.entities
+    report.cut = run.cut
+    report.leftOut = Set(
+      plan.leftOut + run.broken + run.leftBehindReasons + (isFirst ? identity.leftOut : [])
+    ).sorted()
+    report.notes = Set(plan.notes + notes + (isFirst ? identity.notes(plan) : [])).sorted()
+    return report
+  }
+
+  /// The highest key of each new table that is in use or promised to a row of the old store.
+  func highestKeys(_ work: Work, _ store: CoreDataStore, in writer: SQLiteWriter) throws
+    -> [String: Int64]
+  {
+    var highest: [String: Int64] = [:]
+    for table in work.schema.layout.tables {
+      highest[table.name] = try writer.highestKey(of: table.name)
+    }
+    for table in work.plan.tables {
+      let old = try Source.sound(store).highestKey(in: table.table)
+      for copy in table.entities.values.flatMap({ $0 }) {
+        guard let target = work.schema.layout.table(of: copy.destinationEntity)?.name else {
+          continue
+        }
+        let promised = copy.shift.offset.addingReportingOverflow(copy.shift.highest ?? old)
+        highest[target] = max(
+          highest[target] ?? 0, promised.overflow ? .max : promised.partialValue)
+      }
+    }
+    return highest
+  }
+
+  /// Checks a finished file, by SQLite and, on another thread, by the rules of its model.
+  func finish(_ writer: SQLiteWriter, isKept: Bool) throws {
+    let path = writer.path
+    if isKept {
+      // Core Data opens its stores in WAL mode, which the header says.
+      try writer.execute("PRAGMA journal_mode = WAL")
+    }
+    let own = AnotherThread { try StoreCheck(path: path) }
+    let problems = Result { try writer.check(writer.finalCheckDepth(verifies: verifies)) }
+    let check = Result { try own.wait() }
+    if let problem = try problems.get().first {
+      throw MigrationError(.checkFailed, ["SQLite's check of the new store says: \(problem)"])
+    }
+    // The external files are still beside the old store.
+    let damage = try check.get().findings.filter {
+      $0.severity == .damage && $0.id != .coredataExternalFileMissing
+    }
+    guard damage.isEmpty else {
+      throw MigrationError(.checkFailed, damage.prefix(5).map(\.message))
+    }
+    try writer.complete()
+  }
+}
+
+extension Array {
+  /// The elements for which `isFirst` returns true, and the others, both in order.
+  fileprivate func divided(_ isFirst: (Element) -> Bool) -> ([Element], [Element]) {
+    (filter(isFirst), filter { !isFirst($0) })
+  }
+}
