@@ -287,4 +287,19 @@ import Testing
     }
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == [])
   }
+
+  /// A link whose key is none is cut and counted; the others stay.
+  @Test(arguments: [false, true], ["'x'", "1.5", "x'00'", "''", "NULL"])
+  func aLinkWithoutKey(_ isDamaged: Bool, _ value: String) throws {
+    let folder = try TemporaryFolder()
+    let model = Self.model(kids: .many, fans: .many, version: "1")
+    let (report, new) = try Self.migrate(
+      model, model,
+      "INSERT INTO Z_1FANS (Z_1KIDS, Z_3FANS) VALUES (\(value), 1), (2, 1), (1, 2);",
+      isDamaged: isDamaged, in: folder)
+    defer { new.close() }
+    #expect(try new.text("SELECT Z_1KIDS, Z_3FANS FROM Z_1FANS ORDER BY 1") == "1 2, 2 1")
+    #expect(report.cutCount == 1)
+    #expect(report.rejectedCount == 0)
+  }
 }

@@ -81,6 +81,21 @@ package struct RecordForm: Sendable {
     return whole
   }
 
+  /// The integer to which SQLite converts a real on insertion; nil when it stores the real ("Datatypes In SQLite",
+  /// section 3.1; it does not convert to the largest and the smallest integer).
+  package func converted(_ real: Double, in column: Int) -> Int64? {
+    switch columns[column].affinity {
+    case .numeric, .integer: Int64(exactly: real).flatMap { $0 == .min || $0 == .max ? nil : $0 }
+    case .real: integer(for: real, in: column)
+    case .text, .blob: nil
+    }
+  }
+
+  /// The real to which SQLite converts an integer on insertion; nil when it stores the integer.
+  package func converted(_ integer: Int64, in column: Int) -> Double? {
+    columns[column].affinity == .real && !Self.compact.contains(integer) ? Double(integer) : nil
+  }
+
   /// Whether SQLite stores text in a column as text; `first`: its first byte, nil when it has none.
   @inline(__always)
   package func takesText(_ first: UInt8?, in column: Int) -> Bool {

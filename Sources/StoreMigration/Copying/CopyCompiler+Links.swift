@@ -106,7 +106,12 @@ extension CopyCompiler {
       let (statement, isLate) = try insert(
         &row, table.near, table.far, table.nearOrder, table.farOrder)
       plan.joins.append(
-        JoinCopy(table: table.table, statement: statement, isLate: isLate))
+        JoinCopy(
+          table: table.table,
+          relationship: .init(entity: join.ownerName, name: join.relationship.name),
+          keys: [table.near, table.far],
+          orders: [table.nearOrder, table.farOrder].compactMap { $0 }, statement: statement,
+          isLate: isLate))
       return
     }
     // One side of the old relationship was to-one, so its rows hold the links.

@@ -113,15 +113,19 @@ struct CopyCompiler {
   }
 
   func rules(of place: TableLayout.Table) -> [ColumnRule] {
-    place.columns.compactMap { column in
-      guard let index = source.column(column.name, in: place.name) else { return nil }
-      guard case .attribute(let attribute) = column.role else {
-        return ColumnRule(column: index, classes: .integer, length: nil)
-      }
-      return attribute.type.storageClasses.map {
-        ColumnRule(column: index, classes: $0, length: attribute.type.storedLength)
-      }
+    let saves = source.column("Z_OPT", in: place.name).map {
+      ColumnRule(column: $0, classes: .integer, length: nil)
     }
+    return (saves.map { [$0] } ?? [])
+      + place.columns.compactMap { column in
+        guard let index = source.column(column.name, in: place.name) else { return nil }
+        guard case .attribute(let attribute) = column.role else {
+          return ColumnRule(column: index, classes: .integer, length: nil)
+        }
+        return attribute.type.storageClasses.map {
+          ColumnRule(column: index, classes: $0, length: attribute.type.storedLength)
+        }
+      }
   }
 
   func externalColumns(of place: TableLayout.Table) -> Set<Int> {

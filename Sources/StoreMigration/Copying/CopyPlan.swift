@@ -168,7 +168,17 @@ final class TableCopy {
 
 /// What becomes of the rows of a join table of the old store.
 struct JoinCopy {
+  /// The relationship, for the report.
+  struct Relationship: Hashable {
+    let entity: String
+    let name: String
+  }
+
   let table: String
+  let relationship: Relationship
+  /// The columns with the keys of both ends, and with positions.
+  let keys: [Int]
+  let orders: [Int]
   let statement: RowStatement
   /// Whether the statement looks at rows, which must be there.
   let isLate: Bool

@@ -9,6 +9,7 @@ extension CopyRun {
   /// Cuts references that lead to no row, gives the others the number of their destination's entity, and orders what
   /// had no order.
   func settleReferences() throws {
+    tellBrokenLinks()
     for stage in plan.staged.values { try writer.execute("DROP TABLE \(stage.name)") }
     for later in plan.later { try set(later) }
     for links in plan.links.values { try writer.execute("DROP TABLE \(links.name)") }

@@ -26,7 +26,11 @@ final class CopyRun {
     [(
       row: ValueRow, copy: EntityCopy, table: TableCopy, reasons: [String], values: [StoredValue]?
     )] = []
+  private var waitingBytes = 0
   private static let maxWaiting = 10_000
+  private static let maxWaitingBytes = 8 << 20
+  /// Links of join tables that lead nowhere, because a key is none.
+  private var brokenLinks: [JoinCopy.Relationship: Int] = [:]
   /// Rows of entities that the new model does not have.
   private var leftBehind: [String: Int] = [:]
   private var unknownCount = 0
@@ -236,7 +240,9 @@ final class CopyRun {
     _ row: borrowing SomeRow, _ copy: EntityCopy, _ table: TableCopy, _ reasons: [String],
     _ values: [StoredValue]?
   ) throws {
-    guard waiting.count < Self.maxWaiting else {
+    let stored = row.values()
+    waitingBytes += stored.reduce(0) { $0 + $1.byteCount }
+    guard waiting.count < Self.maxWaiting, waitingBytes < Self.maxWaitingBytes else {
       throw MigrationError(
         .damagedSource,
         [
@@ -245,7 +251,7 @@ final class CopyRun {
     }
     waiting.append(
       (
-        ValueRow(row.values(), keyColumn: table.keyColumn, storePath: storePath), copy, table,
+        ValueRow(stored, keyColumn: table.keyColumn, storePath: storePath), copy, table,
         reasons, values
       ))
   }
@@ -263,6 +269,7 @@ final class CopyRun {
       }
     }
     waiting = []
+    waitingBytes = 0
   }
 
   /// What the new row cannot hold, as sentences.
@@ -304,7 +311,27 @@ final class CopyRun {
   }
 
   func link<SomeRow: Row & ~Copyable>(_ row: inout SomeRow, _ join: JoinCopy) throws {
+    for column in join.keys
+    where row.isNull(column)
+      || !row.fits(ColumnRule(column: column, classes: .integer, length: nil))
+    {
+      brokenLinks[join.relationship, default: 0] += 1
+      return
+    }
+    for column in join.orders
+    where !row.fits(ColumnRule(column: column, classes: .integer, length: nil)) {
+      row.leaveOut(column)
+    }
     try run(join.statement, &row, [])
+  }
+
+  /// Adds the links that had no keys to what was cut.
+  func tellBrokenLinks() {
+    for (relationship, count) in brokenLinks {
+      cut.append(
+        .init(entity: relationship.entity, property: relationship.name, count: count, keys: []))
+    }
+    brokenLinks = [:]
   }
 
   func run<SomeRow: Row & ~Copyable>(
@@ -367,5 +394,16 @@ extension MigrationReport.Entity {
     incompleteCount += copy.incompleteCount
     rejectedCount += copy.rejectedCount
     passedOverCount += copy.passedOverCount
+  }
+}
+
+extension StoredValue {
+  /// About how much memory the value takes.
+  fileprivate var byteCount: Int {
+    switch self {
+    case .null, .integer, .real: 16
+    case .text(let text): 32 + text.utf8.count
+    case .blob(let bytes): 32 + bytes.count
+    }
   }
 }

@@ -98,7 +98,9 @@ final class FilledTables {
   /// uniqueness constraint, which only SQLite checks as rows come.
   private static func target(of table: TableCopy, _ plan: CopyPlan) -> String? {
     let copies = table.entities.values
-    guard copies.allSatisfy({ $0.count == 1 && $0[0].plain != nil && $0[0].isAlone }),
+    // Rows come by row id, which has to be the key.
+    guard table.definition.rowIDColumn == table.keyColumn,
+      copies.allSatisfy({ $0.count == 1 && $0[0].plain != nil && $0[0].isAlone }),
       let entity = copies.first?.first?.destinationEntity,
       let target = plan.destination.table(of: entity),
       copies.allSatisfy({ target.entityNames.contains($0[0].destinationEntity) }),
@@ -204,13 +206,17 @@ extension RecordBytes {
 
   /// Appends a whole number as SQLite would store it; false when it would store text.
   mutating func append(_ value: Int64, in place: Int, _ form: RecordForm) -> Bool {
+    if let real = form.converted(value, in: place) {
+      append(real: real)
+      return true
+    }
     append(integer: value)
     return form.takes(value, in: place)
   }
 
   /// Appends a number as SQLite would store it; false when it would store something else.
   mutating func append(_ value: Double, in place: Int, _ form: RecordForm) -> Bool {
-    if let whole = form.integer(for: value, in: place) {
+    if let whole = form.converted(value, in: place) {
       append(integer: whole)
       return true
     }
