@@ -199,7 +199,11 @@ extension MigrationExpectation {
           return
         }
         let hasRoom = otherInverse.isToMany
-        if hasRoom, other.isToMany ? after != before : after.isEmpty != before.isEmpty {
+        let isLost =
+          other.isToMany
+          ? !before.isSubset(of: after) || !wasOneToOne && after != before
+          : after.isEmpty != before.isEmpty
+        if hasRoom, isLost {
           Issue.record(
             "\(pair): \(row.entity).\(relationship.name) of \(row.key) led to \(before), now only to \(after)"
           )

@@ -15,7 +15,9 @@ import Testing
   @Test(arguments: 0..<4) func thereAndBack(_ part: UInt64) throws {
     let count: UInt64 = Self.isLong ? 1_500 : 150
     var done = 0
-    for seed in (part * count)..<((part + 1) * count) {
+    // The last two are seeds on which a link led to an entity that it may not lead to.
+    let seeds = Array((part * count)..<((part + 1) * count)) + (part == 3 ? [1184, 2868] : [])
+    for seed in seeds {
       var random = RandomModel(seed: seed)
       let old = random.model
       let changes = random.change()

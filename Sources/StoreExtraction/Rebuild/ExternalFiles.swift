@@ -20,6 +20,8 @@ package final class ExternalFiles {
   private var deleted: Set<String> = []
   /// The names of files that the new store knows under another name, by that name.
   private var fileNames: [String: String] = [:]
+  /// Whether rows name more files than are noted.
+  private var isFiltered = false
   private let storePath: String
   /// False for a file that is not a Core Data store.
   let isOn: Bool
@@ -72,7 +74,10 @@ package final class ExternalFiles {
   package var liveNames: Set<String> { Set(live.keys) }
 
   /// Keeps only some names of live rows: those of rows that are in the new file.
-  package func keep(where isKept: (String) -> Bool) { live = live.filter { isKept($0.key) } }
+  package func keep(where isKept: (String) -> Bool) {
+    live = live.filter { isKept($0.key) }
+    isFiltered = true
+  }
 
   /// Gives a file a further name.
   package func add(_ name: String, forFile file: String) {
@@ -132,7 +137,7 @@ package final class ExternalFiles {
         findings.add(.tooLarge, name, table)
       }
     }
-    if namesAll, let source {
+    if namesAll, !isFiltered, let source {
       let present = try source.names(limit: Self.maxEntries).names
       for name in present.map({ String(decoding: $0, as: UTF8.self) }).sorted()
       where live[name] == nil && !deleted.contains(name) {

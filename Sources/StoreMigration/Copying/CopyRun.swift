@@ -327,7 +327,9 @@ final class CopyRun {
 
   /// Adds the links that had no keys to what was cut.
   func tellBrokenLinks() {
-    for (relationship, count) in brokenLinks {
+    for (relationship, count) in brokenLinks.sorted(by: {
+      ($0.key.entity, $0.key.name) < ($1.key.entity, $1.key.name)
+    }) {
       cut.append(
         .init(entity: relationship.entity, property: relationship.name, count: count, keys: []))
     }

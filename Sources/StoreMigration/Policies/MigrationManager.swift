@@ -74,10 +74,9 @@ public final class MigrationManager {
   // MARK: - For policies
 
   /// Makes the object that a mapping's expressions describe, and associates it. Nil when the row breaks a rule of the new
-  /// model; it is in the file of rejects then.
+  /// model, and is in the file of rejects; also for a mapping without a policy, whose objects are there already.
   ///
-  /// - Throws: ``MigrationError`` when no policy is registered for the mapping; an error of the policy's functions; what
-  ///   SQLite reports.
+  /// - Throws: ``MigrationError`` when there is no such mapping; an error of the policy's functions; what SQLite reports.
   @discardableResult
   public func createDestinationInstance(for source: ManagedObject, in mapping: PolicyMapping) throws
     -> ManagedObject?
@@ -119,7 +118,7 @@ public final class MigrationManager {
     ])
   }
 
-  /// The objects that a mapping made of old objects, in their order; those of all objects without `sources`.
+  /// The objects that a mapping made of old objects, in their order.
   ///
   /// - Throws: ``MigrationError`` when there is no such mapping; what SQLite reports.
   public func destinationInstances(
