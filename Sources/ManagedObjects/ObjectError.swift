@@ -10,7 +10,7 @@ public struct ObjectError: Error, Sendable, Hashable, CustomStringConvertible {
     public static let noSuchEntity = Code(rawValue: "object.noSuchEntity")
     /// The entity has no property of that name and kind.
     public static let noSuchProperty = Code(rawValue: "object.noSuchProperty")
-    /// The value or the object is none that the property can have.
+    /// The property cannot have the value, or cannot lead to the object.
     public static let wrongType = Code(rawValue: "object.wrongType")
     /// The objects are those of the old store, which is only read.
     public static let readOnly = Code(rawValue: "object.readOnly")

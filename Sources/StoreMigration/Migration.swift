@@ -13,7 +13,7 @@ import StoreFiles
 public struct Migration: Sendable {
   /// What a mapping does that names a class of the app.
   public var missingPolicy = MissingPolicy.refuse
-  /// Called now and then with how far the migration is, on the thread that runs it; nil when nobody wants to know.
+  /// Called now and then with how far the migration is, on the thread that runs it; nil for no reports.
   public var onProgress: (@Sendable (MigrationProgress) -> Void)?
   /// Asked now and then whether the migration is to end; nothing of it is left then.
   public var isCancelled: @Sendable () -> Bool = { false }

@@ -35,7 +35,7 @@ extension Migration {
   /// Runs a migration on a thread of its own. Cancelling the task ends the migration, and nothing of it is left.
   ///
   /// - Parameter body: runs the migration that it is given.
-  /// - Returns: the states on the way, the newest one if nobody asks in time; and the task with the report.
+  /// - Returns: the states on the way (who reads them late gets only the newest one), and the task with the report.
   public func inBackground(
     _ body: @escaping @Sendable (Migration) throws -> MigrationReport
   ) -> (updates: AsyncStream<MigrationProgress>, report: Task<MigrationReport, any Error>) {

@@ -29,7 +29,7 @@ final class CopyRun {
   private var waitingBytes = 0
   private static let maxWaiting = 10_000
   private static let maxWaitingBytes = 8 << 20
-  /// Links of join tables that lead nowhere, because a key is none.
+  /// Links of join tables without a usable key; they are cut.
   private var brokenLinks: [JoinCopy.Relationship: Int] = [:]
   /// Rows of entities that the new model does not have.
   private var leftBehind: [String: Int] = [:]
