@@ -38,6 +38,8 @@ package struct TableLayout: Sendable, Equatable {
     package let entityNames: [String]
     /// The columns, by entity and property.
     package let columns: [Column]
+    /// The names of all columns: the three that every table has, and those of the properties.
+    package var columnNames: [String] { ["Z_PK", "Z_ENT", "Z_OPT"] + columns.map(\.name) }
   }
 
   /// The table of a many-to-many relationship.
@@ -152,6 +154,11 @@ package struct TableLayout: Sendable, Equatable {
     numbering.names.filter { name in
       name == entityName || model.ancestors(of: name).contains { $0.name == entityName }
     }.compactMap { numbering.number(of: $0) }.sorted()
+  }
+
+  /// The same numbers as SQL lists them.
+  package func numberList(of entityName: String) -> String {
+    numbers(of: entityName).map(String.init).joined(separator: ", ")
   }
 
   /// The column of an attribute or a to-one relationship of an entity, inherited ones included; nil for another

@@ -87,7 +87,7 @@ public final class ObjectContext {
       throw ObjectError(
         .wrongType, "\(name).\(attributeName) is \(attribute.type.name), and cannot be \(value)")
     }
-    let numbers = layout.numbers(of: name).map(String.init).joined(separator: ", ")
+    let numbers = layout.numberList(of: name)
     return try rows(
       "SELECT Z_PK, Z_ENT FROM \(sql(table.name)) WHERE \(quoted(column)) IS ?1 AND Z_ENT IN (\(numbers)) ORDER BY Z_PK",
       [stored]
@@ -103,7 +103,7 @@ public final class ObjectContext {
     guard let table = layout.table(of: name) else {
       throw ObjectError(.noSuchEntity, "the model has no entity \(name)")
     }
-    let numbers = layout.numbers(of: name).map(String.init).joined(separator: ", ")
+    let numbers = layout.numberList(of: name)
     guard
       case .integer(let end)? = try rows("SELECT max(Z_PK) FROM \(sql(table.name))", []).first?
         .first

@@ -131,14 +131,11 @@ extension CopyRun {
     let table = try SQLText.quoted(join.name)
     let owner = try "link." + SQLText.quoted(join.ownerColumn)
     let destination = try "link." + SQLText.quoted(join.destinationColumn)
-    func numbers(_ entity: String) -> String {
-      layout.numbers(of: entity).map(String.init).joined(separator: ", ")
-    }
     // A row of another entity in the same table is no end, either.
     let nearEnd = try
-      "SELECT 1 FROM \(SQLText.quoted(near)) AS own WHERE own.Z_PK = \(owner) AND own.Z_ENT IN (\(numbers(join.ownerName)))"
+      "SELECT 1 FROM \(SQLText.quoted(near)) AS own WHERE own.Z_PK = \(owner) AND own.Z_ENT IN (\(layout.numberList(of: join.ownerName)))"
     let farEnd = try
-      "SELECT 1 FROM \(SQLText.quoted(far)) AS far WHERE far.Z_PK = \(destination) AND far.Z_ENT IN (\(numbers(join.relationship.destinationEntityName)))"
+      "SELECT 1 FROM \(SQLText.quoted(far)) AS far WHERE far.Z_PK = \(destination) AND far.Z_ENT IN (\(layout.numberList(of: join.relationship.destinationEntityName)))"
     let dangling =
       "FROM \(table) AS link WHERE NOT EXISTS (\(nearEnd)) OR NOT EXISTS (\(farEnd))"
     if try note(

@@ -81,8 +81,8 @@ extension StoreMerge {
       """
       INSERT OR IGNORE INTO \(keys(of: table)) SELECT far.Z_PK, min(own.Z_PK), \
       \(Way.sameValues.rawValue) FROM \(other(table)) AS far JOIN \(own(table)) AS own \
-      ON \(equal.joined(separator: " AND ")) WHERE far.Z_ENT IN (\(numbers(of: entity))) \
-      AND own.Z_ENT IN (\(numbers(of: entity))) \
+      ON \(equal.joined(separator: " AND ")) WHERE far.Z_ENT IN (\(layout.numberList(of: entity))) \
+      AND own.Z_ENT IN (\(layout.numberList(of: entity))) \
       AND far.Z_PK NOT IN (SELECT old FROM \(keys(of: table))) GROUP BY far.Z_PK
       """)
     return writer.changeCount
@@ -217,23 +217,11 @@ extension StoreMerge {
   /// not have. Returns how many they are.
   func tellDifferences() throws -> Int {
     try layout.tables.reduce(0) { count, table in
-      let derived = Set(
-        table.columns.compactMap { column in
-          if case .attribute(let attribute) = column.role, attribute.isDerived {
-            column.name
-          } else {
-            nil
-          }
-        })
+      let attributes = Set(attributes(of: table).map(\.name))
       let leads = Dictionary(
         uniqueKeysWithValues: table.columns.compactMap { column in
           destination(of: column).map { (column.name, $0) }
         })
-      let attributes = Set(
-        table.columns.compactMap { column in
-          if case .attribute = column.role { column.name } else { nil }
-        }
-      ).subtracting(derived)
       return count
         + (try forEachPair(
           of: table,
@@ -271,7 +259,7 @@ extension StoreMerge {
     of table: TableLayout.Table, _ pairs: String,
     _ body: (_ far: [SQLiteValue], _ own: [SQLiteValue], _ columns: [String]) throws -> Bool
   ) throws -> Int {
-    let columns = columnNames(of: table)
+    let columns = table.columnNames
     let listed = try columns.map { try SQLText.quoted($0) }.joined(separator: ", ")
     let far = try writer.prepare("SELECT \(listed) FROM \(other(table)) WHERE Z_PK = ?1")
     let own = try writer.prepare("SELECT \(listed) FROM \(self.own(table)) WHERE Z_PK = ?1")

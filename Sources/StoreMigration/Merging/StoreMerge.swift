@@ -107,10 +107,6 @@ struct StoreMerge {
     "(SELECT new FROM \(try keys(of: table)) WHERE old = \(old))"
   }
 
-  func numbers(of entity: String) -> String {
-    layout.numbers(of: entity).map(String.init).joined(separator: ", ")
-  }
-
   /// The table that a column with a key leads to; nil for another column.
   func destination(of column: TableLayout.Column) -> TableLayout.Table? {
     switch column.role {
@@ -126,10 +122,6 @@ struct StoreMerge {
       guard case .attribute(let attribute) = column.role, !attribute.isDerived else { return nil }
       return (column.name, attribute)
     }
-  }
-
-  func columnNames(of table: TableLayout.Table) -> [String] {
-    ["Z_PK", "Z_ENT", "Z_OPT"] + table.columns.map(\.name)
   }
 
   func highestKey(of table: TableLayout.Table) -> Int64 { highestKeys[table.name] ?? 0 }
@@ -215,7 +207,7 @@ struct StoreMerge {
 
   /// Puts the rows that were not added into the file of rejects.
   private mutating func rejectRest(of table: TableLayout.Table) throws {
-    let columns = columnNames(of: table)
+    let columns = table.columnNames
     let listed = try columns.map { "far." + (try SQLText.quoted($0)) }.joined(separator: ", ")
     let statement = try writer.prepare(
       "SELECT \(listed) FROM \(other(table)) AS far JOIN \(keys(of: table)) AS keys ON keys.old = far.Z_PK WHERE keys.how = \(Way.added.rawValue) AND NOT EXISTS (SELECT 1 FROM \(own(table)) AS own WHERE own.Z_PK = keys.new)"
@@ -282,7 +274,7 @@ struct StoreMerge {
         """
         UPDATE \(own(one.table)) AS own SET \(one.key) = (SELECT min(far.Z_PK) \(added) \
         AND far.\(other.key) = own.Z_PK) WHERE own.\(one.key) IS NULL \
-        AND own.Z_ENT IN (\(numbers(of: one.column.entityName))) \
+        AND own.Z_ENT IN (\(layout.numberList(of: one.column.entityName))) \
         AND own.Z_PK IN (SELECT far.\(other.key) \(added))
         """)
     }

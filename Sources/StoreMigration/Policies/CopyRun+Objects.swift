@@ -33,35 +33,26 @@ extension CopyRun {
 
   private func rejectIncomplete(of table: TableLayout.Table) throws -> [Int64: Int] {
     let layout = plan.destination
-    var flags: [(property: String, sql: String)] = []
+    var flags: [String] = []
+    var demanded: Set<String> = []
     for column in table.columns {
       guard case .attribute(let attribute) = column.role, !attribute.isOptional,
         !attribute.isDerived
       else { continue }
-      let numbers = layout.numbers(of: column.entityName).map(String.init).joined(separator: ", ")
       flags.append(
-        (
-          attribute.name,
-          "(Z_ENT IN (\(numbers)) AND \(try SQLText.quoted(column.name)) IS NULL)"
-        ))
+        "(Z_ENT IN (\(layout.numberList(of: column.entityName))) AND \(try SQLText.quoted(column.name)) IS NULL)"
+      )
+      demanded.insert(column.name)
     }
     guard !flags.isEmpty else { return [:] }
-    let columns = ["Z_PK", "Z_ENT", "Z_OPT"] + table.columns.map(\.name)
+    let columns = table.columnNames
     let listed = try columns.map { try SQLText.quoted($0) }.joined(separator: ", ")
     let name = try SQLText.quoted(table.name)
     // A statement may have so many terms only as a sum of short ones.
     let parts = stride(from: 0, to: flags.count, by: 100).map { start in
-      "(" + flags[start..<min(start + 100, flags.count)].map(\.sql).joined(separator: " OR ") + ")"
+      "(" + flags[start..<min(start + 100, flags.count)].joined(separator: " OR ") + ")"
     }
     let condition = parts.joined(separator: " OR ")
-    let demanded = Set(
-      table.columns.compactMap { column in
-        if case .attribute(let attribute) = column.role, !attribute.isOptional {
-          column.name
-        } else {
-          nil
-        }
-      })
     let statement = try writer.prepare("SELECT \(listed) FROM \(name) WHERE \(condition)")
     defer { statement.finalize() }
     var counts: [Int64: Int] = [:]

@@ -92,10 +92,8 @@ final class PolicyRun {
   {
     let names = work.table.definition.columns.map(\.name)
     guard let entityColumn = work.table.entityColumn else { return }
-    let numbers =
-      run.plan.tables.first { $0 === work.table }?.entities.filter {
-        $0.value.contains { $0 === work.copy }
-      }.keys.sorted() ?? []
+    let numbers = work.table.entities.filter { $0.value.contains { $0 === work.copy } }.keys
+      .sorted()
     let list = numbers.map(String.init).joined(separator: ", ")
     let statement = try run.writer.prepare(
       "SELECT Z_PK FROM \(MigrationManager.schema).\(SQLText.quoted(work.table.table)) WHERE \(SQLText.quoted(names[entityColumn])) IN (\(list)) ORDER BY Z_PK"
