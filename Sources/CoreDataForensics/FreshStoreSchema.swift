@@ -27,6 +27,18 @@ package struct FreshStoreSchema: Sendable, Equatable {
 
   /// The tables, in the order of the statements.
   package let tables: [Table]
+  /// An index and the statement that creates it.
+  package struct Index: Sendable, Hashable {
+    /// The name of the table.
+    package let table: String
+    /// The CREATE INDEX statement.
+    package let sql: String
+    /// Whether it keeps values apart.
+    package let isUnique: Bool
+  }
+
+  /// The indexes of the model's tables, in the order of the statements.
+  package let indexes: [Index]
   /// The rows of Z_PRIMARYKEY.
   package let entities: [EntityRecord]
   /// The property list for `Z_METADATA.Z_PLIST`.
@@ -58,10 +70,11 @@ package struct FreshStoreSchema: Sendable, Equatable {
         throw Failure(message: collision)
       }
       tables = own + history.map(\.table)
+      indexes = layout.tables.flatMap { Self.indexes(of: $0, layout) }
       statements =
         own.dropLast(Self.bookkeeping.count).map(\.sql)
-        + layout.tables.flatMap { Self.indexes(of: $0, layout) } + Self.bookkeeping.map(\.sql)
-        + history.map(\.table.sql) + (withHistory ? Self.historyIndexes : [])
+        + indexes.map(\.sql) + Self.bookkeeping.map(\.sql)
+        + history.map(\.table.sql) + (withHistory ? Self.historyIndexes.map(\.sql) : [])
       entities =
         Self.records(layout)
         + history.map {
@@ -176,21 +189,21 @@ package struct FreshStoreSchema: Sendable, Equatable {
 
   /// The indexes of a table in Core Data's order: keys by column, entity numbers, tables of many-to-many relationships,
   /// and for each entity fetch indexes and uniqueness constraints.
-  private static func indexes(of table: TableLayout.Table, _ layout: TableLayout) -> [String] {
-    var statements: [String] = []
+  private static func indexes(of table: TableLayout.Table, _ layout: TableLayout) -> [Index] {
+    var indexes: [Index] = []
     for column in ordered(table.columns, layout) {
       switch column.role {
       case .toOne, .owner:
-        statements.append(
+        indexes.append(
           index("\(table.name)_\(column.name)_INDEX", table.name, [quoted(column.name)]))
       default: break
       }
     }
     if table.entityNames.count > 1 {
-      statements.append(index("\(table.name)_Z_ENT_INDEX", table.name, ["Z_ENT"]))
+      indexes.append(index("\(table.name)_Z_ENT_INDEX", table.name, ["Z_ENT"]))
     }
     for join in joins(of: table, layout) {
-      statements.append(
+      indexes.append(
         index(
           "\(join.name)_\(join.destinationColumn)_INDEX", join.name,
           [join.destinationColumn, join.ownerColumn].map(quoted)))
@@ -212,19 +225,19 @@ package struct FreshStoreSchema: Sendable, Equatable {
         let terms = zip(columns, fetchIndex.elements).map { column, element in
           quoted(column.name) + " COLLATE BINARY " + (element.isAscending ? "ASC" : "DESC")
         }
-        statements.append(index("Z_\(name)_\(fetchIndex.name)", table.name, terms))
+        indexes.append(index("Z_\(name)_\(fetchIndex.name)", table.name, terms))
       }
       for constraint in entity.uniquenessConstraints {
         let columns = constraint.compactMap { layout.column(of: $0, in: name) }
         guard columns.count == constraint.count, !columns.isEmpty else { continue }
-        statements.append(
+        indexes.append(
           index(
             "Z_\(name)_UNIQUE_" + constraint.joined(separator: "_"), table.name,
             columns.map { quoted($0.name) + " COLLATE BINARY ASC" }, isUnique: true))
       }
     }
-    var met: Set<String> = []
-    return statements.filter { met.insert($0).inserted }
+    var met: Set<Index> = []
+    return indexes.filter { met.insert($0).inserted }
   }
 
   /// The fetch indexes of an entity, before them those that Apple's compiler makes of older declarations: of indexed
@@ -245,8 +258,12 @@ package struct FreshStoreSchema: Sendable, Equatable {
 
   private static func index(
     _ name: String, _ table: String, _ terms: [String], isUnique: Bool = false
-  ) -> String {
-    "CREATE \(isUnique ? "UNIQUE " : "")INDEX \(quoted(name)) ON \(quoted(table)) (\(terms.joined(separator: ", ")))"
+  ) -> Index {
+    Index(
+      table: table,
+      sql:
+        "CREATE \(isUnique ? "UNIQUE " : "")INDEX \(quoted(name)) ON \(quoted(table)) (\(terms.joined(separator: ", ")))",
+      isUnique: isUnique)
   }
 
   /// Core Data's order: integers and keys, positions in ordered relationships, then dates and floats, decimals, text,
@@ -322,7 +339,7 @@ package struct FreshStoreSchema: Sendable, Equatable {
     ]
   }
 
-  private static let historyIndexes: [String] = {
+  private static let historyIndexes: [Index] = {
     let keys =
       [("ACHANGE", "ZTRANSACTIONID")]
       + ["ZAUTHORTS", "ZBUNDLEIDTS", "ZCONTEXTNAMETS", "ZPROCESSIDTS"].map { ("ATRANSACTION", $0) }

@@ -109,11 +109,12 @@ final class ProgressWatch {
     try tell(nil, 0)
   }
 
-  /// A row was read.
+  /// Rows were read.
   @inline(__always)
-  func countRow(_ entityName: String?) throws {
-    rowCount += 1
-    if rowCount % Self.interval == 0 { try tellRows(entityName) }
+  func count(_ rows: Int = 1, of entityName: String?) throws {
+    let before = rowCount / Self.interval
+    rowCount += rows
+    if rowCount / Self.interval != before { try tellRows(entityName) }
   }
 
   private func tellRows(_ entityName: String?) throws {

@@ -1,6 +1,6 @@
 package import CoreDataStore
 import CoreDataForensics
-import ObjectModel
+package import ObjectModel
 import SQLiteFile
 import SQLiteForensics
 package import StoreExtraction
@@ -22,7 +22,7 @@ extension Migration {
     }
 
     /// The version hashes that the store records; nil when it records none.
-    var recordedHashes: [String: VersionHash]? {
+    package var recordedHashes: [String: VersionHash]? {
       let recorded =
         switch self {
         case .sound(let store): store.metadata?.versionHashes ?? [:]
@@ -38,7 +38,7 @@ extension Migration {
       }
     }
 
-    var model: ManagedObjectModel? {
+    package var model: ManagedObjectModel? {
       switch self {
       case .sound(let store): store.model
       case .damaged(let store, _): store.model

@@ -49,9 +49,13 @@ extension Migration {
     let (step, schema, plan) = (work.step, work.schema, work.plan)
     let run = CopyRun(plan, writer, rejects, watch, storePath: storePath, external: external)
     var notes: [String] = []
-    let (later, first) = schema.statements.divided { $0.utf8.starts(with: "CREATE INDEX ".utf8) }
+    let plain = Set(schema.indexes.filter { !$0.isUnique }.map(\.sql))
+    var (later, first) = schema.statements.divided { plain.contains($0) }
     try writer.transaction { for statement in first { try writer.define(statement) } }
-    if case .sound(let store) = source { try run.fill(store, schema) }
+    if case .sound(let store) = source {
+      let made = try run.fill(store, schema)
+      later.removeAll { made.contains($0) }
+    }
     try writer.transaction {
       switch source {
       case .sound(let store):

@@ -56,6 +56,9 @@ package final class ProgressMeter: @unchecked Sendable {
     cancel()
   }
 
+  /// Whether anything may be printed.
+  package var isShown: Bool { lock.locked { report.form != .none } }
+
   /// Reports how much of the known total is done.
   package func update(_ current: UInt64) {
     change { $0.update(current: current, total: $0.total, now: $1) }

@@ -223,4 +223,91 @@ import Testing
     #expect(report.writtenCount == 20_000)
     #expect(report.rejectedCount == 0)
   }
+
+  /// Enough rows for two threads, among them rows that have to be looked at, rows older than a column and rows with long
+  /// values: all are in the new store as SQL puts them there, and so are their indexes.
+  @Test(arguments: [0, 1]) func manyRows(_ longBytes: Int) throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("Old.sqlite")
+    let old = Self.model("1", demands: false)
+    try FreshStore.create(at: url.path, for: old)
+    let database = try SQLiteConnection(url)
+    let rows = """
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40000)
+      INSERT INTO ZTHING (Z_PK, Z_ENT, Z_OPT, ZI64, ZTEXT, ZDOUBLE, ZUUID, ZBITS, ZRANK, ZNEXT)
+      SELECT i, 1, i % 5 + 1, CASE i % 997 WHEN 0 THEN 'text' ELSE i * i * i END, 'text ' || i || hex(zeroblob(20)),
+        CASE i % 4 WHEN 0 THEN i ELSE i / 7.0 END, CASE i % 1009 WHEN 0 THEN x'00' ELSE x'0102030405060708090a0b0c0d0e0f10' END,
+        CASE WHEN i % 5000 = 0 THEN zeroblob(\(longBytes) * 7000000 + 9000) END, CASE i % 3 WHEN 0 THEN i % 100 END,
+        CASE i % 2003 WHEN 0 THEN 999999 ELSE nullif(i - 1, 0) END
+      FROM n
+      """
+    try database.exec(rows)
+    database.close()
+    let output = folder.url.appendingPathComponent("New.sqlite")
+    let report = try Migration().run(
+      .sound(try CoreDataStore(path: url.path)),
+      [
+        MigrationStep(
+          from: old, named: "old", to: Self.model("2", demands: true), named: "new",
+          mapping: try .inferred(from: old, to: Self.model("2", demands: true)), isInferred: true)
+      ], to: output.path)
+    #expect(report.writtenCount == 40_000)
+    let new = try SQLiteConnection(output)
+    defer { new.close() }
+    #expect(try new.integrityCheck() == ["ok"])
+    try new.exec("ATTACH '\(url.path)' AS old")
+    let wanted = """
+      SELECT Z_PK, Z_ENT, Z_OPT, CASE typeof(ZI64) WHEN 'text' THEN NULL ELSE ZI64 END, ZTEXT, ZDOUBLE,
+        CASE length(ZUUID) WHEN 16 THEN ZUUID END, ZBITS, IFNULL(ZRANK, 7), CASE ZNEXT WHEN 999999 THEN NULL ELSE ZNEXT END
+      FROM old.ZTHING
+      """
+    let given =
+      "SELECT Z_PK, Z_ENT, Z_OPT, ZI64, ZTEXT, ZDOUBLE, ZUUID, ZBITS, ZRANK, ZNEXT FROM main.ZTHING"
+    for (one, other) in [(wanted, given), (given, wanted)] {
+      #expect(try new.integer("SELECT count(*) FROM (\(one) EXCEPT \(other))") == 0)
+    }
+    let lines = try String(
+      decoding: Data(contentsOf: URL(fileURLWithPath: #require(report.rejects))), as: UTF8.self
+    ).split(separator: "\n")
+    #expect(lines.count == 40_000 / 997 + 40_000 / 1009)
+  }
+
+  /// Leaves whose rows are not above those of the leaf before: SQLite inserts them.
+  @Test func leavesOutOfOrder() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("Old.sqlite")
+    let model = Self.model("1", demands: false)
+    try FreshStore.create(at: url.path, for: model)
+    let database = try SQLiteConnection(url)
+    try database.exec(
+      """
+      PRAGMA journal_mode = DELETE;
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000)
+      INSERT INTO ZTHING (Z_PK, Z_ENT, Z_OPT, ZTEXT) SELECT i, 1, 1, 'text ' || hex(zeroblob(60)) FROM n;
+      """)
+    let root = Int(
+      try #require(
+        try database.integer("SELECT rootpage FROM sqlite_schema WHERE name = 'ZTHING'")))
+    let size = Int(try #require(try database.integer("PRAGMA page_size")))
+    database.close()
+    // Two neighbours change their places in the page above them.
+    var bytes = try [UInt8](Data(contentsOf: url))
+    func number(_ place: Int, _ count: Int) -> Int {
+      bytes[place..<place + count].reduce(0) { $0 << 8 | Int($1) }
+    }
+    var page = (root - 1) * size
+    while bytes[(number(page + 8, 4) - 1) * size] == 5 { page = (number(page + 8, 4) - 1) * size }
+    #expect(bytes[page] == 5)
+    let (one, two) = (page + number(page + 12, 2), page + number(page + 14, 2))
+    for place in 0..<4 { bytes.swapAt(one + place, two + place) }
+    try Data(bytes).write(to: url)
+    let output = folder.url.appendingPathComponent("New.sqlite")
+    let report = try Migration().run(
+      .sound(try CoreDataStore(path: url.path)), [.same(model, named: "own")], to: output.path)
+    let new = try SQLiteConnection(output)
+    defer { new.close() }
+    #expect(try new.integrityCheck() == ["ok"])
+    #expect(report.writtenCount == 30_000)
+    #expect(try new.integer("SELECT count(*) FROM ZTHING") == 30_000)
+  }
 }

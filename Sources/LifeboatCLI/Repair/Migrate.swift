@@ -88,15 +88,18 @@ struct MigrationOptions: ParsableArguments {
     migration.missingPolicy = missingPolicy
     migration.verifies = verification.verify
     migration.made = interruption.files
-    migration.onProgress = { state in
-      // All steps together are as many rows as the present one would be.
-      let total = state.totalRowCount.map {
-        UInt64(clamping: $0) * UInt64(clamping: state.stepCount)
+    // Rows are counted beforehand only for somebody who sees it.
+    if meter.isShown {
+      migration.onProgress = { state in
+        // All steps together are as many rows as the present one would be.
+        let total = state.totalRowCount.map {
+          UInt64(clamping: $0) * UInt64(clamping: state.stepCount)
+        }
+        meter.update(
+          total.map { UInt64(Double($0) * state.fractionCompleted) }
+            ?? UInt64(clamping: state.rowCount),
+          of: total)
       }
-      meter.update(
-        total.map { UInt64(Double($0) * state.fractionCompleted) }
-          ?? UInt64(clamping: state.rowCount),
-        of: total)
     }
     let report = try withExtendedLifetime(interruption) { try body(migration) }
     meter.finish()

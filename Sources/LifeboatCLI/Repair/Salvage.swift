@@ -86,17 +86,30 @@ struct Salvage: ParsableCommand, RecordedCommand {
     }
     let given = try migration.sourceModel()
     let like = likes.like + (models.map { [$0] } ?? [])
-    let damaged = try DamagedStore(path: path, logView: store.wal, like: like, model: given) {
-      display.note($0)
+    let isSound = try !deleted && StoreCheck(path: path, logView: store.wal).isSound
+    var source: Migration.Source?
+    if isSound {
+      let sound = try CoreDataStore(path: path, model: given, logView: store.wal)
+      if sound.model != nil { source = .sound(sound) }
     }
+    let found =
+      try source
+      ?? .damaged(
+        try DamagedStore(path: path, logView: store.wal, like: like, model: given) {
+          display.note($0)
+        }, deleted: deleted)
     let target = try present.map { try PresentStore(path: $0, policy: policy) }
-    let steps = try steps(damaged, to: target)
+    let steps = try steps(found, to: target)
     guard let output = migration.output, !migration.dryRun else {
       try MigrationText.announce(steps, of: path, into: present, display)
       return
     }
+    // A sound store is read in the ordinary way, which is faster, under the model that was found for it.
+    if isSound, source == nil {
+      source = .sound(try CoreDataStore(path: path, model: steps.first?.from, logView: store.wal))
+    }
     let report = try migration.run(verification, display) {
-      try $0.run(source(damaged, path, steps), steps, to: output, into: target)
+      try $0.run(source ?? found, steps, to: output, into: target)
     }
     try MigrationText.tell(report, display)
   }
@@ -108,20 +121,12 @@ struct Salvage: ParsableCommand, RecordedCommand {
     return policy
   }
 
-  /// A sound store is read in the ordinary way, which gives the same rows in a third of the time.
-  private func source(_ damaged: DamagedStore, _ path: String, _ steps: [MigrationStep]) throws
-    -> Migration.Source
+  private func steps(_ source: Migration.Source, to present: PresentStore?) throws
+    -> [MigrationStep]
   {
-    if !deleted, try StoreCheck(path: path, logView: store.wal).isSound {
-      return .sound(try CoreDataStore(path: path, model: steps.first?.from, logView: store.wal))
-    }
-    return .damaged(damaged, deleted: deleted)
-  }
-
-  private func steps(_ damaged: DamagedStore, to present: PresentStore?) throws -> [MigrationStep] {
     guard let models else {
-      if let present { return try [step(damaged, to: present)] }
-      guard let model = damaged.model else {
+      if let present { return try [step(source, to: present)] }
+      guard let model = source.model else {
         throw Failure(
           65, MigrationError.Code.noSourceModel.rawValue,
           "the store carries no model that can be read",
@@ -132,17 +137,16 @@ struct Salvage: ParsableCommand, RecordedCommand {
     let route = try migration.route(to: models)
     // What a damaged store records may be lost; then its rows are taken for rows of the wanted version.
     let recorded =
-      damaged.recordedHashes.isEmpty
-      ? damaged.model?.versionHashes().hashes : damaged.recordedHashes
+      source.recordedHashes ?? source.model?.versionHashes().hashes
     guard let recorded else { return [try .same(try route.target(), named: "the given model")] }
-    let plan = route.plan(from: .init(hashes: recorded, model: damaged.model), display)
-    return try MigrationStep.steps(of: plan, model: damaged.model)
+    let plan = route.plan(from: .init(hashes: recorded, model: source.model), display)
+    return try MigrationStep.steps(of: plan, model: source.model)
   }
 
   /// The step to the model of the present store, which it carries.
-  private func step(_ damaged: DamagedStore, to present: PresentStore) throws -> MigrationStep {
+  private func step(_ source: Migration.Source, to present: PresentStore) throws -> MigrationStep {
     // A store that lost its model may record that it has the old one's.
-    let same = damaged.model.flatMap { present.records($0) ? $0 : nil }
+    let same = source.model.flatMap { present.records($0) ? $0 : nil }
     guard let model = present.model ?? same else {
       throw Failure(
         65, MigrationError.Code.noSourceModel.rawValue,
@@ -152,8 +156,8 @@ struct Salvage: ParsableCommand, RecordedCommand {
     let name = "the present store's model"
     let wanted = model.versionHashes().hashes
     // What a damaged store records may be lost; then its rows are taken for rows of the wanted version.
-    guard let old = damaged.model, old.versionHashes().hashes != wanted,
-      damaged.recordedHashes != wanted
+    guard let old = source.model, old.versionHashes().hashes != wanted,
+      source.recordedHashes != wanted
     else { return try .same(model, named: name) }
     return MigrationStep(
       from: old, named: "the store's own model", to: model, named: name,

@@ -18,7 +18,7 @@
 
   @usableFromInline let encoding: DatabaseHeader.TextEncoding
   /// Serial type and offset of each field of the last record; empty when they were not requested.
-  @usableFromInline var fields: ContiguousArray<(type: UInt64, offset: Int)> = []
+  @usableFromInline package var fields: ContiguousArray<(type: UInt64, offset: Int)> = []
   @usableFromInline var utf8 = ContiguousArray<UInt8>()
   /// Values with a serial type that no version of SQLite writes into a file (10 and 11).
   @usableFromInline package private(set) var reservedTypeCount = 0

@@ -84,11 +84,12 @@ package struct RecordBatch: ~Copyable {
 
   /// Reads the first `count` values of a record that has the form of its table (``RecordForm``). The column of the row
   /// id is NULL.
-  package func read(
-    _ record: Record, _ count: Int, into values: inout ContiguousArray<RecoveredRowBuffer.Value>
+  package static func read(
+    _ record: Range<Int>, of bytes: borrowing ContiguousArray<UInt8>, _ count: Int,
+    into values: inout ContiguousArray<RecoveredRowBuffer.Value>
   ) {
     values.removeAll(keepingCapacity: true)
-    let span = bytes.rawSpan.part(record.offset, record.count)
+    let span = bytes.rawSpan.part(record.lowerBound, record.count)
     guard let header = Varint.read(span, at: 0, end: record.count) else { return }
     let end = Int(truncatingIfNeeded: header.value)
     var offset = header.length
@@ -114,7 +115,7 @@ package struct RecordBatch: ~Copyable {
       let isBytes = type.value >= 12
       values.append(
         RecoveredRowBuffer.Value(
-          kind: kind, isValid: true, bits: bits, offset: isBytes ? record.offset &+ body : 0,
+          kind: kind, isValid: true, bits: bits, offset: isBytes ? record.lowerBound &+ body : 0,
           count: isBytes ? length : 0))
       body &+= length
     }

@@ -46,6 +46,9 @@ package struct RecordForm: Sendable {
   /// Whether a column holds the row id, for which records have NULL.
   package func isRowID(_ column: Int) -> Bool { columns[column].isRowID }
 
+  /// Whether a column stores whole numbers as integers and reads them as reals.
+  package func isReal(_ column: Int) -> Bool { columns[column].affinity == .real }
+
   /// Whether SQLite lets NULL into a column.
   package func takesNull(_ column: Int) -> Bool { columns[column].takesNull }
 
@@ -144,8 +147,9 @@ package struct RecordForm: Sendable {
     return number
   }
 
+  /// Whether a value of a record has the form of a column: that of this serial type, at this offset.
   @inline(__always)
-  private func takes(
+  func takes(
     _ type: UInt64, _ record: RawSpan, _ offset: Int, _ length: Int, _ column: Int
   ) -> Bool {
     if columns[column].isRowID { return type == 0 }

@@ -1,34 +1,66 @@
 import SQLiteFile
-import SQLiteForensics
-import SQLiteWriter
+package import SQLiteForensics
+package import SQLiteWriter
 
 /// An index of a table that is being filled. Its entries are collected as byte strings (``IndexKey``).
-final class FilledIndex {
-  struct Column {
+package final class FilledIndex {
+  package struct Column {
     /// The position of the column in its table.
-    let place: Int
+    package let place: Int
     let affinity: TableDefinition.Affinity
     let isDescending: Bool
   }
 
-  let name: String
-  let rootPage: UInt32
+  package let name: String
+  private let rootPage: UInt32
   private let isUnique: Bool
   private var entries: Entries
 
-  init(
-    _ name: String, rootPage: UInt32, isUnique: Bool, _ columns: [Column], of table: ExpectedTable
-  ) {
+  /// An index of the new file; nil for one with expressions, a condition or a collation other than BINARY, and when there
+  /// is none of this name.
+  ///
+  /// - Parameters:
+  ///   - name: its name; it exists and is empty.
+  ///   - table: its table.
+  ///   - target: the table's name in the new file.
+  ///   - writer: the new file.
+  /// - Throws: what SQLite reports.
+  package init?(
+    _ name: String, of table: ExpectedTable, named target: String, in writer: SQLiteWriter
+  ) throws(SQLiteWriterError) {
+    let list = try writer.rows(
+      "SELECT \"unique\", partial FROM pragma_index_list(?) WHERE name = ?",
+      [.string(target), .string(name)])
+    let root = try writer.rows(
+      "SELECT rootpage FROM sqlite_schema WHERE type = 'index' AND name = ?", [.string(name)])
+    guard list.count == 1, list[0][1] == .integer(0), root.count == 1,
+      case .integer(let page) = root[0][0], let rootPage = UInt32(exactly: page)
+    else { return nil }
+    var columns: [Column] = []
+    let definition = table.definition
+    for row in try writer.rows(
+      "SELECT cid, \"desc\", coll FROM pragma_index_xinfo(?) WHERE key ORDER BY seqno",
+      [.string(name)])
+    {
+      guard case .integer(let id) = row[0], definition.columns.indices.contains(Int(id)),
+        SQLName.isSame(row[2].string, "BINARY")
+      else { return nil }
+      columns.append(
+        Column(
+          place: Int(id), affinity: definition.columns[Int(id)].affinity,
+          isDescending: row[1] != .integer(0)))
+    }
     self.name = name
     self.rootPage = rootPage
-    self.isUnique = isUnique
-    entries = Entries(columns: columns, rowIDColumn: table.definition.rowIDColumn ?? -1)
+    isUnique = list[0][0] != .integer(0)
+    entries = Entries(columns: columns, rowIDColumn: definition.rowIDColumn ?? -1)
   }
 
   /// Whether the index was given up, so that SQLite has to build it.
-  var isLeftToSQLite: Bool { entries.keys == nil }
+  package var isLeftToSQLite: Bool { entries.keys == nil }
 
-  func begin(_ filler: inout TableFiller, maxBytes: Int) throws {
+  /// Prepares to collect entries, in about `maxBytes` of memory.
+  package func begin(_ filler: inout TableFiller, maxBytes: Int) throws {
     // A key is at most twice as long as its record.
     let maxRecordBytes = min(filler.maxIndexRecordBytes, KeySorter.maxKeyBytes / 4)
     entries.key = IndexKey(maxRecordBytes: maxRecordBytes)
@@ -37,10 +69,10 @@ final class FilledIndex {
   }
 
   /// The table's columns that are in the index.
-  var columns: [Column] { entries.columns }
+  package var columns: [Column] { entries.columns }
 
   /// Adds the entry of a row that has the record form of its table. `bytes` holds the content of its values.
-  func add(
+  package func add(
     _ values: borrowing ContiguousArray<RecoveredRowBuffer.Value>,
     of bytes: borrowing ContiguousArray<UInt8>, rowID: Int64
   ) throws {
@@ -48,7 +80,7 @@ final class FilledIndex {
   }
 
   /// Writes the index. Returns false when a unique key occurs twice.
-  func fill(_ filler: inout TableFiller) throws -> Bool {
+  package func fill(_ filler: inout TableFiller) throws -> Bool {
     guard var sorted = entries.keys else { return true }
     entries.keys = KeySorter?.none
     defer { entries.keys = sorted }
@@ -106,5 +138,12 @@ private struct Entries {
       let content = bytes.rawSpan.extracting(value.offset..<value.offset + value.count)
       return key.append(content, isText: value.kind == .text, isDescending: isDescending)
     }
+  }
+}
+
+extension SQLiteValue {
+  /// The text; empty for other values.
+  var string: String {
+    if case .text(let bytes) = self { String(decoding: bytes, as: UTF8.self) } else { "" }
   }
 }

@@ -67,7 +67,9 @@ extension RebuildRun {
         of: batch.bytes)
       isNext = true
       if indexedCount > 0 {
-        batch.read(record, indexedCount, into: &values)
+        RecordBatch.read(
+          record.offset..<record.offset + record.count, of: batch.bytes, indexedCount,
+          into: &values)
         for index in indexes { try index.add(values, of: batch.bytes, rowID: record.rowID) }
       }
     }
@@ -104,7 +106,8 @@ extension RebuildRun {
         "SELECT name FROM pragma_index_list(?)", [.string(table.target)])
       {
         guard found.count < Self.maxIndexes,
-          let index = try filledIndex(row[0].string, of: table)
+          let index = try FilledIndex(
+            row[0].string, of: table.expected, named: table.target, in: writer)
         else {
           others.append(row[0].string)
           continue
@@ -121,7 +124,10 @@ extension RebuildRun {
           $0.isPlain && SQLName.isSame($0.target, entry.tableName)
         }), try define(index: sql, named: entry.name)
       else { continue }
-      guard let index = try filledIndex(entry.name, of: table) else {
+      guard
+        let index = try FilledIndex(
+          entry.name, of: table.expected, named: table.target, in: writer)
+      else {
         try drop(entry.name)
         continue
       }
@@ -152,36 +158,6 @@ extension RebuildRun {
     try writer.execute("DROP INDEX main.\(try SQLIdentifier.quoted(index))")
   }
 
-  /// An index that can be filled; nil for one with expressions, a condition or a collation other than BINARY.
-  private func filledIndex(_ name: String, of table: RebuildTable) throws(SQLiteWriterError)
-    -> FilledIndex?
-  {
-    let list = try writer.rows(
-      "SELECT \"unique\", partial FROM pragma_index_list(?) WHERE name = ?",
-      [.string(table.target), .string(name)])
-    let root = try writer.rows(
-      "SELECT rootpage FROM sqlite_schema WHERE type = 'index' AND name = ?", [.string(name)])
-    guard list.count == 1, list[0][1] == .integer(0), root.count == 1,
-      case .integer(let page) = root[0][0], let rootPage = UInt32(exactly: page)
-    else { return nil }
-    var columns: [FilledIndex.Column] = []
-    let definition = table.expected.definition
-    for row in try writer.rows(
-      "SELECT cid, \"desc\", coll FROM pragma_index_xinfo(?) WHERE key ORDER BY seqno",
-      [.string(name)])
-    {
-      guard case .integer(let id) = row[0], definition.columns.indices.contains(Int(id)),
-        SQLName.isSame(row[2].string, "BINARY")
-      else { return nil }
-      columns.append(
-        FilledIndex.Column(
-          place: Int(id), affinity: definition.columns[Int(id)].affinity,
-          isDescending: row[1] != .integer(0)))
-    }
-    return FilledIndex(
-      name, rootPage: rootPage, isUnique: list[0][0] != .integer(0), columns, of: table.expected)
-  }
-
   /// Has SQLite rebuild indexes that are still empty. Dropping an index would also drop its ANALYZE statistics.
   private func leaveToSQLite(_ indexes: [String]) throws {
     for name in indexes {
@@ -192,12 +168,5 @@ extension RebuildRun {
         throw FillingGivenUp()
       }
     }
-  }
-}
-
-extension SQLiteValue {
-  /// The text; empty for other values.
-  fileprivate var string: String {
-    if case .text(let bytes) = self { String(decoding: bytes, as: UTF8.self) } else { "" }
   }
 }

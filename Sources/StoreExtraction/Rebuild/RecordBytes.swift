@@ -1,4 +1,5 @@
 import SQLiteFile
+import SQLiteForensics
 
 /// Builds a record value by value (file format, section 2.1).
 package struct RecordBytes {
@@ -40,7 +41,7 @@ package struct RecordBytes {
   /// Appends text or a blob.
   @inline(__always)
   package mutating func append(_ bytes: ArraySlice<UInt8>, isText: Bool) {
-    append(varint: (isText ? 13 : 12) + 2 * UInt64(bytes.count))
+    types.append(varint: (isText ? 13 : 12) + 2 * UInt64(bytes.count))
     body.append(contentsOf: bytes)
   }
 
@@ -48,13 +49,7 @@ package struct RecordBytes {
   @inline(__always)
   package func write(to record: inout ContiguousArray<UInt8>) {
     record.removeAll(keepingCapacity: record.count <= Self.keptBytes)
-    // The header length includes itself; no row has so many values that it takes more than three bytes.
-    var length = types.count + 1
-    if length >= 1 << 7 { length += 1 }
-    if length >= 1 << 14 { length += 1 }
-    if length >= 1 << 14 { record.append(0x80 | UInt8(truncatingIfNeeded: length >> 14)) }
-    if length >= 1 << 7 { record.append(0x80 | UInt8(length >> 7 & 0x7f)) }
-    record.append(UInt8(length & 0x7f))
+    record.append(varint: UInt64(ContiguousArray<UInt8>.headerLength(types.count)))
     record.append(contentsOf: types)
     record.append(contentsOf: body)
   }
@@ -67,19 +62,5 @@ package struct RecordBytes {
       if shift == 0 { return }
       shift -= 8
     }
-  }
-
-  /// Appends a varint to the header (file format, section 1.6); no value is so long that it takes nine bytes.
-  @inline(__always)
-  private mutating func append(varint value: UInt64) {
-    if value >= 0x80 {
-      var shift: UInt64 = 49
-      while value >> shift == 0 { shift -= 7 }
-      while shift > 0 {
-        types.append(0x80 | UInt8(truncatingIfNeeded: value >> shift) & 0x7f)
-        shift -= 7
-      }
-    }
-    types.append(UInt8(truncatingIfNeeded: value) & 0x7f)
   }
 }

@@ -145,16 +145,16 @@ final class TableCopy {
     self.externalColumns = externalColumns
   }
 
-  /// Counts a row of an entity and returns what becomes of it; nil when no mapping takes the entity's rows.
-  func countRow(ofEntity number: Int64) -> [EntityCopy]? {
+  /// Counts rows of an entity and returns what becomes of them; nil when no mapping takes the entity's rows.
+  func count(_ rows: Int = 1, ofEntity number: Int64) -> [EntityCopy]? {
     if let last, last.number == number {
-      lastCount += 1
+      lastCount += rows
       return last.copies
     }
     guard let copies = entities[number] else { return nil }
     if let last { readCounts[last.number, default: 0] += lastCount }
     last = (number, copies)
-    lastCount = 1
+    lastCount = rows
     return copies
   }
 

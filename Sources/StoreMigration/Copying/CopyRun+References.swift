@@ -92,11 +92,18 @@ extension CopyRun {
     let column = try SQLText.quoted(reference.column)
     let target = try SQLText.quoted(reference.destinationTable)
     let numbers = reference.destinationNumbers.map(String.init).joined(separator: ", ")
+    func nowhere(_ key: String) -> String {
+      "NOT EXISTS (SELECT 1 FROM \(target) AS far WHERE far.Z_PK = \(key) AND far.Z_ENT IN (\(numbers)))"
+    }
     let dangling =
-      "FROM \(table) AS own WHERE own.\(column) IS NOT NULL AND NOT EXISTS (SELECT 1 FROM \(target) AS far WHERE far.Z_PK = own.\(column) AND far.Z_ENT IN (\(numbers)))"
-    if try note(
-      reference.entityName, reference.propertyName, keys: "SELECT own.Z_PK \(dangling)",
-      count: "SELECT count(*) \(dangling)")
+      "FROM \(table) AS own WHERE own.\(column) IS NOT NULL AND \(nowhere("own.\(column)"))"
+    // The index of the column gives each key once, which is much shorter than a look at each row.
+    let firstLost =
+      "SELECT 1 FROM (SELECT DISTINCT \(column) AS pk FROM \(table) WHERE \(column) IS NOT NULL) AS link WHERE \(nowhere("link.pk")) LIMIT 1"
+    if try !writer.rows(firstLost).isEmpty,
+      try note(
+        reference.entityName, reference.propertyName, keys: "SELECT own.Z_PK \(dangling)",
+        count: "SELECT count(*) \(dangling)")
     {
       let companions = try [reference.entityColumn, reference.orderColumn].compactMap { $0 }
         .map { ", \(try SQLText.quoted($0)) = NULL" }.joined()

@@ -9,21 +9,64 @@ import StoreFiles
 
 extension CopyRun {
   /// Reads the tables of a sound store whose rows need no SQL, and fills the new ones page by page. No transaction may be
-  /// open.
-  func fill(_ store: CoreDataStore, _ schema: FreshStoreSchema) throws {
+  /// open. Returns the statements of the indexes that were made.
+  func fill(_ store: CoreDataStore, _ schema: FreshStoreSchema) throws -> Set<String> {
     if watch.isWatched {
       watch.totalRowCount = try plan.tables.reduce(0) { sum, copy in
         guard let table = store.database.schema.table(named: copy.table) else { return sum }
         return sum + (try store.database.rowCount(of: table).count)
       }
     }
-    guard let filling = try FilledTables(plan, schema, writer) else { return }
+    guard let filling = try FilledTables(plan, schema, writer) else { return [] }
     self.filling = filling
     for table in plan.tables where filling.fills(table) {
       filled.insert(table.table)
-      try insertRows(of: table, store)
+      try fillRows(of: table, store, filling)
     }
     try finishFilling()
+    return filling.indexes
+  }
+
+  private func fillRows(of table: TableCopy, _ store: CoreDataStore, _ filling: FilledTables)
+    throws
+  {
+    guard let stored = store.database.schema.table(named: table.table) else { return }
+    let encoding = store.database.header.textEncoding
+    let layout = RowLayout(table.definition)
+    var decoder = RecordDecoder(encoding: encoding)
+    var row = SoundRow(layout, keyColumn: table.keyColumn, storePath: storePath)
+    let rows = FilledRows(
+      encoding == .utf8 ? filling.recordCopies(of: table) : [:], entityColumn: table.entityColumn
+    ) { batch in
+      var place = 0
+      while place < batch.rows.count {
+        let found = batch.rows[place]
+        if let number = found.entityNumber {
+          // Few enough that progress is told and cancelling noticed in time.
+          let same = batch.rows[place...].prefix(1_024).prefix { $0.entityNumber == number }
+          let count = try filling.add(same.indices, of: batch, table)
+          if count > 0 {
+            try self.countWritten(
+              count, entityNumber: number, store.entityName(ofNumber: number), table)
+            place += count
+            continue
+          }
+        }
+        let record = batch.bytes.rawSpan.extracting(found.old)
+        if decoder.open(record) == nil {
+          row.load(record, found.rowID, &decoder)
+          let number = table.entityColumn.flatMap {
+            decoder.integer($0, of: record, rowID: found.rowID, layout: layout)
+          }
+          try self.insert(
+            &row, entityNumber: number, number.flatMap { store.entityName(ofNumber: $0) }, table)
+        }
+        place += 1
+      }
+    }
+    let result = Result { try store.database.read(stored, by: rows) }
+    try rows.finish()
+    try result.get()
   }
 
   /// Reads the other tables of a sound store, and inserts their rows.

@@ -118,8 +118,8 @@ final class CopyRun {
   func insert<SomeRow: Row & ~Copyable>(
     _ row: inout SomeRow, entityNumber: Int64?, _ name: String?, _ table: TableCopy
   ) throws {
-    try watch.countRow(name)
-    guard let number = entityNumber, let copies = table.countRow(ofEntity: number) else {
+    try watch.count(of: name)
+    guard let number = entityNumber, let copies = table.count(ofEntity: number) else {
       return try leaveBehind(&row, name, table)
     }
     guard row.key != nil else {
@@ -142,6 +142,12 @@ final class CopyRun {
     for copy in copies where copy.policyClass == nil {
       try insert(&row, copy, table, reasons, values)
     }
+  }
+
+  /// Counts rows of one entity that were written as they are.
+  func countWritten(_ count: Int, entityNumber: Int64, _ name: String?, _ table: TableCopy) throws {
+    try watch.count(count, of: name)
+    table.count(count, ofEntity: entityNumber)?.first?.writtenCount += count
   }
 
   /// Whether a mapping with a policy takes the row with a key, which an attached store has.

@@ -13,14 +13,34 @@ final class FilledTables {
   private final class Target {
     let number: Int
     let form: RecordForm
-    /// The columns of the new rows, by the number of the old entity.
+    /// The columns of the new rows, by the copy that makes them.
     let rows: [ObjectIdentifier: [Column]]
+    let indexes: [FilledIndex]
+    /// How many leading values of a record the indexes need.
+    let indexedCount: Int
     var lastKey: Int64?
 
-    init(_ number: Int, _ form: RecordForm, _ rows: [ObjectIdentifier: [Column]]) {
+    init(
+      _ number: Int, _ form: RecordForm, _ rows: [ObjectIdentifier: [Column]],
+      _ indexes: [FilledIndex]
+    ) {
       self.number = number
       self.form = form
       self.rows = rows
+      self.indexes = indexes
+      indexedCount = indexes.flatMap(\.columns).reduce(0) { max($0, $1.place + 1) }
+    }
+
+    /// Adds a row; `values` is scratch memory.
+    @inline(__always)
+    func put(
+      _ record: Range<Int>, of bytes: borrowing ContiguousArray<UInt8>, _ key: Int64,
+      _ filler: inout TableFiller, _ values: inout ContiguousArray<RecoveredRowBuffer.Value>
+    ) throws {
+      try filler.add(to: number, key, isNext: true, record, of: bytes)
+      guard indexedCount > 0 else { return }
+      RecordBatch.read(record, of: bytes, indexedCount, into: &values)
+      for index in indexes { try index.add(values, of: bytes, rowID: key) }
     }
   }
 
@@ -42,36 +62,68 @@ final class FilledTables {
     case later
   }
 
+  private let writer: SQLiteWriter
   private var filler: TableFiller
+  /// The statements of the indexes that are made here.
+  let indexes: Set<String>
+  /// Names of indexes that SQLite has to make when their tables are filled.
+  private var others: [String] = []
   private var targets: [ObjectIdentifier: Target] = [:]
   /// The table and the columns of the last row, which are mostly those of the next, too.
   private var last: (table: ObjectIdentifier, copy: ObjectIdentifier, target: Target, [Column])?
   private var parts = RecordBytes()
   private var record = ContiguousArray<UInt8>()
+  private var values: ContiguousArray<RecoveredRowBuffer.Value> = []
+  private static let maxIndexes = 32
+  /// Bytes of memory for the entries of all indexes.
+  private static let keyBytes = 2 << 20
 
   /// Prepares to fill what can be filled; nil when nothing can.
   init?(_ plan: CopyPlan, _ schema: FreshStoreSchema, _ writer: SQLiteWriter) throws {
     guard writer.canBeFilled else { return nil }
-    var prepared: [(TableCopy, String, RecordForm, [ObjectIdentifier: [Column]])] = []
+    var prepared: [(table: TableCopy, new: ExpectedTable, rows: [ObjectIdentifier: [Column]])] = []
     for table in plan.tables {
       guard let name = Self.target(of: table, plan),
         let sql = schema.tables.first(where: { $0.name == name })?.sql,
-        let expected = ExpectedTable(name: name, sql: sql)
+        let new = ExpectedTable(name: name, sql: sql)
       else { continue }
       var rows: [ObjectIdentifier: [Column]] = [:]
       for copy in table.entities.values.flatMap({ $0 }) {
         guard let plain = copy.plain else { continue }
-        rows[ObjectIdentifier(copy)] = try expected.definition.columns.map {
+        rows[ObjectIdentifier(copy)] = try new.definition.columns.map {
           try Self.column(plain.fields[$0.name], plain.demanded.contains($0.name), writer)
         }
       }
-      prepared.append((table, name, RecordForm(expected, namesFiles: false), rows))
+      prepared.append((table, new, rows))
     }
     guard !prepared.isEmpty else { return nil }
+    self.writer = writer
+    let names = Set(prepared.map(\.new.name))
+    let statements = schema.indexes.filter { names.contains($0.table) && !$0.isUnique }.map(\.sql)
+    try writer.transaction { for statement in statements { try writer.define(statement) } }
+    indexes = Set(statements)
+    var found: [[FilledIndex]] = []
+    var count = 0
+    for (_, new, _) in prepared {
+      var indexes: [FilledIndex] = []
+      for name in try writer.indexNames(of: new.name) {
+        if count < Self.maxIndexes,
+          let index = try FilledIndex(name, of: new, named: new.name, in: writer)
+        {
+          indexes.append(index)
+          count += 1
+        } else {
+          others.append(name)
+        }
+      }
+      found.append(indexes)
+    }
     filler = try writer.filler()
-    for (table, name, form, rows) in prepared {
-      guard let number = try filler.begin(name) else { continue }
-      targets[ObjectIdentifier(table)] = Target(number, form, rows)
+    for ((table, new, rows), indexes) in zip(prepared, found) {
+      for index in indexes { try index.begin(&filler, maxBytes: Self.keyBytes / count) }
+      guard let number = try filler.begin(new.name) else { continue }
+      let form = RecordForm(new, namesFiles: !table.externalColumns.isEmpty)
+      targets[ObjectIdentifier(table)] = Target(number, form, rows, indexes)
     }
   }
 
@@ -135,7 +187,7 @@ final class FilledTables {
     guard outcome == .written else { return outcome }
     parts.write(to: &record)
     guard RecordForm.takes(byteCount: record.count) else { return .later }
-    try filler.add(to: target.number, key, isNext: true, 0..<record.count, of: record)
+    try target.put(0..<record.count, of: record, key, &filler, &values)
     target.lastKey = key
     return .written
   }
@@ -166,6 +218,76 @@ final class FilledTables {
     return .written
   }
 
+  /// Adds rows whose records are made, of one entity, until one is not in order. Returns how many were added.
+  func add(_ rows: Range<Int>, of batch: borrowing FilledRows.Batch, _ table: TableCopy) throws
+    -> Int
+  {
+    guard let target = targets[ObjectIdentifier(table)] else { return 0 }
+    return try Self.add(rows, of: batch, to: target, &filler, &values)
+  }
+
+  private static func add(
+    _ rows: Range<Int>, of batch: borrowing FilledRows.Batch, to target: Target,
+    _ filler: inout TableFiller, _ values: inout ContiguousArray<RecoveredRowBuffer.Value>
+  ) throws -> Int {
+    var lastKey = target.lastKey
+    defer { target.lastKey = lastKey }
+    for place in rows {
+      let row = batch.rows[place]
+      guard lastKey.map({ $0 < row.rowID }) ?? true,
+        RecordForm.takes(byteCount: row.new.count)
+      else { return place - rows.lowerBound }
+      try target.put(row.new, of: batch.bytes, row.rowID, &filler, &values)
+      lastKey = row.rowID
+    }
+    return rows.count
+  }
+
+  /// How the records of a table that is filled here are made, by entity number, as far as no value has to be looked at.
+  func recordCopies(of table: TableCopy) -> [Int64: RecordCopy] {
+    guard let target = targets[ObjectIdentifier(table)] else { return [:] }
+    let rules = table.rules.map {
+      RecordCopy.Rule(column: $0.column, classes: $0.classes, length: $0.length)
+    }
+    var copies: [Int64: RecordCopy] = [:]
+    for (number, entityCopies) in table.entities {
+      guard let copy = entityCopies.first, let columns = target.rows[ObjectIdentifier(copy)] else {
+        continue
+      }
+      var parts: [RecordCopy.Part] = []
+      for (place, column) in columns.enumerated() {
+        guard let part = part(column, place, target.form, table, number) else { break }
+        parts.append(part)
+      }
+      guard parts.count == columns.count else { continue }
+      copies[number] = RecordCopy(
+        from: table.definition, rules,
+        to: target.form, parts)
+    }
+    return copies
+  }
+
+  private func part(
+    _ column: Column, _ place: Int, _ form: RecordForm, _ table: TableCopy, _ number: Int64
+  ) -> RecordCopy.Part? {
+    if form.isRowID(place) { return RecordCopy.Part(constant: .null) }
+    if column.constant == .integer(number), column.source == nil {
+      // The entity keeps its number, which the old row has, too.
+      return RecordCopy.Part(source: table.entityColumn)
+    }
+    var constant: RecordCopy.Constant?
+    if let value = column.constant {
+      var parts = RecordBytes()
+      var record = ContiguousArray<UInt8>()
+      guard parts.append(value, in: place, form) else { return nil }
+      parts.write(to: &record)
+      constant = RecordCopy.Constant(record)
+    }
+    return RecordCopy.Part(
+      source: column.source, constant: constant, isConstantWhereSet: column.isConstantWhereSet,
+      isDemanded: column.isDemanded)
+  }
+
   private func place(_ copy: EntityCopy, _ table: TableCopy) -> (Target, [Column])? {
     let ids = (ObjectIdentifier(table), ObjectIdentifier(copy))
     if let last, last.table == ids.0, last.copy == ids.1 { return (last.target, last.3) }
@@ -174,12 +296,33 @@ final class FilledTables {
     return (target, columns)
   }
 
-  /// Returns the file to SQLite.
+  /// Makes the indexes and returns the file to SQLite.
   func finish() throws {
     guard try filler.finishTables() else {
       throw MigrationError(.checkFailed, ["rows of the old store come twice"])
     }
+    for target in targets.values.sorted(by: { $0.number < $1.number }) {
+      for index in target.indexes {
+        guard try index.fill(&filler) else {
+          throw MigrationError(.checkFailed, ["the index \(index.name) cannot be made"])
+        }
+        if index.isLeftToSQLite { others.append(index.name) }
+      }
+    }
     try filler.finish()
+    for name in others { try writer.execute("REINDEX main.\(SQLText.quoted(name))") }
+  }
+}
+
+extension SQLiteWriter {
+  /// The names of a table's indexes that have a statement of their own.
+  fileprivate func indexNames(of table: String) throws -> [String] {
+    try rows(
+      "SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL",
+      [.string(table)]
+    ).compactMap { row in
+      if case .text(let name)? = row.first { String(decoding: name, as: UTF8.self) } else { nil }
+    }
   }
 }
 

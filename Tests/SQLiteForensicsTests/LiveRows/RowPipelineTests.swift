@@ -144,7 +144,9 @@ import Testing
     try two.forEachReadableRow(as: forms) { batch, stretch in
       for place in stretch.records {
         let record = batch.records[place]
-        batch.read(record, two.tables[stretch.table].definition.columns.count, into: &values)
+        RecordBatch.read(
+          record.offset..<record.offset + record.count, of: batch.bytes,
+          two.tables[stretch.table].definition.columns.count, into: &values)
         let texts = values.dropFirst().map { Self.text($0, batch.bytes) }
         given.append("\(stretch.table) \(stretch.page) \(record.rowID) \(texts)")
         recordCount += 1

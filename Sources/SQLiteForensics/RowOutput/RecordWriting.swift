@@ -1,0 +1,35 @@
+/// Records under construction.
+extension ContiguousArray<UInt8> {
+  /// The length of a varint in bytes. No record is so long that a number in its header takes nine bytes.
+  @inline(__always)
+  static func length(ofVarint value: UInt64) -> Int {
+    value < 0x80 ? 1 : (70 - value.leadingZeroBitCount) / 7
+  }
+
+  /// Appends a number of a record's header as a varint (file format, section 1.6).
+  @inline(__always)
+  package mutating func append(varint value: UInt64) {
+    if value >= 0x80 {
+      var shift = UInt64(7 * (Self.length(ofVarint: value) - 1))
+      while shift > 0 {
+        append(0x80 | UInt8(truncatingIfNeeded: value >> shift) & 0x7f)
+        shift -= 7
+      }
+    }
+    append(UInt8(truncatingIfNeeded: value) & 0x7f)
+  }
+
+  /// The length of a record's header, which counts itself; `typeBytes` is the length of the serial types in it.
+  @inline(__always)
+  package static func headerLength(_ typeBytes: Int) -> Int {
+    // No row has so many values that the length takes more than three bytes.
+    let length = typeBytes + (typeBytes + 1 >= 1 << 7 ? 2 : 1)
+    return length >= 1 << 14 ? length + 1 : length
+  }
+
+  /// Appends a range of a span.
+  @inline(__always)
+  mutating func append(_ bytes: RawSpan, _ range: Range<Int>) {
+    unsafe bytes.extracting(range).withUnsafeBytes { unsafe append(contentsOf: $0) }
+  }
+}
