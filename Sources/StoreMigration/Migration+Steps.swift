@@ -33,6 +33,10 @@ extension Migration {
     {
       throw MigrationError(.presentStore, ["\(present.path) is the store itself"])
     }
+    if present != nil, keepsHistory {
+      throw MigrationError(
+        .presentStore, ["a merge cannot keep the history: its keys are those of the old store"])
+    }
     let count = made.count
     do {
       let rejects = try RejectedRows(beside: output, made)
@@ -115,7 +119,7 @@ extension Migration {
       try watch.beginStep()
       let work = try Work(
         step, current, missingPolicy, policies,
-        namedAfter: isLast ? target?.work.sides : nil)
+        namedAfter: isLast ? target?.work.sides : nil, withHistory: keepsHistory)
       let writer = try newFile(for: output)
       do {
         report.steps.append(

@@ -13,7 +13,10 @@ import StoreFiles
 public struct Migration: Sendable {
   /// What a mapping does that names a class of the app.
   public var missingPolicy = MissingPolicy.refuse
-  /// Called now and then with how far the migration is, on the thread that runs it; nil for no reports.
+  /// Whether the persistent history goes into the new store, as far as its objects do. Apps and CloudKit that follow it
+  /// start anew without it. A merge cannot keep it.
+  public var keepsHistory = false
+  /// Called now and then with how far the migration is, one call at a time, on any thread; nil for no reports.
   public var onProgress: (@Sendable (MigrationProgress) -> Void)?
   /// Asked now and then whether the migration is to end; nothing of it is left then.
   public var isCancelled: @Sendable () -> Bool = { false }

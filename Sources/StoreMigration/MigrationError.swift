@@ -16,7 +16,7 @@ public struct MigrationError: Error, Sendable, Hashable, CustomStringConvertible
     public static let missingPolicy = Code(rawValue: "migration.missingPolicy")
     /// The new store does not pass its checks.
     public static let checkFailed = Code(rawValue: "migration.checkFailed")
-    /// The store into which rows are to be merged has another model, or no room for more keys.
+    /// The store into which rows are to be merged has another model, or no room for more keys, or a history is wanted.
     public static let presentStore = Code(rawValue: "migration.presentStore")
     /// The old store is too damaged to be read as a sound one.
     public static let damagedSource = Code(rawValue: "migration.damagedSource")

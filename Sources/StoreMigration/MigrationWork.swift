@@ -20,7 +20,7 @@ extension Migration {
 
     init(
       _ step: MigrationStep, _ source: Source, _ missingPolicy: MissingPolicy,
-      _ policies: PolicyRegister, namedAfter sides: Set<String>?
+      _ policies: PolicyRegister, namedAfter sides: Set<String>?, withHistory: Bool = false
     ) throws {
       guard let model = step.from ?? source.model else {
         throw MigrationError(
@@ -30,7 +30,8 @@ extension Migration {
       self.step = step
       let tables = try SourceTables(model, source)
       self.sides = sides ?? tables.joinSides
-      schema = try FreshStoreSchema(step.to, namedAfter: self.sides)
+      schema = try FreshStoreSchema(
+        step.to, withHistory: withHistory && source.hasHistory, namedAfter: self.sides)
       entityNames = tables.entityNames
       sourceLayout = tables.layout
       plan = try CopyCompiler.plan(
@@ -89,6 +90,10 @@ extension Migration {
           by: handler, highestKeys: try identity.highestKeys(schema, plan, in: writer))
       }
       try complete(run)
+      if keepsHistory, source.hasHistory {
+        var history = HistoryCopy(run, from: work.sourceLayout.model, to: schema)
+        notes += try history.copy(from: source)
+      }
       try identity.write(schema, plan, to: writer)
     }
     // What was staged has left free pages.
@@ -101,7 +106,9 @@ extension Migration {
     report.leftOut = Set(
       plan.leftOut + run.broken + run.leftBehindReasons + (isFirst ? identity.leftOut : [])
     ).sorted()
-    report.notes = Set(plan.notes + notes + (isFirst ? identity.notes(plan) : [])).sorted()
+    report.notes = Set(
+      plan.notes + notes + (isFirst ? identity.notes(plan, keepsHistory: keepsHistory) : [])
+    ).sorted()
     return report
   }
 

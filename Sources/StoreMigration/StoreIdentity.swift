@@ -42,8 +42,8 @@ struct StoreIdentity {
         return false
       }
     }
-    for record in entities where record.superNumber == 0 && !record.isHistory {
-      highestKeys["Z" + record.name.uppercased()] = record.highestKey
+    for record in entities where record.superNumber == 0 {
+      highestKeys[Self.table(of: record)] = record.highestKey
     }
     hasHistory = names.contains("ACHANGE")
     tables = names
@@ -71,9 +71,9 @@ struct StoreIdentity {
   }
 
   /// What a reader has to know, one sentence each.
-  func notes(_ plan: CopyPlan) -> [String] {
+  func notes(_ plan: CopyPlan, keepsHistory: Bool) -> [String] {
     var notes: [String] = []
-    if hasHistory {
+    if hasHistory, !keepsHistory {
       notes.append(
         "the persistent history is not in the new store: apps and CloudKit that follow it start anew"
       )
@@ -97,6 +97,11 @@ struct StoreIdentity {
     return notes
   }
 
+  /// The table of a root entity, in capitals.
+  private static func table(of entity: EntityRecord) -> String {
+    (entity.isHistory ? "A" : "Z") + entity.name.uppercased()
+  }
+
   /// The highest key that each table of a new store has or had, by table.
   func highestKeys(_ schema: FreshStoreSchema, _ plan: CopyPlan, in writer: SQLiteWriter) throws
     -> [String: Int64]
@@ -106,6 +111,9 @@ struct StoreIdentity {
       // A key that was handed out is never used again, also when its row is gone.
       let handedOut = plan.keptKeys[table.name].flatMap { highestKeys[$0.uppercased()] } ?? 0
       highest[table.name] = max(0, handedOut, try writer.highestKey(of: table.name))
+    }
+    for table in schema.entities.filter(\.isHistory).map(Self.table) {
+      highest[table] = max(0, highestKeys[table] ?? 0, try writer.highestKey(of: table))
     }
     return highest
   }
@@ -117,7 +125,7 @@ struct StoreIdentity {
     for entity in schema.entities {
       try insert.run([
         .integer(entity.number), .string(entity.name), .integer(entity.superNumber),
-        .integer(entity.superNumber == 0 ? highest["Z" + entity.name.uppercased()] ?? 0 : 0),
+        .integer(entity.superNumber == 0 ? highest[Self.table(of: entity)] ?? 0 : 0),
       ])
     }
     insert.finalize()

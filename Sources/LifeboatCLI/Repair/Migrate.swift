@@ -36,6 +36,11 @@ struct MigrationOptions: ParsableArguments {
   )
   var missingPolicy: MissingPolicy = .refuse
 
+  @Flag(
+    name: .customLong("keep-history"),
+    help: "Carry the persistent history over; without it, apps that follow it start anew.")
+  var keepsHistory = false
+
   @OptionGroup var progress: ProgressOptions
 
   @Flag(
@@ -87,6 +92,7 @@ struct MigrationOptions: ParsableArguments {
     var migration = Migration()
     migration.missingPolicy = missingPolicy
     migration.verifies = verification.verify
+    migration.keepsHistory = keepsHistory
     migration.made = interruption.files
     // Rows are counted beforehand only for somebody who sees it.
     if meter.isShown {

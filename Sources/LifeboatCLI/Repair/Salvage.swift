@@ -77,6 +77,11 @@ struct Salvage: ParsableCommand, RecordedCommand {
     guard present != nil || duplicates == nil && !matchesEqualContent else {
       throw ValidationError("--duplicates and --equal-content are for a salvage --into a store.")
     }
+    guard present == nil || !migration.keepsHistory else {
+      throw ValidationError(
+        "A merge cannot keep the history: its keys are those of the old store. Leave --keep-history or --into out."
+      )
+    }
   }
 
   func run() throws {

@@ -1,0 +1,177 @@
+import CoreDataForensics
+import CoreDataStore
+import ObjectModel
+import SQLiteFile
+import SQLiteForensics
+import SQLiteWriter
+import StoreExtraction
+
+/// Carries the persistent history of a store over: transactions as they are, changes under the new numbers and keys of
+/// their objects.
+///
+/// `ACHANGE.ZENTITY` is the number of the changed object's entity, and `ZENTITYPK` its key. `ZCOLUMNS` says by a bit for
+/// each property which ones an update changed, in the order of their names, and `ZTOMBSTONE0` and so on keep values of a
+/// deleted object: both mean something only while the entity has the same properties.
+struct HistoryCopy {
+  /// What becomes of the changes of one entity's objects.
+  private struct Place {
+    let number: Int64
+    let shift: KeyShift
+    let hasSameProperties: Bool
+  }
+
+  private let run: CopyRun
+  /// By the number of the old entity.
+  private var places: [Int64: Place] = [:]
+  private var lostCount = 0
+  private var bareCount = 0
+
+  init(_ run: CopyRun, from old: ManagedObjectModel, to schema: FreshStoreSchema) {
+    self.run = run
+    let layout = schema.layout
+    let (before, after) = (old.versionHashes().hashes, layout.model.versionHashes().hashes)
+    for (number, copies) in run.plan.tables.flatMap(\.entities) {
+      // What a mapping splits or selects, or the app's code makes, has no history of its own.
+      guard copies.count == 1, let copy = copies.first, !copy.isFiltered, copy.policyClass == nil,
+        let new = layout.numbering.number(of: copy.destinationEntity)
+      else { continue }
+      let hash = before[copy.sourceEntity]
+      places[number] = Place(
+        number: new, shift: copy.shift,
+        hasSameProperties: hash != nil && hash == after[copy.destinationEntity])
+    }
+  }
+
+  /// Copies the history. Returns what a reader has to know, one sentence each.
+  mutating func copy(from source: Migration.Source) throws -> [String] {
+    for (entity, number, table) in FreshStoreSchema.historyTables(tombstoneCount: 0) {
+      try copy(table.name, number: number, isChange: entity == "CHANGE", from: source)
+    }
+    let writer = run.writer
+    try writer.execute(
+      "DELETE FROM ACHANGE WHERE ZTRANSACTIONID NOT IN (SELECT Z_PK FROM ATRANSACTION) OR ZTRANSACTIONID IS NULL"
+    )
+    lostCount += writer.changeCount
+    for column in ["ZAUTHORTS", "ZBUNDLEIDTS", "ZCONTEXTNAMETS", "ZPROCESSIDTS"] {
+      try writer.execute(
+        "UPDATE ATRANSACTION SET \(column) = NULL WHERE \(column) NOT IN (SELECT Z_PK FROM ATRANSACTIONSTRING)"
+      )
+    }
+    var notes: [String] = []
+    if lostCount > 0 {
+      notes.append(
+        "\(lostCount) \(lostCount == 1 ? "row" : "rows") of the persistent history \(lostCount == 1 ? "is" : "are") not in the new store: the objects have no counterpart there, or the rows are damaged"
+      )
+    }
+    if bareCount > 0 {
+      notes.append(
+        "\(bareCount) \(bareCount == 1 ? "change" : "changes") of the persistent history no longer \(bareCount == 1 ? "says" : "say") which properties changed, and \(bareCount == 1 ? "keeps" : "keep") no values of deleted objects, because the entity has other properties now"
+      )
+    }
+    return notes
+  }
+
+  private mutating func copy(
+    _ table: String, number: Int64, isChange: Bool, from source: Migration.Source
+  ) throws {
+    guard let definition = source.definition(of: table) else { return }
+    let new = try run.writer.rows(
+      "SELECT name FROM pragma_table_info(?)", [.string(table)]
+    ).compactMap { row in
+      if case .text(let name)? = row.first { String(decoding: name, as: UTF8.self) } else { nil }
+    }
+    var names: [String] = []
+    var columns: [Int] = []
+    for (place, column) in definition.columns.enumerated()
+    where new.contains(where: { SQLName.isSame($0, column.name) }) {
+      names.append(try SQLText.quoted(column.name))
+      columns.append(place)
+    }
+    func place(_ name: String) -> Int? {
+      definition.columns.firstIndex { SQLName.isSame($0.name, name) }
+    }
+    guard let key = place("Z_PK"), let entity = place("Z_ENT") else { return }
+    let change = (entity: place("ZENTITY"), key: place("ZENTITYPK"))
+    let bare = definition.columns.indices.filter {
+      let name = definition.columns[$0].name.uppercased()
+      return name == "ZCOLUMNS" || name.utf8.starts(with: "ZTOMBSTONE".utf8)
+    }
+    let insert = try RowStatement(
+      sql:
+        "INSERT INTO \(SQLText.quoted(table)) (\(names.joined(separator: ", "))) VALUES (\(columns.indices.map { "?\($0 + 1)" }.joined(separator: ", ")))",
+      columns: columns)
+    defer { insert.finish() }
+    try source.forEachWholeRow(of: table) { values in
+      var values = values
+      guard values.count == definition.columns.count, case .integer = values[key] else {
+        lostCount += 1
+        return
+      }
+      values[entity] = .integer(number)
+      if isChange {
+        guard let number = change.entity, let old = change.key,
+          case .integer(let oldNumber) = values[number], case .integer(let oldKey) = values[old],
+          let place = places[oldNumber], let newKey = place.shift.newKey(of: oldKey)
+        else {
+          lostCount += 1
+          return
+        }
+        values[number] = .integer(place.number)
+        values[old] = .integer(newKey)
+        if !place.hasSameProperties, bare.contains(where: { values[$0] != .null }) {
+          bareCount += 1
+          for column in bare { values[column] = .null }
+        }
+      }
+      var row = ValueRow(values, keyColumn: key, storePath: source.path)
+      do {
+        try run.run(insert, &row, [])
+      } catch let error as SQLiteWriterError where error.code == .constraint {
+        lostCount += 1
+      }
+    }
+  }
+}
+
+extension Migration.Source {
+  /// Whether the store has tables of persistent history.
+  var hasHistory: Bool { definition(of: "ACHANGE") != nil }
+
+  /// The columns of a table; nil when there is no such table.
+  func definition(of table: String) -> TableDefinition? {
+    switch self {
+    case .sound(let store): store.database.schema.table(named: table)?.definition
+    case .damaged(let store, _):
+      store.database.tables.first { SQLName.isSame($0.name, table) && $0.isDescribed }?.definition
+    }
+  }
+
+  /// Calls `receive` with the values of each live row of a table, except rows of which a part is lost.
+  func forEachWholeRow(of name: String, _ receive: ([StoredValue]) throws -> Void) throws {
+    var failure: (any Error)?
+    func take(_ values: [StoredValue]) -> Bool {
+      do { try receive(values) } catch { failure = error }
+      return failure == nil
+    }
+    switch self {
+    case .sound(let store):
+      guard let table = store.database.schema.table(named: name) else { return }
+      try store.database.forEachRow(of: table) { take($0.values) }
+    case .damaged(let store, _):
+      let tables = store.database.tables
+      try store.database.forEachRow(.live, of: [name]) { row in
+        guard let place = row.origin.table, SQLName.isSame(tables[place].name, name),
+          row.partial.isEmpty
+        else { return true }
+        var values = row.values
+        if let key = tables[place].definition.rowIDColumn, values[key] == .null,
+          let rowID = row.rowID
+        {
+          values[key] = .integer(rowID)
+        }
+        return take(values)
+      }
+    }
+    if let failure { throw failure }
+  }
+}
