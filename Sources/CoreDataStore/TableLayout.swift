@@ -315,3 +315,14 @@ package struct TableLayout: Sendable, Equatable {
     }
   }
 }
+
+extension ManagedObjectModel {
+  /// The topmost ancestor that the model has, which owns the table; the entity itself when it has
+  /// no parent. Nil for an entity the model does not have, and for one whose ancestors form a cycle.
+  package func rootEntity(of entityName: String) -> Entity? {
+    guard let entity = entities[entityName] else { return nil }
+    let root = ancestors(of: entityName).last ?? entity
+    if let beyond = root.superentityName, entities[beyond] != nil { return nil }
+    return root
+  }
+}

@@ -134,7 +134,7 @@ final class NewFile {
   /// Gives the file another name in its folder and removes its first one. An existing file of that name is not
   /// replaced.
   ///
-  /// - Throws: `exists`, `replaced`, `cannotCreate`, `inputOutput`.
+  /// - Throws: `exists`, `replaced`, `cannotCreate`; `inputOutput`, and then the file is gone.
   func link(as target: String) throws(SQLiteWriterError) {
     let other = PathText.lastComponent(of: target)
     for suffix in [""] + Self.sidecarSuffixes
@@ -164,6 +164,7 @@ final class NewFile {
       }
     }
     if let error = synchronizeFolder() {
+      remove(other, where: isSame)
       throw SQLiteWriterError(
         .inputOutput, "the folder cannot be synced", path: target, systemError: error)
     }

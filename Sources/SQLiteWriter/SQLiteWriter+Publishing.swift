@@ -6,7 +6,7 @@ extension SQLiteWriter {
   ///
   /// - Parameter path: the final name, in the folder of ``path``.
   /// - Throws: what ``close()`` throws; `exists` when something already has the name, `cannotCreate`, `inputOutput`.
-  ///   The file then keeps its first name.
+  ///   The file then keeps its first name, or is gone.
   package func publish(as path: String) throws(SQLiteWriterError) {
     if isOpen { try complete() }
     try file.link(as: path)

@@ -326,3 +326,10 @@ extension StoreInspection.Model {
       looksLikeSwiftData: looksLikeSwiftData, problem: nil)
   }
 }
+
+extension DatabaseHeader {
+  /// SQLite's version in the usual form, such as "3.40.1".
+  var sqliteVersionText: String {
+    "\(sqliteVersion / 1_000_000).\(sqliteVersion / 1000 % 1000).\(sqliteVersion % 1000)"
+  }
+}

@@ -206,15 +206,20 @@ extension Migration {
   /// Renames the folder of external files; its new name must be free.
   static func rename(_ from: String, to: String) throws {
     let folder = try OpenFolder(PathText.folder(of: to))
-    if let code = SystemCalls.rename(
-      PathText.lastComponent(of: from), in: folder.descriptor, to: PathText.lastComponent(of: to),
-      in: folder.descriptor)
-    {
+    func move(_ from: String, to: String) -> Int32? {
+      SystemCalls.rename(
+        PathText.lastComponent(of: from), in: folder.descriptor, to: PathText.lastComponent(of: to),
+        in: folder.descriptor)
+    }
+    if let code = move(from, to: to) {
       throw ExtractionError(
         code == EEXIST ? .outputExists : .cannotCreate,
         "the folder of external files cannot be given its name", path: to)
     }
-    try folder.synchronize()
+    do { try folder.synchronize() } catch {
+      _ = move(to, to: from)
+      throw error
+    }
   }
 }
 

@@ -30,8 +30,9 @@ extension Incidents {
   ///   - model: the model that the app opens its store with; nil for an app without one.
   ///   - texts: the words for the records.
   /// - Returns: what was done.
-  /// - Throws: ``StoreReturnError`` when the file is damaged, belongs to another incident or does not fit;
-  ///   `StoreRecoveryError` as ``Incidents/restore(_:force:app:texts:)`` does. Nothing is changed then.
+  /// - Throws: ``StoreReturnError`` when the file is damaged, belongs to another incident or does not fit: nothing is
+  ///   changed then. `StoreRecoveryError` as ``Incidents/restore(_:force:app:texts:)`` does: the present store or the
+  ///   repaired one is in place then.
   public func accept(
     return file: URL, for id: String, fitting model: (any ModelExpectation)?,
     texts: IncidentTexts = IncidentTexts()

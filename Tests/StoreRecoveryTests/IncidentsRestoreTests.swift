@@ -65,7 +65,8 @@ import Testing
     #expect(shelf.bench.snapshot() != before.1)
   }
 
-  /// A store that made room for an earlier one waits for no fresh one: whoever looks next ends its move.
+  /// A store that made room for an earlier one waits for no fresh one: whoever looks next ends its move, and that of the
+  /// earlier one, which has begun.
   @Test func replacedStoreWaitsForNoFreshOne() throws {
     let shelf = try Shelf()
     let id = try shelf.setAside(hour: 0)
@@ -77,7 +78,9 @@ import Testing
     #expect(try shelf.incidents().list().map(\.isUnfinished) == [false, true])
     #expect(try shelf.bench.recovery().resume(makingFresh: { _ in }) == nil)
     #expect(try shelf.incidents().list().map(\.isUnfinished) == [false, false])
-    _ = try shelf.incidents().restore(id)
+    let error = #expect(throws: StoreRecoveryError.self) { try shelf.incidents().restore(id) }
+    #expect(error?.code == .nothingKept)
+    #expect(FileManager.default.fileExists(atPath: shelf.bench.store))
     #expect(try shelf.incidents().verify().allSatisfy(\.isSound))
   }
 

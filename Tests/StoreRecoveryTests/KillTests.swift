@@ -79,6 +79,15 @@ import Testing
       let stopped = try Child.run(
         "restore", made.store, options + ["at=\(index + 1)", "end=before"])
       #expect(stopped.status == Child.ended, "\(note): \(stopped)")
+      // What opens the store next finds one in place, and makes none.
+      let opened = try bench(.restore)
+      _ = try Child.run("restore", opened.0.store, opened.1 + ["at=\(index + 1)", "end=before"])
+      var isThere = false
+      _ = try opened.0.bench.recovery().openSynchronously { url in
+        isThere = FileManager.default.fileExists(atPath: url.path)
+        return true
+      }
+      #expect(isThere, "\(note): \(opened.0.paths)")
       // The second run may find that it only had to end what the first began.
       let again = try Child.run("restore", made.store, options)
       let line = again.lines.first ?? ""

@@ -36,15 +36,6 @@ extension ManagedObjectModel {
     return children.mapValues { ByteOrder.sorted($0) }
   }
 
-  /// The topmost ancestor that the model has, which owns the table; the entity itself when it has
-  /// no parent. Nil for an entity the model does not have, and for one whose ancestors form a cycle.
-  package func rootEntity(of entityName: String) -> Entity? {
-    guard let entity = entities[entityName] else { return nil }
-    let root = ancestors(of: entityName).last ?? entity
-    if let beyond = root.superentityName, entities[beyond] != nil { return nil }
-    return root
-  }
-
   /// The attributes of an entity, inherited ones included, sorted by name. If a descendant repeats a name, its own
   /// declaration counts.
   package func allAttributes(of entityName: String) -> [Attribute] {

@@ -68,11 +68,6 @@
   /// Bytes of a page that hold content, at least 480.
   package var usableSize: Int { pageSize - reservedBytes }
 
-  /// SQLite's version in the usual form, such as "3.40.1".
-  package var sqliteVersionText: String {
-    "\(sqliteVersion / 1_000_000).\(sqliteVersion / 1000 % 1000).\(sqliteVersion % 1000)"
-  }
-
   /// Why bytes are not a header.
   package enum Defect: Error, Equatable {
     case tooShort

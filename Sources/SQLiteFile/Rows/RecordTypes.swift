@@ -8,19 +8,6 @@
   @usableFromInline package private(set) var types: ContiguousArray<UInt64> = []
   /// Bytes of all values together.
   @usableFromInline package private(set) var bodyLength = 0
-  /// Bytes of all values but the first.
-  @inlinable package var lengthWithoutFirst: Int {
-    bodyLength - (types.first.map(RecordDecoder.length(ofType:)) ?? 0)
-  }
-  /// A 16-bit hash that almost always differs between records with different numbers of fields or different storage
-  /// classes.
-  @inlinable package var classHash: UInt16 {
-    var hash: UInt32 = 0x811c_9dc5
-    for type in types {
-      hash = (hash ^ UInt32(StorageClasses(serialType: type).rawValue)) &* 0x0100_0193
-    }
-    return UInt16(truncatingIfNeeded: hash ^ hash >> 16)
-  }
   /// How many types may still be read. A crafted page can have thousands of offsets at which a record of thousands of
   /// types seems to begin.
   @usableFromInline var budget = Int.max

@@ -498,3 +498,10 @@ extension DamagedDatabase {
     }
   }
 }
+
+extension RecordTypes {
+  /// Bytes of all values but the first.
+  fileprivate var lengthWithoutFirst: Int {
+    bodyLength - (types.first.map(RecordDecoder.length(ofType:)) ?? 0)
+  }
+}

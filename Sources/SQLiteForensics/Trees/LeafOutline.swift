@@ -30,3 +30,15 @@ struct LeafOutline: BitwiseCopyable, Equatable {
     return UInt64(above) + UInt64(span) <= width
   }
 }
+
+extension RecordTypes {
+  /// A 16-bit hash that almost always differs between records with different numbers of fields or different storage
+  /// classes.
+  fileprivate var classHash: UInt16 {
+    var hash: UInt32 = 0x811c_9dc5
+    for type in types {
+      hash = (hash ^ UInt32(StorageClasses(serialType: type).rawValue)) &* 0x0100_0193
+    }
+    return UInt16(truncatingIfNeeded: hash ^ hash >> 16)
+  }
+}

@@ -38,10 +38,9 @@ package final class MadeFiles: @unchecked Sendable {
       throw SystemCallError(
         call: "mkdirat", path: PathText.joined(parent.path, name), errno: errno)
     }
-    let folder = try parent.folder(name)
-    things.append(
-      Thing(folder: parent, name: name, identity: FileIdentity(descriptor: folder.descriptor)))
-    return folder
+    // Before it is opened, which may fail.
+    things.append(Thing(folder: parent, name: name, identity: parent.identity(of: name)))
+    return try parent.folder(name)
   }
 
   /// Makes a file and opens it for reading and writing. The caller closes it.

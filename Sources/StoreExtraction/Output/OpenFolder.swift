@@ -56,16 +56,24 @@ package final class OpenFolder: Sendable {
     return opened
   }
 
-  /// The identity of the file with this name in the folder; nil when there is none. A link is not followed.
+  /// The identity of the file with this name in the folder; nil when there is none, or when it cannot be examined. A
+  /// link is not followed.
   func identity(of name: String) -> FileIdentity? { identity(named: Array(name.utf8)) }
 
+  /// The identity of the file whose name has these bytes, like ``identity(of:)``.
+  func identity(named name: [UInt8]) -> FileIdentity? { (try? examined(name)) ?? nil }
+
   /// The identity of the file whose name has these bytes; nil when there is none. A link is not followed.
-  func identity(named name: [UInt8]) -> FileIdentity? {
+  func examined(_ name: [UInt8]) throws(SystemCallError) -> FileIdentity? {
     var raw = stat()
-    let result = unsafe Self.withCString(name) {
-      unsafe fstatat(descriptor, $0, &raw, AT_SYMLINK_NOFOLLOW)
+    let code = unsafe Self.withCString(name) {
+      unsafe fstatat(descriptor, $0, &raw, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno
     }
-    return result == 0 ? FileIdentity(raw) : nil
+    if code == 0 { return FileIdentity(raw) }
+    guard code == ENOENT || code == ENOTDIR else {
+      throw SystemCallError(call: "fstatat", path: path(of: name), errno: code)
+    }
+    return nil
   }
 
   /// Removes a file, or an empty folder, as long as its name still belongs to `thing`.

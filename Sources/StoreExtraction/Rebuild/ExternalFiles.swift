@@ -230,8 +230,17 @@ package final class ExternalFiles {
       return try OpenFolder(PathText.folder(of: storePath)).folder(Self.supportName(for: storePath))
         .folder(Self.folderName)
     } catch {
-      if error.isRefusal { throw error }
+      // No such folder, or a link, which is not followed.
+      guard [ENOENT, ENOTDIR, ELOOP].contains(error.errno) else { throw error }
       return nil
+    }
+  }
+
+  /// The folder; nil also when this user may not read it, which the survey reports.
+  private func readableSource() throws(SystemCallError) -> OpenFolder? {
+    do throws(SystemCallError) { return try source() } catch {
+      if error.isRefusal { return nil }
+      throw error
     }
   }
 
@@ -312,8 +321,7 @@ package final class ExternalFiles {
 
   /// Copies the files that rows name into a new folder within `parent`; makes none when there are no files.
   func copy(into parent: OpenFolder, as name: String, _ made: MadeFiles) throws {
-    // The survey reports what cannot be read.
-    guard isOn, let source = (try? source()) ?? nil else { return }
+    guard isOn, let source = try readableSource() else { return }
     var folder: OpenFolder?
     for file in names {
       let found: ExternalFile?
@@ -457,7 +465,7 @@ extension SystemCallError {
 extension OpenFolder {
   /// Opens the file with this name; nil when there is none or it is not a regular file.
   fileprivate func externalFile(_ name: String) throws -> ExternalFile? {
-    guard identity(of: name)?.kind == .file else { return nil }
+    guard try examined(Array(name.utf8))?.kind == .file else { return nil }
     return try ExternalFile(file(name), PathText.joined(path, name))
   }
 }

@@ -44,7 +44,7 @@ extension Incidents {
   /// - Returns: What was done.
   /// - Throws: ``StoreRecoveryError`` when the incident cannot be read, when the kept files are not a store
   ///   (`restore.notAStore`), when the set differs from its seal, when another process has a store open, when too
-  ///   little space is free, or when a file cannot be moved.
+  ///   little space is free, or when a file cannot be moved: the current store or the kept one is in place then.
   public func restore(
     _ id: String, force: Bool = false, app: StoreRecovery.App? = nil,
     texts: IncidentTexts = IncidentTexts()
@@ -90,17 +90,27 @@ extension Incidents {
         .inUse, "another program has the store open; close it and try again", path: path)
     }
     try checkSpace(folder, kept: kept, present: present)
-    let replaced =
-      present.members.isEmpty
-      ? nil : try replace(folder, app: app ?? incident.app, texts: texts)
     let attributes = Self.attributes(of: kept)
-    let record = try mover.beginBack(folder, reason: .restore)
-    try mover.advanceBack(folder, record, now: clock())
+    var replaced: (folder: QuarantineFolder, incident: Incident)?
+    let record: MoveRecord
+    do {
+      if !present.members.isEmpty {
+        replaced = try replace(folder, app: app ?? incident.app, texts: texts)
+      }
+      record = try mover.beginBack(folder, reason: .restore)
+      // Until now the store that was in use goes back if this run ends.
+      if let replaced { try mover.close(replaced.folder) }
+      try mover.advanceBack(folder, record, now: clock())
+    } catch {
+      _ = try? PendingMoves(mover: mover, home: home, storeName: incident.storeName)
+        .endHoldingLease(now: clock())
+      throw error
+    }
     let leftBehind = try leftBehind(folder, record, attributes)
     return Restoration(
       restored: try record.members.map { folder.original($0.name) }.filter {
         try fileSystem.status($0) != nil
-      }, replaced: replaced,
+      }, replaced: replaced?.incident,
       differences: differences, nextStep: Self.nextStep(incident), leftBehind: leftBehind)
   }
 
@@ -256,10 +266,10 @@ extension Incidents {
     }
   }
 
-  /// Sets aside the files that currently have the store's names.
+  /// Sets aside the files that currently have the store's names. The move is not closed yet.
   private func replace(
     _ folder: QuarantineFolder, app: StoreRecovery.App, texts: IncidentTexts
-  ) throws -> Incident {
+  ) throws -> (QuarantineFolder, Incident) {
     let now = Timestamp.wholeSeconds(clock())
     let verdict = Verdict(
       finding: .healthy, action: .quarantine, reason: "an earlier store is restored in its place",
@@ -273,8 +283,6 @@ extension Incidents {
         judgement, app: app, storeName: folder.storeName, id: id, folder: path, created: now,
         kind: .replaced, texts: texts)
     }
-    let incident = try mover.advanceOrUndo(target, record, now: now)
-    try mover.close(target)
-    return incident
+    return (target, try mover.advanceOrUndo(target, record, now: now))
   }
 }

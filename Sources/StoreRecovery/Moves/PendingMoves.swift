@@ -189,19 +189,37 @@ struct PendingMoves: Sendable {
       return Ended(folder: folder, incident: nil)
     }
     if try mover.fileSystem.status(folder.incident) == nil {
-      if let incident = try goForward(folder, record) { return ended(folder, incident) }
+      if let incident = try goForward(folder, record) {
+        return try ended(folder, incident, now: now)
+      }
       if try mover.undo(folder, record) { return Ended(folder: folder, incident: nil) }
     }
-    return ended(folder, try mover.advance(folder, record, isResumed: true))
+    let incident = try mover.advance(folder, record, isResumed: true)
+    return try ended(folder, incident, now: now)
   }
 
   /// The result of a finished move. The move of a set that could not be opened stays pending until a fresh store has
   /// opened. The move of a set that made room for an earlier store is over once the set is kept, whatever files have
   /// its names by now.
-  private func ended(_ folder: QuarantineFolder, _ incident: Incident) -> Ended {
+  private func ended(_ folder: QuarantineFolder, _ incident: Incident, now: Date) throws -> Ended {
+    if incident.kind == .replaced, StoreSet(at: folder.mainPath).members.isEmpty,
+      try !isSetGoingBack()
+    {
+      // The run ended before the earlier store was on its way.
+      try mover.advanceBack(folder, mover.beginBack(folder, reason: .freshFailed), now: now)
+      return Ended(folder: folder, incident: nil)
+    }
     // When this fails, a later run does it; the set is whole.
     if incident.kind != .setAside { try? mover.close(folder) }
     return Ended(folder: folder, incident: incident)
+  }
+
+  private func isSetGoingBack() throws -> Bool {
+    let incompatible = QuarantineFolder.parent(in: home)
+    return try mover.fileSystem.entries(incompatible).names.contains { id in
+      let path = incompatible + "/" + id + "/" + QuarantineFolder.backName
+      return try mover.records.move(at: path).map { isOurs($0.storeName) } ?? false
+    }
   }
 
   /// Continues a move whose whole set was in the quarantine when its run ended. This happens when sealing a large set

@@ -212,8 +212,6 @@ struct VersionHashTests {
     let hashes = model.versionHashes()
     #expect(Set(hashes.unknown.keys) == ["A", "B", "C", "D", "E", "F"])
     #expect(hashes.hashes.isEmpty)
-    #expect(model.rootEntity(of: "A") == nil)
-    #expect(model.rootEntity(of: "D")?.name == "D")
     #expect(model.ancestors(of: "C").map(\.name) == ["A", "B"])
   }
 

@@ -49,7 +49,6 @@ struct HostileInputTests {
     _ = ModelDifference(from: model, to: Fixture.model).changes.map(\.sentence)
     for name in model.entityNames.prefix(20) {
       _ = model.allAttributes(of: name)
-      _ = model.rootEntity(of: name)
     }
   }
 
