@@ -261,9 +261,15 @@ import Testing
     let text = try Program.run("rows", "--all", store.path, "--entity", "Note")
     #expect(text.text.contains("Boat"))
     #expect(try Program.run("rows", "--all", "--raw", store.path).text.contains("ZNOTE"))
-    let refused = try Program.run("rows", "--all", store.path, "--format", "csv")
-    #expect(refused.status == 64)
-    #expect(refused.errorCode == "usage.oneEntity")
+    let several = try Program.run("rows", "--all", store.path, "--format", "csv")
+    let lines = several.text.split(separator: "\r\n")
+    #expect(lines.first?.hasPrefix("_entity,_pk,") ?? false)
+    #expect(
+      lines.first?.hasSuffix("_state,_attribution,_confidence,_file,_page,_offset,_partial")
+        ?? false)
+    #expect(lines.dropFirst().contains { $0.hasPrefix("Folder,") })
+    let columns = lines.first.map { $0.filter { $0 == "," }.count }
+    #expect(lines.allSatisfy { $0.contains("\"") || $0.filter { $0 == "," }.count == columns })
     let table = try Program.run(
       "rows", "--all", store.path, "--format", "csv", "--entity", "ZNOTE")
     #expect(table.errorCode == "usage.oneEntity")

@@ -262,7 +262,7 @@ import Testing
     #expect(raw["rows"]?.array?.count == 2)
   }
 
-  @Test func csvHoldsOneEntity() throws {
+  @Test func csvOfEntities() throws {
     let demo = try Demonstration()
     let outcome = try Program.run("rows", demo.kept.path, "--entity", "Note", "--format", "csv")
     #expect(outcome.status == 0)
@@ -279,8 +279,24 @@ import Testing
       "rows", demo.kept.path, "--entity", "Note", "--format", "csv", "--spreadsheet-safe")
     #expect(safe.text.contains("\r\n5,'=SUM"))
     let all = try Program.run("rows", demo.kept.path, "--format", "csv")
-    #expect(all.status == 64)
-    #expect(all.errorCode == "usage.oneEntity")
+    #expect(all.status == 0)
+    let shared = all.text.split(separator: "\r\n", omittingEmptySubsequences: false)
+    #expect(
+      shared[0]
+        == "_entity,_pk,name,body,created,folder,identifier,isPinned,picture,title,tags,notes")
+    #expect(shared[1] == "Folder,1,Private,,,,,,,,,")
+    #expect(
+      shared[4]
+        == "Note,2,,call the yard about the mast,2025-11-29T05:20:00.25Z,2,08101820-2830-3840-4850-586068707880,true,,Boat,1 3,"
+    )
+    #expect(shared[9] == "Tag,1,urgent,,,,,,,,,1 2")
+    #expect(shared.count == 13)
+    let two = try Program.run(
+      "rows", demo.kept.path, "--format", "csv", "--entity", "Tag", "--entity", "Folder",
+      "--limit", "3")
+    #expect(
+      two.text
+        == "_entity,_pk,name,notes\r\nFolder,1,Private,\r\nFolder,2,Work,\r\nTag,1,urgent,1 2\r\n")
     let raw = try Program.run("rows", demo.kept.path, "--raw", "--format", "csv")
     #expect(raw.errorCode == "usage.oneTable")
   }

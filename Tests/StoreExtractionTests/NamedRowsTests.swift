@@ -70,6 +70,64 @@ import Testing
       sourceLocation: sourceLocation)
   }
 
+  /// The CSV of several entities that the values of their rows give: each property has one column, wherever it comes from.
+  private static func csv(_ entities: [DescribedEntity], _ store: CoreDataStore) throws -> [UInt8] {
+    var names: [String] = []
+    var columns: [String: Int] = [:]
+    for isLink in [false, true] {
+      for entity in entities {
+        for property in entity.properties where (property.kind == .toMany) == isLink {
+          let key = (isLink ? "link " : "") + property.name
+          guard columns[key] == nil else { continue }
+          columns[key] = names.count
+          names.append(
+            isLink && columns[property.name] != nil
+              ? entity.name + "." + property.name : property.name)
+        }
+      }
+    }
+    return try output { descriptor in
+      var output = OutputBuffer(descriptor: descriptor)
+      for (place, name) in (["_entity", "_pk"] + names).enumerated() {
+        if place > 0 { output.append(UInt8(ascii: ",")) }
+        output.append(csvField: name, safeForSpreadsheets: false)
+      }
+      output.append("\r\n")
+      try store.forEachRow(of: nil) { row in
+        guard let entity = entities.first(where: { $0.number == row.entityNumber }) else {
+          return true
+        }
+        output.append(csvField: entity.name, safeForSpreadsheets: false)
+        output.append(UInt8(ascii: ","))
+        output.append(integer: row.primaryKey)
+        var cells = [PropertyValue](repeating: .null, count: names.count)
+        for (property, described) in zip(row.properties, entity.properties) {
+          cells[columns[(described.kind == .toMany ? "link " : "") + property.name] ?? 0] =
+            property.value
+        }
+        for cell in cells {
+          output.append(UInt8(ascii: ","))
+          output.append(csvValue: cell, safeForSpreadsheets: false)
+        }
+        output.append("\r\n")
+        return true
+      }
+      try output.finish()
+    }
+  }
+
+  /// All entities in one CSV.
+  @Test(.enabled(if: Shared.isThere), arguments: RealStores.all)
+  func severalEntitiesShareColumns(_ real: RealStore) throws {
+    let store = try CoreDataStore(path: real.url.path)
+    let entities = try store.entityTables.flatMap { try store.describedEntities(of: $0) }
+    guard entities.count > 1 else { return }
+    let given = try Self.output {
+      _ = try RowOutput().writeCSV(of: entities, in: store, to: $0)
+    }
+    Self.expect(given, try Self.csv(entities, store), real.url.lastPathComponent)
+  }
+
   /// Compares the JSON of a store's rows with what their values give.
   /// - Returns: the lines.
   @discardableResult

@@ -51,12 +51,15 @@ struct RecoveredRows {
     case (.csv, false):
       _ = try output.tableNames()
       let known = Set(damaged.entities.map(\.name)).union(damaged.model?.entityNames ?? [])
-      let entity = try only(output.names ?? known, "usage.oneEntity", "entity")
-      guard known.contains(entity) else {
+      let wanted = output.names ?? known
+      if let table = wanted.subtracting(known).min() {
         throw Failure(
-          64, "usage.oneEntity", "\(entity) is a table, not an entity", hint: "add --raw")
+          64, "usage.oneEntity", "\(table) is a table, not an entity", hint: "add --raw")
       }
-      isPartial = note(try output.writeCSV(selection, of: entity, to: 1))
+      isPartial = note(
+        wanted.count == 1
+          ? try output.writeCSV(selection, of: wanted.first ?? "", to: 1)
+          : try output.writeCSV(selection, ofEntities: wanted, to: 1))
     case (.text, true): isPartial = try writeTables(damaged, try output.tableNames())
     case (.text, false): isPartial = try writeEntities(output)
     }

@@ -140,12 +140,11 @@ struct Rows: ParsableCommand, RecordedCommand {
       try RowOutput(options).writeJSON(of: coreData, as: .object, to: 1)
     case .csv:
       let wanted = entities.filter { options.entityNames?.contains($0.name) ?? true }
-      guard let only = wanted.first, wanted.count == 1 else {
-        throw Failure(
-          64, "usage.oneEntity", "CSV holds one entity; \(wanted.count) were asked for",
-          hint: try whichOne(wanted.map(\.name)))
+      if let only = wanted.first, wanted.count == 1 {
+        _ = try RowOutput(options).writeCSV(of: only, in: coreData, to: 1)
+      } else {
+        _ = try RowOutput(options).writeCSV(of: wanted, in: coreData, to: 1)
       }
-      _ = try RowOutput(options).writeCSV(of: only, in: coreData, to: 1)
     case .text:
       for described in entities where options.entityNames?.contains(described.name) ?? true {
         try writeText(described, of: coreData)

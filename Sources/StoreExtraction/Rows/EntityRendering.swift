@@ -31,12 +31,15 @@ final class EntityRendering {
     var lead = 0..<0
     /// The text before the key of a destination, as a range in ``literals``.
     var destination = 0..<0
+    /// How many commas precede the value in CSV: one more than there are columns of other entities between.
+    var gap = 1
   }
 
   struct Link {
     let destinations: LinkTable
     let lead: Range<Int>
     let destination: Range<Int>
+    let gap: Int
   }
 
   /// The name; nil for rows of unknown entities.
@@ -53,6 +56,12 @@ final class EntityRendering {
   private(set) var literals: ContiguousArray<UInt8> = []
   /// The start of a row as a range in ``literals``: up to its key, or to its entity number if the entity is unknown.
   private(set) var head = 0..<0
+  /// The entity's name for a CSV with several entities; nil for a CSV of one.
+  let csvName: ContiguousArray<UInt8>?
+  /// How many commas end a line of such a CSV.
+  private(set) var lineTail = 0
+  /// The place of the last column among the shared ones.
+  private var lastPlace = -1
   /// The text before the key of a destination by its entity number, as ranges in ``literals``.
   private(set) var destinations: [Int64: Range<Int>] = [:]
 
@@ -62,16 +71,22 @@ final class EntityRendering {
   ///   - keyColumn: the column of the primary key.
   ///   - definition: the table; nil when its CREATE statement is not readable.
   ///   - entityNames: the names of all entities, by number.
+  ///   - shared: the columns of a CSV with several entities; nil for a CSV of one, or another form.
   init(
     name: String?, _ fields: [RowPlan.Field], keyColumn: Int, of definition: TableDefinition?,
-    _ entityNames: [Int64: String]
+    _ entityNames: [Int64: String], in shared: SharedColumns? = nil
   ) {
     self.name = name
     layout = RowLayout()
+    csvName = shared == nil ? nil : name.map { ContiguousArray($0.utf8) }
+    var fields = fields
+    if let shared {
+      fields.sort { shared.place(of: $0.name) ?? 0 < shared.place(of: $1.name) ?? 0 }
+    }
     head = literal(
       name.map { "{\"entity\":\(JSONLiteral.string($0)),\"pk\":" }
         ?? "{\"entity\":null,\"entityNumber\":")
-    add(fields, keyColumn, entityNames)
+    add(fields, keyColumn, entityNames, shared)
     guard let definition else { return }
     let all = RowLayout(definition)
     let others = all.names.indices.filter { !columns.contains($0) }
@@ -79,16 +94,30 @@ final class EntityRendering {
   }
 
   /// Renders rows of an entity.
-  convenience init(_ entity: RowPlan.EntityPlan, _ plan: RowPlan, _ entityNames: [Int64: String]) {
+  convenience init(
+    _ entity: RowPlan.EntityPlan, _ plan: RowPlan, _ entityNames: [Int64: String],
+    in shared: SharedColumns? = nil
+  ) {
     self.init(
       name: entity.name, entity.fields, keyColumn: plan.keyColumn, of: plan.table.definition,
-      entityNames)
-    for link in entity.links {
+      entityNames, in: shared)
+    func place(_ link: RowPlan.Links) -> Int { shared?.place(ofLink: link.name) ?? 0 }
+    let sorted = shared == nil ? entity.links : entity.links.sorted { place($0) < place($1) }
+    for link in sorted {
       links.append(
         Link(
           destinations: link.destinations, lead: lead(link.name),
-          destination: destination(link.destinationName)))
+          destination: destination(link.destinationName),
+          gap: gap(to: shared.map { _ in place(link) })))
     }
+    if let shared { lineTail = shared.names.count - 1 - lastPlace }
+  }
+
+  /// The commas before the column at a place; nil for the next one.
+  private func gap(to place: Int?) -> Int {
+    guard let place else { return 1 }
+    defer { lastPlace = place }
+    return place - lastPlace
   }
 
   /// Renders rows of unknown entities in a table.
@@ -98,19 +127,24 @@ final class EntityRendering {
   }
 
   private func add(
-    _ fields: [RowPlan.Field], _ keyColumn: Int, _ entityNames: [Int64: String]
+    _ fields: [RowPlan.Field], _ keyColumn: Int, _ entityNames: [Int64: String],
+    _ shared: SharedColumns?
   ) {
     append(Column(role: .key), keyColumn)
     for field in fields {
+      let gap = gap(to: shared?.place(of: field.name))
       switch field.kind {
       case .attribute(let attribute):
         append(
           Column(
             role: Self.role(attribute.type),
-            mayBeExternal: attribute.allowsExternalBinaryDataStorage, lead: lead(field.name)),
+            mayBeExternal: attribute.allowsExternalBinaryDataStorage, lead: lead(field.name),
+            gap: gap),
           field.column, field)
       case .declared(let isDate):
-        append(Column(role: isDate ? .date : .stored, lead: lead(field.name)), field.column, field)
+        append(
+          Column(role: isDate ? .date : .stored, lead: lead(field.name), gap: gap), field.column,
+          field)
       case .toOne(let name, let entityColumn):
         if let entityColumn {
           append(Column(role: .destinationEntity), entityColumn)
@@ -119,7 +153,8 @@ final class EntityRendering {
           }
         }
         append(
-          Column(role: .toOne, lead: lead(field.name), destination: destination(name)),
+          Column(
+            role: .toOne, lead: lead(field.name), destination: destination(name), gap: gap),
           field.column, field)
       }
     }

@@ -83,7 +83,13 @@ struct NamedRowSink: RowSink, ~Copyable {
 
   private mutating func begin(key: Int64) {
     self.key = key
-    guard !isCSV else { return output.append(integer: key) }
+    guard !isCSV else {
+      if let name = entity?.csvName {
+        output.append(csvField: name.rawSpan, safeForSpreadsheets: isSafe)
+        output.append(UInt8(ascii: ","))
+      }
+      return output.append(integer: key)
+    }
     if let entity { append(entity.head) }
     if entity?.name == nil {
       if let number { output.append(integer: number) } else { output.append("null") }
@@ -97,7 +103,7 @@ struct NamedRowSink: RowSink, ~Copyable {
     for link in entity?.links ?? [] {
       let keys = link.destinations.destinations(of: key)
       if isCSV {
-        output.append(UInt8(ascii: ","))
+        appendCommas(link.gap)
         for (index, key) in keys.enumerated() {
           if index > 0 { output.append(UInt8(ascii: " ")) }
           output.append(integer: key)
@@ -113,6 +119,7 @@ struct NamedRowSink: RowSink, ~Copyable {
       }
     }
     if isCSV {
+      appendCommas(entity?.lineTail ?? 0)
       output.append(word: 0x0a0d, length: 2)
     } else if form == .members {
       output.append(UInt8(ascii: "}"))
@@ -139,8 +146,13 @@ struct NamedRowSink: RowSink, ~Copyable {
       return nil
     default: break
     }
-    if isCSV { output.append(UInt8(ascii: ",")) } else { append(next.lead) }
+    if isCSV { appendCommas(next.gap) } else { append(next.lead) }
     return next
+  }
+
+  @inline(__always)
+  private mutating func appendCommas(_ count: Int) {
+    for _ in 0..<count { output.append(UInt8(ascii: ",")) }
   }
 
   mutating func null() {

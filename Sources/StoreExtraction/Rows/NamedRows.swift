@@ -76,6 +76,7 @@ final class NamedRows: RecordReceiver {
   ///   - store: the store, which knows the names of entities.
   ///   - form: the form of the rows.
   ///   - options: blobs, spreadsheets and the limit.
+  ///   - shared: the columns of a CSV with several entities; nil for other output.
   ///   - limitsTargets: whether the limit applies to each target, not to all rows together.
   ///   - noteExternal: called with the name of each external file that a row names, and with the row's entity or table.
   ///   - unknownTarget: makes the target for rows of unknown entities when the first such row comes, if `target`
@@ -84,7 +85,7 @@ final class NamedRows: RecordReceiver {
   ///     out.
   init(
     _ plan: RowPlan, of store: CoreDataStore, as form: NamedRowSink.Form,
-    _ options: RowOutput.Options, limitsTargets: Bool = false,
+    _ options: RowOutput.Options, in shared: SharedColumns? = nil, limitsTargets: Bool = false,
     noteExternal: ((_ file: String, _ entity: String) -> Void)? = nil,
     unknownTarget: (() throws -> RowTarget)? = nil,
     target: (_ entity: RowPlan.EntityPlan?, _ number: Int64?) -> RowTarget?
@@ -96,7 +97,7 @@ final class NamedRows: RecordReceiver {
     self.unknownTarget = unknownTarget
     let numbered = plan.entities.sorted { $0.key < $1.key }
     entities =
-      numbered.map { EntityRendering($0.value, plan, store.entityNames) }
+      numbered.map { EntityRendering($0.value, plan, store.entityNames, in: shared) }
       + [EntityRendering(unknownEntitiesOf: plan)]
     places = Dictionary(
       numbered.enumerated().map { ($1.key, $0) }, uniquingKeysWith: { one, _ in one })

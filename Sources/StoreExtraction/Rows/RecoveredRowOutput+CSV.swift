@@ -100,8 +100,54 @@ extension RecoveredRowOutput {
   }
 }
 
+extension RecoveredRowOutput {
+  /// Writes the rows of several entities as one CSV: `_entity`, `_pk`, all their properties, and the origin of each row.
+  /// - Throws: as ``forEachRow(_:_:)``, and when the output cannot be written.
+  package func writeCSV(
+    _ selection: DamagedDatabase.Selection, ofEntities entities: Set<String>, to descriptor: Int32
+  ) throws -> Outcome {
+    var all = self
+    all.names = entities
+    all.limit = nil
+    guard limit != 0 else { return Outcome() }
+    // What a damaged store's entities have is known when its rows were read.
+    var shared = SharedColumns()
+    _ = try all.forEachRow(selection) { managed, _, _ in
+      for property in managed.properties { shared.add(property.name) }
+      return true
+    }
+    all.limit = limit
+    var output = OutputBuffer(descriptor: descriptor)
+    output.append(
+      csvLine: ["_entity", "_pk"] + shared.names + Self.originColumns,
+      safeForSpreadsheets: isSafeForSpreadsheets)
+    let outcome = try all.forEachRow(selection) { managed, columns, row in
+      output.append(csvField: managed.entityName ?? "", safeForSpreadsheets: isSafeForSpreadsheets)
+      output.append(UInt8(ascii: ","))
+      if row.rowID != nil || managed.primaryKey != 0 { output.append(integer: managed.primaryKey) }
+      var places = [Int?](repeating: nil, count: shared.names.count)
+      for (place, property) in managed.properties.enumerated() {
+        if let column = shared.place(of: property.name) { places[column] = place }
+      }
+      for place in places {
+        output.append(UInt8(ascii: ","))
+        if let place {
+          output.append(
+            csvValue: managed.properties[place].value, safeForSpreadsheets: isSafeForSpreadsheets)
+        }
+      }
+      output.append(csvOriginOf: row) { column in
+        columns.firstIndex(of: column).map { managed.properties[$0].name }
+      }
+      return !output.isBroken
+    }
+    try output.finish()
+    return outcome
+  }
+}
+
 extension OutputBuffer {
-  fileprivate mutating func append(csvLine fields: [String], safeForSpreadsheets isSafe: Bool) {
+  mutating func append(csvLine fields: [String], safeForSpreadsheets isSafe: Bool) {
     for (index, field) in fields.enumerated() {
       if index > 0 { append(UInt8(ascii: ",")) }
       append(csvField: field, safeForSpreadsheets: isSafe)

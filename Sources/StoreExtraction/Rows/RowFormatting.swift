@@ -196,20 +196,24 @@ extension OutputBuffer {
   mutating func append(csvPropertiesOf row: ManagedRow, safeForSpreadsheets isSafe: Bool) {
     for property in row.properties {
       append(UInt8(ascii: ","))
-      switch property.value {
-      case .null: break
-      case .integer(let number): append(integer: number)
-      case .real(let number): append(number.description)
-      case .boolean(let flag): append(flag ? "true" : "false")
-      case .string(let text): append(csvField: text.utf8, safeForSpreadsheets: isSafe)
-      case .date(let date): append(date.iso8601 ?? date.seconds.description)
-      case .uuid(let bytes): append(UUIDText.string(bytes))
-      case .binary(let bytes): append(hexadecimal: bytes)
-      case .external(let blob): append("external:" + blob.identifier)
-      case .toOne(let reference): append(integer: reference.primaryKey)
-      case .toMany(let references):
-        append(references.map { String($0.primaryKey) }.joined(separator: " "))
-      }
+      append(csvValue: property.value, safeForSpreadsheets: isSafe)
+    }
+  }
+
+  mutating func append(csvValue value: PropertyValue, safeForSpreadsheets isSafe: Bool) {
+    switch value {
+    case .null: break
+    case .integer(let number): append(integer: number)
+    case .real(let number): append(number.description)
+    case .boolean(let flag): append(flag ? "true" : "false")
+    case .string(let text): append(csvField: text.utf8, safeForSpreadsheets: isSafe)
+    case .date(let date): append(date.iso8601 ?? date.seconds.description)
+    case .uuid(let bytes): append(UUIDText.string(bytes))
+    case .binary(let bytes): append(hexadecimal: bytes)
+    case .external(let blob): append("external:" + blob.identifier)
+    case .toOne(let reference): append(integer: reference.primaryKey)
+    case .toMany(let references):
+      append(references.map { String($0.primaryKey) }.joined(separator: " "))
     }
   }
 }

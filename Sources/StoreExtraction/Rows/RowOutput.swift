@@ -75,6 +75,36 @@ public struct RowOutput: Sendable {
   }
 }
 
+extension RowOutput {
+  /// Writes the rows of several entities as one CSV with a header line: `_entity`, `_pk` and all their properties. What an
+  /// entity does not have is empty in its rows.
+  /// - Returns: the number of rows.
+  package func writeCSV(
+    of entities: [DescribedEntity], in store: CoreDataStore, to descriptor: Int32
+  )
+    throws -> Int
+  {
+    let target = RowTarget(OutputBuffer(descriptor: descriptor))
+    let shared = SharedColumns(entities)
+    target.output.append(
+      csvLine: ["_entity", "_pk"] + shared.names, safeForSpreadsheets: options.isSafeForSpreadsheets
+    )
+    let numbers = Set(entities.map(\.number))
+    let wanted = store.withDescendants(Set(entities.map(\.name)))
+    for table in store.entityTables {
+      var options = options
+      options.limit = options.limit.map { $0 - target.rowCount }
+      guard options.limit ?? 1 > 0, !target.output.isBroken else { break }
+      guard let plan = try store.plan(for: table, wanted: wanted) else { continue }
+      try NamedRows(plan, of: store, as: .csv, options, in: shared) { _, number in
+        number.map(numbers.contains) ?? false ? target : nil
+      }.read(from: store)
+    }
+    try target.output.finish()
+    return target.rowCount
+  }
+}
+
 extension OutputBuffer {
   /// Appends the header line of an entity's CSV.
   mutating func append(csvHeader entity: DescribedEntity, safeForSpreadsheets isSafe: Bool) {
