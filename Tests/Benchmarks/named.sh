@@ -10,8 +10,7 @@ cd "$(dirname "$0")/../.."
 megabytes=${1:-100}
 rounds=${2:-5}
 
-swift build -c release --product lifeboat >&2
-lifeboat="$(swift build -c release --show-bin-path)/lifeboat"
+lifeboat=$(.ci/release)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 

@@ -115,6 +115,36 @@ import Testing
     #expect(try new.integer("SELECT ZFOLDER FROM ZNOTE WHERE ZTITLE = 'This week'") == 2)
   }
 
+  /// A store whose metadata are gone is of the model that it carries, or of the one that is given.
+  @Test func aStoreWithoutHashes() throws {
+    let demo = try Demonstration()
+    let folder = try TemporaryFolder()
+    let current = demo.folder.appendingPathComponent("Stores/Notes.sqlite")
+    let old = folder.url.appendingPathComponent("Old.sqlite")
+    for end in ["", "-wal"] {
+      try FileManager.default.copyItem(atPath: demo.kept.path + end, toPath: old.path + end)
+    }
+    let database = try SQLiteConnection(old)
+    try database.exec("PRAGMA journal_mode = DELETE; DELETE FROM Z_METADATA")
+    func migrate(_ name: String, _ more: [String] = []) throws -> Outcome {
+      try Program.run(
+        ["migrate", old.path, "--to", current.path, "-o", folder.url.path + "/" + name] + more)
+    }
+    #expect(try migrate("1.sqlite").status == 1, "the UUID is lost")
+    try database.exec("DELETE FROM Z_MODELCACHE")
+    database.close()
+    let refused = try migrate("2.sqlite")
+    #expect(refused.status == 65)
+    #expect(refused.errorCode == "coredata.noHashes")
+    #expect(refused.errors.contains("--from-model"))
+    #expect(try migrate("2.sqlite", ["--from-model", demo.kept.path]).status == 1)
+    for name in ["1.sqlite", "2.sqlite"] {
+      let new = try SQLiteConnection(folder.url.appendingPathComponent(name))
+      defer { new.close() }
+      #expect(try new.integer("SELECT count(*) FROM ZNOTE") == 6)
+    }
+  }
+
   @Test func mergingAsksForTwoStores() throws {
     let demo = try Demonstration()
     let folder = try TemporaryFolder()

@@ -55,7 +55,7 @@ struct MigrationRoute {
     try display.tell(passedOver: passedOver + more)
   }
 
-  /// The version hashes that the store records, and the model that it carries.
+  /// The version hashes that the store records, else those of its model, and the model that it carries.
   struct Source {
     let hashes: [String: VersionHash]
     let model: ManagedObjectModel?
@@ -79,10 +79,12 @@ struct MigrationRoute {
         recorded = store.metadata?.versionHashes
         model = store.cachedModel ?? given
       }
-      guard let recorded, !recorded.isEmpty else {
-        throw Failure(65, "coredata.noHashes", "\(path): no version hashes are recorded in it")
+      hashes = recorded.flatMap { $0.isEmpty ? nil : $0 } ?? model?.versionHashes().hashes ?? [:]
+      guard !hashes.isEmpty else {
+        throw Failure(
+          65, "coredata.noHashes", "\(path): no version hashes are recorded in it",
+          hint: "give the model that wrote it: lifeboat migrate --from-model MODEL")
       }
-      hashes = recorded
     }
   }
 
