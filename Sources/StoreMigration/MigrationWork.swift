@@ -91,7 +91,8 @@ extension Migration {
       }
       try complete(run)
       if keepsHistory, source.hasHistory {
-        var history = HistoryCopy(run, from: work.sourceLayout.model, to: schema)
+        var history = HistoryCopy(
+          run, known: Set(work.entityNames.keys), from: work.sourceLayout.model, to: schema)
         notes += try history.copy(from: source)
       }
       try identity.write(schema, plan, to: writer)

@@ -4,7 +4,8 @@
 #   ended    the process ends by itself, and says what is wrong, unless it was killed;
 #   output   under the final name there is nothing, or a whole store that SQLite and lifeboat find sound;
 #   rest     after an error nothing else of the run is left; after a kill, nothing under a name that is not private, and
-#            the same command works then;
+#            the same command works then, once a folder of external files is away that a kill between the two last
+#            names has left alone;
 #   others   the old store, its incident and all other files are as they were. `return accept` sets the present store
 #            aside: it is whole, in its place or in an incident with the returned one in its place.
 # Prints each fault, and exits 1 where there is one. Needs strace that may trace; skipped where it may not.
@@ -31,7 +32,7 @@ def fault(command, words):
 def run(arguments, **more): return subprocess.run([program] + arguments, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, **more)
 
 def traced(options, arguments):
-    return subprocess.run(["strace", "-f", "-qq", "--seccomp-bpf"] + options + [program] + arguments, stdin=subprocess.DEVNULL,
+    return subprocess.run(["strace", "-f", "-qq"] + options + [program] + arguments, stdin=subprocess.DEVNULL,
                           capture_output=True, timeout=120, env=dict(os.environ, TMPDIR=os.path.join(work, "tmp")))
 
 def tree(root):
@@ -133,6 +134,13 @@ def compare(command, arguments, name, sources):
         if killed:
             private = [key for key in now if key not in empty and key != name and not key.startswith(".") and not key.startswith(name)]
             if private: fault(command, f"{words}: left {private}")
+            support = "." + os.path.splitext(name)[0] + "_SUPPORT"
+            if name not in now and support in now:
+                # Killed between its two last names. The next run overwrites nothing, and says what is in the way.
+                counts[f"{command}: the folder of external files there alone"] += 1
+                refused = run(full)
+                if refused.returncode != 73 or support not in refused.stderr.decode(): fault(command, f"{words}: {refused.stderr.decode()[:200]}")
+                shutil.rmtree(os.path.join(home, support))
             if name not in now:
                 again = run(full)
                 if again.returncode or content(output) != wanted: fault(command, f"{words}: does not work again: {again.stderr.decode()[:300]}")

@@ -145,6 +145,34 @@ import Testing
     }
   }
 
+  /// A model or an example that cannot be read is an error, also where the store is damaged.
+  @Test(arguments: ["--model", "--like"], [false, true])
+  func modelsThatCannotBeRead(_ option: String, _ isDamaged: Bool) throws {
+    let demo = try Demonstration()
+    let folder = try TemporaryFolder()
+    let old = folder.url.appendingPathComponent("Old.sqlite")
+    for end in ["", "-wal"] {
+      try FileManager.default.copyItem(atPath: demo.kept.path + end, toPath: old.path + end)
+    }
+    let database = try SQLiteConnection(old)
+    try database.exec("PRAGMA journal_mode = DELETE")
+    database.close()
+    if isDamaged { try overwrite(old, at: 2 * 4096, bytes: Array(repeating: 0xa5, count: 4096)) }
+    let output = folder.url.appendingPathComponent("New.sqlite").path
+    let wrong = folder.url.appendingPathComponent("Wrong.xcdatamodel")
+    try FileManager.default.createDirectory(at: wrong, withIntermediateDirectories: true)
+    try Data("<model><entity name=\"a\"b\"/></model>".utf8).write(
+      to: wrong.appendingPathComponent("contents"))
+    for (path, status) in [(folder.url.path + "/none.momd", Int32(66)), (wrong.path, 65)] {
+      let arguments = ["salvage", old.path, option, path, "-o", output]
+      for more in isDamaged || option == "--model" ? [[], ["--deleted"]] : [["--deleted"]] {
+        let outcome = try Program.run(arguments + more)
+        #expect(outcome.status == status, "\(arguments + more): \(outcome.errors)")
+        #expect(!FileManager.default.fileExists(atPath: output))
+      }
+    }
+  }
+
   @Test func mergingAsksForTwoStores() throws {
     let demo = try Demonstration()
     let folder = try TemporaryFolder()

@@ -151,8 +151,38 @@ import Testing
         == "NULL1,NULL1")
     #expect(try store.integer("SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT = 16001") == 9)
     let notes = report.steps.flatMap(\.notes)
-    #expect(notes.contains { $0.hasPrefix("3 rows of the persistent history are not") }, "\(notes)")
+    #expect(
+      notes.contains { $0.hasPrefix("1 change of the persistent history is not") }, "\(notes)")
+    let lost = report.steps.flatMap(\.leftOut)
+    #expect(lost.contains { $0.hasPrefix("2 damaged rows of the persistent history") }, "\(lost)")
     #expect(notes.contains { $0.hasPrefix("2 changes of the persistent history no longer") })
+    // A table that lacks a column that the new one sets, and one that lacks its key.
+    for (column, count) in [("Z_ENT", 4), ("Z_PK", 0)] {
+      let odd = folder.url.appendingPathComponent("Without \(column).sqlite")
+      try FileManager.default.copyItem(at: url, to: odd)
+      let database = try SQLiteConnection(odd)
+      let names = try database.rows("SELECT name FROM pragma_table_info('ACHANGE')")
+        .compactMap { row in
+          if case .text(let name)? = row.first {
+            String(decoding: name, as: UTF8.self)
+          } else {
+            nil
+          }
+        }.filter { $0 != column }.joined(separator: ", ")
+      try database.exec(
+        "CREATE TABLE other AS SELECT \(names) FROM ACHANGE; DROP TABLE ACHANGE; ALTER TABLE other RENAME TO ACHANGE"
+      )
+      database.close()
+      let made = folder.url.appendingPathComponent("From \(column).sqlite")
+      let report = try migration.run(storeAt: odd.path, to: new, output: made.path)
+      let store = try SQLiteConnection(made)
+      defer { store.close() }
+      #expect(try store.integer("SELECT count(*) FROM ACHANGE WHERE Z_ENT = 16001") == Int64(count))
+      #expect(
+        report.steps.flatMap(\.leftOut).contains {
+          $0.hasPrefix("\(count == 0 ? 7 : 2) damaged rows")
+        })
+    }
     // Without the wish, it is left behind, which is told.
     let plain = folder.url.appendingPathComponent("NoHistory.sqlite")
     let without = try Migration().run(

@@ -97,12 +97,15 @@ struct Salvage: ParsableCommand, RecordedCommand {
       let sound = try CoreDataStore(path: path, model: given, logView: store.wal)
       if sound.model != nil { source = .sound(sound) }
     }
-    let found =
-      try source
-      ?? .damaged(
-        try DamagedStore(path: path, logView: store.wal, like: like, model: given) {
-          display.note($0)
-        }, deleted: deleted)
+    let found: Migration.Source
+    if let source {
+      found = source
+    } else {
+      let damaged = try DamagedStore(path: path, logView: store.wal, like: like, model: given) {
+        display.note($0)
+      }
+      found = .damaged(damaged, deleted: deleted)
+    }
     let target = try present.map { try PresentStore(path: $0, policy: policy) }
     let steps = try steps(found, to: target)
     guard let output = migration.output, !migration.dryRun else {

@@ -270,7 +270,7 @@ package final class ExternalFiles {
     }
     throw ExtractionError(
       .outputExists,
-      "external files of a store with that name already exist; choose another name",
+      "a hidden folder with external files of a store of that name exists, perhaps of a run that was killed; move it away, or choose another name",
       path: PathText.joined(target.folder.path, target.name))
   }
 

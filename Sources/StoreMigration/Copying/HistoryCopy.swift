@@ -23,11 +23,24 @@ struct HistoryCopy {
   private let run: CopyRun
   /// By the number of the old entity.
   private var places: [Int64: Place] = [:]
+  /// The numbers of the old entities.
+  private let known: Set<Int64>
+  /// Rows that are damaged, or that lead to none.
   private var lostCount = 0
+  /// Changes of entities that the new model does not have, or not for these objects.
+  private var goneCount = 0
   private var bareCount = 0
 
-  init(_ run: CopyRun, from old: ManagedObjectModel, to schema: FreshStoreSchema) {
+  /// - Parameters:
+  ///   - run: the run whose objects have the history.
+  ///   - known: the numbers of the old entities.
+  ///   - old: the old model.
+  ///   - schema: the new store.
+  init(
+    _ run: CopyRun, known: Set<Int64>, from old: ManagedObjectModel, to schema: FreshStoreSchema
+  ) {
     self.run = run
+    self.known = known
     let layout = schema.layout
     let (before, after) = (old.versionHashes().hashes, layout.model.versionHashes().hashes)
     for (number, copies) in run.plan.tables.flatMap(\.entities) {
@@ -59,8 +72,13 @@ struct HistoryCopy {
     }
     var notes: [String] = []
     if lostCount > 0 {
+      run.broken.append(
+        "\(lostCount) damaged \(lostCount == 1 ? "row" : "rows") of the persistent history \(lostCount == 1 ? "is" : "are") not in the new store"
+      )
+    }
+    if goneCount > 0 {
       notes.append(
-        "\(lostCount) \(lostCount == 1 ? "row" : "rows") of the persistent history \(lostCount == 1 ? "is" : "are") not in the new store: the objects have no counterpart there, or the rows are damaged"
+        "\(goneCount) \(goneCount == 1 ? "change" : "changes") of the persistent history \(goneCount == 1 ? "is" : "are") not in the new store, because the objects have no counterpart there"
       )
     }
     if bareCount > 0 {
@@ -80,17 +98,20 @@ struct HistoryCopy {
     ).compactMap { row in
       if case .text(let name)? = row.first { String(decoding: name, as: UTF8.self) } else { nil }
     }
-    var names: [String] = []
-    var columns: [Int] = []
-    for (place, column) in definition.columns.enumerated()
-    where new.contains(where: { SQLName.isSame($0, column.name) }) {
-      names.append(try SQLText.quoted(column.name))
-      columns.append(place)
+    var columns = definition.columns.indices.filter { place in
+      new.contains { SQLName.isSame($0, definition.columns[place].name) }
     }
     func place(_ name: String) -> Int? {
       definition.columns.firstIndex { SQLName.isSame($0.name, name) }
     }
-    guard let key = place("Z_PK"), let entity = place("Z_ENT") else { return }
+    guard let key = place("Z_PK") else {
+      return try source.forEachWholeRow(of: table) { _ in lostCount += 1 }
+    }
+    // The number is that of a new store, whatever the old one has.
+    let entity = place("Z_ENT")
+    columns.removeAll { $0 == entity }
+    let names = try columns.map { try SQLText.quoted(definition.columns[$0].name) } + ["Z_ENT"]
+    let marks = columns.indices.map { "?\($0 + 1)" } + ["\(number)"]
     let change = (entity: place("ZENTITY"), key: place("ZENTITYPK"))
     let bare = definition.columns.indices.filter {
       let name = definition.columns[$0].name.uppercased()
@@ -98,7 +119,7 @@ struct HistoryCopy {
     }
     let insert = try RowStatement(
       sql:
-        "INSERT INTO \(SQLText.quoted(table)) (\(names.joined(separator: ", "))) VALUES (\(columns.indices.map { "?\($0 + 1)" }.joined(separator: ", ")))",
+        "INSERT INTO \(SQLText.quoted(table)) (\(names.joined(separator: ", "))) VALUES (\(marks.joined(separator: ", ")))",
       columns: columns)
     defer { insert.finish() }
     try source.forEachWholeRow(of: table) { values in
@@ -107,13 +128,16 @@ struct HistoryCopy {
         lostCount += 1
         return
       }
-      values[entity] = .integer(number)
       if isChange {
         guard let number = change.entity, let old = change.key,
           case .integer(let oldNumber) = values[number], case .integer(let oldKey) = values[old],
-          let place = places[oldNumber], let newKey = place.shift.newKey(of: oldKey)
+          known.contains(oldNumber)
         else {
           lostCount += 1
+          return
+        }
+        guard let place = places[oldNumber], let newKey = place.shift.newKey(of: oldKey) else {
+          goneCount += 1
           return
         }
         values[number] = .integer(place.number)
