@@ -173,6 +173,19 @@ import Testing
     }
   }
 
+  /// The set of an incident that was brought back is not there any more, which is said.
+  @Test func anIncidentThatWasRestored() throws {
+    let demo = try Demonstration()
+    let folder = try TemporaryFolder()
+    let stores = demo.folder.appendingPathComponent("Stores").path
+    let id = demo.incident.lastPathComponent
+    #expect(try Program.run("incidents", "restore", stores, id).status == 0)
+    let outcome = try Program.run(
+      "salvage", demo.incident.path, "-o", folder.url.path + "/New.sqlite")
+    #expect(outcome.status == 66)
+    #expect(outcome.errorCode == "restore.nothingKept")
+  }
+
   @Test func mergingAsksForTwoStores() throws {
     let demo = try Demonstration()
     let folder = try TemporaryFolder()

@@ -187,6 +187,12 @@ enum StoreArgument {
     guard PathText.isPlainName(name) else {
       throw Failure(65, "incident.unreadable", "\(folder): the record names no file of its folder")
     }
-    return PathText.joined(PathText.joined(folder, "store"), name)
+    let kept = PathText.joined(PathText.joined(folder, "store"), name)
+    guard try FileStatus.of(kept) != nil else {
+      throw Failure(
+        66, "restore.nothingKept", "\(folder): the incident no longer holds a store",
+        hint: "see what became of it with: lifeboat incidents list FOLDER")
+    }
+    return kept
   }
 }

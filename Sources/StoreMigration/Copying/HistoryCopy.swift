@@ -105,7 +105,7 @@ struct HistoryCopy {
       definition.columns.firstIndex { SQLName.isSame($0.name, name) }
     }
     guard let key = place("Z_PK") else {
-      return try source.forEachWholeRow(of: table) { _ in lostCount += 1 }
+      return try source.forEachRow(of: table) { _ in lostCount += 1 }
     }
     // The number is that of a new store, whatever the old one has.
     let entity = place("Z_ENT")
@@ -122,9 +122,8 @@ struct HistoryCopy {
         "INSERT INTO \(SQLText.quoted(table)) (\(names.joined(separator: ", "))) VALUES (\(marks.joined(separator: ", ")))",
       columns: columns)
     defer { insert.finish() }
-    try source.forEachWholeRow(of: table) { values in
-      var values = values
-      guard values.count == definition.columns.count, case .integer = values[key] else {
+    try source.forEachRow(of: table) { values in
+      guard var values, values.count == definition.columns.count, case .integer = values[key] else {
         lostCount += 1
         return
       }
@@ -170,10 +169,10 @@ extension Migration.Source {
     }
   }
 
-  /// Calls `receive` with the values of each live row of a table, except rows of which a part is lost.
-  func forEachWholeRow(of name: String, _ receive: ([StoredValue]) throws -> Void) throws {
+  /// Calls `receive` with the values of each live row of a table; nil for a row of which a part is lost.
+  func forEachRow(of name: String, _ receive: ([StoredValue]?) throws -> Void) throws {
     var failure: (any Error)?
-    func take(_ values: [StoredValue]) -> Bool {
+    func take(_ values: [StoredValue]?) -> Bool {
       do { try receive(values) } catch { failure = error }
       return failure == nil
     }
@@ -184,9 +183,10 @@ extension Migration.Source {
     case .damaged(let store, _):
       let tables = store.database.tables
       try store.database.forEachRow(.live, of: [name]) { row in
-        guard let place = row.origin.table, SQLName.isSame(tables[place].name, name),
-          row.partial.isEmpty
-        else { return true }
+        guard let place = row.origin.table, SQLName.isSame(tables[place].name, name) else {
+          return true
+        }
+        guard row.partial.isEmpty else { return take(nil) }
         var values = row.values
         if let key = tables[place].definition.rowIDColumn, values[key] == .null,
           let rowID = row.rowID
