@@ -143,7 +143,7 @@ private struct Entries {
 
 extension SQLiteValue {
   /// The text; empty for other values.
-  var string: String {
+  package var string: String {
     if case .text(let bytes) = self { String(decoding: bytes, as: UTF8.self) } else { "" }
   }
 }

@@ -81,9 +81,7 @@ extension RowOutput {
   /// - Returns: the number of rows.
   package func writeCSV(
     of entities: [DescribedEntity], in store: CoreDataStore, to descriptor: Int32
-  )
-    throws -> Int
-  {
+  ) throws -> Int {
     let target = RowTarget(OutputBuffer(descriptor: descriptor))
     let shared = SharedColumns(entities)
     target.output.append(
@@ -108,11 +106,6 @@ extension RowOutput {
 extension OutputBuffer {
   /// Appends the header line of an entity's CSV.
   mutating func append(csvHeader entity: DescribedEntity, safeForSpreadsheets isSafe: Bool) {
-    append("_pk")
-    for property in entity.properties {
-      append(UInt8(ascii: ","))
-      append(csvField: property.name, safeForSpreadsheets: isSafe)
-    }
-    append("\r\n")
+    append(csvLine: ["_pk"] + entity.properties.map(\.name), safeForSpreadsheets: isSafe)
   }
 }

@@ -320,9 +320,7 @@ extension SQLiteWriter {
     try rows(
       "SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL",
       [.string(table)]
-    ).compactMap { row in
-      if case .text(let name)? = row.first { String(decoding: name, as: UTF8.self) } else { nil }
-    }
+    ).map { $0[0].string }
   }
 }
 

@@ -95,9 +95,7 @@ struct HistoryCopy {
     guard let definition = source.definition(of: table) else { return }
     let new = try run.writer.rows(
       "SELECT name FROM pragma_table_info(?)", [.string(table)]
-    ).compactMap { row in
-      if case .text(let name)? = row.first { String(decoding: name, as: UTF8.self) } else { nil }
-    }
+    ).map { $0[0].string }
     var columns = definition.columns.indices.filter { place in
       new.contains { SQLName.isSame($0, definition.columns[place].name) }
     }
