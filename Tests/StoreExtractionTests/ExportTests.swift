@@ -284,6 +284,51 @@ import Testing
     #expect(parts.map(\.rowCount) == [wanted - 1, 1])
   }
 
+  /// A table that is read in blocks by two threads, whose pages are filled until a row of an unknown entity comes.
+  @Test(arguments: [nil, 41_000, 1])
+  func manyRowsAreWhatTheyWere(_ unknownKey: Int?) throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("many.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      CREATE TABLE Z_PRIMARYKEY(Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER);
+      CREATE TABLE Z_METADATA(Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB);
+      CREATE TABLE ZROOT(Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZTEXT VARCHAR, ZREAL FLOAT, ZBLOB BLOB);
+      INSERT INTO Z_PRIMARYKEY VALUES(1, 'Root', 0, 0), (2, 'Leaf', 1, 0);
+      WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 60000)
+        INSERT INTO ZROOT SELECT k, 1 + k % 2, 1, 'row ' || k || substr(hex(zeroblob(20000)), 1, iif(k % 20000, 40, 30000)),
+          k * 0.25, iif(k % 3, NULL, randomblob(k % 40)) FROM n;
+      """)
+    if let unknownKey {
+      try connection.exec("UPDATE ZROOT SET Z_ENT = 777 WHERE Z_PK = \(unknownKey)")
+    }
+    connection.close()
+    let output = folder.url.appendingPathComponent("out.sqlite")
+    let result = try StoreExport().run(
+      try CoreDataStore(path: url.path), as: .sqlite, to: output.path)
+    #expect(result.rowCount == 60_000)
+    let new = try SQLiteConnection(output)
+    defer { new.close() }
+    #expect(try new.integrityCheck() == ["ok"])
+    try new.exec("ATTACH '\(url.path)' AS old")
+    for (name, number) in [("Root", 1), ("Leaf", 2)] {
+      let columns = "ZTEXT, ZREAL, ZBLOB"
+      let old = "SELECT Z_PK, \(columns) FROM old.ZROOT WHERE Z_ENT = \(number)"
+      let rows = "SELECT _pk, \(columns) FROM main.\(name)"
+      #expect(try new.integer("SELECT count(*) FROM (\(old) EXCEPT \(rows))") == 0)
+      #expect(try new.integer("SELECT count(*) FROM (\(rows) EXCEPT \(old))") == 0)
+    }
+    #expect(
+      try new.integer("SELECT count(*) FROM main.sqlite_schema WHERE name = 'ZROOT_unknown'")
+        == (unknownKey == nil ? 0 : 1))
+    guard let unknownKey else { return }
+    #expect(
+      try new.rows("SELECT _ent, _pk FROM ZROOT_unknown") == [
+        [.integer(777), .integer(Int64(unknownKey))]
+      ])
+  }
+
   @Test(.enabled(if: Shared.isThere)) func chosenEntitiesComeWithTheirDescendants() throws {
     guard Shared.require("entities with descendants") != nil else { return }
     let store = try CoreDataStore(path: RealStores.named("Moody.moody").url.path)

@@ -192,12 +192,14 @@
     for (column, rule) in layout.rules.enumerated() {
       let index = Int(rule.field)
       if index >= 0, index < fields.count, !rule.isRowID {
-        let field = fields[index]
-        emit(
-          payload, field.type, field.offset, Self.length(ofType: field.type), rule.isReal, &sink)
+        let (type, offset) = fields[index]
+        emit(payload, type, offset, Self.length(ofType: type), rule.isReal, &sink)
       } else {
         emitDefault(layout, column, rowID, &sink)
       }
+    }
+    for field in fields.dropFirst(layout.takesAllFields ? layout.rules.count : fields.count) {
+      emit(payload, field.type, field.offset, Self.length(ofType: field.type), false, &sink)
     }
   }
 

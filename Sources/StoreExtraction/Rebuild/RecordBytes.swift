@@ -45,13 +45,35 @@ package struct RecordBytes {
     body.append(contentsOf: bytes)
   }
 
+  /// Appends text or a blob.
+  @inline(__always)
+  package mutating func append(_ bytes: RawSpan, isText: Bool) {
+    types.append(varint: (isText ? 13 : 12) + 2 * UInt64(bytes.byteCount))
+    unsafe bytes.withUnsafeBytes { unsafe body.append(contentsOf: $0) }
+  }
+
+  /// Appends text.
+  package mutating func append(text: String) {
+    types.append(varint: 13 + 2 * UInt64(text.utf8.count))
+    body.append(contentsOf: text.utf8)
+  }
+
   /// Replaces the content of `record` with the whole record.
   @inline(__always)
   package func write(to record: inout ContiguousArray<UInt8>) {
     record.removeAll(keepingCapacity: record.count <= Self.keptBytes)
-    record.append(varint: UInt64(ContiguousArray<UInt8>.headerLength(types.count)))
-    record.append(contentsOf: types)
-    record.append(contentsOf: body)
+    append(to: &record)
+  }
+
+  /// Appends the whole record to `bytes`, and returns where it is.
+  @inline(__always)
+  @discardableResult
+  package func append(to bytes: inout ContiguousArray<UInt8>) -> Range<Int> {
+    let start = bytes.count
+    bytes.append(varint: UInt64(ContiguousArray<UInt8>.headerLength(types.count)))
+    bytes.append(contentsOf: types)
+    bytes.append(contentsOf: body)
+    return start..<bytes.count
   }
 
   @inline(__always)

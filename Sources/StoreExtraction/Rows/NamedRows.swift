@@ -255,7 +255,7 @@ extension RowPlan {
 }
 
 /// Drops all values, because only the decoder's counts are wanted.
-private struct NoSink: RowSink {
+struct NoSink: RowSink {
   let wantsMore = true
   mutating func beginRow(_ rowID: Int64?) {}
   mutating func null() {}

@@ -1,6 +1,6 @@
-import CoreDataStore
+package import CoreDataStore
 import StoreFiles
-import RowText
+package import RowText
 import SQLiteFile
 
 /// How binary values are written.
@@ -33,7 +33,8 @@ extension OutputBuffer {
     append("}")
   }
 
-  private mutating func append(json value: PropertyValue, blobs: BlobForm) {
+  /// Appends a value in the form of ``NamedRowSink``.
+  package mutating func append(json value: PropertyValue, blobs: BlobForm) {
     switch value {
     case .null: append("null")
     case .integer(let number): append(integer: number)

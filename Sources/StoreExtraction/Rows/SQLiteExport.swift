@@ -7,14 +7,16 @@ import SQLiteWriter
 struct SQLiteExport {
   private let store: CoreDataStore
   private let options: RowOutput.Options
-  private let sourceHashes: [String: String]
+  /// Waits for the SHA-256 of each file of the store set, by name.
+  private let sourceHashes: () throws -> [String: String]
   private let made: MadeFiles
   private let external: ExternalFiles
   private let verifies: Bool
 
   init(
-    _ store: CoreDataStore, _ options: RowOutput.Options, _ sourceHashes: [String: String],
-    _ made: MadeFiles, _ external: ExternalFiles, verifies: Bool
+    _ store: CoreDataStore, _ options: RowOutput.Options, _ made: MadeFiles,
+    _ external: ExternalFiles, verifies: Bool,
+    sourceHashes: @escaping () throws -> [String: String]
   ) {
     self.verifies = verifies
     self.store = store
@@ -38,9 +40,8 @@ struct SQLiteExport {
     }
     do {
       var folded: [(table: String, columnCount: Int)] = []
-      let parts = try writer.transaction {
+      let parts =
         store.kind == .sqlite ? try writeTables(writer, &folded) : try writeEntities(writer)
-      }
       try writeProvenance(writer, folded)
       let problems = try writer.check(writer.finalCheckDepth(verifies: verifies))
       guard problems.isEmpty else {
@@ -61,88 +62,75 @@ struct SQLiteExport {
   // MARK: - Entities
 
   private func writeEntities(_ writer: SQLiteWriter) throws -> [StoreExport.Result.Part] {
-    var parts: [StoreExport.Result.Part] = []
-    var taken = UniqueNames(["_provenance", "_links", "_missing_files"])
-    try writer.execute(
-      "CREATE TABLE _links (source_entity TEXT, source_pk INTEGER, relationship TEXT, destination_entity TEXT, destination_pk INTEGER, position INTEGER)"
-    )
-    try writer.execute(
-      "CREATE TABLE _missing_files (entity TEXT, pk INTEGER, property TEXT, file TEXT, problem TEXT)"
-    )
-    let links = try writer.prepare("INSERT INTO _links VALUES (?, ?, ?, ?, ?, ?)")
-    let missing = try writer.prepare("INSERT INTO _missing_files VALUES (?, ?, ?, ?, ?)")
+    // Rows of unknown entities have their number and key, and the columns as they are declared.
+    struct Source {
+      let plan: RowPlan
+      var entities: [(entity: DescribedEntity, table: Int)] = []
+      var unknown: Int?
+    }
+    let tables = ExportTables(writer, reserved: ["_provenance"])
     let wanted = options.entityNames.map(store.withDescendants)
-    for table in store.entityTables {
-      guard let plan = try store.plan(for: table, wanted: nil) else { continue }
-      let entities = plan.describedEntities.filter { wanted?.contains($0.name) ?? true }
-      var targets: [Int64: InsertTarget] = [:]
-      for entity in entities {
-        targets[entity.number] = try create(
-          taken.unique(entity.name), entity, writer, key: "_pk INTEGER PRIMARY KEY")
-      }
-      let rows = InsertedRows(
-        plan, of: store,
-        into: InsertedRows.Targets(
-          entities: targets,
-          makeRepeated: { number in
-            guard let entity = entities.first(where: { $0.number == number }) else {
-              throw ExtractionError(
-                .writeFailed, "no entity has the number \(number)", path: store.database.path)
-            }
-            return try create(taken.unique(entity.name + "_repeated"), entity, writer, key: "_pk")
-          },
-          makeUnknown: wanted != nil
-            ? nil
-            : {
-              try createUnknown(taken.unique(table.name + "_unknown"), plan.fallback, writer)
-            }, links: links, missing: missing),
-        limit: options.limit, noteExternal: external.note)
-      try rows.read(from: store)
-      for entity in entities {
-        for target in [targets[entity.number], rows.repeated[entity.number]] {
-          guard let target else { continue }
-          parts.append(.init(name: entity.name, target: target.name, rowCount: target.rowCount))
+    var sources: [Source] = []
+    var links = 0
+    var missing = 0
+    try writer.transaction {
+      links = try tables.add(
+        "_links",
+        [
+          "source_entity", "source_pk", "relationship", "destination_entity", "destination_pk",
+          "position",
+        ])
+      missing = try tables.add("_missing_files", ["entity", "pk", "property", "file", "problem"])
+      for table in store.entityTables {
+        guard let plan = try store.plan(for: table, wanted: nil) else { continue }
+        var source = Source(plan: plan)
+        for entity in plan.describedEntities where wanted?.contains(entity.name) ?? true {
+          source.entities.append(
+            (entity, try tables.add(entity.name, try columns(of: entity), hasKey: true)))
         }
-      }
-      if let unknown = rows.unknown {
-        parts.append(.init(name: table.name, target: unknown.name, rowCount: unknown.rowCount))
+        if wanted == nil {
+          var taken = UniqueNames(["_ent", "_pk"])
+          let names = try plan.fallback.map { try SQLIdentifier.quoted(taken.unique($0.name)) }
+          source.unknown = try tables.add(
+            table.name + "_unknown", ["_ent", "_pk"] + names, isLate: true)
+        }
+        sources.append(source)
       }
     }
-    return parts
+    try tables.begin()
+    for source in sources {
+      let targets = EntityRecords.Targets(
+        entities: Dictionary(
+          source.entities.map { ($0.entity.number, $0.table) }, uniquingKeysWith: { one, _ in one }),
+        unknown: source.unknown, links: links, missing: missing)
+      let maker = EntityRecords(
+        source.plan, of: store, to: targets, limit: options.limit, noteExternal: external.note)
+      defer { store.note(maker.unknownNumbers, in: source.plan.table) }
+      try MadeRecords.read(source.plan.table, of: store.database, with: maker, tables.add)
+    }
+    try tables.finish()
+    return sources.flatMap { source in
+      source.entities.flatMap { entity, number in
+        let table = tables.tables[number]
+        return [table, table.repeated].compactMap { $0?.part(of: entity.name) }
+      }
+        + [source.unknown.map { tables.tables[$0] }].compactMap {
+          $0.flatMap { $0.isMade ? $0.part(of: source.plan.table.name) : nil }
+        }
+    }
   }
 
-  /// Makes a table for rows of an entity; `key` declares its first column.
-  private func create(
-    _ target: String, _ entity: DescribedEntity, _ writer: SQLiteWriter, key: String
-  ) throws -> InsertTarget {
+  /// The columns of an entity's table.
+  private func columns(of entity: DescribedEntity) throws -> [String] {
     var taken = UniqueNames(["_pk"])
-    var columns = [key]
+    var columns = ["_pk"]
     for property in entity.properties where property.kind != .toMany {
-      // Columns have no types, because an affinity could change the values.
       columns.append(try SQLIdentifier.quoted(taken.unique(property.name)))
       if property.kind == .toOne {
         columns.append(try SQLIdentifier.quoted(taken.unique(property.name + "_entity")))
       }
     }
-    return try create(target, columns, writer)
-  }
-
-  /// A table for rows of unknown entities, with the columns as they are declared.
-  private func createUnknown(_ target: String, _ fields: [RowPlan.Field], _ writer: SQLiteWriter)
-    throws -> InsertTarget
-  {
-    var taken = UniqueNames(["_ent", "_pk"])
-    let names = try fields.map { try SQLIdentifier.quoted(taken.unique($0.name)) }
-    return try create(target, ["_ent", "_pk"] + names, writer)
-  }
-
-  private func create(_ target: String, _ columns: [String], _ writer: SQLiteWriter) throws
-    -> InsertTarget
-  {
-    let table = try SQLIdentifier.quoted(target)
-    try writer.define("CREATE TABLE \(table) (\(columns.joined(separator: ", ")))")
-    let marks = Array(repeating: "?", count: columns.count).joined(separator: ", ")
-    return InsertTarget(target, try writer.prepare("INSERT INTO \(table) VALUES (\(marks))"))
+    return columns
   }
 
   /// The longest value that SQLite stores (SQLITE_MAX_LENGTH).
@@ -153,40 +141,48 @@ struct SQLiteExport {
   private func writeTables(
     _ writer: SQLiteWriter, _ folded: inout [(table: String, columnCount: Int)]
   ) throws -> [StoreExport.Result.Part] {
-    var parts: [StoreExport.Result.Part] = []
-    var taken = UniqueNames(["_provenance"])
-    for table in store.database.schema.tables
-    where !SQLName(table.name).hasPrefix("sqlite_")
-      && (options.entityNames?.contains(table.name) ?? true)
-    {
-      var names = table.columnNames
-      if names.isEmpty {
-        // The CREATE statement is not readable: all fields as they are, as many columns as the widest row has.
-        var widest = 0
-        try store.database.forEachRow(of: table) { row in
-          widest = max(widest, row.values.count)
-          return true
+    let tables = ExportTables(writer, reserved: ["_provenance"])
+    var sources: [(table: Table, names: [String], target: Int)] = []
+    try writer.transaction {
+      for table in store.database.schema.tables
+      where !SQLName(table.name).hasPrefix("sqlite_")
+        && (options.entityNames?.contains(table.name) ?? true)
+      {
+        let names = try columnNames(of: table)
+        guard !names.isEmpty else { continue }
+        var taken = UniqueNames([OverflowColumns.name])
+        var columns = try names.prefix(OverflowColumns.maxColumns).map {
+          try SQLIdentifier.quoted(taken.unique($0))
         }
-        names = (0..<widest).map { "c\($0)" }
+        // Columns that SQLite does not allow go into one column, as JSON.
+        if names.count > OverflowColumns.maxColumns {
+          columns.append(try SQLIdentifier.quoted(OverflowColumns.name))
+          folded.append((table.name, names.count))
+        }
+        sources.append((table, names, try tables.add(table.name, columns)))
       }
-      guard !names.isEmpty else { continue }
-      let target = taken.unique(table.name)
-      var takenColumns = UniqueNames([OverflowColumns.name])
-      // Columns that SQLite does not allow go into one column, as JSON.
-      let folds = names.count > OverflowColumns.maxColumns
-      var columns = try names.prefix(OverflowColumns.maxColumns).map {
-        try SQLIdentifier.quoted(takenColumns.unique($0))
-      }
-      if folds {
-        columns.append(try SQLIdentifier.quoted(OverflowColumns.name))
-        folded.append((table.name, names.count))
-      }
-      let insert = try create(target, columns, writer)
-      let rows = InsertedTable(insert.statement, names, folds: folds, limit: options.limit)
-      try rows.read(table, of: store.database)
-      parts.append(.init(name: table.name, target: target, rowCount: rows.rowCount))
     }
-    return parts
+    try tables.begin()
+    for (table, names, target) in sources {
+      let maker = TableRecords(
+        names, ownCount: min(names.count, OverflowColumns.maxColumns), to: target,
+        limit: options.limit)
+      try MadeRecords.read(table, of: store.database, with: maker, tables.add)
+    }
+    try tables.finish()
+    return sources.map { tables.tables[$0.target].part(of: $0.table.name) }
+  }
+
+  /// The names of a table's columns. If the CREATE statement is not readable, these are all fields as they are, as many
+  /// as the widest row has.
+  private func columnNames(of table: Table) throws -> [String] {
+    guard table.columnNames.isEmpty else { return table.columnNames }
+    var widest = 0
+    try store.database.forEachRow(of: table) { row in
+      widest = max(widest, row.values.count)
+      return true
+    }
+    return (0..<widest).map { "c\($0)" }
   }
 
   // MARK: - Provenance
@@ -197,7 +193,7 @@ struct SQLiteExport {
     try writer.execute("CREATE TABLE _provenance (key TEXT, value TEXT)")
     let insert = try writer.prepare("INSERT INTO _provenance VALUES (?, ?)")
     try insert.run([.string("source"), .string(store.database.path)])
-    for (name, hash) in sourceHashes.sorted(by: { $0.key < $1.key }) {
+    for (name, hash) in try sourceHashes().sorted(by: { $0.key < $1.key }) {
       try insert.run([.string("sha256 of \(name)"), .string(hash)])
     }
     try insert.run([.string("write-ahead log"), .string(store.database.logView.rawValue)])
@@ -210,5 +206,11 @@ struct SQLiteExport {
       ])
     }
     try insert.run([.string("findings of damage"), .string("\(store.findings.damageCount)")])
+  }
+}
+
+extension ExportTables.Table {
+  fileprivate func part(of entity: String) -> StoreExport.Result.Part {
+    .init(name: entity, target: name, rowCount: rowCount)
   }
 }

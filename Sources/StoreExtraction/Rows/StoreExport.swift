@@ -77,7 +77,7 @@ public struct StoreExport: Sendable {
     try checkNames(store)
     let watch = EvidenceWatch(store.database.path)
     let hashing = StoreSet(at: store.database.path).hashing()
-    let hashes: [String: String]
+    var hashes: [String: String] = [:]
     func checkUnchanged() throws {
       let changed = watch.changes()
       guard !changed.isEmpty else { return }
@@ -86,15 +86,23 @@ public struct StoreExport: Sendable {
         "the store changed while it was read (\(changed.joined(separator: ", "))), so nothing was written; close what uses it or work on a copy",
         path: store.database.path)
     }
+    // A store that changed is reported as such, not as a file that could not be hashed.
+    func unchanged(_ hashed: MemberHashes) throws -> [String: String] {
+      try checkUnchanged()
+      return try hashed.mapValues { try $0.get() }
+    }
     let external = ExternalFiles(ofStore: store.database.path, isOn: store.kind != .sqlite)
     let namesAll = options.entityNames == nil && options.limit == nil
     let parts: [Result.Part]
     var files: (RebuildResult.ExternalFiles?, [Finding])
     switch format {
     case .sqlite:
-      hashes = try hashing.wait().mapValues { try $0.get() }
       parts = try SQLiteExport(
-        store, options, hashes, made, external, verifies: verifies
+        store, options, made, external, verifies: verifies,
+        sourceHashes: {
+          hashes = try unchanged(hashing.wait())
+          return hashes
+        }
       ).write(to: output, checkUnchanged)
       files = try external.survey(namesAll: namesAll, maxBytes: SQLiteExport.maxValueBytes)
     case .ndjson, .csv:
@@ -107,10 +115,7 @@ public struct StoreExport: Sendable {
         files = try external.survey(namesAll: namesAll)
         try folder.take(external)
         if files.0?.fileCount ?? 0 > 0 { files.0?.output = ExternalFiles.folderName }
-        let hashed = try hashing.wait()
-        // A store that changed is reported as such, not as a file that could not be hashed.
-        try checkUnchanged()
-        hashes = try hashed.mapValues { try $0.get() }
+        hashes = try unchanged(hashing.wait())
         folder.keep()
       } catch {
         folder.discard()

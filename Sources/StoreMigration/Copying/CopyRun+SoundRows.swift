@@ -35,15 +35,15 @@ extension CopyRun {
     let layout = RowLayout(table.definition)
     var decoder = RecordDecoder(encoding: encoding)
     var row = SoundRow(layout, keyColumn: table.keyColumn, storePath: storePath)
-    let rows = FilledRows(
-      encoding == .utf8 ? filling.recordCopies(of: table) : [:], entityColumn: table.entityColumn
-    ) { batch in
+    let maker = CopiedRecords(
+      encoding == .utf8 ? filling.recordCopies(of: table) : [:], entityColumn: table.entityColumn)
+    try MadeRecords.read(stored, of: store.database, with: maker) { batch in
       var place = 0
       while place < batch.rows.count {
         let found = batch.rows[place]
-        if let number = found.entityNumber {
+        if let number = found.target {
           // Few enough that progress is told and cancelling noticed in time.
-          let same = batch.rows[place...].prefix(1_024).prefix { $0.entityNumber == number }
+          let same = batch.rows[place...].prefix(1_024).prefix { $0.target == number }
           let count = try filling.add(same.indices, of: batch, table)
           if count > 0 {
             try self.countWritten(
@@ -64,9 +64,6 @@ extension CopyRun {
         place += 1
       }
     }
-    let result = Result { try store.database.read(stored, by: rows) }
-    try rows.finish()
-    try result.get()
   }
 
   /// Reads the other tables of a sound store, and inserts their rows.

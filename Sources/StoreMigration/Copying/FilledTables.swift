@@ -219,7 +219,7 @@ final class FilledTables {
   }
 
   /// Adds rows whose records are made, of one entity, until one is not in order. Returns how many were added.
-  func add(_ rows: Range<Int>, of batch: borrowing FilledRows.Batch, _ table: TableCopy) throws
+  func add(_ rows: Range<Int>, of batch: borrowing MadeRecords.Batch, _ table: TableCopy) throws
     -> Int
   {
     guard let target = targets[ObjectIdentifier(table)] else { return 0 }
@@ -227,18 +227,18 @@ final class FilledTables {
   }
 
   private static func add(
-    _ rows: Range<Int>, of batch: borrowing FilledRows.Batch, to target: Target,
+    _ rows: Range<Int>, of batch: borrowing MadeRecords.Batch, to target: Target,
     _ filler: inout TableFiller, _ values: inout ContiguousArray<RecoveredRowBuffer.Value>
   ) throws -> Int {
     var lastKey = target.lastKey
     defer { target.lastKey = lastKey }
     for place in rows {
       let row = batch.rows[place]
-      guard lastKey.map({ $0 < row.rowID }) ?? true,
+      guard let key = row.rowID, lastKey.map({ $0 < key }) ?? true,
         RecordForm.takes(byteCount: row.new.count)
       else { return place - rows.lowerBound }
-      try target.put(row.new, of: batch.bytes, row.rowID, &filler, &values)
-      lastKey = row.rowID
+      try target.put(row.new, of: batch.bytes, key, &filler, &values)
+      lastKey = key
     }
     return rows.count
   }

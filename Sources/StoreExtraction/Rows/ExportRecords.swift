@@ -1,0 +1,396 @@
+import CoreDataStore
+import ObjectModel
+import RowText
+import SQLiteFile
+import SQLiteWriter
+
+/// Makes the records of entities' tables in an export, straight from the records of the store. The target of a record is
+/// the number of its table among the ``ExportTables``.
+final class EntityRecords: RecordMaker {
+  /// Where rows go, as numbers of tables.
+  struct Targets {
+    /// By entity number; nil for an entity that is not wanted.
+    var entities: [Int64: Int] = [:]
+    /// For rows of unknown entities; nil when they are not wanted.
+    var unknown: Int?
+    /// For links of many-to-many relationships: entity, key, relationship, destination's entity and key, position.
+    let links: Int
+    /// For external files that cannot be read: entity, key, property, file, problem.
+    let missing: Int
+  }
+
+  private let plan: RowPlan
+  private let targets: Targets
+  private let limit: Int?
+  private let entityNames: [Int64: String]
+  private let storePath: String
+  private let renderings: [Int64: EntityRendering]
+  private let unknownRendering: EntityRendering
+  private var sink: EntitySink
+  private var others = RecordBytes()
+  /// The rows of each table so far.
+  private var counts: [Int: Int] = [:]
+  /// Rows of unknown entities, by number; -1 for rows without one.
+  private(set) var unknownNumbers: [Int64: Int] = [:]
+  /// The external files that rows name, each with the entity or table.
+  private var externals: [(file: String, entity: String)] = []
+  /// Called with each of them; nil on other threads.
+  private let noteExternal: ((_ file: String, _ entity: String) -> Void)?
+
+  init(
+    _ plan: RowPlan, of store: CoreDataStore, to targets: Targets, limit: Int?,
+    noteExternal: @escaping (_ file: String, _ entity: String) -> Void
+  ) {
+    self.plan = plan
+    self.targets = targets
+    self.limit = limit
+    self.noteExternal = noteExternal
+    entityNames = store.entityNames
+    storePath = store.database.path
+    renderings = plan.entities.mapValues { EntityRendering($0, plan, store.entityNames) }
+    unknownRendering = EntityRendering(unknownEntitiesOf: plan)
+    sink = EntitySink(entityNames, storePath: storePath)
+  }
+
+  private init(like other: EntityRecords) {
+    plan = other.plan
+    targets = other.targets
+    limit = nil
+    noteExternal = nil
+    entityNames = other.entityNames
+    storePath = other.storePath
+    renderings = other.renderings
+    unknownRendering = other.unknownRendering
+    sink = EntitySink(entityNames, storePath: storePath)
+  }
+
+  // A limit needs one count.
+  var takesBlocks: Bool { limit == nil }
+
+  func another() -> any RecordMaker { EntityRecords(like: self) }
+
+  func take(from other: any RecordMaker) {
+    guard let other = other as? EntityRecords else { return }
+    unknownNumbers.merge(other.unknownNumbers, uniquingKeysWith: +)
+    for external in other.externals { noteExternal?(external.file, external.entity) }
+    other.unknownNumbers = [:]
+    other.externals = []
+  }
+
+  func make(
+    _ record: RawSpan, _ rowID: Int64?, _ layout: borrowing RowLayout,
+    _ decoder: inout RecordDecoder, into batch: inout MadeRecords.Batch
+  ) {
+    let number = plan.entityNumber(of: record, rowID: rowID, layout, decoder)
+    let known = number.flatMap { renderings[$0] }
+    if known == nil { unknownNumbers[number ?? -1, default: 0] += 1 }
+    let rendering = known ?? unknownRendering
+    let target = known == nil ? targets.unknown : number.flatMap { targets.entities[$0] }
+    guard let target, hasRoom(in: target) else {
+      // The decoder still counts what is odd about the record.
+      var nothing = NoSink()
+      return decoder.emit(record, rowID: rowID, layout: rendering.layout, into: &nothing)
+    }
+    sink.begin(rendering, unknownEntity: known == nil ? .some(number) : nil)
+    decoder.emit(record, rowID: rowID, layout: rendering.layout, into: &sink)
+    batch.add(sink.record, to: target, rowID: known == nil ? nil : sink.key)
+    let entity = number.flatMap { plan.entities[$0] }
+    for (property, blob) in sink.externals {
+      note(blob.identifier, of: entity?.name ?? plan.table.name)
+      guard let entity, blob.sizeBytes == nil else { continue }
+      batch.add(to: targets.missing, &others) { values in
+        values.append(text: entity.name)
+        values.append(integer: sink.key)
+        values.append(text: property)
+        values.append(text: blob.identifier)
+        if let reason = blob.unreadable { values.append(text: reason) } else { values.appendNull() }
+      }
+    }
+    for link in entity?.links ?? [] {
+      for (position, key) in link.destinations.destinations(of: sink.key).enumerated() {
+        batch.add(to: targets.links, &others) { values in
+          values.append(text: entity?.name ?? "")
+          values.append(integer: sink.key)
+          values.append(text: link.name)
+          values.append(text: link.destinationName)
+          values.append(integer: key)
+          values.append(integer: Int64(position))
+        }
+      }
+    }
+  }
+
+  private func hasRoom(in target: Int) -> Bool {
+    guard let limit else { return true }
+    let count = counts[target, default: 0]
+    guard count < limit else { return false }
+    counts[target] = count + 1
+    return true
+  }
+
+  private func note(_ file: String, of entity: String) {
+    if let noteExternal { noteExternal(file, entity) } else { externals.append((file, entity)) }
+  }
+}
+
+extension MadeRecords.Batch {
+  fileprivate mutating func add(_ record: borrowing RecordBytes, to target: Int, rowID: Int64?) {
+    let range = record.append(to: &bytes)
+    rows.append(Row(rowID: rowID, target: Int64(target), old: range, new: range))
+  }
+
+  fileprivate mutating func add(
+    to target: Int, _ scratch: inout RecordBytes, _ write: (inout RecordBytes) -> Void
+  ) {
+    scratch.removeAll()
+    write(&scratch)
+    add(scratch, to: target, rowID: nil)
+  }
+}
+
+/// Makes a record of an entity's row. A to-one relationship takes two values, the key and the entity of its destination.
+private struct EntitySink: RowSink, ~Copyable {
+  private let entityNames: [Int64: String]
+  private let storePath: String
+  private var rendering: EntityRendering?
+  private var roles: ContiguousArray<EntityRendering.Column> = []
+  private(set) var record = RecordBytes()
+  private var rowID: Int64?
+  private var column = 0
+  private var destinationEntity: Int64?
+  private var isUnknown = false
+  /// Holds a date or a UUID while it is rendered as text.
+  private var text = OutputBuffer(capacity: 256)
+  /// The key of the row.
+  private(set) var key: Int64 = 0
+  /// The external files that the row names, each with its property.
+  private(set) var externals: [(property: String, blob: ExternalBlob)] = []
+
+  let wantsMore = true
+
+  init(_ entityNames: [Int64: String], storePath: String) {
+    self.entityNames = entityNames
+    self.storePath = storePath
+  }
+
+  /// Prepares for a row. Rows of an unknown entity begin with its number and their key.
+  mutating func begin(_ rendering: EntityRendering, unknownEntity: Int64??) {
+    if self.rendering !== rendering {
+      self.rendering = rendering
+      roles = rendering.roles
+    }
+    record.removeAll()
+    if !externals.isEmpty { externals.removeAll() }
+    isUnknown = unknownEntity != nil
+    guard let unknownEntity else { return }
+    if let unknownEntity { record.append(integer: unknownEntity) } else { record.appendNull() }
+  }
+
+  // MARK: - Values
+
+  mutating func beginRow(_ rowID: Int64?) {
+    self.rowID = rowID
+    column = 0
+    destinationEntity = nil
+  }
+
+  mutating func endRow() {}
+
+  /// The role of the next value; nil for one that is not written as it comes. `key` is the value if it is an integer.
+  private mutating func next(key: Int64?) -> EntityRendering.Column? {
+    guard column < roles.count else { return nil }
+    let next = roles[column]
+    column &+= 1
+    switch next.role {
+    case .key:
+      self.key = key ?? rowID ?? 0
+      // A key that is the row id is not in the record (file format, section 2.3).
+      if isUnknown { record.append(integer: self.key) } else { record.appendNull() }
+      return nil
+    case .destinationEntity:
+      destinationEntity = key
+      return nil
+    default: return next
+    }
+  }
+
+  /// The property of the value that came last.
+  private var field: RowPlan.Field? { rendering?.fields[column - 1] }
+
+  /// Adds the entity of a destination after its key; NULL where there is no key.
+  private mutating func finish(_ column: EntityRendering.Column, hasKey: Bool = false) {
+    guard column.role == .toOne else { return }
+    let number = destinationEntity
+    destinationEntity = nil
+    guard hasKey, case .toOne(let destination, _)? = field?.kind else {
+      record.appendNull()
+      return
+    }
+    record.append(text: number.flatMap { entityNames[$0] } ?? destination)
+  }
+
+  mutating func null() {
+    guard let column = next(key: nil) else { return }
+    record.appendNull()
+    finish(column)
+  }
+
+  mutating func integer(_ value: Int64) {
+    guard let column = next(key: value) else { return }
+    if column.role == .date {
+      append(date: Double(value))
+    } else if column.role == .number, let exact = Double(exactly: value) {
+      // Beyond 2^53 a float would round.
+      record.append(real: exact)
+    } else {
+      record.append(integer: value)
+    }
+    finish(column, hasKey: true)
+  }
+
+  mutating func real(_ value: Double) {
+    guard let column = next(key: nil) else { return }
+    if column.role == .date { append(date: value) } else { record.append(real: value) }
+    finish(column)
+  }
+
+  mutating func text(_ bytes: RawSpan) {
+    guard let column = next(key: nil) else { return }
+    record.append(bytes, isText: true)
+    finish(column)
+  }
+
+  mutating func blob(_ bytes: RawSpan) {
+    guard let column = next(key: nil) else { return }
+    if column.role == .uuid, bytes.byteCount == 16 {
+      text.append(uuid: bytes)
+      text.drain { record.append($0, isText: true) }
+    } else if column.mayBeExternal, bytes.byteCount == 38,
+      let name = ExternalBlob.identifier(in: bytes.array())
+    {
+      append(ExternalBlob(identifier: name, storePath: storePath))
+    } else if column.mayBeExternal, bytes.byteCount > 0, bytes.byte(at: 0) == 1 {
+      // The first byte says that the value is in the row itself.
+      record.append(bytes.part(1, bytes.byteCount - 1), isText: false)
+    } else {
+      record.append(bytes, isText: false)
+    }
+    finish(column)
+  }
+
+  private mutating func append(date seconds: Double) {
+    guard let moment = ReferenceDate(seconds: seconds).moment else {
+      record.append(real: seconds)
+      return
+    }
+    text.append(iso8601: moment)
+    text.drain { record.append($0, isText: true) }
+  }
+
+  /// Adds the content of an external file; NULL where it is missing, cannot be read, or is too large for a value.
+  private mutating func append(_ external: ExternalBlob) {
+    if let field { externals.append((field.name, external)) }
+    guard let size = external.sizeBytes, size <= SQLiteExport.maxValueBytes,
+      let content = try? ByteFile(external.path).bytes(at: 0, count: Int(size))
+    else {
+      record.appendNull()
+      return
+    }
+    record.append(content[...], isText: false)
+  }
+}
+
+/// Makes the records of a table in an export from values as they are stored.
+final class TableRecords: RecordMaker {
+  private var sink: StoredSink
+  private let target: Int
+  private let limit: Int?
+  private var count = 0
+
+  /// - Parameters:
+  ///   - names: the names of all columns.
+  ///   - ownCount: how many of them the new table has; one more holds all other values, as JSON.
+  ///   - target: the number of the new table.
+  ///   - limit: the most rows; nil for all.
+  init(_ names: [String], ownCount: Int, to target: Int, limit: Int?) {
+    sink = StoredSink(names, ownCount: ownCount)
+    self.target = target
+    self.limit = limit
+  }
+
+  // A limit needs one count.
+  var takesBlocks: Bool { limit == nil }
+
+  var wantsMore: Bool { limit.map { count < $0 } ?? true }
+
+  func another() -> any RecordMaker {
+    TableRecords(sink.names, ownCount: sink.ownCount, to: target, limit: nil)
+  }
+
+  func make(
+    _ record: RawSpan, _ rowID: Int64?, _ layout: borrowing RowLayout,
+    _ decoder: inout RecordDecoder, into batch: inout MadeRecords.Batch
+  ) {
+    guard wantsMore else { return }
+    count += 1
+    decoder.emit(record, rowID: rowID, layout: layout, into: &sink)
+    batch.add(sink.record, to: target, rowID: nil)
+  }
+}
+
+/// Makes a record of values as they are stored.
+private struct StoredSink: RowSink {
+  let names: [String]
+  /// How many values have a column of their own.
+  let ownCount: Int
+  private(set) var record = RecordBytes()
+  private var column = 0
+  /// The values that have none.
+  private var others: [SQLiteValue] = []
+
+  let wantsMore = true
+
+  init(_ names: [String], ownCount: Int) {
+    self.names = names
+    self.ownCount = ownCount
+  }
+
+  mutating func beginRow(_ rowID: Int64?) {
+    record.removeAll()
+    column = 0
+    if !others.isEmpty { others.removeAll() }
+  }
+
+  mutating func endRow() {
+    while column < ownCount { null() }
+    guard ownCount < names.count else { return }
+    let all = Array(repeating: SQLiteValue.null, count: ownCount) + others
+    if let json = OverflowColumns.json(of: all, from: ownCount, names: names) {
+      record.append(json[...], isText: true)
+    } else {
+      record.appendNull()
+    }
+  }
+
+  /// Moves on to the next value; false when it has no column of its own.
+  private mutating func next() -> Bool {
+    column &+= 1
+    return column <= ownCount
+  }
+
+  mutating func null() {
+    if next() { record.appendNull() } else { others.append(.null) }
+  }
+  mutating func integer(_ value: Int64) {
+    if next() { record.append(integer: value) } else { others.append(.integer(value)) }
+  }
+  mutating func real(_ value: Double) {
+    if next() { record.append(real: value) } else { others.append(.real(value)) }
+  }
+  mutating func text(_ bytes: RawSpan) {
+    if next() { record.append(bytes, isText: true) } else { others.append(.text(bytes.array())) }
+  }
+  mutating func blob(_ bytes: RawSpan) {
+    if next() { record.append(bytes, isText: false) } else { others.append(.blob(bytes.array())) }
+  }
+}

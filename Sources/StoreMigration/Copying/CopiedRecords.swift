@@ -1,0 +1,49 @@
+import SQLiteFile
+import SQLiteForensics
+import StoreExtraction
+
+/// Makes the records of a new table from those of an old one, as far as no value has to be looked at. The target of a
+/// record is the number of its entity.
+final class CopiedRecords: RecordMaker {
+  private let copies: [Int64: RecordCopy]
+  private let entityColumn: Int?
+  /// The entity of the last row, which is mostly that of the next one, too.
+  private var last: (number: Int64, copy: RecordCopy)?
+
+  let takesBlocks = true
+
+  /// Creates a maker.
+  ///
+  /// - Parameters:
+  ///   - copies: how the records of an entity are made, by its number.
+  ///   - entityColumn: the column with that number; nil when there is none.
+  init(_ copies: [Int64: RecordCopy], entityColumn: Int?) {
+    self.copies = copies
+    self.entityColumn = entityColumn
+  }
+
+  func another() -> any RecordMaker { CopiedRecords(copies, entityColumn: entityColumn) }
+
+  func make(
+    _ record: RawSpan, _ rowID: Int64?, _ layout: borrowing RowLayout,
+    _ decoder: inout RecordDecoder, into batch: inout MadeRecords.Batch
+  ) {
+    let old = batch.bytes.count..<batch.bytes.count + record.byteCount
+    unsafe record.withUnsafeBytes { unsafe batch.bytes.append(contentsOf: $0) }
+    var number = entityColumn.flatMap {
+      decoder.integer($0, of: record, rowID: rowID, layout: layout)
+    }
+    var new = old
+    if let entityNumber = number {
+      if last?.number != entityNumber {
+        last = copies[entityNumber].map { (entityNumber, $0) }
+      }
+      switch last?.copy.append(record, decoder.fields, to: &batch.bytes) {
+      case .same?: break
+      case .made?: new = old.upperBound..<batch.bytes.count
+      case .undecided?, nil: number = nil
+      }
+    }
+    batch.rows.append(.init(rowID: rowID ?? 0, target: number, old: old, new: new))
+  }
+}
