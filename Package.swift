@@ -113,8 +113,9 @@ let package = Package(
     + room(
       "SupportBundle",
       imports: [
-        "StoreExtraction", "StoreRecovery", "CoreDataForensics", "CoreDataStore", "SQLiteFile",
-        "SQLiteForensics", "StoreFiles", "SafeText", "SafeFiles", "CLibrary", "CZlib", crypto,
+        "StoreExtraction", "StoreRecovery", "CoreDataForensics", "CoreDataStore", "ModelTools",
+        "ObjectModel", "RowText", "SQLiteFile", "SQLiteForensics", "StoreFiles", "SafeText",
+        "SafeFiles", "CLibrary", "CZlib", crypto,
       ])
     + room(
       "StoreRecovery",

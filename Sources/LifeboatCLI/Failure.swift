@@ -262,6 +262,7 @@ struct Failure: Error {
       case .permissionDenied: 77
       case .changedWhileReading: 75
       case .cancelled: 130
+      case .unknownName: 64
       case .misuse, .compressionFailed, .badDate: 70
       default: 65
       }

@@ -3,7 +3,7 @@ internal import Foundation
 /// A moment, as seconds since 1970-01-01 00:00:00 UTC, given by the caller so that bundles can be reproduced.
 public struct BundleDate: Sendable, Equatable {
   /// Seconds since 1970 in UTC, with fraction.
-  public var secondsSince1970: Double
+  package var secondsSince1970: Double
 
   /// A moment.
   public init(secondsSince1970: Double) {

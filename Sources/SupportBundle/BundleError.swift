@@ -73,6 +73,11 @@ extension BundleError.Code {
   /// zlib reported an error that the input did not cause (70).
   package static let compressionFailed = Self(rawValue: "bundle.compressionFailed")
 
+  /// An allow-list that cannot be read (65).
+  package static let badAllowList = Self(rawValue: "bundle.badAllowList")
+  /// A name that the store does not have (64).
+  package static let unknownName = Self(rawValue: "bundle.unknownName")
+
   /// There is no end of central directory record: the file is not a zip archive, or its end was cut off (65).
   package static let notAZip = Self(rawValue: "bundle.notAZip")
   /// The file is shorter than it announces (65).

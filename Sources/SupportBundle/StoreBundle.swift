@@ -1,3 +1,6 @@
+import ModelTools
+import ObjectModel
+import RowText
 import SafeFiles
 public import CoreDataStore
 import StoreFiles
@@ -10,8 +13,8 @@ import SafeText
 
 /// Gathers what a support bundle says about a store, in the order in which it is packed.
 ///
-/// The default is structure: metadata, hashes, schema and counts, nothing that a user typed. Rows and the raw
-/// files go in only when asked for.
+/// The default is structure: metadata, hashes, the model, schema and counts, nothing that a user typed. Rows and the raw
+/// files go in only when asked for, and the values of rows as tokens unless more is asked for.
 public struct StoreBundle {
   /// The plan, to be measured and written.
   public var plan: BundlePlan {
@@ -51,10 +54,13 @@ public struct StoreBundle {
   /// - Parameters:
   ///   - store: the store, opened.
   ///   - inspection: the inspection of the store.
-  ///   - rows: the path of a file of its rows as JSON lines, for a bundle with rows; otherwise nil.
+  ///   - rows: its rows in a file of JSON lines, for a bundle with rows; otherwise nil.
+  ///   - includesModel: whether the model that the store carries goes in, without default values, user info and
+  ///     expressions.
   /// - Throws: ``BundleError`` when an entry has a name that is not allowed in a bundle.
   public mutating func add(
-    _ store: CoreDataStore, _ inspection: StoreInspection, rows: String? = nil
+    _ store: CoreDataStore, _ inspection: StoreInspection, rows: Rows? = nil,
+    includesModel: Bool = true
   )
     throws
   {
@@ -74,6 +80,9 @@ public struct StoreBundle {
               hashes: metadata.versionHashes, checksum: metadata.checksum, digest: metadata.digest))
         ),
         origin: name, why: "the version hash of each entity, to be compared with the app's models")
+    }
+    if let model = store.cachedModel {
+      try add(model, of: name, isWanted: includesModel)
     }
     let schema = MaskedSchema(store.database.schema) { mask.schemaName($0, isName: $1) }
     let sql = schema.statements.map { $0 + ";\n" }.joined()
@@ -95,8 +104,8 @@ public struct StoreBundle {
       gathered.withhold("The rows of the store. Readable rows: \(inspection.liveRowCount).")
     } else if let rows {
       try gathered.add(
-        name: "rows.ndjson", source: .file(path: rows), origin: name,
-        why: "the rows that can be read, as requested")
+        name: "rows.ndjson", source: .file(path: rows.path), origin: name, why: rows.redaction.why)
+      if let sentence = rows.redaction.withheld { gathered.withhold(sentence) }
     }
     try addFiles(of: store.database.path)
     if inspection.metadata?.otherKeys.isEmpty == false {
@@ -113,6 +122,95 @@ public struct StoreBundle {
     if quoting > 0 {
       gathered.withhold(
         "Messages of findings that may quote the store: \(quoting). The findings themselves are listed by id."
+      )
+    }
+  }
+
+  /// Rows in a file of JSON lines.
+  public struct Rows: Sendable {
+    let path: String
+    let redaction: Redaction
+  }
+
+  /// Writes the rows of a store, to be added with ``add(_:_:rows:includesModel:)``.
+  ///
+  /// - Parameters:
+  ///   - store: the store, opened.
+  ///   - entities: the entities or tables wanted, with their descendants; nil for all.
+  ///   - redaction: what is written in place of values.
+  ///   - descriptor: an open file descriptor; it is not closed.
+  ///   - path: the path of that file.
+  /// - Throws: `SQLiteFileError`, ``BundleError`` when the store has no entity or table of a name that is wanted or in
+  ///   an allow-list.
+  package mutating func writeRows(
+    of store: CoreDataStore, entities: Set<String>? = nil, _ redaction: Redaction,
+    to descriptor: Int32, at path: String
+  ) throws -> Rows {
+    let known =
+      store.kind == .sqlite
+      ? store.database.schema.tables.map(\.name)
+      : store.entities.map { store.entityName(ofNumber: $0.number) ?? $0.name }
+    if let name = entities?.subtracting(known).min() {
+      throw BundleError(.unknownName, "the store has no \(store.part) \(Quoted.text(name))")
+    }
+    switch redaction {
+    case .none:
+      if store.kind == .sqlite {
+        let tables = store.database.schema.tables.filter { entities?.contains($0.name) ?? true }
+        _ = try store.database.writeJSON(of: tables, to: descriptor)
+      } else {
+        try RowOutput(.init(entityNames: entities)).writeJSON(of: store, to: descriptor)
+      }
+    case .values(except: let allowed):
+      try checkNames(in: allowed, store)
+      var rows = RedactedRows(ValueTokens(), allowing: allowed, store.model, mask, to: descriptor)
+      try rows.write(store, of: entities)
+      mask = rows.mask
+    }
+    return Rows(path: path, redaction: redaction)
+  }
+
+  /// Throws for a permission that allows nothing: a slip of the pen would otherwise only show when it is too late to ask
+  /// again.
+  private func checkNames(in allowed: AllowList, _ store: CoreDataStore) throws {
+    var attributes: [String: Set<String>] = [:]
+    if store.kind == .sqlite {
+      for table in store.database.schema.tables { attributes[table.name] = Set(table.columnNames) }
+    } else {
+      for table in store.entityTables {
+        for entity in try store.describedEntities(of: table) {
+          let lineage = [entity.name] + (store.model?.ancestors(of: entity.name).map(\.name) ?? [])
+          for name in lineage {
+            attributes[name, default: []].formUnion(entity.properties.map(\.name))
+          }
+        }
+      }
+    }
+    for permission in allowed.permissions {
+      guard let known = attributes[permission.entity],
+        permission.attribute.map(known.contains) ?? true
+      else {
+        let name = permission.entity + "." + (permission.attribute ?? "*")
+        throw BundleError(
+          .unknownName, "the allow-list names \(Quoted.text(name)), which the store does not have")
+      }
+    }
+  }
+
+  private mutating func add(_ model: ManagedObjectModel, of name: String, isWanted: Bool) throws {
+    guard isWanted else { return gathered.withhold("The model that the store carries.") }
+    guard let bundled = BundledModel(model) else {
+      return gathered.withhold(
+        "The model that the store carries: it has names in an unusual form.")
+    }
+    try gathered.add(
+      name: "model.xcdatamodel/contents", source: .bytes(bundled.contents), origin: name,
+      why: "entities, attributes and relationships of the model that the store carries")
+    gathered.withhold(
+      "Default values, user info and expressions of the model: they can quote data.")
+    if bundled.changedHashCount > 0 {
+      gathered.withhold(
+        "Parts of the model that count in version hashes: entities whose hash is only in hashes.json: \(bundled.changedHashCount)."
       )
     }
   }
@@ -178,5 +276,32 @@ public struct StoreBundle {
     let plain = try JSONDecoder().decode(JSONValue.self, from: encoder.encode(value))
     encoder.outputFormatting = formatting
     return String(decoding: try encoder.encode(mask.masked(plain, key)), as: UTF8.self) + "\n"
+  }
+}
+
+extension CoreDataStore {
+  /// What the store's rows belong to.
+  fileprivate var part: String { kind == .sqlite ? "table" : "entity" }
+}
+
+extension Redaction {
+  /// Why the rows are in the bundle.
+  fileprivate var why: String {
+    switch self {
+    case .none: "the rows that can be read, as requested"
+    case .values(except: .nothing): "the rows that can be read; a token stands for each value"
+    case .values: "the rows that can be read; a token stands for each value that is not allowed"
+    }
+  }
+
+  /// What the rows lack.
+  fileprivate var withheld: String? {
+    switch self {
+    case .none: nil
+    case .values(except: let allowed):
+      (allowed == .nothing
+        ? "The values of all rows" : "The values of rows that no allow-list names")
+        + ". Tokens of equal values are equal within this bundle; all dates are shifted by the same secret time."
+    }
   }
 }

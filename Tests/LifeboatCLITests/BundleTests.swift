@@ -5,8 +5,8 @@ import Testing
 /// `lifeboat bundle`
 @Suite struct BundleTests {
   private static let structure = [
-    "inspection.json", "metadata.json", "hashes.json", "schema.sql", "counts.json",
-    "findings.ndjson",
+    "inspection.json", "metadata.json", "hashes.json", "model.xcdatamodel/contents", "schema.sql",
+    "counts.json", "findings.ndjson",
   ]
 
   /// Entry names and contents, as unzip gives them.
@@ -62,7 +62,7 @@ import Testing
     let manifest = try #require(try outcome.json()["manifest"])
     #expect(manifest["contents"]?.string == "structure")
     #expect(manifest["entries"]?.array?.compactMap { $0["name"]?.string } == Self.structure)
-    #expect(manifest["withheld"]?.array?.count == 2)
+    #expect(manifest["withheld"]?.array?.count == 3)
 
     let entries = try Self.unpack(bundle)
     #expect(Set(entries.keys) == Set(Self.structure + ["manifest.json"]))
@@ -76,7 +76,7 @@ import Testing
     let verified = try Program.run("bundle", "verify", "--json", bundle.path)
     #expect(verified.status == 0)
     #expect(try verified.json()["outcome"]?.string == "intact")
-    #expect(try verified.json()["intactEntryCount"]?.integer == 6)
+    #expect(try verified.json()["intactEntryCount"]?.integer == 7)
     let list = try Program.run("bundle", "list", "--json", bundle.path)
     let listed = try #require(try list.json().object)
     for (key, value) in manifest.object ?? [:] { #expect(listed[key] == value, "\(key)") }
@@ -148,7 +148,8 @@ import Testing
 
   @Test func rowsAndFilesGoInWhenAskedFor() throws {
     let demo = try Demonstration()
-    let (first, rows, one) = try Self.create(demo.kept, "--include", "rows")
+    let (first, rows, one) = try Self.create(
+      demo.kept, "--include", "rows", "--redact", "none")
     #expect(one.status == 0)
     let withRows = try Self.unpack(rows)
     #expect(Set(withRows.keys) == Set(Self.structure + ["manifest.json", "rows.ndjson"]))

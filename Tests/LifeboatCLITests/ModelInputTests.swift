@@ -14,6 +14,9 @@ import Testing
       "bundle", "create", demo.kept.path, "--include", "store", "-o", whole)
     #expect(made.status == 0, "\(made.errors)")
     #expect(try Program.run("bundle", "create", demo.kept.path, "-o", structure).status == 0)
+    let bare = folder.url.appendingPathComponent("bare.zip").path
+    #expect(
+      try Program.run("bundle", "create", demo.kept.path, "--no-model", "-o", bare).status == 0)
 
     let store = try Program.run("model", "hash", "--json", demo.kept.path).json()
     let bundle = try Program.run("model", "hash", "--json", whole).json()
@@ -25,13 +28,20 @@ import Testing
     #expect(shown["path"]?.string?.hasPrefix(whole) == true)
     #expect(try Program.run("model", "diff", whole, demo.kept.path).status == 0)
 
-    // Without the store there are its recorded hashes, and they identify it all the same.
-    let hashes = try Program.run("model", "hash", "--json", structure)
+    // Without the store there are its model and its recorded hashes.
+    let carried = try Program.run("model", "hash", "--json", structure).json()
+    #expect(carried["recorded"] == store["recorded"])
+    #expect(carried["versions"]?[0]?["hashes"] == store["versions"]?[0]?["hashes"])
+    #expect(try Program.run("model", "show", structure).status == 0)
+    #expect(try Program.run("model", "diff", structure, demo.kept.path).status == 0)
+
+    // Without either, the hashes identify it all the same.
+    let hashes = try Program.run("model", "hash", "--json", bare)
     #expect(hashes.status == 0)
     #expect(try hashes.json()["recorded"] == store["recorded"])
     #expect(try hashes.json()["versions"]?[0]?["problem"] != nil)
-    #expect(try Program.run("model", "show", structure).status == 65)
-    for path in [whole, structure] {
+    #expect(try Program.run("model", "show", bare).status == 65)
+    for path in [whole, structure, bare] {
       let identity = try Program.run("model", "identify", "--json", path, demo.kept.path)
       #expect(identity.status == 0, "\(identity.errors)")
     }

@@ -12,8 +12,33 @@ import Terminal
 
 /// `lifeboat bundle create`
 struct BundleCreate: ParsableCommand, RecordedCommand {
-  enum Include: String, ExpressibleByArgument, CaseIterable {
-    case structure, rows, store
+  /// How much goes in: `structure`, `rows`, `rows:Note,Folder` or `store`.
+  struct Include: ExpressibleByArgument {
+    var contents: BundleManifest.Contents
+    /// The entities or tables whose rows go in; nil for all.
+    var entities: Set<String>?
+
+    init(_ contents: BundleManifest.Contents) { self.contents = contents }
+
+    init?(argument: String) {
+      guard let list = PathText.dropping(prefix: "rows:", from: argument) else {
+        guard let contents = BundleManifest.Contents(rawValue: argument) else { return nil }
+        self.contents = contents
+        return
+      }
+      contents = .rows
+      let names = list.utf8.split(separator: UInt8(ascii: ","))
+      guard !names.isEmpty else { return nil }
+      entities = Set(names.map { String(decoding: $0, as: UTF8.self) })
+    }
+
+    static var allValueStrings: [String] { ["structure", "rows", "store"] }
+    var defaultValueDescription: String { contents.rawValue }
+  }
+
+  /// What stands for the values of rows.
+  enum Redact: String, ExpressibleByArgument, CaseIterable {
+    case values, listed, none
   }
 
   static let configuration = CommandConfiguration(
@@ -24,6 +49,9 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
       Examples: lifeboat bundle create Notes.sqlite -o Notes-support.zip
                 lifeboat bundle create Incompatible/2026-11-20-21-53-07Z -o incident.zip --include rows
 
+      Rows go in with tokens for their values, so that support sees what is equal, empty, long or out of order \
+      without reading it. --redact none puts the values themselves in.
+
       Exit status: 1 when the store is damaged (the bundle is still made); 73 when the output exists; 75 \
       when the store changed while it was read.
       """)
@@ -32,14 +60,34 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
   var input: String
 
   @Option(name: .shortAndLong, help: "The bundle to make.", completion: .file())
-  var output: String
+  var output: String?
 
   @Option(
     name: .long,
     help:
-      "structure (nothing that a user typed), rows (also every row) or store (also the files themselves)."
+      "structure (nothing that a user typed), rows or rows:ENTITY,… (also rows, redacted) or store (also the files themselves)."
   )
-  var include: Include = .structure
+  var include = Include(.structure)
+
+  @Option(
+    name: .long,
+    help:
+      "values (a token for each value of a row), listed (but for those that --allow names) or none (the values themselves). Default: values; with --include store: none."
+  )
+  var redact: Redact?
+
+  @Option(
+    name: .long, help: "A file that lists which attributes stay readable, as ENTITY.ATTRIBUTE.",
+    completion: .file())
+  var allow: String?
+
+  @Flag(name: .long, help: "Leave out the model that the store carries.")
+  var noModel = false
+
+  @Flag(
+    name: [.customShort("n"), .long],
+    help: "Say what would leave this machine, and make no bundle.")
+  var dryRun = false
 
   @Option(
     name: .long,
@@ -51,25 +99,53 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
   @OptionGroup(title: "Display") var display: DisplayOptions
 
   var evidencePaths: [String] { [input] }
-  var outputPaths: [String] { [output] }
+  var outputPaths: [String] { [output].compactMap { $0 } }
 
   func validate() throws {
     guard CompressionLevel(level) != nil else {
       throw ValidationError("The level is a number from 1 to 9.")
     }
+    guard dryRun || output != nil else {
+      throw ValidationError("Missing expected argument '--output <output>'")
+    }
+    guard (redact == .listed) == (allow != nil) else {
+      throw ValidationError("--redact listed and --allow FILE need each other.")
+    }
+    guard redact == nil || include.contents != .structure else {
+      throw ValidationError("--redact says what happens to rows; add --include rows.")
+    }
+    guard redact == nil || redact == Redact.none || include.contents == .rows else {
+      throw ValidationError(
+        "The files of a store hold all values: --include store cannot be redacted.")
+    }
+  }
+
+  /// What stands for the values of rows.
+  private func redaction() throws -> Redaction {
+    guard let allow else {
+      return redact == Redact.none || include.contents == .store ? .none : .values(except: .nothing)
+    }
+    return .values(except: try AllowList(contentsOf: allow))
   }
 
   func run() throws {
     let subject = try BundleSubject(input)
-    try EvidenceGuard.check(output, against: subject.storePath)
-    let receipt = try Self.write(
-      subject, to: output, include: include, level: CompressionLevel(level) ?? .standard,
-      logView: store.wal, created: Date())
+    if let output, !dryRun { try EvidenceGuard.check(output, against: subject.storePath) }
+    let request = Request(
+      include: include, redaction: try redaction(), includesModel: !noModel,
+      level: CompressionLevel(level) ?? .standard, logView: store.wal, created: Date())
+    let receipt = try Self.write(subject, to: dryRun ? nil : output, request)
     if display.json {
-      try display.write(json: Report(output: output, manifest: receipt.manifest))
-    } else if !display.quiet {
-      var text = BundleText.table(receipt.manifest, display)
-      text += "packed into \(VisibleText.visible(output)), \(Quantity.bytes(receipt.sizeBytes))\n"
+      try display.write(json: Report(output: dryRun ? nil : output, manifest: receipt.manifest))
+    } else if !display.quiet || dryRun {
+      var text: String
+      if let output, !dryRun {
+        text = BundleText.table(receipt.manifest, display)
+        text += "packed into \(VisibleText.visible(output)), \(Quantity.bytes(receipt.sizeBytes))\n"
+      } else {
+        text = "This would leave the machine:\n" + BundleText.lines(receipt.manifest)
+      }
+      text += request.warning.map { "note: \($0)\n" } ?? ""
       for sentence in receipt.manifest.withheld {
         text += "left out: \(VisibleText.visible(sentence))\n"
       }
@@ -85,8 +161,32 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
   struct Report: Encodable {
     let schema = "lifeboat.bundleReceipt"
     let version = 1
-    let output: String
+    /// Nil for a dry run.
+    let output: String?
     let manifest: BundleManifest
+  }
+
+  /// What a bundle shall hold.
+  struct Request {
+    var include = Include(.structure)
+    var redaction = Redaction.values(except: .nothing)
+    var includesModel = true
+    var level = CompressionLevel.standard
+    var logView = SQLiteDatabase.LogView.committed
+    var created: Date
+
+    /// What is to be known before the bundle is passed on; nil when it holds no values.
+    var warning: String? {
+      switch (include.contents, redaction) {
+      case (.store, _):
+        "the bundle holds the store itself, with everything that the user has entered"
+      case (.rows, .none):
+        "the bundle holds rows as they are, with everything that the user has entered"
+      case (.rows, .values(let allowed)) where allowed != .nothing:
+        "the bundle holds the values that the allow-list names"
+      default: nil
+      }
+    }
   }
 
   /// What was packed.
@@ -102,21 +202,14 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
   ///
   /// A caller with files to protect passes its own `interruption`: a new one would end that protection.
   static func write(
-    _ subject: BundleSubject, to output: String, include: Include,
-    level: CompressionLevel = .standard, logView: SQLiteDatabase.LogView = .committed,
-    created: Date,
+    _ subject: BundleSubject, to output: String?, _ request: Request,
     interruption: Interruption = Interruption(lettingWorkEnd: true)
   ) throws -> Receipt {
     let watch = EvidenceWatch(subject.storePath)
-    let contents: BundleManifest.Contents =
-      switch include {
-      case .structure: .structure
-      case .rows: .rows
-      case .store: .store
-      }
+    let contents = request.include.contents
     var bundle = try StoreBundle(
       storePath: subject.storePath, tool: .init(name: "lifeboat", version: Tool.version),
-      created: BundleDate(secondsSince1970: created.timeIntervalSince1970.rounded(.down)),
+      created: BundleDate(secondsSince1970: request.created.timeIntervalSince1970.rounded(.down)),
       contents: contents)
     if let incident = subject.incident { try bundle.add(incident) }
 
@@ -124,31 +217,43 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
     var scratch: PrivateFolder?
     var findings: [Finding] = []
     do {
+      let logView = request.logView
       let coreData = try CoreDataStore(path: subject.storePath, logView: logView)
       let inspecting = AnotherThread {
         try StoreInspection(path: subject.storePath, logView: logView)
       }
-      var rows: String?
-      if include != .structure {
+      var rows: StoreBundle.Rows?
+      if contents != .structure {
         let folder = try PrivateFolder(
           in: FileManager.default.temporaryDirectory.path, making: interruption.files.making)
         scratch = folder
-        rows = try writeRows(of: coreData, to: folder)
+        let file = try folder.makeFile(["rows.ndjson"])
+        defer { _ = close(file) }
+        rows = try bundle.writeRows(
+          of: coreData, entities: request.include.entities, request.redaction, to: file,
+          at: PathText.joined(folder.path, "rows.ndjson"))
       }
       let inspection = try inspecting.wait()
-      try bundle.add(coreData, inspection, rows: rows)
+      try bundle.add(coreData, inspection, rows: rows, includesModel: request.includesModel)
       findings = inspection.findings
-    } catch let error as SQLiteFileError where subject.incident != nil || include == .store {
+    } catch let error as SQLiteFileError where subject.incident != nil || contents == .store {
       // What cannot be read can still be passed on.
       try bundle.add(
         unreadable: subject.storePath, code: error.code.rawValue, message: error.message)
       findings = [Finding(.init(rawValue: error.code.rawValue), error.message)]
     }
-    let written = try withExtendedLifetime(scratch) {
+    let measured = try withExtendedLifetime(scratch) {
       try bundle.plan.measured(isCancelled: { interruption.isRequested })
-        .write(
-          to: output, level: level, isCancelled: { interruption.isRequested },
-          making: interruption.files.making)
+    }
+    let isPartial = !StoreSet(at: subject.storePath).isComplete
+    guard let output else {
+      return Receipt(
+        manifest: measured.manifest, sizeBytes: 0, findings: findings, isPartial: isPartial)
+    }
+    let written = try withExtendedLifetime(scratch) {
+      try measured.write(
+        to: output, level: request.level, isCancelled: { interruption.isRequested },
+        making: interruption.files.making)
     }
     let check = try BundleVerification.verify(path: output)
     guard check.outcome == .intact, let manifest = check.manifest else {
@@ -165,21 +270,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
         hint: "close every program that writes to the store and try again with another output")
     }
     return Receipt(
-      manifest: manifest, sizeBytes: written.size, findings: findings,
-      isPartial: !StoreSet(at: subject.storePath).isComplete)
-  }
-
-  private static func writeRows(of store: CoreDataStore, to folder: PrivateFolder) throws -> String
-  {
-    let name = "rows.ndjson"
-    let file = try folder.makeFile([name])
-    defer { _ = close(file) }
-    if store.kind == .sqlite {
-      try store.database.writeJSON(of: store.database.schema.tables, to: file)
-    } else {
-      try RowOutput().writeJSON(of: store, to: file)
-    }
-    return PathText.joined(folder.path, name)
+      manifest: manifest, sizeBytes: written.size, findings: findings, isPartial: isPartial)
   }
 }
 
@@ -233,6 +324,13 @@ enum BundleText {
       table.add([entry.name, Quantity.count(entry.sizeBytes), entry.why])
     }
     return table.text(width: display.width, style: display.style)
+  }
+
+  /// The entries in whole sentences, one per line.
+  static func lines(_ manifest: BundleManifest) -> String {
+    manifest.entries.map { entry in
+      "  \(VisibleText.visible(entry.name)), \(Quantity.bytes(entry.sizeBytes)): \(entry.why)\n"
+    }.joined()
   }
 
   /// The problems, one per line.

@@ -107,7 +107,7 @@ struct Demo: ParsableCommand {
       "Structure only: nothing that the user typed leaves the machine unless somebody asks for it.")
     let bundle = folder.appendingPathComponent("support.zip").path
     let receipt = try BundleCreate.write(
-      try BundleSubject(incident.folder), to: bundle, include: .structure, created: Date(),
+      try BundleSubject(incident.folder), to: bundle, .init(created: Date()),
       interruption: interruption)
     try show(BundleText.table(receipt.manifest, display))
     for sentence in receipt.manifest.withheld {

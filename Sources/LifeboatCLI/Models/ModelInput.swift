@@ -236,23 +236,27 @@ struct ModelInput {
       let place = ModelCollection.moved(other.path, from: folder, to: path)
       return .init(path: place, code: other.code, message: other.message)
     }
+    let recorded = recordedHashes(in: archive.folder)
+    let name = PathText.lastComponent(of: path)
     guard inner.collection.versions.isEmpty else {
       inner.collection = inner.collection.moved(from: folder, to: path)
+      // A bundle with the model, and without the store that carries it.
+      if inner.stores.isEmpty, let recorded {
+        inner.stores = [Store(name: name, metadata: nil, recorded: recorded)]
+      }
       return inner
     }
-    guard let hashes = recordedHashes(in: archive.folder) else {
+    guard let recorded else {
       if !inner.passedOver.isEmpty { return inner }
       throw ModelError(
         code: .notAModel, message: "This archive holds no model and no store.", path: path)
     }
     let problem = "the bundle holds the store's version hashes, but neither the store nor its model"
     let version = ModelCollection.Version(
-      storeModel: nil, name: "recorded in the bundle", path: path, recorded: hashes,
+      storeModel: nil, name: "recorded in the bundle", path: path, recorded: recorded,
       problem: problem)
     inner.collection = ModelCollection(of: [version])
-    inner.stores = [
-      Store(name: PathText.lastComponent(of: path), metadata: nil, recorded: hashes)
-    ]
+    inner.stores = [Store(name: name, metadata: nil, recorded: recorded)]
     return inner
   }
 

@@ -99,6 +99,14 @@ enum NameForm {
   /// Whether the text may be the name of a metadata key.
   static func isKey(_ text: String) -> Bool { isDotted(text) && isSober(text) }
 
+  /// Whether the text may be what a developer wrote into a model, such as a version hash modifier: up to five names with
+  /// one space between two of them.
+  static func isCode(_ text: String) -> Bool {
+    let words = text.utf8.split(separator: 0x20, omittingEmptySubsequences: false)
+    return words.count <= 5 && text.utf8.count <= 64
+      && words.allSatisfy { isKey(String(decoding: $0, as: UTF8.self)) }
+  }
+
   /// Whether the text may be the name of a verdict's rule: `open`, or lower-case letters, a dot, and letters, digits
   /// and dots, at most 48 bytes.
   static func isRule(_ text: String) -> Bool {

@@ -1,0 +1,93 @@
+import SafeText
+
+/// What may leave the machine as it is: a file that its owner writes by hand, one permission a line.
+///
+/// ```
+/// lifeboat-allow 1
+/// # A comment.
+/// Note.title
+/// Folder.*
+/// ```
+///
+/// `Note.title` allows the values of an attribute, in rows of the entity and of its descendants; `Folder.*` those of all
+/// attributes. In a file that is no Core Data store, the names are those of tables and columns. What is not listed is
+/// redacted.
+package struct AllowList: Sendable, Equatable {
+  /// A permission: an entity or table, and an attribute or column; nil for all of them.
+  struct Permission: Sendable, Hashable {
+    let entity: String
+    let attribute: String?
+  }
+
+  private(set) var permissions: Set<Permission> = []
+
+  /// The first line of such a file.
+  static let firstLine = "lifeboat-allow 1"
+  /// The most bytes of a file that are read: 1 MiB.
+  static let maxBytes = 1 << 20
+
+  /// Nothing is allowed.
+  package static let nothing = AllowList()
+
+  private init() {}
+
+  /// Reads the list in a file.
+  ///
+  /// - Throws: `bundle.badAllowList`, and the errors of reading.
+  package init(contentsOf path: String) throws(BundleError) {
+    let file = try InputFile(path: path, followsLink: true)
+    guard file.size <= UInt64(Self.maxBytes) else {
+      throw BundleError(.badAllowList, "an allow-list has at most 1 MiB", path: path)
+    }
+    var bytes = [UInt8](repeating: 0, count: Int(file.size))
+    let count = try file.read(at: 0, into: &bytes, count: bytes.count)
+    do throws(BundleError) {
+      try self.init(Array(bytes.prefix(count)))
+    } catch {
+      throw error.inside(path: path)
+    }
+  }
+
+  /// Reads a list.
+  ///
+  /// - Throws: `bundle.badAllowList` with the number of the line that cannot be read.
+  package init(_ bytes: [UInt8]) throws(BundleError) {
+    guard bytes.count <= Self.maxBytes, let text = String(validating: bytes, as: UTF8.self) else {
+      throw BundleError(.badAllowList, "the allow-list is not UTF-8 text of at most 1 MiB")
+    }
+    var lines = text.utf8.split(omittingEmptySubsequences: false) { $0 == 0x0a }.map(Self.trimmed)
+    guard lines.first == Self.firstLine else {
+      throw BundleError(
+        .badAllowList, "the first line of an allow-list is \"\(Self.firstLine)\"")
+    }
+    lines.removeFirst()
+    for (index, line) in lines.enumerated()
+    where !line.isEmpty && line.utf8.first != UInt8(ascii: "#") {
+      let parts = line.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        .map { String(decoding: $0, as: UTF8.self) }
+      guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty }), parts[0] != "*" else {
+        throw BundleError(
+          .badAllowList,
+          "line \(index + 2) of the allow-list is not ENTITY.ATTRIBUTE: \(Quoted.text(line))")
+      }
+      permissions.insert(
+        Permission(entity: parts[0], attribute: parts[1] == "*" ? nil : parts[1]))
+    }
+  }
+
+  /// A line without the blanks around it, and without the carriage return of other systems.
+  private static func trimmed(_ line: Substring.UTF8View) -> String {
+    let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 || byte == 0x0d }
+    let start = line.drop(while: isBlank)
+    let end = start.lastIndex { !isBlank($0) }.map(start.index(after:)) ?? start.startIndex
+    return String(decoding: start[..<end], as: UTF8.self)
+  }
+
+  /// Whether an attribute's values are allowed in rows of the first of these entities; the others are its ancestors.
+  func allows(_ attribute: String, of entities: [String]) -> Bool {
+    entities.contains {
+      permissions.contains(Permission(entity: $0, attribute: attribute))
+        || permissions.contains(Permission(entity: $0, attribute: nil))
+    }
+  }
+}

@@ -1,0 +1,184 @@
+import CoreDataStore
+import Crypto
+import Foundation
+import RowText
+import SQLiteFile
+
+/// Turns values into tokens that say what support needs of them, and not the values.
+///
+/// A token is the first half of an HMAC-SHA-256 under a key that is made for one bundle and never leaves the process.
+/// Equal values of one type have equal tokens, so that rows can still be joined and duplicates seen; nobody without the
+/// key can test a guess, and nothing joins with another bundle. All dates are shifted by one secret offset, so that their
+/// order and distances stay.
+struct ValueTokens {
+  private let key: SymmetricKey
+  /// The offset of dates, in seconds.
+  private let shift: Double
+
+  /// Bytes of a token: equal tokens of different values are not to be expected below 10^9 values.
+  private static let tokenBytes = 8
+  /// Between one and ten years, before or after.
+  private static let shiftRange = 365 * 86_400...3_650 * 86_400
+
+  init() {
+    var random = SystemRandomNumberGenerator()
+    let distance = Double(Int.random(in: Self.shiftRange, using: &random))
+    self.init(
+      key: SymmetricKey(size: .bits256), shift: Bool.random(using: &random) ? distance : -distance)
+  }
+
+  init(key: SymmetricKey, shift: Double) {
+    self.key = key
+    self.shift = shift
+  }
+
+  // MARK: - Values
+
+  /// Appends a value as a JSON object with its token, in place of the value itself.
+  func append(_ value: PropertyValue, to output: inout OutputBuffer) {
+    switch value {
+    case .null: output.append("null")
+    case .integer(let number): append(integer: number, to: &output)
+    case .real(let number):
+      begin("real", Self.bytes(number.bitPattern), &output)
+      output.append(",\"range\":\"\(Self.range(number))\"}")
+    case .boolean(let flag):
+      begin("boolean", [flag ? 1 : 0], &output)
+      output.append("}")
+    case .string(let text): append(text, to: &output)
+    case .date(let date): append(date, to: &output)
+    case .uuid(let bytes):
+      begin("uuid", bytes, &output)
+      output.append("}")
+    case .binary(let bytes):
+      begin("data", bytes, &output)
+      output.append(",\"bytes\":\"\(Self.sizeClass(bytes.count))\"}")
+    case .external(let blob):
+      // The name of the file is a UUID that nothing else has.
+      begin("file", Array(blob.identifier.utf8), &output)
+      let size = blob.sizeBytes.map { "\"\(Self.sizeClass(Int($0)))\"" } ?? "null"
+      output.append(",\"bytes\":\(size)}")
+    case .toOne, .toMany: output.append("null")
+    }
+  }
+
+  private func append(integer number: Int64, to output: inout OutputBuffer) {
+    begin("integer", Self.bytes(UInt64(bitPattern: number)), &output)
+    output.append(",\"range\":\"\(Self.range(number))\"}")
+  }
+
+  private func append(_ text: StoredText, to output: inout OutputBuffer) {
+    begin("text", text.utf8, &output)
+    let scalars = text.string.unicodeScalars
+    output.append(",\"length\":\"\(Self.sizeClass(scalars.count))\"")
+    output.append(",\"script\":\"\(text.isValid ? Script(of: scalars).rawValue : "invalid")\"}")
+  }
+
+  /// Appends a shifted date. A date that marks something, such as the zero of the calendar, would give the offset away.
+  private func append(_ date: ReferenceDate, to output: inout OutputBuffer) {
+    let shifted = ReferenceDate(seconds: date.seconds + shift).iso8601
+    if date.seconds == 0 {
+      output.append("{\"date\":\"reference date\"}")
+    } else if Self.likelyDates.contains(date.seconds), let shifted {
+      output.append("{\"date\":\"\(shifted)\"}")
+    } else {
+      output.append("{\"date\":\"out of range\"}")
+    }
+  }
+
+  /// 1980 to 2080, in seconds since 2001; 1970 is another zero.
+  private static let likelyDates: ClosedRange<Double> = -662_688_000...2_492_985_600
+
+  private func begin(_ kind: StaticString, _ bytes: [UInt8], _ output: inout OutputBuffer) {
+    var code = HMAC<SHA256>(key: key)
+    code.update(data: Data("\(kind)\0".utf8))
+    code.update(data: bytes)
+    output.append("{\"\(kind)\":\"")
+    let token = ContiguousArray(code.finalize().prefix(Self.tokenBytes))
+    output.append(hexadecimal: token.rawSpan)
+    output.append("\"")
+  }
+
+  private static func bytes(_ word: UInt64) -> [UInt8] {
+    (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(56 - 8 * $0)) }
+  }
+
+  // MARK: - Classes
+
+  /// The powers of two between which a size lies: `0`, `1`, `2-3`, `4-7`, …
+  static func sizeClass(_ count: Int) -> String {
+    guard count > 1 else { return "\(max(0, count))" }
+    let low = 1 << (Int.bitWidth - 1 - count.leadingZeroBitCount)
+    return "\(low)-\(low - 1 + low)"
+  }
+
+  /// The powers of ten between which a number lies: `0`, `1..9`, `-99..-10`, …
+  static func range(_ number: Int64) -> String {
+    guard number != 0 else { return "0" }
+    var low: UInt64 = 1
+    while low <= number.magnitude / 10 { low *= 10 }
+    let (product, overflows) = low.multipliedReportingOverflow(by: 10)
+    let high = overflows ? UInt64.max : product - 1
+    return number > 0 ? "\(low)..\(high)" : "-\(high)..-\(low)"
+  }
+
+  /// The powers of ten between which a number lies: `0`, `1e2..1e3`, `-1e-2..-1e-3`, …
+  static func range(_ number: Double) -> String {
+    guard number != 0 else { return "0" }
+    guard number.isFinite else { return number > 0 ? "infinite" : "-infinite" }
+    let exponent = Int(log10(number.magnitude).rounded(.down))
+    let sign = number < 0 ? "-" : ""
+    return "\(sign)1e\(exponent)..\(sign)1e\(exponent + 1)"
+  }
+}
+
+/// The script that a text is written in.
+enum Script: String {
+  case latin = "Latin"
+  case greek = "Greek"
+  case cyrillic = "Cyrillic"
+  case armenian = "Armenian"
+  case hebrew = "Hebrew"
+  case arabic = "Arabic"
+  case devanagari = "Devanagari"
+  case thai = "Thai"
+  case hangul = "Hangul"
+  case kana = "Kana"
+  case han = "Han"
+  /// One that is not listed here.
+  case other
+  /// Several.
+  case mixed
+  /// A text without letters.
+  case none
+
+  /// The script of a text.
+  init(of scalars: String.UnicodeScalarView) {
+    self = .none
+    for scalar in scalars {
+      guard let script = Self.script(of: scalar) else { continue }
+      if self != .none, self != script {
+        self = .mixed
+        return
+      }
+      self = script
+    }
+  }
+
+  /// Blocks by their last code point; nil for what belongs to no script (Unicode, Blocks.txt).
+  private static let blocks: [(last: UInt32, script: Script?)] = [
+    (0x00bf, nil), (0x024f, .latin), (0x036f, nil), (0x03ff, .greek), (0x052f, .cyrillic),
+    (0x058f, .armenian), (0x05ff, .hebrew), (0x077f, .arabic), (0x08ff, .other),
+    (0x097f, .devanagari), (0x0dff, .other), (0x0e7f, .thai), (0x10ff, .other),
+    (0x11ff, .hangul), (0x1dff, .other), (0x1eff, .latin), (0x1fff, .greek), (0x2fff, nil),
+    (0x303f, nil), (0x30ff, .kana), (0x33ff, .other), (0x9fff, .han), (0xabff, .other),
+    (0xd7ff, .hangul), (0xfaff, .han), (0x1efff, .other), (0x1faff, nil), (0x3ffff, .han),
+    (0x10ffff, nil),
+  ]
+
+  private static func script(of scalar: Unicode.Scalar) -> Script? {
+    let value = scalar.value
+    if value < 0x80 { return (0x61...0x7a).contains(value | 0x20) ? .latin : nil }
+    return blocks.first { value <= $0.last }?.script
+  }
+}
