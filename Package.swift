@@ -18,6 +18,8 @@ let librarySettings: [SwiftSetting] =
   settings + (isTestRun ? [.unsafeFlags(["-O", "-assert-config", "Debug"])] : [])
 
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+// The name under which both major versions have it.
+let cryptoExtras: Target.Dependency = .product(name: "_CryptoExtras", package: "swift-crypto")
 let argumentParser: Target.Dependency = .product(
   name: "ArgumentParser", package: "swift-argument-parser")
 
@@ -88,7 +90,8 @@ let package = Package(
     .executableTarget(
       name: "LifeboatCLI",
       dependencies: [
-        "SupportBundle", "StoreReturns", "StoreRecovery", "StoreMigration", "StoreExtraction",
+        "SupportBundle", "AgeFiles", "StoreReturns", "StoreRecovery", "StoreMigration",
+        "StoreExtraction",
         "CoreDataForensics", "CoreDataStore", "ModelTools", "ObjectModel", "RowText", "SQLiteFile",
         "SQLiteForensics", "SQLiteWriter", "StoreFiles", "Terminal", "Quoting", "SafeText",
         "SafeFiles", "CLibrary", argumentParser,
@@ -110,9 +113,11 @@ let package = Package(
     + room("Quoting", imports: ["SafeText"])
     + room("SafeFiles", imports: ["CLibrary"])
     + room("Terminal", imports: ["Quoting", "SafeText", "CLibrary"])
+    + room("AgeFiles", imports: [crypto, cryptoExtras])
     + room(
       "SupportBundle",
       imports: [
+        "AgeFiles",
         "StoreExtraction", "StoreRecovery", "CoreDataForensics", "CoreDataStore", "ModelTools",
         "ObjectModel", "RowText", "SQLiteFile", "SQLiteForensics", "StoreFiles", "SafeText",
         "SafeFiles", "CLibrary", "CZlib", crypto,

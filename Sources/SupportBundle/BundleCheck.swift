@@ -5,7 +5,7 @@ internal import Foundation
 struct BundleCheck {
   typealias Problem = BundleVerification.Problem
 
-  let path: String
+  let file: InputFile
   let threshold: Zip64Threshold
   let progress: (UInt64, UInt64) -> Void
   let isCancelled: () -> Bool
@@ -16,11 +16,13 @@ struct BundleCheck {
   private var done: UInt64 = 0
   private var total: UInt64 = 0
 
+  private var path: String { file.path }
+
   init(
-    path: String, threshold: Zip64Threshold, progress: @escaping (UInt64, UInt64) -> Void,
+    _ file: InputFile, threshold: Zip64Threshold, progress: @escaping (UInt64, UInt64) -> Void,
     isCancelled: @escaping () -> Bool
   ) {
-    self.path = path
+    self.file = file
     self.threshold = threshold
     self.progress = progress
     self.isCancelled = isCancelled
@@ -28,7 +30,7 @@ struct BundleCheck {
 
   mutating func run(limits: ZipLimits) throws(BundleError) -> BundleVerification {
     do throws(BundleError) {
-      let reader = try ZipReader(path: path, limits: limits)
+      let reader = try ZipReader(file, limits: limits)
       total = reader.entries.reduce(reader.size) {
         $0.addingReportingOverflow($1.size).partialValue
       }
@@ -81,7 +83,6 @@ struct BundleCheck {
 
   /// Whether the file starts with a local header or the manifest's name; then it is a bundle whose rest is damaged.
   private func startsLikeABundle() -> Bool {
-    guard let file = try? InputFile(path: path, followsLink: true) else { return false }
     let name = Array(BundleManifest.entryName.utf8)
     var start = [UInt8](repeating: 0, count: ZipFormat.localSize + name.count)
     let count = start.count

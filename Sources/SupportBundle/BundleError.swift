@@ -73,6 +73,8 @@ extension BundleError.Code {
   /// zlib reported an error that the input did not cause (70).
   package static let compressionFailed = Self(rawValue: "bundle.compressionFailed")
 
+  /// What was written does not read back as it was to be (74).
+  package static let notIntact = Self(rawValue: "bundle.notIntact")
   /// An allow-list that cannot be read (65).
   package static let badAllowList = Self(rawValue: "bundle.badAllowList")
   /// A name that the store does not have (64).

@@ -90,18 +90,24 @@ public struct BundleVerification: Sendable, Equatable {
     isCancelled: () -> Bool = { false }
   ) throws(BundleError) -> BundleVerification {
     try verify(
-      path: path, limits: limits, threshold: Zip64Threshold(), progress: progress,
+      InputFile(path: path, followsLink: true), limits: limits, progress: progress,
       isCancelled: isCancelled)
   }
 
+  /// Checks a bundle that is open already, decrypted if it was encrypted.
+  package static func verify(_ bundle: BundleFile) throws(BundleError) -> BundleVerification {
+    try verify(bundle.file)
+  }
+
   static func verify(
-    path: String, limits: ZipLimits, threshold: Zip64Threshold,
+    _ file: InputFile, limits: ZipLimits = ZipLimits(),
+    threshold: Zip64Threshold = Zip64Threshold(),
     progress: (UInt64, UInt64) -> Void = { _, _ in }, isCancelled: () -> Bool = { false }
   ) throws(BundleError) -> BundleVerification {
     try withoutActuallyEscaping(progress) { (progress) throws(BundleError) in
       try withoutActuallyEscaping(isCancelled) { (isCancelled) throws(BundleError) in
         var check = BundleCheck(
-          path: path, threshold: threshold, progress: progress, isCancelled: isCancelled)
+          file, threshold: threshold, progress: progress, isCancelled: isCancelled)
         return try check.run(limits: limits)
       }
     }

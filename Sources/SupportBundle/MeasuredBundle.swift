@@ -31,10 +31,35 @@ public struct MeasuredBundle: Sendable {
     return try write(to: writer, progress: progress, isCancelled: isCancelled)
   }
 
+  /// Packs the bundle for `path`, without naming it.
+  package func packed(
+    for path: String, level: CompressionLevel = .standard, encryption: BundleEncryption? = nil,
+    isCancelled: () -> Bool = { false }, making: (String, () -> Bool) -> Void = { _ = $1() }
+  ) throws(BundleError) -> PackedBundle {
+    let writer = try ZipWriter(
+      path: path, isUnnamed: encryption != nil, level: level, making: making)
+    let file = try pack(into: writer, isCancelled: isCancelled)
+    return PackedBundle(writer, file, at: path, encryption)
+  }
+
   func write(
     to writer: ZipWriter, progress: (UInt64, UInt64) -> Void = { _, _ in },
     isCancelled: () -> Bool = { false }
   ) throws(BundleError) -> ZipWriter.Receipt {
+    let file = try pack(into: writer, progress: progress, isCancelled: isCancelled)
+    do throws(BundleError) {
+      try PackedBundle.check(file, writer.threshold)
+    } catch {
+      writer.cancel()
+      throw error
+    }
+    return try writer.publish()
+  }
+
+  private func pack(
+    into writer: ZipWriter, progress: (UInt64, UInt64) -> Void = { _, _ in },
+    isCancelled: () -> Bool
+  ) throws(BundleError) -> InputFile {
     do throws(BundleError) {
       var done: UInt64 = 0
       try writer.add(name: BundleManifest.entryName, bytes: manifest.json())
@@ -50,7 +75,7 @@ public struct MeasuredBundle: Sendable {
         guard written.sha256 == listed.sha256 else { throw changed(listed, source) }
       }
       if isCancelled() { throw Self.cancelled }
-      return try writer.finish(comment: BundleSeal.comment)
+      return try writer.end(comment: BundleSeal.comment)
     } catch {
       writer.cancel()
       throw error

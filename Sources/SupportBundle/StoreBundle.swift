@@ -140,6 +140,7 @@ public struct StoreBundle {
   ///   - redaction: what is written in place of values.
   ///   - descriptor: an open file descriptor; it is not closed.
   ///   - path: the path of that file.
+  /// - Returns: the rows.
   /// - Throws: `SQLiteFileError`, ``BundleError`` when the store has no entity or table of a name that is wanted or in
   ///   an allow-list.
   package mutating func writeRows(

@@ -14,7 +14,8 @@ import Testing
   private func verify(
     _ path: String, threshold: Zip64Threshold = Zip64Threshold()
   ) throws -> BundleVerification {
-    try BundleVerification.verify(path: path, limits: ZipLimits(), threshold: threshold)
+    try BundleVerification.verify(
+      InputFile(path: path, followsLink: true), threshold: threshold)
   }
 
   // MARK: - Writing

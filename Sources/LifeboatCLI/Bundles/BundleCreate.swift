@@ -94,6 +94,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
     help: "How hard to compress, from 1 (fastest) to 9 (smallest).")
   var level = 6
 
+  @OptionGroup(title: "Encryption") var encryption: EncryptionOptions
   @OptionGroup var store: StoreOptions
   @OptionGroup var custody: CustodyOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
@@ -133,7 +134,8 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
     if let output, !dryRun { try EvidenceGuard.check(output, against: subject.storePath) }
     let request = Request(
       include: include, redaction: try redaction(), includesModel: !noModel,
-      level: CompressionLevel(level) ?? .standard, logView: store.wal, created: Date())
+      level: CompressionLevel(level) ?? .standard, encryption: try encryption.encryption(),
+      logView: store.wal, created: Date())
     let receipt = try Self.write(subject, to: dryRun ? nil : output, request)
     if display.json {
       try display.write(json: Report(output: dryRun ? nil : output, manifest: receipt.manifest))
@@ -141,7 +143,8 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
       var text: String
       if let output, !dryRun {
         text = BundleText.table(receipt.manifest, display)
-        text += "packed into \(VisibleText.visible(output)), \(Quantity.bytes(receipt.sizeBytes))\n"
+        let how = request.encryption == nil ? "packed" : "packed and encrypted"
+        text += "\(how) into \(VisibleText.visible(output)), \(Quantity.bytes(receipt.sizeBytes))\n"
       } else {
         text = "This would leave the machine:\n" + BundleText.lines(receipt.manifest)
       }
@@ -172,6 +175,8 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
     var redaction = Redaction.values(except: .nothing)
     var includesModel = true
     var level = CompressionLevel.standard
+    /// Nil for a bundle that everybody can read.
+    var encryption: BundleEncryption?
     var logView = SQLiteDatabase.LogView.committed
     var created: Date
 
@@ -250,27 +255,23 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
       return Receipt(
         manifest: measured.manifest, sizeBytes: 0, findings: findings, isPartial: isPartial)
     }
-    let written = try withExtendedLifetime(scratch) {
-      try measured.write(
-        to: output, level: request.level, isCancelled: { interruption.isRequested },
-        making: interruption.files.making)
+    let packed = try withExtendedLifetime(scratch) {
+      try measured.packed(
+        for: output, level: request.level, encryption: request.encryption,
+        isCancelled: { interruption.isRequested }, making: interruption.files.making)
     }
-    let check = try BundleVerification.verify(path: output)
-    guard check.outcome == .intact, let manifest = check.manifest else {
-      throw Failure(
-        74, "bundle.notIntact",
-        "\(output): the bundle does not read back as it was written: \(check.problems.first?.message ?? "")"
-      )
-    }
+    try packed.check()
     let changed = watch.changes()
     guard changed.isEmpty else {
       throw Failure(
         75, "evidence.changedDuringRead",
         "the store changed while it was packed: \(changed.joined(separator: ", "))",
-        hint: "close every program that writes to the store and try again with another output")
+        hint: "close every program that writes to the store and try again")
     }
+    let size = try packed.publish(
+      isCancelled: { interruption.isRequested }, making: interruption.files.making)
     return Receipt(
-      manifest: manifest, sizeBytes: written.size, findings: findings, isPartial: isPartial)
+      manifest: measured.manifest, sizeBytes: size, findings: findings, isPartial: isPartial)
   }
 }
 

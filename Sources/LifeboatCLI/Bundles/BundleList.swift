@@ -16,6 +16,7 @@ struct BundleList: ParsableCommand {
   @Argument(help: "The bundle.", completion: .file())
   var path: String
 
+  @OptionGroup(title: "Encryption") var secrets: SecretOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
   /// The JSON form: the manifest's own keys, and what the archive holds.
@@ -46,7 +47,7 @@ struct BundleList: ParsableCommand {
   }
 
   func run() throws {
-    let reader = try ZipReader(path: path)
+    let reader = try ZipReader(try secrets.open(path))
     guard reader.entry(named: BundleManifest.entryName) != nil else {
       throw Failure(
         65, "bundle.manifestMissing", "\(path): not a support bundle: it has no manifest.json",

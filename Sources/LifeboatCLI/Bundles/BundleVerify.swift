@@ -16,6 +16,7 @@ struct BundleVerify: ParsableCommand {
   @Argument(help: "The bundle.", completion: .file())
   var path: String
 
+  @OptionGroup(title: "Encryption") var secrets: SecretOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
   /// The JSON form.
@@ -43,7 +44,7 @@ struct BundleVerify: ParsableCommand {
   }
 
   func run() throws {
-    let result = try BundleVerification.verify(path: path)
+    let result = try BundleVerification.verify(try secrets.open(path))
     let outcome =
       switch result.outcome {
       case .intact: "intact"

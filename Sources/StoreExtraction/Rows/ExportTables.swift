@@ -45,13 +45,15 @@ final class ExportTables {
 
   // MARK: - Making tables
 
-  /// Adds a table and returns its number.
+  /// Adds a table.
   ///
   /// - Parameters:
   ///   - name: its name, if that is free.
   ///   - columns: the quoted names of its columns. They have no types, because an affinity could change the values.
   ///   - hasKey: whether the first one is the row id.
   ///   - isLate: whether the table is made only when its first row comes.
+  /// - Returns: its number.
+  /// - Throws: what SQLite reports.
   func add(_ name: String, _ columns: [String], hasKey: Bool = false, isLate: Bool = false) throws
     -> Int
   {

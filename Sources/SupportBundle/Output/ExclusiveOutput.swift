@@ -20,16 +20,23 @@ final class ExclusiveOutput {
   private var descriptor: Int32
   /// Where the next `append` writes, in bytes from the start.
   private(set) var size: UInt64 = 0
+  private let isUnnamed: Bool
+  /// Whether the file has its final name, or needs none.
   private var isNamed = false
   /// The identity of the temporary file.
   private var identity = stat()
 
   /// Creates the temporary file. `making` is called with its path, which a kill would leave behind, and a closure that
   /// creates it and returns whether it exists afterwards.
+  ///
+  /// With `isUnnamed` its name is removed at once: the file is there for this object only, and nothing of it is left
+  /// whatever happens to the process. It cannot be committed.
   init(
-    path: String, calls: OutputCalls, making: (String, () -> Bool) -> Void
+    path: String, isUnnamed: Bool = false, calls: OutputCalls,
+    making: (String, () -> Bool) -> Void
   ) throws(BundleError) {
     self.path = path
+    self.isUnnamed = isUnnamed
     self.calls = calls
     try SystemPath.check(path)
     name = PathText.lastComponent(of: path)
@@ -55,7 +62,8 @@ final class ExclusiveOutput {
       making(PathText.joined(folderPath, temporary)) {
         opened = SystemPath.retrying { calls.create(folder, temporary) }
         error = errno
-        return opened >= 0
+        guard opened >= 0, isUnnamed else { return opened >= 0 }
+        return unsafe unlinkat(folder, temporary, 0) != 0
       }
       if opened >= 0 || error != EEXIST { break }
     }
@@ -69,6 +77,7 @@ final class ExclusiveOutput {
     guard unsafe fstat(opened, &identity) == 0 else {
       throw SystemPath.error(.cannotCreate, "the output cannot be examined", errno, path: path)
     }
+    isNamed = isUnnamed && identity.st_nlink == 0
   }
 
   private static func openFolder(_ path: String) -> Int32 {
@@ -128,25 +137,18 @@ final class ExclusiveOutput {
     }
   }
 
+  /// What was written so far, to be read back; errors name `path`, or the path of the output.
+  func input(named path: String? = nil) throws(BundleError) -> InputFile {
+    guard descriptor >= 0 else {
+      throw BundleError(.misuse, "the output was closed before it was read back", path: self.path)
+    }
+    return try InputFile(descriptor: descriptor, path: path ?? self.path)
+  }
+
   /// The SHA-256 of everything written so far, read back from the file.
   func digest() throws(BundleError) -> String {
     var hash = SHA256()
-    var buffer = [UInt8](repeating: 0, count: ZipFormat.window)
-    var offset: UInt64 = 0
-    while offset < size {
-      let wanted = min(buffer.count, Int(clamping: size - offset))
-      guard let position = off_t(exactly: offset) else { break }
-      let read = unsafe buffer.withUnsafeMutableBytes { raw in
-        SystemPath.retrying { unsafe pread(descriptor, raw.baseAddress, wanted, position) }
-      }
-      guard read > 0 else {
-        throw SystemPath.error(
-          .readFailed, "the output cannot be read back", read < 0 ? errno : EIO, path: path,
-          offset: offset)
-      }
-      hash.update(data: buffer[..<read])
-      offset += UInt64(read)
-    }
+    try input().forEachPiece { hash.update(data: $0) }
     return hash.finalize().hex
   }
 
@@ -155,7 +157,7 @@ final class ExclusiveOutput {
   /// Makes the bytes durable and gives the file its final name. Returns the temporary path if it could not be removed,
   /// which does no harm: it is a second name of the same file.
   func commit() throws(BundleError) -> String? {
-    guard descriptor >= 0 else {
+    guard descriptor >= 0, !isUnnamed else {
       throw BundleError(.misuse, "the output was closed before its end", path: path)
     }
     guard SystemPath.retrying({ calls.sync(descriptor) }) == 0 else {

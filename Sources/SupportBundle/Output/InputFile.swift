@@ -23,6 +23,11 @@ final class InputFile: Sendable {
     try self.init(path: path) { unsafe openat(folder, name, Self.flags | O_NOFOLLOW) }
   }
 
+  /// The file behind a descriptor, which stays the caller's.
+  convenience init(descriptor: Int32, path: String) throws(BundleError) {
+    try self.init(path: path) { fcntl(descriptor, F_DUPFD_CLOEXEC, 0) }
+  }
+
   private init(path: String, opening: () -> Int32) throws(BundleError) {
     self.path = path
     let opened = SystemPath.retrying(opening)
@@ -83,6 +88,20 @@ final class InputFile: Sendable {
     return buffer
   }
 
+  /// Reads the whole file in pieces of at most 256 KiB.
+  func forEachPiece(_ body: (ArraySlice<UInt8>) throws(BundleError) -> Void) throws(BundleError) {
+    var buffer = [UInt8](repeating: 0, count: ZipFormat.window)
+    var offset: UInt64 = 0
+    while offset < size {
+      let count = try read(at: offset, into: &buffer, count: buffer.count)
+      guard count > 0 else {
+        throw BundleError(
+          .truncated, "the file became shorter while it was read", path: path, offset: offset)
+      }
+      try body(buffer[..<count])
+      offset += UInt64(count)
+    }
+  }
 }
 
 /// Helpers for paths and system calls.

@@ -28,6 +28,9 @@ struct RedactedRows: ~Copyable {
   private(set) var rowCount = 0
 
   /// - Parameters:
+  ///   - tokens: makes the tokens.
+  ///   - allowed: whose values are written as they are.
+  ///   - model: says which entities are ancestors of others; nil without one.
   ///   - mask: gives tokens to names that a user may have chosen.
   ///   - descriptor: an open file descriptor; it is not closed.
   init(

@@ -67,9 +67,17 @@ package final class ZipReader: Sendable {
   ///
   /// - Throws: `bundle.inputMissing`, `bundle.permissionDenied`, `bundle.notAFile`, `bundle.readFailed`
   ///   about the file; any code of exit class 65 about the archive.
-  package init(path: String, limits: ZipLimits = ZipLimits()) throws(BundleError) {
-    self.path = path
-    file = try InputFile(path: path, followsLink: true)
+  package convenience init(path: String, limits: ZipLimits = ZipLimits()) throws(BundleError) {
+    try self.init(try InputFile(path: path, followsLink: true), limits: limits)
+  }
+
+  /// Opens a bundle.
+  package convenience init(_ bundle: BundleFile) throws(BundleError) { try self.init(bundle.file) }
+
+  /// Opens an archive in a file that is open already.
+  init(_ file: InputFile, limits: ZipLimits = ZipLimits()) throws(BundleError) {
+    path = file.path
+    self.file = file
     do {
       directory = try ZipDirectory(parsing: file, limits: limits)
       entries = try ZipDirectory.entries(parsing: directory, of: file, limits: limits)

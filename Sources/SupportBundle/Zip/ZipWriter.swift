@@ -38,10 +38,10 @@ public final class ZipWriter {
   /// The path of the unfinished archive, in the same folder.
   package var temporaryPath: String { output.temporaryPath }
 
-  private enum State { case open, finished, cancelled }
+  private enum State { case open, ended, finished, cancelled }
 
   private let output: ExclusiveOutput
-  private let threshold: Zip64Threshold
+  let threshold: Zip64Threshold
   private let level: CompressionLevel
   private var state = State.open
   private var names = ZipNames()
@@ -63,14 +63,16 @@ public final class ZipWriter {
       path: path, threshold: Zip64Threshold(), level: level, calls: OutputCalls(), making: making)
   }
 
+  /// With `isUnnamed` the archive never gets a name, and is gone when this object is: it is only read back.
   init(
-    path: String, threshold: Zip64Threshold, level: CompressionLevel = .standard,
-    calls: OutputCalls, making: (String, () -> Bool) -> Void = { _ = $1() }
+    path: String, isUnnamed: Bool = false, threshold: Zip64Threshold = Zip64Threshold(),
+    level: CompressionLevel = .standard, calls: OutputCalls = OutputCalls(),
+    making: (String, () -> Bool) -> Void = { _ = $1() }
   ) throws(BundleError) {
     self.path = path
     self.threshold = threshold
     self.level = level
-    output = try ExclusiveOutput(path: path, calls: calls, making: making)
+    output = try ExclusiveOutput(path: path, isUnnamed: isUnnamed, calls: calls, making: making)
   }
 
   // MARK: - Entries
@@ -196,6 +198,12 @@ public final class ZipWriter {
   ///   nothing was replaced and the temporary file is removed. Only if the last step fails, the sync of the folder,
   ///   does the complete archive already have its name; the message says so.
   package func finish(comment: (String) -> String = { _ in "" }) throws(BundleError) -> Receipt {
+    _ = try end(comment: comment)
+    return try publish()
+  }
+
+  /// Writes the end of the archive, and returns the archive to be read back.
+  func end(comment: (String) -> String = { _ in "" }) throws(BundleError) -> InputFile {
     try cancelling { () throws(BundleError) in
       guard state == .open else {
         throw BundleError(.misuse, "the archive was finished twice", path: path)
@@ -210,6 +218,17 @@ public final class ZipWriter {
         throw BundleError(.tooLarge, "the comment is longer than 65,535 bytes", path: path)
       }
       try output.append((end.endBytes(commentSize: text.count, threshold: threshold) + text)[...])
+      state = .ended
+      return try output.input()
+    }
+  }
+
+  /// Gives the archive its name.
+  func publish() throws(BundleError) -> Receipt {
+    try cancelling { () throws(BundleError) in
+      guard state == .ended else {
+        throw BundleError(.misuse, "the archive was named before its end", path: path)
+      }
       let size = output.size
       let leftover = try output.commit()
       state = .finished
@@ -219,7 +238,7 @@ public final class ZipWriter {
 
   /// Stops and removes what was written. Does nothing after `finish`.
   package func cancel() {
-    guard state == .open else { return }
+    guard state == .open || state == .ended else { return }
     state = .cancelled
     output.discard()
   }

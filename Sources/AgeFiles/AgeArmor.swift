@@ -1,0 +1,94 @@
+/// An age file as text: base64 between two lines (age-encryption.org/v1, "ASCII armor", after RFC 7468).
+enum AgeArmor {
+  private static let first = Array("-----BEGIN AGE ENCRYPTED FILE-----".utf8)
+  private static let last = Array("-----END AGE ENCRYPTED FILE-----".utf8)
+  private static let columns = 64
+  private static let lineBytes = 48
+
+  /// Whether a text begins with armor. White space may stand before it.
+  static func begins(_ lead: [UInt8]) -> Bool { lead.drop(while: isBlank).starts(with: first) }
+
+  private static func isBlank(_ byte: UInt8) -> Bool {
+    byte == 0x20 || byte == 0x09 || byte == 0x0a || byte == 0x0d
+  }
+
+  /// Turns bytes into lines.
+  struct Writer {
+    private var waiting: [UInt8] = []
+    private var hasBegun = false
+
+    mutating func text(_ bytes: [UInt8]) -> [UInt8] {
+      var text = begin()
+      waiting += bytes
+      var start = 0
+      while waiting.count - start >= lineBytes {
+        text += Base64.text(waiting[start..<start + lineBytes]) + [0x0a]
+        start += lineBytes
+      }
+      waiting.removeFirst(start)
+      return text
+    }
+
+    mutating func end() -> [UInt8] {
+      let rest = waiting.isEmpty ? [] : Base64.text(waiting, isPadded: true) + [0x0a]
+      return begin() + rest + last + [0x0a]
+    }
+
+    private mutating func begin() -> [UInt8] {
+      defer { hasBegun = true }
+      return hasBegun ? [] : first + [0x0a]
+    }
+  }
+
+  /// Turns lines into bytes.
+  struct Reader {
+    private enum Place { case before, within, lastLine, after }
+
+    private var place = Place.before
+    private var line: [UInt8] = []
+
+    /// - Throws: `age.badHeader` for text that is not armor; `age.truncated` when it ends without its last line.
+    mutating func bytes(of text: [UInt8], isLast: Bool) throws(AgeError) -> [UInt8] {
+      var bytes: [UInt8] = []
+      for byte in text {
+        guard byte == 0x0a else {
+          line.append(byte)
+          guard line.count <= columns + 1 else { throw Self.malformed }
+          continue
+        }
+        try take(&bytes)
+      }
+      guard isLast else { return bytes }
+      if !line.isEmpty { try take(&bytes) }
+      guard place == .after else {
+        throw AgeError(.truncated, "the armor has no last line")
+      }
+      return bytes
+    }
+
+    private mutating func take(_ bytes: inout [UInt8]) throws(AgeError) {
+      if line.last == 0x0d { line.removeLast() }
+      defer { line.removeAll(keepingCapacity: true) }
+      switch place {
+      case .before where line.allSatisfy(isBlank): break
+      case .before:
+        guard Array(line.drop(while: isBlank)) == first else { throw Self.malformed }
+        place = .within
+      case .within where line == last, .lastLine where line == last: place = .after
+      case .within:
+        guard !line.isEmpty, line.count <= columns,
+          let decoded = Base64.bytes(line, isPadded: true)
+        else { throw Self.malformed }
+        bytes += decoded
+        // Padding ends it, too.
+        if line.count < columns || line.last == UInt8(ascii: "=") { place = .lastLine }
+      case .after where line.allSatisfy(isBlank): break
+      case .lastLine, .after: throw Self.malformed
+      }
+    }
+
+    private static let malformed = AgeError(
+      .badHeader,
+      "the armor is not base64 in lines of 64 characters between its first and last line")
+  }
+}

@@ -1,0 +1,36 @@
+/// Why something cannot be encrypted or decrypted. No message holds a key.
+package struct AgeError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The kinds of failure.
+  package enum Code: String, Sendable {
+    /// The file does not begin as an age file.
+    case notEncrypted = "age.notEncrypted"
+    /// The header breaks a rule of the format.
+    case badHeader = "age.badHeader"
+    /// The header was changed after it was written.
+    case headerChanged = "age.headerChanged"
+    /// The content was changed after it was written.
+    case contentChanged = "age.contentChanged"
+    /// The file ends too early.
+    case truncated = "age.truncated"
+    /// None of the keys at hand opens the file.
+    case noKeyFits = "age.noKeyFits"
+    /// The passphrase would take more work than is ever done for one.
+    case tooMuchWork = "age.tooMuchWork"
+    /// A text is not a public key, or not a secret key.
+    case badKey = "age.badKey"
+    /// The system could not do the computation.
+    case failed = "age.failed"
+  }
+
+  /// The kind of failure.
+  package let code: Code
+  /// What happened, in one sentence without a full stop.
+  package let message: String
+
+  init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+
+  package var description: String { message }
+}

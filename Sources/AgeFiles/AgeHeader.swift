@@ -1,0 +1,187 @@
+import Crypto
+import Foundation
+
+/// Whom a file is encrypted to.
+package enum AgeRecipients: Sendable, Hashable {
+  /// The owners of these keys; at least one.
+  case keys([AgeRecipient])
+  /// Who knows a passphrase.
+  case passphrase([UInt8])
+}
+
+/// What a reader has to open a file with.
+package struct AgeSecrets: Sendable {
+  /// Secret keys.
+  package var identities: [AgeIdentity] = []
+  /// A passphrase; nil without one.
+  package var passphrase: [UInt8]?
+
+  /// Nothing.
+  package init() {}
+}
+
+/// The header of an age file: a line for the version, a stanza for each recipient, and a code that shows changes
+/// (age-encryption.org/v1, "Header").
+struct AgeHeader: Sendable {
+  let stanzas: [Stanza]
+  /// The text up to `---`, which the code is computed of.
+  private let covered: [UInt8]
+  private let code: [UInt8]
+  /// The length of the whole header in bytes.
+  let byteCount: Int
+
+  static let versionLine = Array("age-encryption.org/v1\n".utf8)
+  /// The most bytes of a header that are read: room for hundreds of recipients.
+  static let maxBytes = 128 << 10
+  private static let end = Array("---".utf8)
+  private static let columns = 64
+
+  // MARK: - Writing
+
+  /// A header for a file key.
+  init(_ fileKey: FileKey, for recipients: AgeRecipients, workFactor: Int) throws(AgeError) {
+    var stanzas: [Stanza] = []
+    switch recipients {
+    case .keys(let keys):
+      guard !keys.isEmpty else { throw AgeError(.badKey, "there is nobody to encrypt to") }
+      for key in keys { stanzas.append(try Stanza(wrapping: fileKey, to: key)) }
+    case .passphrase(let passphrase):
+      guard !passphrase.isEmpty else { throw AgeError(.badKey, "the passphrase is empty") }
+      stanzas.append(
+        try Stanza(wrapping: fileKey, passphrase: passphrase, workFactor: workFactor))
+    }
+    var text = Self.versionLine
+    for stanza in stanzas {
+      text += "->".utf8
+      for argument in stanza.arguments { text += [UInt8(ascii: " ")] + argument }
+      text.append(0x0a)
+      // The last line is shorter than the others, and may be empty.
+      let body = Base64.text(stanza.body)
+      var start = 0
+      repeat {
+        let line = body[start..<min(start + Self.columns, body.count)]
+        text += line + [0x0a]
+        start += Self.columns
+      } while start <= body.count
+    }
+    text += Self.end
+    self.stanzas = stanzas
+    covered = text
+    code = Self.code(of: text, fileKey)
+    byteCount = text.count + 1 + Base64.text(code).count + 1
+    guard byteCount <= Self.maxBytes else {
+      throw AgeError(.badKey, "\(stanzas.count) recipients are more than a header has room for")
+    }
+  }
+
+  var text: [UInt8] { covered + [UInt8(ascii: " ")] + Base64.text(code) + [0x0a] }
+
+  // MARK: - Reading
+
+  /// Reads the header that a file begins with. `lead` is the first ``maxBytes`` of it, or all of it.
+  init(_ lead: [UInt8]) throws(AgeError) {
+    guard lead.starts(with: Self.versionLine) else {
+      throw AgeError(.notEncrypted, "the file does not begin as an age file of version 1")
+    }
+    var place = Self.versionLine.count
+    func line() throws(AgeError) -> ArraySlice<UInt8> {
+      guard let end = lead[place...].firstIndex(of: 0x0a) else {
+        throw lead.count < Self.maxBytes
+          ? AgeError(.truncated, "the file ends within its header")
+          : AgeError(.badHeader, "the header has more than \(Self.maxBytes) bytes")
+      }
+      defer { place = end + 1 }
+      return lead[place..<end]
+    }
+    var stanzas: [Stanza] = []
+    while true {
+      let start = place
+      let head = try line()
+      if head.starts(with: Self.end) {
+        let rest = head.dropFirst(Self.end.count)
+        guard rest.first == UInt8(ascii: " "), let code = Base64.bytes(rest.dropFirst()),
+          code.count == 32, !stanzas.isEmpty
+        else { throw AgeError(.badHeader, "the last line of the header is malformed") }
+        self.stanzas = stanzas
+        self.code = code
+        covered = Array(lead[..<(start + Self.end.count)])
+        byteCount = place
+        break
+      }
+      stanzas.append(try Self.stanza(head, line))
+    }
+    guard stanzas.count == 1 || !stanzas.contains(where: { $0.type == Stanza.scrypt }) else {
+      throw AgeError(.badHeader, "a passphrase stands beside other recipients")
+    }
+  }
+
+  private static func stanza(
+    _ head: ArraySlice<UInt8>, _ line: () throws(AgeError) -> ArraySlice<UInt8>
+  ) throws(AgeError) -> Stanza {
+    let parts = head.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
+    guard parts.count >= 2, parts[0].elementsEqual("->".utf8),
+      parts.dropFirst().allSatisfy({ !$0.isEmpty && $0.allSatisfy { (0x21...0x7e).contains($0) } })
+    else { throw AgeError(.badHeader, "the header has a line that begins no stanza") }
+    var body: [UInt8] = []
+    while true {
+      let text = try line()
+      guard text.count <= columns, let bytes = Base64.bytes(text) else {
+        throw AgeError(.badHeader, "the body of a stanza is not base64 in lines of 64 characters")
+      }
+      body += bytes
+      if text.count < columns { break }
+    }
+    return Stanza(arguments: parts.dropFirst().map(Array.init), body: body)
+  }
+
+  /// The file key, from the first stanza that one of the secrets opens.
+  ///
+  /// - Throws: `age.noKeyFits`, `age.headerChanged`, `age.tooMuchWork`, `age.badHeader`.
+  func fileKey(_ secrets: AgeSecrets) throws(AgeError) -> FileKey {
+    guard let fileKey = try unwrapped(secrets) else { throw noKeyFits(secrets) }
+    guard
+      HMAC<SHA256>.isValidAuthenticationCode(
+        code, authenticating: covered, using: Self.codeKey(fileKey))
+    else { throw AgeError(.headerChanged, "the header was changed after it was written") }
+    return fileKey
+  }
+
+  private func unwrapped(_ secrets: AgeSecrets) throws(AgeError) -> FileKey? {
+    for stanza in stanzas {
+      if stanza.type == Stanza.scrypt {
+        if let passphrase = secrets.passphrase,
+          let fileKey = try stanza.fileKey(passphrase: passphrase)
+        {
+          return fileKey
+        }
+      } else {
+        for identity in secrets.identities {
+          if let fileKey = try stanza.fileKey(identity) { return fileKey }
+        }
+      }
+    }
+    return nil
+  }
+
+  private func noKeyFits(_ secrets: AgeSecrets) -> AgeError {
+    if stanzas[0].type == Stanza.scrypt {
+      return AgeError(
+        .noKeyFits,
+        secrets.passphrase == nil
+          ? "the file is encrypted with a passphrase" : "the passphrase does not open the file")
+    }
+    let count = stanzas.count == 1 ? "one key" : "\(stanzas.count) keys"
+    return AgeError(
+      .noKeyFits,
+      "the file is encrypted to \(count), and "
+        + (secrets.identities.isEmpty ? "none is at hand" : "not to one at hand"))
+  }
+
+  private static func codeKey(_ fileKey: FileKey) -> SymmetricKey {
+    fileKey.derived(salt: [], info: "header")
+  }
+
+  private static func code(of text: [UInt8], _ fileKey: FileKey) -> [UInt8] {
+    Array(HMAC<SHA256>.authenticationCode(for: text, using: codeKey(fileKey)))
+  }
+}

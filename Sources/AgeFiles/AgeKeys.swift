@@ -1,0 +1,108 @@
+import Crypto
+import Foundation
+
+/// A public key that files are encrypted to: `age1…` (age-encryption.org/v1, "The X25519 recipient type").
+package struct AgeRecipient: Sendable, Hashable {
+  /// The point on the curve, 32 bytes.
+  let bytes: [UInt8]
+
+  init(bytes: [UInt8]) { self.bytes = bytes }
+
+  /// Reads a public key.
+  ///
+  /// - Throws: `age.badKey`.
+  package init(_ text: String) throws(AgeError) {
+    guard let bytes = Bech32.bytes(text, named: "age"), bytes.count == 32,
+      text.utf8.first == UInt8(ascii: "a")
+    else {
+      let isSecret = Bech32.bytes(text, named: AgeIdentity.name) != nil
+      throw AgeError(
+        .badKey,
+        isSecret
+          ? "a secret key stands where a public one is expected"
+          : "the text is not a public key of age, which begins with age1")
+    }
+    self.bytes = bytes
+  }
+
+  /// The key as text.
+  package var text: String { Bech32.text("age", bytes) }
+}
+
+/// A secret key that opens what was encrypted to its public key: `AGE-SECRET-KEY-1…`.
+package struct AgeIdentity: Sendable {
+  let key: Curve25519.KeyAgreement.PrivateKey
+  static let name = "age-secret-key-"
+
+  /// A new key. What it shall open is encrypted to it and opened again before it is given out.
+  ///
+  /// - Throws: `age.failed` when the new key does not open what is encrypted to it.
+  package init() throws(AgeError) {
+    key = Curve25519.KeyAgreement.PrivateKey()
+    let fileKey = FileKey()
+    let stanza = try Stanza(wrapping: fileKey, to: recipient)
+    guard try stanza.fileKey(self) == fileKey else {
+      throw AgeError(.failed, "a new key does not open what was encrypted to it")
+    }
+  }
+
+  /// Reads a secret key.
+  ///
+  /// - Throws: `age.badKey`.
+  package init(_ text: String) throws(AgeError) {
+    guard let bytes = Bech32.bytes(text, named: Self.name), bytes.count == 32,
+      text.utf8.first == UInt8(ascii: "A"),
+      let key = try? Curve25519.KeyAgreement.PrivateKey(rawRepresentation: bytes)
+    else {
+      throw AgeError(
+        .badKey, "the text is not a secret key of age, which begins with AGE-SECRET-KEY-1")
+    }
+    self.key = key
+  }
+
+  /// The public key that belongs to it.
+  package var recipient: AgeRecipient {
+    AgeRecipient(bytes: Array(key.publicKey.rawRepresentation))
+  }
+
+  /// The key as text.
+  package var text: String { Bech32.text(Self.name, Array(key.rawRepresentation)).uppercased() }
+}
+
+/// The keys in a file: one on each line, with empty lines and comments between.
+package enum AgeKeyFile {
+  /// The most bytes of a file of keys that are read: 1 MiB.
+  package static let maxBytes = 1 << 20
+
+  /// The public keys.
+  ///
+  /// - Throws: `age.badKey` with the number of the line.
+  package static func recipients(_ bytes: [UInt8]) throws(AgeError) -> [AgeRecipient] {
+    try keys(bytes) { text throws(AgeError) in try AgeRecipient(text) }
+  }
+
+  /// The secret keys.
+  ///
+  /// - Throws: `age.badKey` with the number of the line.
+  package static func identities(_ bytes: [UInt8]) throws(AgeError) -> [AgeIdentity] {
+    try keys(bytes) { text throws(AgeError) in try AgeIdentity(text) }
+  }
+
+  private static func keys<Key>(_ bytes: [UInt8], _ read: (String) throws(AgeError) -> Key)
+    throws(AgeError) -> [Key]
+  {
+    var keys: [Key] = []
+    let lines = bytes.split(separator: 0x0a, omittingEmptySubsequences: false)
+    for (index, line) in lines.enumerated() {
+      let line = line.last == 0x0d ? line.dropLast() : line
+      guard let first = line.first, first != UInt8(ascii: "#") else { continue }
+      do throws(AgeError) {
+        keys.append(try read(String(decoding: line, as: UTF8.self)))
+      } catch {
+        throw AgeError(error.code, "line \(index + 1): \(error.message)")
+      }
+    }
+    guard !keys.isEmpty else { throw AgeError(.badKey, "the file holds no key") }
+    return keys
+  }
+}

@@ -1,0 +1,79 @@
+/// Bech32 (BIP 173), without its limit of 90 characters: a name, and bytes in groups of five bits with a checksum.
+enum Bech32 {
+  private static let digits = Array("qpzry9x8gf2tvdw0s3jn54khce6mua7l".utf8)
+  private static let checksumLength = 6
+
+  /// The text for some bytes, in lower case. `name` is lower-case ASCII.
+  static func text(_ name: String, _ bytes: [UInt8]) -> String {
+    let groups = Self.groups(of: bytes)
+    let start = expanded(Array(name.utf8)) + groups
+    let sum = polymod(start + Array(repeating: 0, count: checksumLength)) ^ 1
+    let checksum = (0..<checksumLength).map { UInt8(sum >> UInt32(5 * (5 - $0)) & 31) }
+    let data = (groups + checksum).map { digits[Int($0)] }
+    return name + "1" + String(decoding: data, as: UTF8.self)
+  }
+
+  /// The bytes behind a name; nil when the text is not in this form, mixes cases, or has another name or checksum.
+  static func bytes(_ text: String, named name: String) -> [UInt8]? {
+    let isUpper = text.utf8.contains { (0x41...0x5a).contains($0) }
+    guard !isUpper || !text.utf8.contains(where: { (0x61...0x7a).contains($0) }) else { return nil }
+    let lower = text.utf8.map { (0x41...0x5a).contains($0) ? $0 | 0x20 : $0 }
+    let lead = Array(name.utf8) + [UInt8(ascii: "1")]
+    guard lower.starts(with: lead) else { return nil }
+    let groups = lower.dropFirst(lead.count).compactMap { digits.firstIndex(of: $0) }
+      .map { UInt8($0) }
+    guard groups.count == lower.count - lead.count, groups.count >= checksumLength,
+      polymod(expanded(Array(name.utf8)) + groups) == 1
+    else { return nil }
+    return bytes(of: groups.dropLast(checksumLength))
+  }
+
+  private static func groups(of bytes: [UInt8]) -> [UInt8] {
+    var groups: [UInt8] = []
+    var bits: UInt32 = 0
+    var count = 0
+    for byte in bytes {
+      bits = bits << 8 | UInt32(byte)
+      count += 8
+      while count >= 5 {
+        count -= 5
+        groups.append(UInt8(bits >> UInt32(count) & 31))
+      }
+      bits &= (1 << UInt32(count)) - 1
+    }
+    if count > 0 { groups.append(UInt8(bits << UInt32(5 - count) & 31)) }
+    return groups
+  }
+
+  /// Nil when the bits left over are not fewer than five zeros.
+  private static func bytes(of groups: ArraySlice<UInt8>) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    var bits: UInt32 = 0
+    var count = 0
+    for group in groups {
+      bits = bits << 5 | UInt32(group)
+      count += 5
+      if count >= 8 {
+        count -= 8
+        bytes.append(UInt8(bits >> UInt32(count) & 0xff))
+        bits &= (1 << UInt32(count)) - 1
+      }
+    }
+    return count < 5 && bits == 0 ? bytes : nil
+  }
+
+  private static func expanded(_ name: [UInt8]) -> [UInt8] {
+    name.map { $0 >> 5 } + [0] + name.map { $0 & 31 }
+  }
+
+  private static func polymod(_ values: [UInt8]) -> UInt32 {
+    let generator: [UInt32] = [0x3b6a_57b2, 0x2650_8e6d, 0x1ea1_19fa, 0x3d42_33dd, 0x2a14_62b3]
+    var sum: UInt32 = 1
+    for value in values {
+      let top = sum >> 25
+      sum = (sum & 0x1ff_ffff) << 5 ^ UInt32(value)
+      for place in 0..<5 where top >> UInt32(place) & 1 == 1 { sum ^= generator[place] }
+    }
+    return sum
+  }
+}

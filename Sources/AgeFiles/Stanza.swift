@@ -1,0 +1,154 @@
+import Crypto
+import Foundation
+import _CryptoExtras
+
+/// The key that a file's content is encrypted with: 16 random bytes, wrapped for each recipient.
+struct FileKey: Sendable, Equatable {
+  let bytes: [UInt8]
+  static let byteCount = 16
+
+  init() { self.init(bytes: RandomBytes.make(Self.byteCount)) }
+
+  init(bytes: [UInt8]) { self.bytes = bytes }
+
+  /// A key made of this one, of 32 bytes (HKDF with SHA-256, RFC 5869).
+  func derived(salt: [UInt8], info: String) -> SymmetricKey {
+    HKDF<SHA256>.deriveKey(
+      inputKeyMaterial: SymmetricKey(data: bytes), salt: salt, info: Array(info.utf8),
+      outputByteCount: 32)
+  }
+}
+
+enum RandomBytes {
+  /// Bytes of the system's generator for keys.
+  static func make(_ count: Int) -> [UInt8] {
+    var random = SystemRandomNumberGenerator()
+    return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+  }
+}
+
+/// A part of the header that holds the file key for one recipient (age-encryption.org/v1, "Header").
+struct Stanza: Sendable, Equatable {
+  /// The type and its arguments, printable ASCII.
+  let arguments: [[UInt8]]
+  let body: [UInt8]
+
+  static let x25519 = Array("X25519".utf8)
+  static let scrypt = Array("scrypt".utf8)
+  /// 2^18 blocks of 1 KiB: 256 MiB and about a second, as `age` takes.
+  static let workFactor = 18
+  /// The most work that is done for a passphrase: 1 GiB and some seconds.
+  static let maxWorkFactor = 20
+  private static let label = "age-encryption.org/v1/"
+  private static let wrappedBytes = FileKey.byteCount + 16
+
+  var type: [UInt8] { arguments.first ?? [] }
+
+  init(arguments: [[UInt8]], body: [UInt8]) {
+    self.arguments = arguments
+    self.body = body
+  }
+
+  // MARK: - Wrapping
+
+  init(wrapping fileKey: FileKey, to recipient: AgeRecipient) throws(AgeError) {
+    let ephemeral = Curve25519.KeyAgreement.PrivateKey()
+    let share = Array(ephemeral.publicKey.rawRepresentation)
+    let key = try Self.key(ephemeral, with: recipient.bytes, salt: share + recipient.bytes)
+    self.init(
+      arguments: [Self.x25519, Base64.text(share)], body: try Self.sealed(fileKey, key))
+  }
+
+  init(wrapping fileKey: FileKey, passphrase: [UInt8], workFactor: Int) throws(AgeError) {
+    let salt = RandomBytes.make(16)
+    let key = try Self.key(passphrase: passphrase, salt, workFactor)
+    self.init(
+      arguments: [Self.scrypt, Base64.text(salt), Array(String(workFactor).utf8)],
+      body: try Self.sealed(fileKey, key))
+  }
+
+  // MARK: - Unwrapping
+
+  /// The file key; nil when the stanza is not for this identity.
+  ///
+  /// - Throws: `age.badHeader` when it breaks a rule of its type.
+  func fileKey(_ identity: AgeIdentity) throws(AgeError) -> FileKey? {
+    guard type == Self.x25519 else { return nil }
+    guard arguments.count == 2, let share = Base64.bytes(arguments[1]), share.count == 32,
+      body.count == Self.wrappedBytes
+    else { throw Self.malformed }
+    let key = try Self.key(identity.key, with: share, salt: share + identity.recipient.bytes)
+    return opened(key)
+  }
+
+  /// The file key; nil when the passphrase is another one.
+  ///
+  /// - Throws: `age.badHeader` when it breaks a rule of its type, `age.tooMuchWork`.
+  func fileKey(passphrase: [UInt8]) throws(AgeError) -> FileKey? {
+    guard arguments.count == 3, let salt = Base64.bytes(arguments[1]), salt.count == 16,
+      body.count == Self.wrappedBytes, (1...2).contains(arguments[2].count),
+      arguments[2].first != UInt8(ascii: "0"),
+      let workFactor = Int(String(decoding: arguments[2], as: UTF8.self)), workFactor > 0
+    else { throw Self.malformed }
+    guard workFactor <= Self.maxWorkFactor else {
+      throw AgeError(
+        .tooMuchWork,
+        "the passphrase would need 2^\(workFactor) KiB of memory, and the limit is 2^\(Self.maxWorkFactor) KiB"
+      )
+    }
+    return opened(try Self.key(passphrase: passphrase, salt, workFactor))
+  }
+
+  private static let malformed = AgeError(
+    .badHeader, "a part of the header for a recipient breaks the rules of its type")
+
+  // MARK: - Keys
+
+  private static func key(
+    _ secret: Curve25519.KeyAgreement.PrivateKey, with point: [UInt8], salt: [UInt8]
+  ) throws(AgeError) -> SymmetricKey {
+    guard let point = try? Curve25519.KeyAgreement.PublicKey(rawRepresentation: point),
+      let shared = try? secret.sharedSecretFromKeyAgreement(with: point),
+      // A point of low order gives a secret that everybody knows.
+      unsafe shared.withUnsafeBytes({ unsafe $0.contains { $0 != 0 } })
+    else { throw AgeError(.badHeader, "a public key is not one that can be encrypted to") }
+    return shared.hkdfDerivedSymmetricKey(
+      using: SHA256.self, salt: salt, sharedInfo: Array((label + "X25519").utf8),
+      outputByteCount: 32)
+  }
+
+  private static func key(passphrase: [UInt8], _ salt: [UInt8], _ workFactor: Int)
+    throws(AgeError) -> SymmetricKey
+  {
+    do {
+      return try KDF.Scrypt.deriveKey(
+        from: passphrase, salt: Array((label + "scrypt").utf8) + salt, outputByteCount: 32,
+        rounds: 1 << workFactor, blockSize: 8, parallelism: 1)
+    } catch {
+      throw AgeError(.failed, "the passphrase could not be turned into a key")
+    }
+  }
+
+  private static func sealed(_ fileKey: FileKey, _ key: SymmetricKey) throws(AgeError) -> [UInt8] {
+    do {
+      let box = try ChaChaPoly.seal(fileKey.bytes, using: key, nonce: zeroNonce())
+      return Array(box.ciphertext + box.tag)
+    } catch {
+      throw AgeError(.failed, "the file key could not be encrypted")
+    }
+  }
+
+  private func opened(_ key: SymmetricKey) -> FileKey? {
+    guard let nonce = try? Self.zeroNonce(),
+      let box = try? ChaChaPoly.SealedBox(
+        nonce: nonce, ciphertext: body.dropLast(16), tag: body.suffix(16)),
+      let bytes = try? ChaChaPoly.open(box, using: key)
+    else { return nil }
+    return FileKey(bytes: Array(bytes))
+  }
+
+  /// Each of these keys is used once, so that the nonce may be fixed.
+  private static func zeroNonce() throws -> ChaChaPoly.Nonce {
+    try ChaChaPoly.Nonce(data: [UInt8](repeating: 0, count: 12))
+  }
+}

@@ -1,0 +1,84 @@
+import ArgumentParser
+import SafeText
+import StoreExtraction
+import SupportBundle
+import Terminal
+
+/// `lifeboat bundle extract`
+struct BundleExtract: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "extract",
+    abstract: "Unpack a bundle into a new folder.",
+    discussion: """
+      Example: lifeboat bundle extract Notes.zip.age -i support.key -o Notes
+
+      Entries are compared with the manifest before they get a name; what does not agree is left out and \
+      listed. How much will be written is said before, and an archive that grows too much is refused.
+
+      Exit status: 0, 1 when entries were left out, 65 not a bundle, or refused as harmful, 66 missing, 73 \
+      the folder exists.
+      """)
+
+  @Argument(help: "The bundle.", completion: .file())
+  var path: String
+
+  @Option(name: .shortAndLong, help: "The folder to make.", completion: .directory)
+  var output: String
+
+  @Option(
+    name: .customLong("max-size"),
+    help: "The most bytes to write; default: 100 times the size of the bundle, at least 64 MiB.")
+  var maxSize: UInt64?
+
+  @OptionGroup(title: "Encryption") var secrets: SecretOptions
+  @OptionGroup(title: "Display") var display: DisplayOptions
+
+  /// The JSON form.
+  struct Report: Encodable {
+    struct Skipped: Encodable {
+      let name: String
+      let reason: String
+    }
+
+    let schema = "lifeboat.bundleExtraction"
+    let version = 1
+    let path: String
+    let output: String
+    let entryCount: Int
+    let sizeBytes: UInt64
+    let leftOut: [Skipped]
+  }
+
+  func run() throws {
+    let interruption = Interruption(lettingWorkEnd: true)
+    let extraction: BundleExtraction
+    let bundle = try secrets.open(path)
+    do throws(BundleError) {
+      extraction = try BundleExtraction(bundle, maxBytes: maxSize)
+    } catch {
+      guard error.code == .tooLarge, maxSize == nil else { throw error }
+      throw Failure(
+        65, error.code.rawValue, "\(path): \(error.message)",
+        hint: "if you trust its sender, allow more with --max-size BYTES")
+    }
+    display.note(
+      "\(Quantity.count(extraction.entryCount)) entries, \(Quantity.bytes(extraction.totalBytes)), go into \(output)"
+    )
+    let skipped = try extraction.write(
+      to: output, isCancelled: { interruption.isRequested }, making: interruption.files.making)
+    if display.json {
+      try display.write(
+        json: Report(
+          path: path, output: output, entryCount: extraction.entryCount,
+          sizeBytes: extraction.totalBytes,
+          leftOut: skipped.map { .init(name: $0.name, reason: $0.reason) }))
+    } else {
+      for entry in skipped {
+        try display.write(
+          "left out: \(VisibleText.visible(entry.name)): \(VisibleText.visible(entry.reason))\n")
+      }
+      if !display.quiet { try display.write("unpacked into \(VisibleText.visible(output))\n") }
+    }
+    if !skipped.isEmpty { try display.exitWithFindings() }
+  }
+}

@@ -1,0 +1,113 @@
+import AgeFiles
+import ArgumentParser
+import SQLiteFile
+import SafeText
+import SupportBundle
+
+/// Whom a bundle is encrypted to.
+struct EncryptionOptions: ParsableArguments {
+  @Option(
+    name: .long,
+    help:
+      "Encrypt to this public key, age1…, or to those in this file; may be repeated. Only their owners can open the bundle."
+  )
+  var to: [String] = []
+
+  @Option(
+    name: .customLong("passphrase-file"),
+    help: "Encrypt with the passphrase in the first line of this file.", completion: .file())
+  var passphraseFile: String?
+
+  @Flag(name: .long, help: "Write the encrypted bundle as text.")
+  var armor = false
+
+  func validate() throws {
+    guard to.isEmpty || passphraseFile == nil else {
+      throw ValidationError("A bundle is encrypted to keys or with a passphrase, not both.")
+    }
+    guard !armor || !to.isEmpty || passphraseFile != nil else {
+      throw ValidationError("--armor is for encrypted bundles; add --to or --passphrase-file.")
+    }
+  }
+
+  /// Nil for a bundle that everybody can read.
+  func encryption() throws -> BundleEncryption? {
+    if let passphraseFile {
+      return BundleEncryption(
+        to: .passphrase(try KeyFile.passphrase(passphraseFile)), isArmored: armor)
+    }
+    guard !to.isEmpty else { return nil }
+    var keys: [AgeRecipient] = []
+    for name in to {
+      if PathText.dropping(prefix: "age1", from: name) != nil {
+        do { keys.append(try AgeRecipient(name)) } catch {
+          throw Failure(64, error.code.rawValue, "--to: \(error.message)")
+        }
+      } else {
+        keys += try KeyFile.read(name, AgeKeyFile.recipients)
+      }
+    }
+    return BundleEncryption(to: .keys(keys), isArmored: armor)
+  }
+}
+
+/// What an encrypted bundle is opened with.
+struct SecretOptions: ParsableArguments {
+  @Option(
+    name: .shortAndLong,
+    help: "A file with the secret key that opens an encrypted bundle; may be repeated.",
+    completion: .file())
+  var identity: [String] = []
+
+  @Option(
+    name: .customLong("passphrase-file"),
+    help: "A file whose first line is the passphrase of an encrypted bundle.",
+    completion: .file())
+  var passphraseFile: String?
+
+  /// The bundle at a path, decrypted if it is encrypted.
+  func open(_ path: String) throws -> BundleFile {
+    var secrets = AgeSecrets()
+    for file in identity { secrets.identities += try KeyFile.read(file, AgeKeyFile.identities) }
+    secrets.passphrase = try passphraseFile.map(KeyFile.passphrase)
+    do throws(BundleError) {
+      return try BundleFile(path, secrets)
+    } catch {
+      guard error.code.rawValue == AgeError.Code.noKeyFits.rawValue else { throw error }
+      throw Failure(
+        65, error.code.rawValue, "\(path): \(error.message)",
+        hint: "name the secret key with --identity, or the passphrase with --passphrase-file")
+    }
+  }
+}
+
+/// Files of keys and passphrases.
+enum KeyFile {
+  /// Reads the keys of a file.
+  static func read<Key>(_ path: String, _ keys: ([UInt8]) throws(AgeError) -> [Key]) throws -> [Key]
+  {
+    let bytes = try bytes(path)
+    do throws(AgeError) {
+      return try keys(bytes)
+    } catch {
+      throw Failure(65, error.code.rawValue, "\(path): \(error.message)")
+    }
+  }
+
+  /// The first line of a file.
+  static func passphrase(_ path: String) throws -> [UInt8] {
+    let line = try bytes(path).prefix { $0 != 0x0a && $0 != 0x0d }
+    guard !line.isEmpty else {
+      throw Failure(65, AgeError.Code.badKey.rawValue, "\(path): the first line is empty")
+    }
+    return Array(line)
+  }
+
+  private static func bytes(_ path: String) throws -> [UInt8] {
+    let file = try ByteFile(path)
+    guard file.size <= AgeKeyFile.maxBytes else {
+      throw Failure(65, AgeError.Code.badKey.rawValue, "\(path) is too large for a file of keys")
+    }
+    return try file.bytes(at: 0, count: Int(file.size))
+  }
+}

@@ -1,0 +1,120 @@
+import CLibrary
+import Crypto
+import SafeText
+
+/// Unpacks a bundle into a new folder. The names of its entries were checked when it was opened: none leads out of the
+/// folder, and no two are one file on any system. Nothing that exists is written to.
+package struct BundleExtraction {
+  /// An entry, and what the manifest says of it; nil for the manifest itself.
+  private typealias Item = (entry: ZipReader.Entry, listed: BundleManifest.Entry?)
+
+  /// An entry that was not unpacked, and why.
+  package struct Skipped: Sendable, Equatable {
+    /// The name of the entry.
+    package let name: String
+    /// Why, in a few words.
+    package let reason: String
+  }
+
+  /// The manifest.
+  package let manifest: BundleManifest
+  /// The entries that will be unpacked.
+  package var entryCount: Int { items.count }
+  /// Their bytes.
+  package private(set) var totalBytes: UInt64 = 0
+  private var items: [Item] = []
+  /// Entries that the manifest does not list.
+  private var unlisted: [Skipped] = []
+  private let reader: ZipReader
+
+  /// How many bytes may be unpacked for each byte of the archive, where the caller sets no other limit: deflate makes
+  /// 1,000 of one, real stores 20.
+  package static let growthLimit: UInt64 = 100
+  /// How many bytes may be unpacked from any archive, however small it is.
+  package static let freeBytes: UInt64 = 64 << 20
+
+  /// Plans to unpack; nothing is written.
+  ///
+  /// - Parameters:
+  ///   - bundle: the bundle.
+  ///   - maxBytes: the most bytes that may be unpacked; nil for a limit by the size of the archive.
+  /// - Throws: `bundle.tooLarge`; the errors of reading an archive that may have been made to do harm.
+  package init(_ bundle: BundleFile, maxBytes: UInt64? = nil) throws(BundleError) {
+    reader = try ZipReader(bundle)
+    let contents = try BundleContents(of: reader)
+    manifest = contents.manifest
+    for (entry, found) in zip(reader.entries, contents.entries) {
+      let isManifest = PathText.isSame(entry.name, BundleManifest.entryName)
+      guard isManifest || found.listed != nil else {
+        unlisted.append(Skipped(name: entry.name, reason: "the manifest does not list it"))
+        continue
+      }
+      items.append((entry, found.listed))
+      // No overflow: the reader has summed all sizes already.
+      totalBytes += entry.size
+    }
+    let (grown, overflows) = reader.size.multipliedReportingOverflow(by: Self.growthLimit)
+    let limit = maxBytes ?? (overflows ? .max : max(grown, Self.freeBytes))
+    guard totalBytes <= limit else {
+      throw BundleError(
+        .tooLarge,
+        "the bundle of \(reader.size) bytes would unpack to \(totalBytes) bytes, and the limit is \(limit)",
+        path: reader.path)
+    }
+  }
+
+  /// Unpacks into a folder that does not exist yet. If anything fails, nothing is left behind.
+  ///
+  /// - Parameters:
+  ///   - folder: the path of the folder.
+  ///   - isCancelled: asked about once per 256 KiB; true ends the work with `bundle.cancelled`.
+  ///   - making: called for each file and folder, as in ``OutputTree``.
+  /// - Returns: the entries that were not unpacked, because they are not what the manifest says.
+  /// - Throws: `bundle.outputExists`, `bundle.cannotCreate`, `bundle.writeFailed`, `bundle.cancelled`.
+  package func write(
+    to folder: String, isCancelled: () -> Bool, making: @escaping OutputTree.Making
+  ) throws -> [Skipped] {
+    let bare = PathText.withoutTrailingSlashes(folder)
+    let name = PathText.lastComponent(of: bare)
+    guard PathText.isPlainName(name) else {
+      throw BundleError(.cannotCreate, "the output path names no new folder", path: folder)
+    }
+    let tree = try OutputTree(in: PathText.folder(of: bare), making: making)
+    do {
+      try tree.makeFolder([name], mode: 0o700)
+      var skipped = unlisted
+      for item in items where !item.entry.isFolder {
+        if let reason = try unpack(item, to: tree, [name], isCancelled) {
+          skipped.append(Skipped(name: item.entry.name, reason: reason))
+        }
+      }
+      return skipped
+    } catch {
+      tree.discard()
+      throw error
+    }
+  }
+
+  /// Unpacks an entry; returns why it was not, when its bytes are not what the manifest says.
+  private func unpack(
+    _ item: Item, to tree: OutputTree, _ folder: [String], _ isCancelled: () -> Bool
+  ) throws -> String? {
+    // Read twice: what is not as the manifest says never gets a name.
+    do {
+      let digest = try reader.read(item.entry) { _ in
+        if isCancelled() { throw MeasuredBundle.cancelled }
+      }
+      guard item.listed.map({ $0.sha256 == digest.sha256 }) ?? true else {
+        return "its SHA-256 is not what the manifest says"
+      }
+    } catch let error as BundleError where error.code != .cancelled && error.code != .readFailed {
+      return error.message
+    }
+    let parts = folder + ZipNames.components(of: item.entry.name)
+    try tree.makeFolders(above: parts, mode: 0o700)
+    let file = try tree.makeFile(parts, mode: 0o600)
+    defer { _ = close(file) }
+    try reader.read(item.entry) { try OutputTree.write($0, to: file, path: item.entry.name) }
+    return nil
+  }
+}

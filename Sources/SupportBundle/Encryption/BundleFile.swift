@@ -1,0 +1,69 @@
+package import AgeFiles
+import Foundation
+
+/// A bundle, open for reading; one that is encrypted is decrypted first, into a file without a name.
+package final class BundleFile: Sendable {
+  /// The path as it was given.
+  package let path: String
+  /// Whether the file at the path is encrypted.
+  package let isEncrypted: Bool
+  let file: InputFile
+
+  /// Opens a bundle.
+  ///
+  /// - Parameters:
+  ///   - path: the bundle.
+  ///   - secrets: what an encrypted one may be opened with.
+  /// - Throws: the errors of reading; codes that begin with `age.` when it cannot be decrypted.
+  package init(_ path: String, _ secrets: AgeSecrets = AgeSecrets()) throws(BundleError) {
+    self.path = path
+    let opened = try InputFile(path: path, followsLink: true)
+    let lead = min(opened.size, UInt64(AgeFile.leadBytes))
+    isEncrypted = AgeFile.isEncrypted(try opened.bytes(at: 0, count: Int(lead)))
+    guard isEncrypted else {
+      file = opened
+      return
+    }
+    let folder = FileManager.default.temporaryDirectory.path
+    let output = try ExclusiveOutput(
+      path: folder + "/lifeboat-bundle", isUnnamed: true, calls: OutputCalls(),
+      making: { _ = $1() })
+    let source = SequentialInput(opened)
+    try BundleError.catching(path) {
+      try AgeFile.decrypt(secrets, read: source.next) { try output.append($0[...]) }
+    }
+    file = try output.input(named: path)
+  }
+}
+
+/// A file that is read from its start to its end.
+final class SequentialInput {
+  private let file: InputFile
+  private var offset: UInt64 = 0
+
+  init(_ file: InputFile) { self.file = file }
+
+  /// The next bytes: as many as asked, fewer only at the end.
+  func next(_ count: Int) throws -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    let read = try file.read(at: offset, into: &bytes, count: count)
+    offset += UInt64(read)
+    if read < count { bytes.removeLast(count - read) }
+    return bytes
+  }
+}
+
+extension BundleError {
+  /// Runs a body, and makes what goes wrong with encryption an error about the file at `path`.
+  static func catching<T>(_ path: String, _ body: () throws -> T) throws(BundleError) -> T {
+    do {
+      return try body()
+    } catch let error as AgeError {
+      throw BundleError(.init(rawValue: error.code.rawValue), error.message, path: path)
+    } catch let error as BundleError {
+      throw error
+    } catch {
+      throw BundleError(.readFailed, "the file cannot be read or written", path: path)
+    }
+  }
+}

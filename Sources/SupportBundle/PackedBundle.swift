@@ -1,0 +1,47 @@
+/// A bundle that is packed and has no name yet. It is checked, and then named or encrypted; if neither happens, nothing
+/// is left of it.
+package final class PackedBundle {
+  private let writer: ZipWriter
+  private let path: String
+  private let encryption: BundleEncryption?
+  private let file: InputFile
+
+  init(
+    _ writer: ZipWriter, _ file: InputFile, at path: String, _ encryption: BundleEncryption?
+  ) {
+    self.writer = writer
+    self.file = file
+    self.path = path
+    self.encryption = encryption
+  }
+
+  deinit { writer.cancel() }
+
+  /// Reads the bundle back, as a reader would.
+  ///
+  /// - Throws: `bundle.notIntact` when it is not as it was to be written.
+  package func check() throws(BundleError) { try Self.check(file, writer.threshold) }
+
+  static func check(_ file: InputFile, _ threshold: Zip64Threshold) throws(BundleError) {
+    let found = try BundleVerification.verify(file, threshold: threshold)
+    guard found.outcome == .intact else {
+      throw BundleError(
+        .notIntact,
+        "the bundle does not read back as it was written: \(found.problems.first?.message ?? "")",
+        path: file.path)
+    }
+  }
+
+  /// Gives the bundle its name, or encrypts it under that name.
+  ///
+  /// - Returns: its size in bytes.
+  /// - Throws: as ``ZipWriter/finish(comment:)``.
+  package func publish(
+    isCancelled: () -> Bool = { false }, making: (String, () -> Bool) -> Void = { _ = $1() }
+  ) throws(BundleError) -> UInt64 {
+    guard let encryption else { return try writer.publish().size }
+    return try encryption.write(
+      file, to: path, calls: OutputCalls(), isCancelled: isCancelled, making: making
+    ).size
+  }
+}

@@ -1,0 +1,91 @@
+import Fixtures
+import Foundation
+import Testing
+
+/// Bundles for one reader, as commands.
+@Suite struct EncryptedBundleTests {
+  @Test func aBundleForSupport() throws {
+    let demo = try Demonstration()
+    let before = treeState(of: demo.folder)
+    let place = try TemporaryFolder()
+    func path(_ name: String) -> String { place.url.appendingPathComponent(name).path }
+    let made = try Program.run("bundle", "keygen", "-o", path("key"))
+    #expect(made.status == 0, "\(made.errors)")
+    let publicKey = made.text.trimmingCharacters(in: .newlines)
+    let mode = try FileManager.default.attributesOfItem(atPath: path("key"))[.posixPermissions]
+    #expect(mode as? Int == 0o600)
+    // A key is never replaced.
+    #expect(try Program.run("bundle", "keygen", "-o", path("key")).status == 73)
+
+    let created = try Program.run(
+      "bundle", "create", demo.kept.path, "--include", "store", "--to", publicKey, "-o",
+      path("b.age"))
+    #expect(created.status == 0, "\(created.errors)")
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: path("b.age")))
+    for word in ["manifest.json", "SQLite format", "lifeboat.bundle"] {
+      #expect(bytes.range(of: Data(word.utf8)) == nil)
+    }
+    for command in [["verify"], ["list"], ["extract", "-o", path("no")]] {
+      let refused = try Program.run(["bundle"] + command + [path("b.age")])
+      #expect(refused.status == 65)
+      #expect(refused.errors.contains("age.noKeyFits") && refused.errors.contains("--identity"))
+      let opened = try Program.run(
+        ["bundle"] + command.map { $0.replacingOccurrences(of: "/no", with: "/out") } + [
+          path("b.age"), "-i", path("key"),
+        ])
+      #expect(opened.status == 0, "\(opened.errors)")
+    }
+    #expect(
+      try Data(contentsOf: URL(fileURLWithPath: path("out/store/Notes.sqlite")))
+        == Data(contentsOf: demo.kept))
+    #expect(!FileManager.default.fileExists(atPath: path("no")))
+    #expect(treeState(of: demo.folder) == before)
+    // The keys of a file, and text instead of bytes.
+    try Data("# support\n\n\(publicKey)\n".utf8).write(to: URL(fileURLWithPath: path("public")))
+    let text = try Program.run(
+      "bundle", "create", demo.kept.path, "--to", path("public"), "--armor", "-o", path("t.age"))
+    #expect(text.status == 0, "\(text.errors)")
+    let armored = try String(
+      decoding: Data(contentsOf: URL(fileURLWithPath: path("t.age"))), as: UTF8.self)
+    #expect(armored.hasPrefix("-----BEGIN AGE ENCRYPTED FILE-----\n"))
+    #expect(try Program.run("bundle", "verify", path("t.age"), "-i", path("key")).status == 0)
+  }
+
+  @Test func aPassphrase() throws {
+    let demo = try Demonstration()
+    let place = try TemporaryFolder()
+    func path(_ name: String) -> String { place.url.appendingPathComponent(name).path }
+    try Data("correct horse\nnot this\n".utf8).write(to: URL(fileURLWithPath: path("right")))
+    try Data("wrong horse\n".utf8).write(to: URL(fileURLWithPath: path("wrong")))
+    try Data("\n".utf8).write(to: URL(fileURLWithPath: path("none")))
+    let created = try Program.run(
+      "bundle", "create", demo.kept.path, "--passphrase-file", path("right"), "-o", path("b.age"))
+    #expect(created.status == 0, "\(created.errors)")
+    for (name, status) in [("right", 0), ("wrong", 65), ("none", 65)] as [(String, Int32)] {
+      let verified = try Program.run(
+        "bundle", "verify", path("b.age"), "--passphrase-file", path(name))
+      #expect(verified.status == status, "\(name): \(verified.errors)")
+    }
+  }
+
+  @Test func wrongUse() throws {
+    let demo = try Demonstration()
+    let place = try TemporaryFolder()
+    let output = place.url.appendingPathComponent("b.age").path
+    let empty = place.url.appendingPathComponent("empty").path
+    try Data("# nothing\n".utf8).write(to: URL(fileURLWithPath: empty))
+    let key = "age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj"
+    let cases: [([String], Int32)] = [
+      (["--armor"], 64), (["--to", key, "--passphrase-file", empty], 64), (["--to", "age1x"], 64),
+      (["--to", empty], 65), (["--to", place.url.path + "/missing"], 66),
+      (["--to", "AGE-SECRET-KEY-1"], 66),
+    ]
+    for (flags, status) in cases {
+      let outcome = try Program.run(["bundle", "create", demo.kept.path, "-o", output] + flags)
+      #expect(outcome.status == status, "\(flags): \(outcome.errors)")
+    }
+    #expect(!FileManager.default.fileExists(atPath: output))
+    #expect(
+      try Program.run("bundle", "create", demo.kept.path, "-o", output, "--to", key).status == 0)
+  }
+}
