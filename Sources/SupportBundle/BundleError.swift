@@ -75,6 +75,8 @@ extension BundleError.Code {
 
   /// What was written does not read back as it was to be (74).
   package static let notIntact = Self(rawValue: "bundle.notIntact")
+  /// The finished bundle holds what it must not hold; it gets no name (70).
+  package static let residue = Self(rawValue: "bundle.residue")
   /// An allow-list that cannot be read (65).
   package static let badAllowList = Self(rawValue: "bundle.badAllowList")
   /// A name that the store does not have (64).

@@ -4,7 +4,7 @@ package final class PackedBundle {
   private let writer: ZipWriter
   private let path: String
   private let encryption: BundleEncryption?
-  private let file: InputFile
+  let file: InputFile
 
   init(
     _ writer: ZipWriter, _ file: InputFile, at path: String, _ encryption: BundleEncryption?

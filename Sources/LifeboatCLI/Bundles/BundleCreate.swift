@@ -65,14 +65,14 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
   @Option(
     name: .long,
     help:
-      "structure (nothing that a user typed), rows or rows:ENTITY,… (also rows, redacted) or store (also the files themselves)."
+      "structure (nothing that a user typed), rows or rows:ENTITY,… (also rows, redacted) or store (also the files of the store)."
   )
   var include = Include(.structure)
 
   @Option(
     name: .long,
     help:
-      "values (a token for each value of a row), listed (but for those that --allow names) or none (the values themselves). Default: values; with --include store: none."
+      "values (a token for each value of a row; the default), listed (but for those that --allow names) or none (the values themselves)."
   )
   var redact: Redact?
 
@@ -112,19 +112,18 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
     guard (redact == .listed) == (allow != nil) else {
       throw ValidationError("--redact listed and --allow FILE need each other.")
     }
-    guard redact == nil || include.contents != .structure else {
-      throw ValidationError("--redact says what happens to rows; add --include rows.")
-    }
-    guard redact == nil || redact == Redact.none || include.contents == .rows else {
+    guard redact == nil || include.contents == .rows else {
       throw ValidationError(
-        "The files of a store hold all values: --include store cannot be redacted.")
+        include.contents == .store
+          ? "The files of a store hold all values: --include store cannot be redacted."
+          : "--redact says what happens to rows; add --include rows.")
     }
   }
 
   /// What stands for the values of rows.
   private func redaction() throws -> Redaction {
     guard let allow else {
-      return redact == Redact.none || include.contents == .store ? .none : .values(except: .nothing)
+      return redact == Redact.none ? .none : .values(except: .nothing)
     }
     return .values(except: try AllowList(contentsOf: allow))
   }
@@ -220,15 +219,17 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
 
     // Rows are written into a private folder, which is removed afterwards, and never beside the user's files.
     var scratch: PrivateFolder?
+    var store: CoreDataStore?
     var findings: [Finding] = []
     do {
       let logView = request.logView
       let coreData = try CoreDataStore(path: subject.storePath, logView: logView)
+      store = coreData
       let inspecting = AnotherThread {
         try StoreInspection(path: subject.storePath, logView: logView)
       }
       var rows: StoreBundle.Rows?
-      if contents != .structure {
+      if contents == .rows {
         let folder = try PrivateFolder(
           in: FileManager.default.temporaryDirectory.path, making: interruption.files.making)
         scratch = folder
@@ -261,6 +262,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
         isCancelled: { interruption.isRequested }, making: interruption.files.making)
     }
     try packed.check()
+    try ResidueScan(store, contents, request.redaction).check(packed)
     let changed = watch.changes()
     guard changed.isEmpty else {
       throw Failure(

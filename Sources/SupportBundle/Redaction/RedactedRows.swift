@@ -23,9 +23,18 @@ struct RedactedRows: ~Copyable {
   private(set) var mask: RecordMask
   /// Names as they are written, in quotes.
   private var names: [String: [UInt8]] = [:]
-  /// The attributes that may be shown, by entity.
-  private var shown: [String: Set<String>] = [:]
-  private(set) var rowCount = 0
+  /// How the rows of an entity are written.
+  private var forms: [String: [Part]] = [:]
+  /// The entity of the last row, which is mostly that of the next one, too.
+  private var last: (entity: String?, parts: [Part])?
+
+  /// A property of an entity.
+  private struct Part {
+    /// What stands before the value: its name.
+    let lead: [UInt8]
+    /// Whether the value is allowed.
+    let isShown: Bool
+  }
 
   /// - Parameters:
   ///   - tokens: makes the tokens.
@@ -70,11 +79,8 @@ struct RedactedRows: ~Copyable {
     output.append(",\"pk\":")
     output.append(integer: row.primaryKey)
     output.append(",\"values\":{")
-    let shown = row.entityName.map { shownAttributes(of: $0, row) } ?? []
-    for (place, property) in row.properties.enumerated() {
-      if place > 0 { output.append(UInt8(ascii: ",")) }
-      append(name: property.name)
-      output.append(UInt8(ascii: ":"))
+    for (part, property) in zip(parts(of: row), row.properties) {
+      output.append(part.lead)
       switch property.value {
       case .toOne(let destination): append(destination)
       case .toMany(let destinations):
@@ -84,11 +90,10 @@ struct RedactedRows: ~Copyable {
           append(destination)
         }
         output.append("]")
-      case let value:
-        append(value, isShown: shown.contains(property.name))
+      case let value: append(value, isShown: part.isShown)
       }
     }
-    end()
+    output.append("}}\n")
   }
 
   private mutating func append(_ row: StoredRow, of table: Table) {
@@ -103,7 +108,7 @@ struct RedactedRows: ~Copyable {
       output.append(UInt8(ascii: ":"))
       append(PropertyValue(value), isShown: allowed.allows(name, of: [table.name]))
     }
-    end()
+    output.append("}}\n")
   }
 
   private mutating func append(_ value: PropertyValue, isShown: Bool) {
@@ -112,11 +117,6 @@ struct RedactedRows: ~Copyable {
     } else {
       tokens.append(value, to: &output)
     }
-  }
-
-  private mutating func end() {
-    output.append("}}\n")
-    rowCount += 1
   }
 
   private mutating func append(_ destination: ObjectReference) {
@@ -130,30 +130,48 @@ struct RedactedRows: ~Copyable {
   // MARK: - Names
 
   private mutating func append(entity name: String) {
-    append(name: name) { mask, name in mask.name(name, .entity, NameForm.isIdentifier) }
+    output.append(quoted(name) { mask, name in mask.name(name, .entity, NameForm.isIdentifier) })
   }
 
-  private mutating func append(
-    name: String,
+  private mutating func append(name: String) { output.append(quoted(name)) }
+
+  /// A name as it is written. A masked name is an identifier, which needs no escapes.
+  private mutating func quoted(
+    _ name: String,
     _ masked: (inout RecordMask, String) -> String = { $0.schemaName($1, isName: true) }
-  ) {
-    if let known = names[name] { return output.append(known) }
-    var text = Array("\"".utf8)
-    // A masked name is an identifier, which needs no escapes.
-    text += masked(&mask, name).utf8
-    text.append(UInt8(ascii: "\""))
+  ) -> [UInt8] {
+    if let known = names[name] { return known }
+    let text = Array("\"".utf8) + masked(&mask, name).utf8 + [UInt8(ascii: "\"")]
     names[name] = text
-    output.append(text)
+    return text
   }
 
-  /// The attributes of a row's entity whose values are allowed, by the names of the entity or its ancestors.
-  private mutating func shownAttributes(of entity: String, _ row: ManagedRow) -> Set<String> {
-    if let known = shown[entity] { return known }
-    let lineage = [entity] + (model?.ancestors(of: entity).map(\.name) ?? [])
-    let found = Set(
-      row.properties.map(\.name).filter { allowed.allows($0, of: lineage) })
-    shown[entity] = found
-    return found
+  /// How the properties of a row are written. Values are allowed by the names of the entity or its ancestors.
+  private mutating func parts(of row: ManagedRow) -> [Part] {
+    if let last, last.entity == row.entityName, last.parts.count == row.properties.count {
+      return last.parts
+    }
+    let key = row.entityName ?? ""
+    let parts: [Part]
+    // Rows of unknown entities can be of several tables.
+    if let entity = row.entityName, let known = forms[entity], known.count == row.properties.count {
+      parts = known
+    } else {
+      let lineage =
+        row.entityName.map { [$0] + (model?.ancestors(of: $0).map(\.name) ?? []) } ?? []
+      var made: [Part] = []
+      for property in row.properties {
+        let lead = (made.isEmpty ? [] : [UInt8(ascii: ",")]) + quoted(property.name)
+        made.append(
+          Part(
+            lead: lead + [UInt8(ascii: ":")],
+            isShown: allowed.allows(property.name, of: lineage)))
+      }
+      parts = made
+      forms[key] = made
+    }
+    last = row.entityName == nil ? nil : (row.entityName, parts)
+    return parts
   }
 }
 

@@ -11,7 +11,15 @@ import SQLiteFile
 /// key can test a guess, and nothing joins with another bundle. All dates are shifted by one secret offset, so that their
 /// order and distances stay.
 struct ValueTokens {
-  private let key: SymmetricKey
+  /// The types that tokens are made for: equal bytes of two types have different tokens.
+  private enum Kind: String, CaseIterable {
+    case text, integer, real, boolean, uuid, data, file
+  }
+
+  /// A code for each type, which has taken in the key and the type.
+  private let codes: [HMAC<SHA256>]
+  /// What a token begins with, by type.
+  private let leads: [[UInt8]]
   /// The offset of dates, in seconds.
   private let shift: Double
 
@@ -28,7 +36,12 @@ struct ValueTokens {
   }
 
   init(key: SymmetricKey, shift: Double) {
-    self.key = key
+    codes = Kind.allCases.map { kind in
+      var code = HMAC<SHA256>(key: key)
+      code.update(data: Array(kind.rawValue.utf8) + [0])
+      return code
+    }
+    leads = Kind.allCases.map { Array("{\"\($0.rawValue)\":\"".utf8) }
     self.shift = shift
   }
 
@@ -40,22 +53,22 @@ struct ValueTokens {
     case .null: output.append("null")
     case .integer(let number): append(integer: number, to: &output)
     case .real(let number):
-      begin("real", Self.bytes(number.bitPattern), &output)
+      begin(.real, Self.bytes(number.bitPattern), &output)
       output.append(",\"range\":\"\(Self.range(number))\"}")
     case .boolean(let flag):
-      begin("boolean", [flag ? 1 : 0], &output)
+      begin(.boolean, [flag ? 1 : 0], &output)
       output.append("}")
     case .string(let text): append(text, to: &output)
     case .date(let date): append(date, to: &output)
     case .uuid(let bytes):
-      begin("uuid", bytes, &output)
+      begin(.uuid, bytes, &output)
       output.append("}")
     case .binary(let bytes):
-      begin("data", bytes, &output)
+      begin(.data, bytes, &output)
       output.append(",\"bytes\":\"\(Self.sizeClass(bytes.count))\"}")
     case .external(let blob):
       // The name of the file is a UUID that nothing else has.
-      begin("file", Array(blob.identifier.utf8), &output)
+      begin(.file, Array(blob.identifier.utf8), &output)
       let size = blob.sizeBytes.map { "\"\(Self.sizeClass(Int($0)))\"" } ?? "null"
       output.append(",\"bytes\":\(size)}")
     case .toOne, .toMany: output.append("null")
@@ -63,12 +76,12 @@ struct ValueTokens {
   }
 
   private func append(integer number: Int64, to output: inout OutputBuffer) {
-    begin("integer", Self.bytes(UInt64(bitPattern: number)), &output)
+    begin(.integer, Self.bytes(UInt64(bitPattern: number)), &output)
     output.append(",\"range\":\"\(Self.range(number))\"}")
   }
 
   private func append(_ text: StoredText, to output: inout OutputBuffer) {
-    begin("text", text.utf8, &output)
+    begin(.text, text.utf8, &output)
     let scalars = text.string.unicodeScalars
     output.append(",\"length\":\"\(Self.sizeClass(scalars.count))\"")
     output.append(",\"script\":\"\(text.isValid ? Script(of: scalars).rawValue : "invalid")\"}")
@@ -89,11 +102,11 @@ struct ValueTokens {
   /// 1980 to 2080, in seconds since 2001; 1970 is another zero.
   private static let likelyDates: ClosedRange<Double> = -662_688_000...2_492_985_600
 
-  private func begin(_ kind: StaticString, _ bytes: [UInt8], _ output: inout OutputBuffer) {
-    var code = HMAC<SHA256>(key: key)
-    code.update(data: Data("\(kind)\0".utf8))
+  private func begin(_ kind: Kind, _ bytes: [UInt8], _ output: inout OutputBuffer) {
+    let place = Kind.allCases.firstIndex(of: kind) ?? 0
+    var code = codes[place]
     code.update(data: bytes)
-    output.append("{\"\(kind)\":\"")
+    output.append(leads[place])
     let token = ContiguousArray(code.finalize().prefix(Self.tokenBytes))
     output.append(hexadecimal: token.rawSpan)
     output.append("\"")

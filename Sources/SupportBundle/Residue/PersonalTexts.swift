@@ -1,0 +1,134 @@
+import CLibrary
+import Foundation
+
+/// Finds texts that belong to somebody by their form: addresses, numbers and keys; and those of this machine.
+struct PersonalTexts {
+  /// What a found text is.
+  enum Kind: String, Sendable, CaseIterable {
+    case home = "the home folder"
+    case user = "the name of the user"
+    case host = "the name of the machine"
+    case mail = "an e-mail address"
+    case phone = "a telephone number"
+    case key = "a key or token"
+  }
+
+  /// Texts of this machine that are not public words.
+  private var own: [(kind: Kind, text: [UInt8])] = []
+
+  /// The texts of this process's user and machine.
+  init(_ words: PublicWords) {
+    self.init(
+      home: NSHomeDirectory(), user: NSUserName(), host: ProcessInfo.processInfo.hostName, words)
+  }
+
+  init(home: String, user: String, host: String, _ words: PublicWords) {
+    // Of a host, the part before the first dot.
+    let machine = host.utf8.prefix { $0 != UInt8(ascii: ".") }
+    for (kind, text, least) in [
+      (Kind.home, Array(home.utf8), 6), (.user, Array(user.utf8), 3), (.host, Array(machine), 4),
+    ] where text.count >= least && !words.hold(text) {
+      own.append((kind, text))
+    }
+  }
+
+  /// The first text of this kind of each sort.
+  func kinds(in bytes: [UInt8]) -> [Kind] {
+    var found = own.filter { Self.holds(bytes, $0.text) }.map(\.kind)
+    if Self.hasMail(bytes) { found.append(.mail) }
+    if Self.hasPhone(bytes) { found.append(.phone) }
+    if Self.hasKey(bytes) { found.append(.key) }
+    return found
+  }
+
+  /// Whether a text stands in others, as whole words.
+  private static func holds(_ bytes: [UInt8], _ text: [UInt8]) -> Bool {
+    var place = 0
+    while let start = bytes[place...].firstIndex(of: text[0]) {
+      let end = start + text.count
+      if end <= bytes.count, bytes[start..<end].elementsEqual(text),
+        start == 0 || !joins(bytes[start - 1], text[0]),
+        end == bytes.count || !joins(text[text.count - 1], bytes[end])
+      {
+        return true
+      }
+      place = start + 1
+    }
+    return false
+  }
+
+  private static func joins(_ one: UInt8, _ other: UInt8) -> Bool {
+    PublicWords.isWord(one) && PublicWords.isWord(other)
+  }
+
+  // MARK: - Forms
+
+  private static func isLetter(_ byte: UInt8) -> Bool {
+    (0x61...0x7a).contains(byte | 0x20) && byte < 0x80
+  }
+  private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+  private static func isHost(_ byte: UInt8) -> Bool {
+    isLetter(byte) || isDigit(byte) || byte == UInt8(ascii: "-") || byte >= 0x80
+  }
+
+  /// `name@host.tld`: something before, and after it a host with a dot and an ending of letters.
+  private static func hasMail(_ bytes: [UInt8]) -> Bool {
+    for (place, byte) in bytes.enumerated() where byte == UInt8(ascii: "@") {
+      guard place > 0, isHost(bytes[place - 1]) || "._+".utf8.contains(bytes[place - 1]) else {
+        continue
+      }
+      let host = bytes[(place + 1)...].prefix { isHost($0) || $0 == UInt8(ascii: ".") }
+      let parts = host.split(separator: UInt8(ascii: "."))
+      guard parts.count >= 2, let ending = parts.last, ending.count >= 2,
+        ending.allSatisfy({ isLetter($0) || $0 >= 0x80 })
+      else { continue }
+      return true
+    }
+    return false
+  }
+
+  /// A plus and 8 to 15 digits (E.164), with spaces, dashes, dots and parentheses between them.
+  private static func hasPhone(_ bytes: [UInt8]) -> Bool {
+    for (place, byte) in bytes.enumerated() where byte == UInt8(ascii: "+") {
+      if place > 0, PublicWords.isWord(bytes[place - 1]) || bytes[place - 1] == UInt8(ascii: "/") {
+        continue
+      }
+      let number = bytes[(place + 1)...].prefix { isDigit($0) || " -.()/".utf8.contains($0) }
+      let next = place + 1 + number.count
+      guard number.first.map({ isDigit($0) || $0 == UInt8(ascii: "(") }) ?? false,
+        (8...15).contains(number.count(where: isDigit)),
+        next == bytes.count || !PublicWords.isWord(bytes[next])
+      else { continue }
+      return true
+    }
+    return false
+  }
+
+  /// What the keys of well-known services begin with, and how many characters follow at least.
+  private static let leads: [(lead: String, least: Int)] = [
+    ("AGE-SECRET-KEY-1", 40), ("-----BEGIN", 10), ("eyJ", 20), ("ghp_", 30), ("gho_", 30),
+    ("github_pat_", 30), ("glpat-", 18), ("xoxb-", 20), ("xoxp-", 20), ("AKIA", 16), ("ASIA", 16),
+    ("AIza", 35), ("sk-", 20), ("sk_live_", 16), ("rk_live_", 16), ("ya29.", 20), ("SG.", 40),
+    ("npm_", 36), ("Bearer ", 20), ("hf_", 30),
+  ]
+
+  private static func hasKey(_ bytes: [UInt8]) -> Bool {
+    leads.contains { lead, least in
+      let lead = Array(lead.utf8)
+      var place = 0
+      while let start = bytes[place...].firstIndex(of: lead[0]) {
+        place = start + 1
+        let end = start + lead.count
+        guard end + least <= bytes.count, bytes[start..<end].elementsEqual(lead),
+          start == 0 || !joins(bytes[start - 1], lead[0])
+        else { continue }
+        if bytes[end..<end + least].allSatisfy({
+          isLetter($0) || isDigit($0) || " -_.+/=".utf8.contains($0)
+        }) {
+          return true
+        }
+      }
+      return false
+    }
+  }
+}

@@ -1,0 +1,63 @@
+import CoreDataStore
+import ObjectModel
+import SQLiteFile
+import StoreFiles
+
+/// The words that a bundle may hold although a row may hold them, too: those of Lifeboat's own sentences, and the names in
+/// the code of the app. A short text that consists of them alone cannot be told from them.
+struct PublicWords {
+  private var words: Set<String>
+
+  /// The words of Lifeboat alone.
+  init() {
+    words = Set(
+      Self.vocabulary.utf8.split(separator: 0x20).map { String(decoding: $0, as: UTF8.self) })
+  }
+
+  /// Adds the names that a store has from its app, as far as they have the form of names: those of its schema, its model
+  /// and the keys of its metadata.
+  mutating func add(_ store: CoreDataStore) {
+    let schema = store.database.schema
+    for entry in schema.entries + schema.repairedEntries {
+      add(name: entry.name)
+      add(name: entry.tableName)
+    }
+    for table in schema.tables { table.columnNames.forEach { add(name: $0) } }
+    store.metadata?.otherKeys.forEach { add(name: $0.name) }
+    store.entities.forEach { add(name: $0.name) }
+    for entity in store.model?.entities.values ?? [:].values {
+      let names = [entity.name, entity.className, entity.superentityName].compactMap { $0 }
+      (names + entity.propertyNames + entity.fetchIndexes.map(\.name)).forEach { add(name: $0) }
+      for attribute in entity.attributes {
+        (attribute.elements.map(\.name)
+          + [attribute.valueTransformerName, attribute.valueClassName].compactMap { $0 })
+          .forEach { add(name: $0) }
+      }
+    }
+  }
+
+  private mutating func add(name: String) {
+    guard NameForm.isKey(name) else { return }
+    for word in Self.words(of: Array(name.utf8)) { words.insert(word) }
+  }
+
+  /// Texts of more words are not met by chance.
+  private static let maxCount = 4
+
+  /// Whether a text is a few public words.
+  func hold(_ text: [UInt8]) -> Bool {
+    let found = Self.words(of: text)
+    return found.count <= Self.maxCount && found.allSatisfy(words.contains)
+  }
+
+  /// The runs of letters, digits and what is not ASCII, in lower case.
+  private static func words(of text: [UInt8]) -> [String] {
+    text.split { !isWord($0) }.map { String(decoding: $0, as: UTF8.self).lowercased() }
+  }
+
+  /// Whether a byte is a part of a word.
+  static func isWord(_ byte: UInt8) -> Bool {
+    (0x30...0x39).contains(byte) || (0x61...0x7a).contains(byte | 0x20) && byte < 0x80
+      || byte >= 0x80
+  }
+}

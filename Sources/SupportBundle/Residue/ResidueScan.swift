@@ -1,0 +1,276 @@
+package import CoreDataStore
+import ObjectModel
+import SQLiteFile
+import StoreFiles
+
+/// Looks into a finished bundle for what must not be in it: texts of the store, and texts that belong to somebody. It knows
+/// nothing of how they were to be kept out.
+///
+/// Every entry is unpacked and searched in all forms of ``TextForm``, except what was asked for as it is: the store's own
+/// files, and rows without redaction. Redacted rows have to be tokens throughout (``TokenRows``). A text of at most six
+/// bytes, and up to four words that are in Lifeboat's own sentences or the app's names (``PublicWords``), cannot be told
+/// from these.
+package struct ResidueScan {
+  private let store: CoreDataStore?
+  private let contents: BundleManifest.Contents
+  private let redaction: Redaction
+  private var words = PublicWords()
+
+  /// How many bytes are searched together, and how many of them again with the next ones.
+  private static let pieceBytes = 1 << 20
+  private static let overlapBytes = 1 << 10
+
+  /// Prepares to search.
+  ///
+  /// - Parameters:
+  ///   - store: the store that the bundle is about; nil when it could not be read.
+  ///   - contents: what was asked for.
+  ///   - redaction: what stands for the values of rows.
+  package init(
+    _ store: CoreDataStore?, _ contents: BundleManifest.Contents, _ redaction: Redaction
+  ) {
+    self.store = store
+    self.contents = contents
+    self.redaction = redaction
+    if let store { words.add(store) }
+  }
+
+  /// Searches a bundle.
+  ///
+  /// - Throws: `bundle.residue` with the entry and the kind of what was found, never the text itself; the errors of
+  ///   reading.
+  package func check(_ bundle: PackedBundle) throws {
+    try check(try ZipReader(bundle.file))
+  }
+
+  func check(_ reader: ZipReader) throws {
+    let texts = SecretTexts()
+    try forEachText { text, _ in
+      if text.count >= SecretTexts.leastBytes { texts.note(SecretTexts.start(of: text)) }
+      return true
+    }
+    let personal = PersonalTexts(words)
+    for entry in reader.entries where !isAsAskedFor(entry.name) {
+      if entry.name == "rows.ndjson" {
+        try checkTokens(entry, of: reader)
+        continue
+      }
+      try forEachPiece(of: entry, of: reader) { piece in
+        for form in TextForm.allCases {
+          for bytes in form.decoded(piece) {
+            texts.search(bytes, form, in: entry.name)
+            if form == .plain || form == .escaped, let kind = personal.kinds(in: bytes).first {
+              throw Self.residue(kind.rawValue, form, entry.name)
+            }
+          }
+        }
+      }
+    }
+    try judge(texts)
+  }
+
+  private func isAsAskedFor(_ entry: String) -> Bool {
+    switch contents {
+    case .store: entry.utf8.starts(with: "store/".utf8)
+    case .rows: redaction == .none && entry == "rows.ndjson"
+    case .structure: false
+    }
+  }
+
+  /// Compares what looks like a text of the store with the texts.
+  private func judge(_ texts: SecretTexts) throws {
+    guard !texts.isFull else {
+      throw BundleError(
+        .residue, "the bundle holds too many texts that look like those of the store")
+    }
+    guard !texts.candidates.isEmpty else { return }
+    var found: (candidate: SecretTexts.Candidate, source: Source)?
+    try forEachText { text, source in
+      guard let place = texts.places(of: text).first, !words.hold(text) else { return true }
+      found = (place, source)
+      return false
+    }
+    if let found {
+      throw Self.residue(found.source.rawValue, found.candidate.form, found.candidate.entry)
+    }
+  }
+
+  private static func residue(_ what: String, _ form: TextForm, _ entry: String) -> BundleError {
+    BundleError(
+      .residue, "the bundle would hold \(what), \(form.rawValue); nothing was written",
+      entry: entry)
+  }
+
+  // MARK: - Entries
+
+  private func checkTokens(_ entry: ZipReader.Entry, of reader: ZipReader) throws {
+    var allowed = AllowList.nothing
+    if case .values(except: let list) = redaction { allowed = list }
+    var rows = TokenRows { name in
+      allowed.permissions.contains { $0.attribute == nil || $0.attribute == name }
+    }
+    var rest: [UInt8] = []
+    func take(_ bytes: ArraySlice<UInt8>) throws {
+      var start = bytes.startIndex
+      while let end = bytes[start...].firstIndex(of: 0x0a) {
+        let isClean: Bool
+        if rest.isEmpty {
+          isClean = rows.isClean(bytes[start..<end])
+        } else {
+          rest += bytes[start..<end]
+          isClean = rows.isClean(rest[...])
+          rest.removeAll(keepingCapacity: true)
+        }
+        guard isClean else { throw Self.residue("a value of a row", .plain, entry.name) }
+        start = end + 1
+      }
+      rest += bytes[start...]
+    }
+    try reader.read(entry, into: take)
+    guard rest.isEmpty else { throw Self.residue("an unfinished row", .plain, entry.name) }
+  }
+
+  private func forEachPiece(
+    of entry: ZipReader.Entry, of reader: ZipReader, _ body: (ArraySlice<UInt8>) throws -> Void
+  ) throws {
+    var waiting: [UInt8] = []
+    try reader.read(entry) { bytes in
+      waiting += bytes
+      guard waiting.count >= Self.pieceBytes else { return }
+      try body(waiting[...])
+      waiting.removeFirst(waiting.count - Self.overlapBytes)
+    }
+    try body(waiting[...])
+  }
+
+  // MARK: - Texts of the store
+
+  /// Where a text is from.
+  private enum Source: String {
+    case row = "a text of a row"
+    case schema = "a literal of the schema"
+    case metadata = "a value of the metadata"
+    case model = "a default value or user info of the model"
+  }
+
+  /// Calls `body` with the texts of the store until it returns false: of rows, of the schema's literals, of metadata keys
+  /// that are not Core Data's, and of the model's default values and user info.
+  private func forEachText(_ body: @escaping (_ text: [UInt8], _ source: Source) -> Bool) throws {
+    guard let store else { return }
+    for entry in store.database.schema.entries {
+      for literal in Self.literals(Array((entry.sql ?? "").utf8)) where !body(literal, .schema) {
+        return
+      }
+    }
+    for text in store.model.map(Self.texts) ?? [] where !body(Array(text.utf8), .model) { return }
+    for table in store.database.schema.tables where !Self.isOfCoreData(table.name) {
+      let rows = TextRows { body($0, .row) }
+      do { try store.database.read(table, by: rows) } catch {
+        // What cannot be read could not be packed either.
+        guard error.code != .io else { throw error }
+      }
+      if !rows.wantsMore { return }
+    }
+    for text in try Self.metadataTexts(store) where !body(Array(text.utf8), .metadata) { return }
+  }
+
+  /// Tables whose texts are names of entities, or metadata: they are judged by what they mean.
+  private static func isOfCoreData(_ table: String) -> Bool {
+    ["Z_METADATA", "Z_PRIMARYKEY", "Z_MODELCACHE"].contains { SQLName.isSame(table, $0) }
+  }
+
+  /// The texts between quotes in a statement.
+  private static func literals(_ sql: [UInt8]) -> [[UInt8]] {
+    var literals: [[UInt8]] = []
+    var place = 0
+    while let start = sql[place...].firstIndex(of: UInt8(ascii: "'")) {
+      guard let end = sql[(start + 1)...].firstIndex(of: UInt8(ascii: "'")) else { break }
+      literals.append(Array(sql[(start + 1)..<end]))
+      place = end + 1
+    }
+    return literals
+  }
+
+  private static func texts(of model: ManagedObjectModel) -> [String] {
+    var texts: [String] = []
+    for entity in model.entities.values {
+      texts += entity.userInfo.flatMap { [$0.key] + Self.texts(of: $0.value) }
+      for attribute in entity.attributes {
+        texts += attribute.userInfo.flatMap { [$0.key] + Self.texts(of: $0.value) }
+        if case .string(let text)? = attribute.defaultValue { texts.append(text) }
+        if case .uri(let text)? = attribute.defaultValue { texts.append(text) }
+      }
+      for relationship in entity.relationships {
+        texts += relationship.userInfo.flatMap { [$0.key] + Self.texts(of: $0.value) }
+      }
+    }
+    return texts
+  }
+
+  private static func texts(of value: ArchivedValue) -> [String] {
+    switch value {
+    case .string(let text), .url(let text): [text]
+    case .array(let elements), .set(let elements): elements.flatMap(texts)
+    case .dictionary(let entries): entries.flatMap { texts(of: $0.key) + texts(of: $0.value) }
+    default: []
+    }
+  }
+
+  private static func metadataTexts(_ store: CoreDataStore) throws -> [String] {
+    guard let table = store.database.schema.table(named: "Z_METADATA") else { return [] }
+    let known = Set(store.metadata?.otherKeys.map(\.name) ?? [])
+    var texts: [String] = []
+    try store.database.forEachRow(of: table) { row in
+      if row.values.count > 2, case .blob(let bytes) = row.values[2],
+        let list = try? PropertyList(bytes: bytes)
+      {
+        for (key, value) in list.entries ?? [:] where known.contains(key) {
+          texts += Self.texts(of: value)
+        }
+      }
+      return true
+    }
+    return texts
+  }
+
+  private static func texts(of list: PropertyList) -> [String] {
+    switch list {
+    case .string(let text): [text]
+    case .array(let elements), .set(let elements): elements.flatMap(texts)
+    case .dictionary(let entries): entries.flatMap { [$0.key] + texts(of: $0.value) }
+    default: []
+    }
+  }
+}
+
+/// Hands on the texts of rows.
+private final class TextRows: RecordReceiver {
+  private struct Sink: RowSink {
+    let body: ([UInt8]) -> Bool
+    var wantsMore = true
+
+    mutating func beginRow(_ rowID: Int64?) {}
+    mutating func null() {}
+    mutating func integer(_ value: Int64) {}
+    mutating func real(_ value: Double) {}
+    mutating func blob(_ bytes: RawSpan) {}
+    mutating func endRow() {}
+    mutating func text(_ bytes: RawSpan) {
+      guard wantsMore, bytes.byteCount >= SecretTexts.leastBytes else { return }
+      wantsMore = body(bytes.array())
+    }
+  }
+
+  private var sink: Sink
+
+  init(_ body: @escaping ([UInt8]) -> Bool) { sink = Sink(body: body) }
+
+  var wantsMore: Bool { sink.wantsMore }
+
+  func take(
+    _ record: RawSpan, rowID: Int64?, _ layout: borrowing RowLayout,
+    _ decoder: inout RecordDecoder
+  ) -> RecordDecoder.Defect? {
+    sink.take(record, rowID: rowID, layout, &decoder)
+  }
+}

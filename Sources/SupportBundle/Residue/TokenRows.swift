@@ -1,0 +1,178 @@
+/// Checks that redacted rows hold nothing but tokens: every line is read by its grammar, and what does not fit is a
+/// residue. Nothing here shares code with what writes the rows.
+struct TokenRows {
+  /// Whether a value of any attribute of this name may stand as it is.
+  let mayShow: (_ attribute: String) -> Bool
+
+  private var line: [UInt8] = []
+  private var place = 0
+
+  init(mayShow: @escaping (String) -> Bool) { self.mayShow = mayShow }
+
+  /// Whether a line is a row of tokens.
+  mutating func isClean(_ line: ArraySlice<UInt8>) -> Bool {
+    self.line = Array(line)
+    place = 0
+    guard take("{\"table\":") || take("{\"entity\":"), takeName() else { return false }
+    if take(",\"pk\":"), !takeNumber() { return false }
+    guard take(",\"values\":{") else { return false }
+    if !take("}") {
+      repeat {
+        guard let name = takeString(), Self.isName(name), take(":"), takeValue(of: name) else {
+          return false
+        }
+      } while take(",")
+      guard take("}") else { return false }
+    }
+    return take("}") && place == self.line.count
+  }
+
+  // MARK: - Values
+
+  private mutating func takeValue(of name: [UInt8]) -> Bool {
+    let start = place
+    if take("null") || takeReference() || takeReferences() || takeToken() { return true }
+    place = start
+    return mayShow(String(decoding: name, as: UTF8.self)) && skip(depth: 0)
+  }
+
+  private mutating func takeReference() -> Bool {
+    let start = place
+    if take("{\"entity\":"), takeName(), take(",\"pk\":"), takeNumber(), take("}") { return true }
+    place = start
+    return false
+  }
+
+  private mutating func takeReferences() -> Bool {
+    let start = place
+    guard take("[") else { return false }
+    if take("]") { return true }
+    repeat {
+      guard takeReference() else {
+        place = start
+        return false
+      }
+    } while take(",")
+    if take("]") { return true }
+    place = start
+    return false
+  }
+
+  private mutating func takeToken() -> Bool {
+    let start = place
+    guard take("{"), let kind = takeString(), take(":"), let token = takeString() else {
+      place = start
+      return false
+    }
+    let isKnown: Bool
+    switch String(decoding: kind, as: UTF8.self) {
+    case "date": isKnown = Self.isDate(token)
+    case "text":
+      isKnown =
+        Self.isToken(token) && take(",\"length\":") && takeClass() && take(",\"script\":")
+        && takeString().map { $0.count <= 10 && $0.allSatisfy(Self.isLetter) } ?? false
+    case "integer", "real":
+      isKnown =
+        Self.isToken(token) && take(",\"range\":")
+        && takeString().map { $0.count <= 44 && $0.allSatisfy(Self.isRange) } ?? false
+    case "data", "file":
+      isKnown = Self.isToken(token) && take(",\"bytes\":") && (take("null") || takeClass())
+    case "boolean", "uuid": isKnown = Self.isToken(token)
+    default: isKnown = false
+    }
+    if isKnown, take("}") { return true }
+    place = start
+    return false
+  }
+
+  private mutating func takeClass() -> Bool {
+    takeString().map {
+      (1...41).contains($0.count) && $0.allSatisfy { Self.isDigit($0) || $0 == UInt8(ascii: "-") }
+    } ?? false
+  }
+
+  // MARK: - Forms
+
+  private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+  private static func isLetter(_ byte: UInt8) -> Bool {
+    (0x61...0x7a).contains(byte | 0x20) && byte < 0x80
+  }
+  private static func isRange(_ byte: UInt8) -> Bool {
+    isDigit(byte) || "e.-infinite".utf8.contains(byte)
+  }
+  private static func isToken(_ text: [UInt8]) -> Bool {
+    text.count == 16 && text.allSatisfy { isDigit($0) || (0x61...0x66).contains($0) }
+  }
+  private static func isDate(_ text: [UInt8]) -> Bool {
+    let words = String(decoding: text, as: UTF8.self)
+    if words == "reference date" || words == "out of range" { return true }
+    return (20...27).contains(text.count) && text.last == UInt8(ascii: "Z")
+      && text.allSatisfy { isDigit($0) || "-:.TZ".utf8.contains($0) }
+  }
+  private static func isName(_ text: [UInt8]) -> Bool {
+    NameForm.isIdentifier(String(decoding: text, as: UTF8.self)) || isMaskedName(text)
+  }
+  private static func isMaskedName(_ text: [UInt8]) -> Bool {
+    let lead = Array("name-".utf8)
+    return text.count > lead.count && text.starts(with: lead)
+      && text.dropFirst(lead.count).allSatisfy(isDigit)
+  }
+
+  // MARK: - JSON
+
+  private mutating func take(_ text: StaticString) -> Bool {
+    let end = place + text.utf8CodeUnitCount
+    guard end <= line.count,
+      unsafe line[place..<end].elementsEqual(
+        UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    else { return false }
+    place = end
+    return true
+  }
+
+  /// A string without escapes: names and tokens have none.
+  private mutating func takeString() -> [UInt8]? {
+    guard place < line.count, line[place] == 0x22,
+      let end = line[(place + 1)...].firstIndex(where: { $0 == 0x22 || $0 == 0x5c }),
+      line[end] == 0x22
+    else { return nil }
+    defer { place = end + 1 }
+    return Array(line[(place + 1)..<end])
+  }
+
+  /// A name in quotes, or null.
+  private mutating func takeName() -> Bool {
+    take("null") || takeString().map(Self.isName) ?? false
+  }
+
+  private mutating func takeNumber() -> Bool {
+    let start = place
+    if place < line.count, line[place] == UInt8(ascii: "-") { place += 1 }
+    while place < line.count, Self.isDigit(line[place]), place - start < 20 { place += 1 }
+    return place > start
+  }
+
+  /// Passes over a value of any form, up to the comma or brace after it.
+  private mutating func skip(depth: Int) -> Bool {
+    var depth = depth
+    var isInString = false
+    while place < line.count {
+      let byte = line[place]
+      if isInString {
+        if byte == 0x5c { place += 1 }
+        if byte == 0x22 { isInString = false }
+      } else if byte == 0x22 {
+        isInString = true
+      } else if "[{".utf8.contains(byte) {
+        depth += 1
+      } else if "]}".utf8.contains(byte) {
+        if depth == 0 { return true }
+        depth -= 1
+      } else if byte == UInt8(ascii: ","), depth == 0 {
+        return true
+      }
+      place += 1
+    }
+    return false
+  }
+}
