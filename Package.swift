@@ -57,6 +57,8 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"5.0.0"),
+    // For the report.
+    .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
   ],
   targets: [
     // What a model demands of a store: for the check, for repair and for new stores.
@@ -90,7 +92,8 @@ let package = Package(
     .executableTarget(
       name: "LifeboatCLI",
       dependencies: [
-        "SupportBundle", "AgeFiles", "StoreReturns", "StoreRecovery", "StoreMigration",
+        "StoreReport", "SupportBundle", "AgeFiles", "StoreReturns", "StoreRecovery",
+        "StoreMigration",
         "StoreExtraction",
         "CoreDataForensics", "CoreDataStore", "ModelTools", "ObjectModel", "RowText", "SQLiteFile",
         "SQLiteForensics", "SQLiteWriter", "StoreFiles", "Terminal", "Quoting", "SafeText",
@@ -113,6 +116,13 @@ let package = Package(
     + room("Quoting", imports: ["SafeText"])
     + room("SafeFiles", imports: ["CLibrary"])
     + room("Terminal", imports: ["Quoting", "SafeText", "CLibrary"])
+    + room(
+      "StoreReport",
+      imports: [
+        "SupportBundle", "StoreExtraction", "StoreRecovery", "CoreDataStore", "ModelTools",
+        "ObjectModel", "SQLiteForensics", "SQLiteFile", "StoreFiles", "SafeText", "Terminal",
+        "Quoting", crypto, .product(name: "Mustache", package: "swift-mustache"),
+      ])
     + room("AgeFiles", imports: [crypto, cryptoExtras])
     + room(
       "SupportBundle",

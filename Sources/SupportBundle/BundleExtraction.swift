@@ -1,5 +1,6 @@
 import CLibrary
 import Crypto
+import Foundation
 import SafeText
 
 /// Unpacks a bundle into a new folder. The names of its entries were checked when it was opened: none leads out of the
@@ -81,18 +82,25 @@ package struct BundleExtraction {
     }
     let tree = try OutputTree(in: PathText.folder(of: bare), making: making)
     do {
-      try tree.makeFolder([name], mode: 0o700)
-      var skipped = unlisted
-      for item in items where !item.entry.isFolder {
-        if let reason = try unpack(item, to: tree, [name], isCancelled) {
-          skipped.append(Skipped(name: item.entry.name, reason: reason))
-        }
-      }
-      return skipped
+      return try write(to: tree, name, isCancelled)
     } catch {
       tree.discard()
       throw error
     }
+  }
+
+  /// Unpacks into a new folder of a tree.
+  fileprivate func write(
+    to tree: OutputTree, _ name: String, _ isCancelled: () -> Bool
+  ) throws -> [Skipped] {
+    try tree.makeFolder([name], mode: 0o700)
+    var skipped = unlisted
+    for item in items where !item.entry.isFolder {
+      if let reason = try unpack(item, to: tree, [name], isCancelled) {
+        skipped.append(Skipped(name: item.entry.name, reason: reason))
+      }
+    }
+    return skipped
   }
 
   /// Unpacks an entry; returns why it was not, when its bytes are not what the manifest says.
@@ -117,4 +125,32 @@ package struct BundleExtraction {
     try reader.read(item.entry) { try OutputTree.write($0, to: file, path: item.entry.name) }
     return nil
   }
+}
+
+/// A bundle that is unpacked for reading, into a private folder that is removed with this object.
+package final class UnpackedBundle {
+  /// The path of the folder.
+  package let path: String
+  /// The entries that are not in it, because they are not what the manifest says.
+  package let skipped: [BundleExtraction.Skipped]
+  private let tree: OutputTree
+
+  /// Unpacks a bundle. `making` is called for each file and folder, as in ``OutputTree``.
+  ///
+  /// - Throws: the errors of reading the bundle and of writing the folder; nothing is left behind then.
+  package init(_ bundle: BundleFile, making: @escaping OutputTree.Making) throws {
+    let place = FileManager.default.temporaryDirectory.path
+    let name = "lifeboat-" + String(UInt64.random(in: 1 << 60 ... .max), radix: 16)
+    let extraction = try BundleExtraction(bundle)
+    tree = try OutputTree(in: place, making: making)
+    path = PathText.joined(place, name)
+    do {
+      skipped = try extraction.write(to: tree, name, { false })
+    } catch {
+      tree.discard()
+      throw error
+    }
+  }
+
+  deinit { tree.discard() }
 }

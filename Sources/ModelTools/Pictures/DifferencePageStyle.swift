@@ -1,9 +1,10 @@
 import ObjectModel
 
-/// The style sheet of ``DifferencePage``: light and dark, every colour with a sign or a word beside it,
+/// The style sheet of ``DifferencePage`` and of other pages with a ``ModelDiagram``: light and dark, every colour with a sign or a word beside it,
 /// contrast of text at least 4.5 to 1.
-enum DifferencePageStyle {
-  static let text = """
+package enum DifferencePageStyle {
+  /// The style sheet.
+  package static let text = """
     :root { color-scheme: light dark; --back: #ffffff; --text: #1f2328; --quiet: #59636e;
       --rule: #d1d9e0; --code: #eef1f4;
       --same: #f6f8fa; --same-line: #6e7781; --added: #d3ecff; --added-line: #0550ae;

@@ -94,7 +94,8 @@ extension ModelDiagram {
   func rest(_ box: Box) -> String? {
     guard box.unchangedCount > 0 else { return nil }
     let noun = box.unchangedCount == 1 ? "property" : "properties"
-    let word = box.status == .same || box.status == .changed ? " as before" : ""
+    let isKept = box.status == .same || box.status == .changed
+    let word = isComparison && isKept ? " as before" : ""
     return "\(box.unchangedCount) \(noun)\(word)"
   }
 

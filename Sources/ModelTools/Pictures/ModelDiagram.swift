@@ -78,12 +78,23 @@ package struct ModelDiagram: Sendable {
   /// How many unchanged entities are left out, because no changed entity is linked to them and the picture would be too
   /// large.
   package let leftOutCount: Int
+  /// Whether two versions are compared; else the picture is of one.
+  private(set) var isComparison = true
 
   /// The most boxes in a picture that shows everything, and in any picture.
   static let roomyCount = 40
   static let maximumBoxCount = 300
   /// The most rows in a box.
   static let maximumRowCount = 60
+
+  /// The diagram as an SVG element, for the style sheet of ``DifferencePageStyle``.
+  package var svg: String { DiagramSVG(self).text }
+
+  /// Draws a model.
+  package init(of model: ManagedObjectModel) {
+    self.init(from: model, to: model, ModelDifference(from: model, to: model))
+    isComparison = false
+  }
 
   /// Draws a difference.
   package init(

@@ -9,6 +9,14 @@ package final class BundleFile: Sendable {
   package let isEncrypted: Bool
   let file: InputFile
 
+  /// Whether a file begins as an encrypted one; also false when it cannot be read.
+  package static func isEncrypted(_ path: String) -> Bool {
+    guard let file = try? InputFile(path: path, followsLink: true),
+      let lead = try? file.bytes(at: 0, count: Int(min(file.size, UInt64(AgeFile.leadBytes))))
+    else { return false }
+    return AgeFile.isEncrypted(lead)
+  }
+
   /// Opens a bundle.
   ///
   /// - Parameters:

@@ -1,0 +1,154 @@
+import ArgumentParser
+import Foundation
+import CLibrary
+import ObjectModel
+import SQLiteFile
+import SafeFiles
+import SafeText
+import StoreExtraction
+import StoreRecovery
+import StoreReport
+import SupportBundle
+import Terminal
+
+/// `lifeboat report`
+struct Report: ParsableCommand, RecordedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "report",
+    abstract: "Write a page for a browser about a store, a bundle, an incident or a folder.",
+    usage: "lifeboat report [<options>] <path> --output <output>",
+    discussion: """
+      Examples: lifeboat report Notes.sqlite -o Notes.html
+                lifeboat report Notes.sqlite --model Notes.momd -o Notes.html
+
+      The page is one file. It loads nothing, works without its script and on paper, and holds no value of a row.
+
+      Exit status: 0, also when the store is damaged (this command describes); 1 when stores of a folder could \
+      not be read; 65 when there is no readable store; 73 when the output exists.
+      """)
+
+  @Argument(
+    help: "A store, a bundle, the folder of an incident, or a folder that holds stores.",
+    completion: .file())
+  var path: String
+
+  @Option(name: .shortAndLong, help: "The page to make.", completion: .file())
+  var output: String
+
+  @Option(
+    name: .long, help: "The model that the app has now, to compare with.", completion: .file())
+  var model: String?
+
+  @Option(name: .customLong("model-version"), help: "The version of --model to use.")
+  var modelVersion: String?
+
+  @OptionGroup(title: "Encryption") var secrets: SecretOptions
+  @OptionGroup var store: StoreOptions
+  @OptionGroup var custody: CustodyOptions
+  @OptionGroup(title: "Display") var display: DisplayOptions
+
+  var evidencePaths: [String] { [path] }
+  var outputPaths: [String] { [output] }
+
+  /// The JSON form.
+  struct Receipt: Encodable {
+    let schema = "lifeboat.reportReceipt"
+    let version = 1
+    let output: String
+    let sizeBytes: Int
+    let storeCount: Int
+  }
+
+  func run() throws {
+    let record = PathText.joined(path, "incident.json")
+    let html: String
+    var storeCount = 1
+    var unread = 0
+    if UnpackedArchive.isZip(path) || BundleFile.isEncrypted(path) {
+      html = try pageOfBundle()
+    } else if ByteFile.exists(record) {
+      let subject = try BundleSubject(path)
+      try EvidenceGuard.check(output, outside: path)
+      html = try page(of: subject.storePath, subject.incident)
+    } else {
+      let found = try StoreFinder.find(at: path)
+      for store in found.stores { try EvidenceGuard.check(output, against: store) }
+      if let only = found.stores.first, found.stores.count == 1, found.passedOver.isEmpty {
+        html = try page(of: only, nil)
+      } else {
+        let stores = found.stores.map { store in
+          (
+            path: PathText.dropping(prefix: PathText.joined(path, ""), from: store) ?? store,
+            read: Result { try StoreInspection(path: store, takesHashes: false) }
+          )
+        }
+        for other in found.passedOver { display.note(other) }
+        storeCount = stores.count
+        unread =
+          stores.count { if case .failure = $0.read { true } else { false } }
+          + found.passedOver.count
+        html = try StoreReport.index(of: path, stores, made: Date())
+      }
+    }
+    try write(Array(html.utf8))
+    if display.json {
+      try display.write(
+        json: Receipt(output: output, sizeBytes: html.utf8.count, storeCount: storeCount))
+    } else if !display.quiet {
+      try display.write(
+        "written to \(VisibleText.visible(output)), \(Quantity.bytes(UInt64(html.utf8.count)))\n")
+    }
+    if unread > 0 { try display.exitWithFindings() }
+  }
+
+  private func page(of path: String, _ incident: Incident?) throws -> String {
+    try StoreReport(
+      storeAt: path, logView: store.wal, expected: try expected(), incident: incident, made: Date()
+    ).html()
+  }
+
+  /// The page of the store in a bundle, or of what the bundle says of it.
+  private func pageOfBundle() throws -> String {
+    let interruption = Interruption()
+    return try withExtendedLifetime(interruption) {
+      let bundle = try UnpackedBundle(
+        try secrets.open(path), making: interruption.files.making)
+      for entry in bundle.skipped { display.note("left out: \(entry.name): \(entry.reason)") }
+      return try withExtendedLifetime(bundle) {
+        let files = PathText.joined(bundle.path, "store")
+        guard (try? FileStatus.of(files))??.kind == .folder,
+          let store = try StoreFinder.find(at: files).stores.first
+        else {
+          do {
+            return try StoreReport(bundleIn: bundle.path, expected: try expected(), made: Date())
+              .html()
+          } catch is DecodingError {
+            throw Failure(65, "report.noInspection", "\(path) holds no inspection of a store")
+          }
+        }
+        return try page(of: store, nil)
+      }
+    }
+  }
+
+  private func expected() throws -> (name: String, model: ManagedObjectModel)? {
+    guard let model else { return nil }
+    let chosen = try ModelInput(model).model(named: modelVersion)
+    return (chosen.version.name, chosen.model)
+  }
+
+  /// Writes a file that does not exist yet.
+  private func write(_ bytes: [UInt8]) throws {
+    let interruption = Interruption(lettingWorkEnd: true)
+    let tree = try OutputTree(
+      in: PathText.folder(of: output), making: interruption.files.making)
+    do {
+      let file = try tree.makeFile([PathText.lastComponent(of: output)], mode: 0o644)
+      defer { _ = close(file) }
+      try OutputTree.write(bytes[...], to: file, path: output)
+    } catch {
+      tree.discard()
+      throw error
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import ModelTools
+
+/// The style sheet and the script of a report. Neither loads anything; the page works without the script.
+enum ReportStyle {
+  static let sheet =
+    DifferencePageStyle.text + """
+      :root { --rows: #2f6fb7; --entries: #7a5ea8; --long: #2b8a7a; --free: #c9d1d9; --lost: #b3261e; --alone: #b26a00; --rest: #8a949e; }
+      @media (prefers-color-scheme: dark) {
+        :root { --rows: #5b9ae0; --entries: #a78bd6; --long: #45b3a0; --free: #3d444d; --lost: #ff7b72; --alone: #e3a341; --rest: #6e7681; } }
+      body { max-width: 70rem; }
+      .by { color: var(--quiet); }
+      section.verdict h2 { margin: 0.2rem 0; }
+      .verdict.bad { border-color: var(--lost); background: var(--removed); }
+      .verdict.doubt { border-color: var(--changed-line); background: var(--changed); }
+      nav ul { display: flex; flex-wrap: wrap; gap: 0.2rem 1rem; padding: 0; list-style: none; }
+      a { color: var(--added-line); }
+      dl { display: grid; grid-template-columns: minmax(8rem, max-content) 1fr; gap: 0.2rem 1rem; }
+      dt { color: var(--quiet); } dd { margin: 0; overflow-wrap: anywhere; }
+      table { border-collapse: collapse; max-width: 100%; display: block; overflow-x: auto; }
+      th, td { text-align: left; padding: 0.2rem 0.8rem 0.2rem 0; border-bottom: 1px solid var(--rule); vertical-align: top; }
+      td { overflow-wrap: anywhere; } td:last-child { min-width: 16rem; } td.number { min-width: 0; overflow-wrap: normal; }
+      thead th, td:first-child, td:nth-child(2) code { white-space: nowrap; }
+      tbody th { font-weight: 500; }
+      .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+      th button { font: inherit; font-weight: 600; color: inherit; background: none; border: 0; padding: 0; cursor: pointer; text-decoration: underline dotted; }
+      th[aria-sort=ascending] button::after { content: " \\2191"; } th[aria-sort=descending] button::after { content: " \\2193"; }
+      .filter { display: block; margin: 0.5rem 0; } .filter input { font: inherit; padding: 0.2rem 0.4rem; color: inherit; background: var(--back); border: 1px solid var(--same-line); border-radius: 4px; }
+      tr.bad td:nth-child(3), tr.damage td:first-child { color: var(--lost); font-weight: 600; }
+      .strip { overflow: auto; }
+      .page.table { fill: var(--rows); } .page.index { fill: var(--entries); } .page.overflow { fill: var(--long); }
+      .page.free { fill: var(--free); } .page.other { fill: var(--rest); } .page.orphan { fill: var(--alone); } .page.damaged { fill: var(--lost); }
+      .mark { stroke: var(--text); stroke-width: 2; fill: none; }
+      .chip.page-table { border-color: var(--rows); } .chip.page-index { border-color: var(--entries); } .chip.page-overflow { border-color: var(--long); }
+      .chip.page-free { border-color: var(--free); } .chip.page-other { border-color: var(--rest); } .chip.page-orphan { border-color: var(--alone); } .chip.page-damaged { border-color: var(--lost); }
+      .chip { border-left-width: 1em; white-space: nowrap; }
+      rect.changes { fill: var(--entries); } rect.dates { fill: var(--rows); } .axis { stroke: var(--same-line); }
+      .chip.bar-changes { border-color: var(--entries); } .chip.bar-dates { border-color: var(--rows); }
+      .strip svg { max-width: 100%; height: auto; }
+      :focus-visible { outline: 3px solid var(--added-line); outline-offset: 2px; }
+      @media print { nav, .filter { display: none; } table { display: table; } tr, .strip { break-inside: avoid; } }
+      @media (max-width: 40rem) { body { padding: 0.8rem; } dl { grid-template-columns: 1fr; } dd { margin-bottom: 0.4rem; } }
+
+      """
+
+  /// Makes tables sort by a press on a heading, and filter by what is typed above them.
+  static let script = """
+    "use strict";
+    for (const table of document.querySelectorAll(".sortable")) {
+      const body = table.tBodies[0];
+      const heads = [...table.tHead.rows[0].cells];
+      const value = (row, place) => row.cells[place].textContent.trim();
+      heads.forEach((head, place) => {
+        const button = document.createElement("button");
+        button.type = "button";
+        button.textContent = head.textContent;
+        head.textContent = "";
+        head.append(button);
+        button.addEventListener("click", () => {
+          const isUp = head.getAttribute("aria-sort") !== "ascending";
+          heads.forEach((other) => other.removeAttribute("aria-sort"));
+          head.setAttribute("aria-sort", isUp ? "ascending" : "descending");
+          const isNumber = head.classList.contains("number");
+          const number = (text) => Number(text.replaceAll(",", "") || "-1");
+          const rows = [...body.rows].sort((one, other) => {
+            const [left, right] = [value(one, place), value(other, place)];
+            return isNumber ? number(left) - number(right) : left.localeCompare(right);
+          });
+          body.append(...(isUp ? rows : rows.reverse()));
+        });
+      });
+      if (body.rows.length < 8) continue;
+      const label = document.createElement("label");
+      label.className = "filter";
+      label.textContent = "Show only lines with ";
+      const input = document.createElement("input");
+      input.type = "search";
+      input.addEventListener("input", () => {
+        const wanted = input.value.toLowerCase();
+        for (const row of body.rows) row.hidden = !row.textContent.toLowerCase().includes(wanted);
+      });
+      label.append(input);
+      table.before(label);
+    }
+
+    """
+}

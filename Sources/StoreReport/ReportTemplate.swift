@@ -1,0 +1,175 @@
+/// The page of a report. Mustache escapes what stands between two braces; three braces are for what is made here.
+enum ReportTemplate {
+  static let text = """
+    <!DOCTYPE html>
+    <html lang="en">
+    <head>
+    <meta charset="utf-8">
+    <meta http-equiv="Content-Security-Policy" content="{{{policy}}}">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="color-scheme" content="light dark">
+    <title>{{title}}</title>
+    <style>{{{style}}}</style>
+    </head>
+    <body>
+    <header>
+    <h1>{{title}}</h1>
+    <p class="by">{{tool}}, {{made}}. The store was only read.</p>
+    </header>
+    <main>
+    <section class="verdict {{verdict.tone}}" aria-labelledby="verdict">
+    <h2 id="verdict">{{verdict.sentence}}</h2>
+    {{#verdict.more}}<p>{{#parts}}{{#isCode}}<code>{{text}}</code>{{/isCode}}{{^isCode}}{{text}}{{/isCode}}{{/parts}}</p>
+    {{/verdict.more}}
+    {{#verdict.hasSteps}}<h3>What to do</h3>
+    <ul>
+    {{#verdict.steps}}<li><code>{{command}}</code> {{why}}</li>
+    {{/verdict.steps}}
+    </ul>{{/verdict.hasSteps}}
+    </section>
+    <nav aria-label="Sections"><ul>
+    {{#sections}}<li><a href="#{{id}}">{{name}}</a></li>
+    {{/sections}}
+    </ul></nav>
+    {{#incident}}<section aria-labelledby="incident">
+    <h2 id="incident">What happened</h2>
+    {{#sentences}}<p>{{.}}</p>
+    {{/sentences}}
+    <dl>{{#facts}}<dt>{{name}}</dt><dd>{{value}}</dd>
+    {{/facts}}</dl>
+    </section>{{/incident}}
+    <section aria-labelledby="facts">
+    <h2 id="facts">The store</h2>
+    <dl>{{#facts}}<dt>{{name}}</dt><dd>{{value}}</dd>
+    {{/facts}}</dl>
+    </section>
+    {{#rows}}<section aria-labelledby="rows">
+    <h2 id="rows">Rows</h2>
+    {{#note}}<p>{{note}}</p>{{/note}}
+    <table class="sortable">
+    <thead><tr><th scope="col">{{holder}}</th>{{#columns}}<th scope="col" class="number">{{.}}</th>{{/columns}}</tr></thead>
+    <tbody>
+    {{#lines}}<tr><th scope="row">{{name}}</th>{{#counts}}<td class="number">{{.}}</td>{{/counts}}</tr>
+    {{/lines}}
+    </tbody>
+    </table>
+    </section>{{/rows}}
+    {{#findings}}<section aria-labelledby="findings">
+    <h2 id="findings">Findings</h2>
+    {{#note}}<p>{{note}}</p>{{/note}}
+    {{#hasLines}}<table class="sortable">
+    <thead><tr><th scope="col">Kind</th><th scope="col">Id</th><th scope="col" class="number">Page</th><th scope="col" class="number">Offset</th><th scope="col">Table</th><th scope="col">What</th></tr></thead>
+    <tbody>
+    {{#lines}}<tr class="{{kind}}"><td>{{kind}}</td><td><code>{{id}}</code></td><td class="number">{{page}}</td><td class="number">{{offset}}</td><td>{{table}}</td><td>{{message}}</td></tr>
+    {{/lines}}
+    </tbody>
+    </table>{{/hasLines}}
+    </section>{{/findings}}
+    {{#pages}}<section aria-labelledby="pages">
+    <h2 id="pages">Pages</h2>
+    <p class="key">{{scale}} A cross marks findings.
+    {{#groups}}<span class="chip page-{{class}}">{{name}} {{count}}</span>
+    {{/groups}}</p>
+    <div class="strip" tabindex="0" role="group" aria-label="Map of the pages">{{{svg}}}</div>
+    </section>{{/pages}}
+    {{#times}}<section aria-labelledby="times">
+    <h2 id="times">When</h2>
+    <p>From {{from}} to {{to}}; a bar for each {{unit}}. <span class="chip bar-changes">changes that the history records</span> <span class="chip bar-dates">dates in rows</span></p>
+    {{#outOfRange}}<p>Dates before 1980, after 2080 or at the zero of the calendar are not shown: {{outOfRange}}.</p>{{/outOfRange}}
+    <div class="strip" tabindex="0" role="group" aria-label="Histogram of dates">{{{svg}}}</div>
+    <details><summary>The same as a table</summary>
+    <table class="sortable">
+    <thead><tr><th scope="col">From</th><th scope="col" class="number">Changes</th><th scope="col" class="number">Dates in rows</th></tr></thead>
+    <tbody>
+    {{#bins}}<tr><th scope="row">{{start}}</th><td class="number">{{changes}}</td><td class="number">{{dates}}</td></tr>
+    {{/bins}}
+    </tbody>
+    </table></details>
+    </section>{{/times}}
+    {{#log}}<section aria-labelledby="log">
+    <h2 id="log">Write-ahead log</h2>
+    <p>{{note}}</p>
+    {{#hasLines}}<table>
+    <thead><tr><th scope="col" class="number">Commit</th><th scope="col" class="number">Frames</th><th scope="col" class="number">Pages</th><th scope="col">Changed</th></tr></thead>
+    <tbody>
+    {{#lines}}<tr><th scope="row" class="number">{{number}}</th><td class="number">{{frames}}</td><td class="number">{{pages}}</td><td>{{changed}}</td></tr>
+    {{/lines}}
+    </tbody>
+    </table>{{/hasLines}}
+    </section>{{/log}}
+    {{#model}}<section aria-labelledby="model">
+    <h2 id="model">The model</h2>
+    <p>{{note}}</p>
+    {{#hasChanges}}<ul>
+    {{#changes}}<li>{{#parts}}{{#isCode}}<code>{{text}}</code>{{/isCode}}{{^isCode}}{{text}}{{/isCode}}{{/parts}}</li>
+    {{/changes}}
+    </ul>{{/hasChanges}}
+    <div class="diagram" tabindex="0" role="group" aria-label="Diagram of the model">{{{svg}}}</div>
+    </section>{{/model}}
+    {{#hashes}}<section aria-labelledby="hashes">
+    <h2 id="hashes">Version hashes</h2>
+    <table class="sortable">
+    <thead><tr><th scope="col">Entity</th><th scope="col">Hash in the store</th></tr></thead>
+    <tbody>
+    {{#lines}}<tr><th scope="row">{{name}}</th><td><code>{{hash}}</code></td></tr>
+    {{/lines}}
+    </tbody>
+    </table>
+    </section>{{/hashes}}
+    <section aria-labelledby="method">
+    <h2 id="method">How this was read</h2>
+    {{#method}}<p>{{.}}</p>
+    {{/method}}
+    <table>
+    <thead><tr><th scope="col">File</th><th scope="col" class="number">Bytes</th><th scope="col">SHA-256</th></tr></thead>
+    <tbody>
+    {{#files}}<tr><th scope="row">{{name}}</th><td class="number">{{bytes}}</td><td><code>{{hash}}</code></td></tr>
+    {{/files}}
+    </tbody>
+    </table>
+    </section>
+    <section aria-labelledby="glossary">
+    <h2 id="glossary">Words</h2>
+    <dl>{{#glossary}}<dt>{{word}}</dt><dd>{{meaning}}</dd>
+    {{/glossary}}</dl>
+    </section>
+    </main>
+    <script>{{{script}}}</script>
+    </body>
+    </html>
+
+    """
+
+  /// The page of several stores.
+  static let index = """
+    <!DOCTYPE html>
+    <html lang="en">
+    <head>
+    <meta charset="utf-8">
+    <meta http-equiv="Content-Security-Policy" content="{{{policy}}}">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="color-scheme" content="light dark">
+    <title>{{title}}</title>
+    <style>{{{style}}}</style>
+    </head>
+    <body>
+    <header>
+    <h1>{{title}}</h1>
+    <p class="by">{{tool}}, {{made}}. The stores were only read.</p>
+    </header>
+    <main>
+    <table class="sortable">
+    <thead><tr><th scope="col">Store</th><th scope="col">What it is</th><th scope="col">Verdict</th><th scope="col" class="number">Rows</th><th scope="col" class="number">Bytes</th></tr></thead>
+    <tbody>
+    {{#lines}}<tr class="{{tone}}"><th scope="row">{{name}}</th><td>{{kind}}</td><td>{{verdict}}</td><td class="number">{{rows}}</td><td class="number">{{bytes}}</td></tr>
+    {{/lines}}
+    </tbody>
+    </table>
+    <p>More of a store: <code>lifeboat report STORE -o FILE.html</code></p>
+    </main>
+    <script>{{{script}}}</script>
+    </body>
+    </html>
+
+    """
+}

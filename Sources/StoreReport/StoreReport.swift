@@ -1,0 +1,468 @@
+import CoreDataStore
+import Crypto
+package import Foundation
+import Mustache
+import ModelTools
+package import ObjectModel
+import Quoting
+import SafeText
+package import SQLiteFile
+import SQLiteForensics
+package import StoreExtraction
+package import StoreRecovery
+import StoreFiles
+import Terminal
+
+/// What is known about a store, as one page for a browser: it loads nothing, works without its script and on paper, and
+/// holds no value of a row.
+package struct StoreReport {
+  /// What the page says of the store as a whole.
+  private struct Verdict {
+    /// `good`, `bad` or `doubt`.
+    var tone: String
+    var sentence: String
+    var more: [String] = []
+    var steps: [(command: String, why: String)] = []
+  }
+
+  private let name: String
+  private let inspection: StoreInspection
+  private let survey: RebuildResult?
+  private let pages: PageStrip?
+  private let times: DateHistogram?
+  private let model: ManagedObjectModel?
+  private let expected: (name: String, model: ManagedObjectModel)?
+  private let incident: Incident?
+  private let made: Date
+
+  /// The most lines of a table.
+  private static let maxLines = 2_000
+
+  /// Reads a store.
+  ///
+  /// - Parameters:
+  ///   - path: the main file.
+  ///   - logView: which part of the write-ahead log counts.
+  ///   - expected: the model that the app has now, and its name; nil when it is not known.
+  ///   - incident: the incident that the store was kept for; nil without one.
+  ///   - made: the time that the page names.
+  /// - Throws: `SQLiteFileError` when the file cannot be opened or contains no database page.
+  package init(
+    storeAt path: String, logView: SQLiteDatabase.LogView = .committed,
+    expected: (name: String, model: ManagedObjectModel)? = nil, incident: Incident? = nil,
+    made: Date
+  ) throws {
+    name = PathText.lastComponent(of: path)
+    inspection = try StoreInspection(path: path, logView: logView)
+    let store = try CoreDataStore(path: path, logView: logView)
+    model = store.cachedModel
+    var rebuild = StoreRebuild()
+    rebuild.includesDeleted = true
+    survey = try rebuild.survey(DamagedStore(path: path, logView: logView))
+    pages = try PageStrip(
+      SQLiteDatabase.surveyed(path: path, logView: logView), inspection.findings)
+    times = try? DateHistogram(StoreTimeline(path: path, includesDates: true))
+    self.expected = expected
+    self.incident = incident
+    self.made = made
+  }
+
+  /// Takes what an unpacked bundle says of a store whose files are not in it.
+  ///
+  /// - Parameters:
+  ///   - folder: the folder of the bundle.
+  ///   - expected: the model that the app has now, and its name; nil when it is not known.
+  ///   - made: the time that the page names.
+  /// - Throws: an error of decoding when there is no inspection in the bundle that can be read.
+  package init(
+    bundleIn folder: String, expected: (name: String, model: ManagedObjectModel)? = nil, made: Date
+  ) throws {
+    func content(_ name: String) throws -> Data {
+      try Data(contentsOf: URL(fileURLWithPath: PathText.joined(folder, name)))
+    }
+    let decoder = JSONDecoder()
+    decoder.dateDecodingStrategy = .iso8601
+    inspection = try decoder.decode(StoreInspection.self, from: content("inspection.json"))
+    name = PathText.lastComponent(of: inspection.path)
+    model = (try? content("model.xcdatamodel/contents")).flatMap {
+      try? ManagedObjectModel(contentsXML: [UInt8]($0))
+    }
+    incident = try? decoder.decode(Incident.self, from: content("incident.json"))
+    self.expected = expected
+    self.made = made
+    (survey, pages, times) = (nil, nil, nil)
+  }
+
+  // MARK: - The page
+
+  /// The page as HTML.
+  package func html() throws -> String {
+    let verdict = verdict
+    var context: [String: Any] = [
+      "title": Self.text("Report on \(name)"),
+      "tool": "lifeboat \(Tool.version)", "made": made.ISO8601Format(),
+      "verdict": [
+        "tone": verdict.tone, "sentence": Self.text(verdict.sentence),
+        "more": verdict.more.map(Self.marked),
+        "hasSteps": !verdict.steps.isEmpty,
+        "steps": verdict.steps.map { ["command": Self.text($0.command), "why": $0.why] },
+      ],
+      "facts": facts.map(Self.pair), "method": method, "files": files,
+      "glossary": Self.words.map { ["word": $0.word, "meaning": $0.meaning] },
+    ]
+    var sections = [("facts", "The store")]
+    func add(_ id: String, _ name: String, _ part: [String: Any]?) {
+      guard let part else { return }
+      context[id] = part
+      sections.append((id, name))
+    }
+    if let incident {
+      sections.insert(("incident", "What happened"), at: 0);
+      context["incident"] = Self.context(incident)
+    }
+    add("rows", "Rows", rows)
+    add("findings", "Findings", findings)
+    add("pages", "Pages", pages?.context)
+    add("times", "When", times?.context)
+    add("log", "Write-ahead log", log)
+    add("model", "The model", modelContext)
+    add("hashes", "Version hashes", hashes)
+    sections += [("method", "How this was read"), ("glossary", "Words")]
+    context["sections"] = sections.map { ["id": $0.0, "name": $0.1] }
+    return try Self.page(ReportTemplate.text, context)
+  }
+
+  /// A page of several stores.
+  ///
+  /// - Parameters:
+  ///   - folder: the folder in which they are.
+  ///   - stores: the path of each store within it, and what was read; else why it could not be.
+  ///   - made: the time that the page names.
+  /// - Returns: the page as HTML.
+  /// - Throws: an error of the template.
+  package static func index(
+    of folder: String, _ stores: [(path: String, read: Result<StoreInspection, any Error>)],
+    made: Date
+  ) throws -> String {
+    let lines = stores.map { path, read -> [String: Any] in
+      switch read {
+      case .success(let inspection):
+        let health = Self.health(inspection)
+        return [
+          "name": text(path), "kind": kindName(inspection.kind), "verdict": health.sentence,
+          "tone": health.tone, "rows": Quantity.count(inspection.liveRowCount),
+          "bytes": Quantity.count(inspection.members.reduce(0) { $0 + $1.sizeBytes }),
+        ]
+      case .failure(let error):
+        return [
+          "name": text(path), "kind": "not read", "tone": "bad",
+          "verdict": text("\((error as? SQLiteFileError)?.message ?? "it cannot be read")"),
+          "rows": "", "bytes": "",
+        ]
+      }
+    }
+    return try page(
+      ReportTemplate.index,
+      [
+        "title": text("Stores in \(PathText.lastComponent(of: folder))"),
+        "tool": "lifeboat \(Tool.version)", "made": made.ISO8601Format(), "lines": lines,
+      ])
+  }
+
+  private static func page(_ template: String, _ context: [String: Any]) throws -> String {
+    // Only this style sheet and this script run, whatever a store has put into the page.
+    let policy =
+      "default-src 'none'; base-uri 'none'; form-action 'none'; style-src '\(source(ReportStyle.sheet))'; script-src '\(source(ReportStyle.script))'"
+    var context = context
+    context["policy"] = policy
+    context["style"] = ReportStyle.sheet
+    context["script"] = ReportStyle.script
+    return try MustacheTemplate(string: template).render(context)
+  }
+
+  private static func source(_ text: String) -> String {
+    "sha256-" + Data(SHA256.hash(data: Data(text.utf8))).base64EncodedString()
+  }
+
+  /// Text from a store: what a browser would hide or reorder is made visible. The template escapes the rest.
+  private static func text(_ text: String, limit: Int = 300) -> String {
+    VisibleText.visible(text, limit: limit)
+  }
+
+  /// A sentence in parts: what stands between backticks is code.
+  private static func marked(_ sentence: String) -> [String: Any] {
+    let parts = text(sentence, limit: 2_000).utf8
+      .split(separator: UInt8(ascii: "`"), omittingEmptySubsequences: false)
+    return [
+      "parts": parts.enumerated().map { place, part in
+        ["isCode": place % 2 == 1, "text": String(decoding: part, as: UTF8.self)] as [String: Any]
+      }
+    ]
+  }
+
+  private static func pair(_ fact: (name: String, value: String)) -> [String: Any] {
+    ["name": text(fact.name), "value": text(fact.value, limit: 1_000)]
+  }
+
+  // MARK: - Verdict
+
+  private static func health(_ inspection: StoreInspection) -> (tone: String, sentence: String) {
+    guard inspection.damageCount > 0 else {
+      return inspection.notChecked.isEmpty
+        ? ("good", "No damage found")
+        : ("good", "No damage found in what was looked at")
+    }
+    let count = inspection.damageCount
+    return ("bad", "Damaged: \(Quantity.count(count)) \(count == 1 ? "finding" : "findings")")
+  }
+
+  private var verdict: Verdict {
+    let health = Self.health(inspection)
+    var verdict = Verdict(tone: health.tone, sentence: health.sentence)
+    let file = ShellText.path(name)
+    if let incident {
+      verdict.sentence = "Set aside: \(incident.verdict.reason)"
+      verdict.more.append(health.sentence + ".")
+      if verdict.tone == "good" { verdict.tone = "doubt" }
+    }
+    if inspection.damageCount == 0, !inspection.notChecked.isEmpty {
+      verdict.more.append(
+        "lifeboat check --depth full looks at more: indexes, and rules of Core Data.")
+    }
+    if inspection.damageCount > 0 {
+      if let survey {
+        verdict.more.append(
+          "Rows that can be read in spite of it: \(Quantity.count(survey.rowCount))"
+            + (survey.partialRowCount > 0
+              ? ", \(Quantity.count(survey.partialRowCount)) of them in part."
+              : ", all of them whole."))
+      }
+      verdict.steps = [
+        ("lifeboat salvage \(file) -o NEW", "puts the rows into a store that the app opens."),
+        ("lifeboat recover \(file) -o NEW.sqlite", "puts them into a fresh SQLite file."),
+      ]
+    }
+    if let expected, let difference {
+      if difference.isEmpty {
+        verdict.more.append("The model \(expected.name) is the one that the store was written by.")
+      } else {
+        if verdict.tone == "good" {
+          verdict.tone = "doubt"
+          verdict.sentence = "Written by another model than \(expected.name)"
+          verdict.more.insert(health.sentence + ".", at: 0)
+        }
+        verdict.more.insert(difference.outcome, at: 0)
+        if inspection.damageCount == 0 {
+          verdict.steps.append(
+            ("lifeboat migrate \(file) --to MODELS -o NEW", "carries the rows into the new model."))
+        }
+      }
+    }
+    if !inspection.changedDuringRead.isEmpty {
+      verdict.tone = "doubt"
+      verdict.more.append("Files of the store changed while they were read; read it again.")
+    }
+    if let unread = inspection.unreadFiles { verdict.more.append(unread) }
+    return verdict
+  }
+
+  private var difference: ModelDifference? {
+    guard let model, let expected else { return nil }
+    return ModelDifference(from: model, to: expected.model)
+  }
+
+  // MARK: - Facts
+
+  private static func kindName(_ kind: CoreDataStore.Kind) -> String {
+    switch kind {
+    case .coreData: "Core Data store"
+    case .coreDataShaped: "Core Data store without metadata"
+    case .sqlite: "SQLite database"
+    }
+  }
+
+  private var facts: [(name: String, value: String)] {
+    let file = inspection.file
+    var facts = [("What it is", Self.kindName(inspection.kind))]
+    if let metadata = inspection.metadata {
+      var writer = metadata.frameworkVersion.map { "framework \($0)" } ?? "not recorded"
+      if let system = metadata.system { writer += " (\(system))" }
+      facts.append(("Written by", writer))
+      let versions = metadata.versionIdentifiers.filter { !$0.isEmpty }
+      if !versions.isEmpty { facts.append(("Model version", versions.joined(separator: ", "))) }
+      if let uuid = metadata.uuid { facts.append(("Store UUID", uuid)) }
+      for key in metadata.otherKeys {
+        facts.append(
+          ("Metadata of the app", "\(key.name): \(key.kind), \(key.sizeBytes) bytes, not shown"))
+      }
+    }
+    facts += [
+      ("Size", Quantity.bytes(UInt64(clamping: file.sizeBytes))),
+      (
+        "Pages",
+        "\(Quantity.count(file.pageCount)) of \(Quantity.count(file.pageSizeBytes)) bytes, \(Quantity.count(file.freePageCount)) free"
+      ), ("Last written by", "SQLite \(file.sqliteVersion)"),
+      ("Text", file.textEncoding), ("Journal", file.journalMode),
+    ]
+    return facts
+  }
+
+  private static func context(_ incident: Incident) -> [String: Any] {
+    let notice = incident.notice
+    return [
+      "sentences": [notice.title, notice.whatHappened, notice.whatWasKept, notice.whatToDo].map {
+        text($0, limit: 2_000)
+      },
+      "facts": [
+        ("When", incident.created.ISO8601Format()),
+        ("Finding", incident.verdict.finding.rawValue), ("Why", incident.verdict.reason),
+        (
+          "App",
+          [incident.app.name, incident.app.version, incident.app.build].compactMap { $0 }
+            .joined(separator: " ")
+        ), ("Lifeboat", incident.toolVersion),
+      ].map { pair($0) },
+    ]
+  }
+
+  private var rows: [String: Any]? {
+    // What the app would see of a damaged store is not what can be read of it.
+    let isPlain = inspection.kind == .sqlite || inspection.entities.isEmpty
+    guard let survey, isPlain || inspection.damageCount > 0 else { return entityRows }
+    return tableRows(survey)
+  }
+
+  private var entityRows: [String: Any]? {
+    var note = "Rows of each entity, without its descendants, as the app would see them."
+    if let deleted = survey?.deletedCount, deleted > 0 {
+      note += " Deleted rows that are still in the file: \(Quantity.count(deleted))."
+    }
+    return [
+      "holder": "Entity", "columns": ["Rows"], "note": note,
+      "lines": inspection.entities.prefix(Self.maxLines).map {
+        ["name": Self.text($0.name), "counts": [Quantity.count($0.rowCount)]]
+      },
+    ]
+  }
+
+  private func tableRows(_ survey: RebuildResult) -> [String: Any] {
+    [
+      "holder": "Table", "columns": ["Rows", "In part", "Deleted"],
+      "note":
+        "Rows that can be read; those in part lack a value, deleted ones are still in the file.",
+      "lines": survey.tables.prefix(Self.maxLines).map { table -> [String: Any] in
+        [
+          "name": Self.text(table.name),
+          "counts": [table.rowCount, table.partialRowCount, table.deletedCount].map {
+            Quantity.count($0)
+          },
+        ]
+      },
+    ]
+  }
+
+  private var findings: [String: Any] {
+    let lines = inspection.findings.prefix(Self.maxLines).map { finding -> [String: Any] in
+      [
+        "kind": finding.severity.rawValue, "id": Self.text(finding.id.rawValue),
+        "page": finding.page.map { Quantity.count($0) } ?? "",
+        "offset": finding.offset.map { Quantity.count($0) } ?? "",
+        "table": Self.text(finding.table ?? ""), "message": Self.text(finding.message, limit: 600),
+      ]
+    }
+    var notes: [String] = []
+    if lines.isEmpty { notes.append("None.") }
+    if lines.count < inspection.findings.count {
+      notes.append("\(lines.count) of \(Quantity.count(inspection.findings.count)) are shown.")
+    }
+    return ["note": notes.joined(separator: " "), "hasLines": !lines.isEmpty, "lines": lines]
+  }
+
+  private var log: [String: Any]? {
+    guard let log = inspection.writeAheadLog else { return nil }
+    var note =
+      "\(Quantity.count(log.commitCount)) commits in \(Quantity.count(log.committedFrameCount)) frames"
+    if log.uncommittedFrameCount > 0 {
+      note += "; \(Quantity.count(log.uncommittedFrameCount)) frames were never committed"
+    }
+    if log.staleFrameCount > 0 {
+      note += "; \(Quantity.count(log.staleFrameCount)) are older than the last checkpoint"
+    }
+    if let problem = log.problem { note += "; not used: \(problem)" }
+    let lines = (times?.commits ?? []).map { commit -> [String: Any] in
+      let changes = commit.tables?.map { table in
+        "\(table.table): \(table.added) added, \(table.changed) changed, \(table.removed) removed"
+      }
+      return [
+        "number": Quantity.count(commit.number), "frames": Quantity.count(commit.frameCount),
+        "pages": Quantity.count(commit.pageCount),
+        "changed": Self.text(changes?.joined(separator: "; ") ?? "not known", limit: 600),
+      ]
+    }
+    return ["note": Self.text(note + "."), "hasLines": !lines.isEmpty, "lines": lines]
+  }
+
+  private var modelContext: [String: Any]? {
+    guard let model else { return nil }
+    if let expected, let difference, !difference.isEmpty {
+      return [
+        "note": Self.text(
+          "From the model that the store carries to \(expected.name). \(difference.countText)",
+          limit: 600),
+        "hasChanges": true,
+        "changes": difference.changes.prefix(Self.maxLines).map { Self.marked($0.sentence) },
+        "svg": ModelDiagram(from: model, to: expected.model, difference).svg,
+      ]
+    }
+    return [
+      "note": "The model that the store carries: \(Quantity.count(model.entities.count)) entities.",
+      "hasChanges": false, "svg": ModelDiagram(of: model).svg,
+    ]
+  }
+
+  private var hashes: [String: Any]? {
+    guard let hashes = inspection.metadata?.versionHashes, !hashes.isEmpty else { return nil }
+    return [
+      "lines": hashes.sorted { $0.key < $1.key }.prefix(Self.maxLines).map {
+        ["name": Self.text($0.key), "hash": Self.text($0.value)]
+      }
+    ]
+  }
+
+  // MARK: - Method
+
+  private var method: [String] {
+    [
+      "Lifeboat opened the files for reading only, with its own reader; SQLite did not see them. The log and the journal were laid over the main file as SQLite would."
+        + (survey == nil ? " This page is made of a bundle without the files themselves." : ""),
+      inspection.changedDuringRead.isEmpty
+        ? "The files did not change meanwhile. Their SHA-256 says which ones they were."
+        : "These files changed meanwhile: "
+          + Self.text(inspection.changedDuringRead.joined(separator: ", ")),
+    ]
+  }
+
+  private var files: [[String: Any]] {
+    inspection.members.map {
+      [
+        "name": Self.text($0.name), "bytes": Quantity.count($0.sizeBytes),
+        "hash": $0.sha256 ?? "not taken",
+      ]
+    }
+  }
+
+  private static let words: [(word: String, meaning: String)] = [
+    ("Page", "A piece of the file of fixed size. Each belongs to one table or index, or is free."),
+    ("Entity", "A class of objects in the app's model; its rows are objects."),
+    ("Version hash", "A number computed from an entity. Where it differs, the models differ."),
+    (
+      "Write-ahead log",
+      "A file beside the store with the newest changes, before they are copied into it."
+    ),
+    (
+      "Damage",
+      "Bytes that are missing, or contradict each other. A note is worth knowing, and nothing is lost."
+    ),
+    ("Deleted row", "A row that the app no longer sees and whose bytes were not overwritten yet."),
+  ]
+}

@@ -1,0 +1,147 @@
+import Crypto
+import Fixtures
+import Foundation
+import StoreExtraction
+import Testing
+
+@testable import StoreReport
+
+/// Pages about stores, as text and in a browser.
+@Suite struct StoreReportTests {
+  private static let made = Date(timeIntervalSince1970: 1_795_000_000)
+
+  private static func html(of url: URL) throws -> String {
+    try StoreReport(storeAt: url.path, made: made).html()
+  }
+
+  /// What stands between two marks; nil when it is not there once.
+  private static func part(_ html: String, _ start: String, _ end: String) -> String? {
+    let parts = html.components(separatedBy: start)
+    guard parts.count == 2 else { return nil }
+    return parts[1].components(separatedBy: end).first
+  }
+
+  /// A page runs nothing but its own script, and loads nothing.
+  private static func expectSealed(_ html: String) throws {
+    let policy = try #require(part(html, "Content-Security-Policy\" content=\"", "\">"))
+    for (tag, source) in [("style", "style-src"), ("script", "script-src")] {
+      let text = try #require(part(html, "<\(tag)>", "</\(tag)>"))
+      let hash = Data(SHA256.hash(data: Data(text.utf8))).base64EncodedString()
+      #expect(policy.contains("\(source) 'sha256-\(hash)'"))
+    }
+    #expect(policy.hasPrefix("default-src 'none'; base-uri 'none'; form-action 'none';"))
+    for word in [
+      "src=", "href=\"http", "http-equiv=\"refresh", " style=", " onclick=", "<iframe", "<img",
+    ] {
+      #expect(!html.contains(word), "\(word)")
+    }
+    #expect(html.utf8.count < 2_000_000)
+    // Each section has its heading, and each column of a table its scope.
+    for match in html.matches(of: #/aria-labelledby="([^"]+)"/#) {
+      #expect(html.contains(" id=\"\(match.1)\""), "\(match.1)")
+    }
+    for match in html.matches(of: #/href="#([^"]+)"/#) {
+      #expect(html.contains(" id=\"\(match.1)\""), "\(match.1)")
+    }
+    #expect(!html.contains("<th>"))
+    #expect(html.matches(of: #/<h1>/#).count == 1)
+  }
+
+  @Test(arguments: [
+    "core-data-shape", "odd-names", "wal-several-commits", "journal-hot", "without-rowid",
+  ])
+  func aPageOfEveryKindOfStore(_ name: String) throws {
+    let folder = try TemporaryFolder()
+    let url = try StoreFixtures.named(name).make(folder.url)
+    let before = treeState(of: folder.url)
+    let html = try Self.html(of: url)
+    try Self.expectSealed(html)
+    #expect(html.contains("No damage found"))
+    #expect(treeState(of: folder.url) == before)
+    // The same store gives the same page.
+    #expect(try Self.html(of: url) == html)
+  }
+
+  @Test func aDamagedStoreIsSaidToBe() throws {
+    let folder = try TemporaryFolder()
+    let url = try StoreFixtures.named("page-1024").make(folder.url)
+    var content = try bytes(of: url)
+    for place in stride(from: 3_000, to: content.count, by: 997) { content[place] ^= 0xff }
+    try Data(content).write(to: url)
+    let html = try Self.html(of: url)
+    try Self.expectSealed(html)
+    #expect(html.contains("class=\"verdict bad\""))
+    #expect(html.contains("lifeboat salvage"))
+    #expect(html.contains("class=\"mark\""))
+  }
+
+  /// Names and texts from a store are text, and what would be hidden is seen.
+  @Test func textFromAStoreIsNoMarkup() throws {
+    let folder = try TemporaryFolder()
+    let evil = "<script>alert(1)</script>{{title}}{{{policy}}}\u{202e}\"'&"
+    let url = folder.url.appendingPathComponent("evil<b>.sqlite")
+    let connection = try SQLiteConnection(url)
+    let name = evil.replacingOccurrences(of: "\"", with: "\"\"")
+    try connection.exec(
+      "CREATE TABLE \"\(name)\"(a); INSERT INTO \"\(name)\" VALUES('zq row'); PRAGMA user_version = 7"
+    )
+    connection.close()
+    let html = try Self.html(of: url)
+    try Self.expectSealed(html)
+    #expect(!html.contains("<script>alert"))
+    #expect(!html.contains("<b>"))
+    #expect(
+      html.contains("&lt;script&gt;alert(1)&lt;/script&gt;{{title}}{{{policy}}}\\u{202E}&quot;"))
+    // Rows are counted, and not shown.
+    #expect(!html.contains("zq row"))
+  }
+
+  @Test func aFolderIsAList() throws {
+    let folder = try TemporaryFolder()
+    let good = try StoreFixtures.named("core-data-shape").make(folder.url)
+    let html = try StoreReport.index(
+      of: folder.url.path,
+      [
+        (path: "a<b>.sqlite", read: Result { try StoreInspection(path: good.path) }),
+        (path: "gone.sqlite", read: Result { try StoreInspection(path: good.path + "x") }),
+      ], made: Self.made)
+    try Self.expectSealed(html)
+    #expect(html.contains("a&lt;b&gt;.sqlite"))
+    #expect(html.contains("not read"))
+  }
+
+  @Test(.enabled(if: Shared.isThere)) func realStoresHaveAPage() throws {
+    guard Shared.require("pages of real stores") != nil else { return }
+    for real in RealStores.all.prefix(20) {
+      let html = try Self.html(of: real.url)
+      try Self.expectSealed(html)
+    }
+  }
+
+  // MARK: - In a browser
+
+  private static let browser = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].first {
+    FileManager.default.isExecutableFile(atPath: $0)
+  }
+
+  /// The script runs under the policy, and nothing is logged.
+  @Test func aBrowserTakesIt() throws {
+    guard let browser = Self.browser else {
+      return print("skipped: a browser takes the page: no chromium")
+    }
+    let folder = try TemporaryFolder()
+    let url = try StoreFixtures.named("core-data-shape").make(folder.url)
+    let page = folder.url.appendingPathComponent("page.html")
+    try Data(try Self.html(of: url).utf8).write(to: page)
+    let result = try run(
+      browser,
+      [
+        "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr",
+        "--user-data-dir=\(folder.url.path)/profile", "--dump-dom", page.absoluteString,
+      ])
+    let dom = String(decoding: result.stdout, as: UTF8.self)
+    #expect(dom.contains("<button type=\"button\">"), "the script has not run")
+    let log = String(decoding: result.stderr, as: UTF8.self)
+    #expect(!log.contains("CONSOLE"), "\(log)")
+  }
+}
