@@ -93,9 +93,8 @@ let package = Package(
       name: "LifeboatCLI",
       dependencies: [
         "StoreReport", "SupportBundle", "AgeFiles", "StoreReturns", "StoreRecovery",
-        "StoreMigration",
-        "StoreExtraction",
-        "CoreDataForensics", "CoreDataStore", "ModelTools", "ObjectModel", "RowText", "SQLiteFile",
+        "StoreMigration", "StoreExtraction", "CoreDataForensics", "CoreDataStore", "ModelTools",
+        "ObjectModel", "RowText", "SQLiteFile",
         "SQLiteForensics", "SQLiteWriter", "StoreFiles", "Terminal", "Quoting", "SafeText",
         "SafeFiles", "CLibrary", argumentParser,
       ],
@@ -127,8 +126,8 @@ let package = Package(
     + room(
       "SupportBundle",
       imports: [
-        "AgeFiles",
-        "StoreExtraction", "StoreRecovery", "CoreDataForensics", "CoreDataStore", "ModelTools",
+        "AgeFiles", "StoreExtraction", "StoreRecovery", "CoreDataForensics", "CoreDataStore",
+        "ModelTools",
         "ObjectModel", "RowText", "SQLiteFile", "SQLiteForensics", "StoreFiles", "SafeText",
         "SafeFiles", "CLibrary", "CZlib", crypto,
       ])
@@ -143,7 +142,7 @@ let package = Package(
       imports: [
         "StoreRecovery", "StoreFiles", "ObjectModel", "SQLiteFile", "SafeText", "SafeFiles",
         "CLibrary", crypto,
-      ], tests: ["StoreMigration"])
+      ], tests: ["StoreMigration", "SupportBundle", "AgeFiles"])
     + room(
       "StoreMigration",
       imports: [
@@ -160,7 +159,7 @@ let package = Package(
         "CoreDataForensics", "CoreDataStore", "ModelTools", "ObjectModel", "RowText",
         "SQLiteFile", "SQLiteForensics", "SQLiteWriter", "StoreFiles", "SafeText", "SafeFiles",
         "CLibrary",
-      ], tests: ["StoreMigration"])
+      ], tests: ["StoreMigration", "SupportBundle", "AgeFiles"])
     + room("SQLiteWriter", imports: ["SafeText", "SafeFiles", "CLibrary", "CSQLite"])
     + room(
       "CoreDataStore",

@@ -50,6 +50,11 @@ struct CustodyLog {
     before = Self.evidence(at: command.evidencePaths)
   }
 
+  /// An argument, unless it is a secret key that somebody has put into the wrong place.
+  private static func withoutSecret(_ argument: String) -> String {
+    argument.uppercased().utf8.starts(with: "AGE-SECRET-KEY-".utf8) ? "(a secret key)" : argument
+  }
+
   /// The files that a command is given to read.
   fileprivate struct Evidence {
     /// The hash of each file, by the path of its store and its own name.
@@ -97,7 +102,8 @@ struct CustodyLog {
     let tail = try tail(of: handle)
     let last = tail.split(separator: 0x0a).last
     let record = Record(
-      arguments: Array(CommandLine.arguments.dropFirst()), started: started, ended: Date(),
+      arguments: CommandLine.arguments.dropFirst().map(Self.withoutSecret), started: started,
+      ended: Date(),
       host: ProcessInfo.processInfo.hostName, user: NSUserName(),
       inputs: before.hashes.keys.sorted().map {
         .init(

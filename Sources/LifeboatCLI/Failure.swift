@@ -263,7 +263,7 @@ struct Failure: Error {
       case .changedWhileReading: 75
       case .cancelled: 130
       case .unknownName: 64
-      case .misuse, .compressionFailed, .badDate, .residue: 70
+      case .misuse, .compressionFailed, .badDate, .failed: 70
       default: 65
       }
     var message = Self.sentence(error.message, error.path)

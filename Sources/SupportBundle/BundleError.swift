@@ -75,7 +75,15 @@ extension BundleError.Code {
 
   /// What was written does not read back as it was to be (74).
   package static let notIntact = Self(rawValue: "bundle.notIntact")
-  /// The finished bundle holds what it must not hold; it gets no name (70).
+  /// A text is not a key of minisign, or one with a passphrase (65).
+  package static let badKey = Self(rawValue: "bundle.badKey")
+  /// Another key has made the signature (65).
+  package static let wrongKey = Self(rawValue: "bundle.wrongKey")
+  /// A signature that cannot be read, or is not of this file (65).
+  package static let badSignature = Self(rawValue: "bundle.badSignature")
+  /// The system could not compute a signature (70).
+  package static let failed = Self(rawValue: "bundle.failed")
+  /// The finished bundle holds what it must not hold; it gets no name (65).
   package static let residue = Self(rawValue: "bundle.residue")
   /// An allow-list that cannot be read (65).
   package static let badAllowList = Self(rawValue: "bundle.badAllowList")

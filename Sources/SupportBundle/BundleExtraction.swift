@@ -24,7 +24,7 @@ package struct BundleExtraction {
   /// Their bytes.
   package private(set) var totalBytes: UInt64 = 0
   private var items: [Item] = []
-  /// Entries that the manifest does not list.
+  /// Entries that only the archive or only the manifest has.
   private var unlisted: [Skipped] = []
   private let reader: ZipReader
 
@@ -44,6 +44,10 @@ package struct BundleExtraction {
     reader = try ZipReader(bundle)
     let contents = try BundleContents(of: reader)
     manifest = contents.manifest
+    unlisted = contents.problems.filter { $0.id == .entryMissing }.map {
+      Skipped(
+        name: $0.entry ?? "", reason: "it is not in the archive, although the manifest lists it")
+    }
     for (entry, found) in zip(reader.entries, contents.entries) {
       let isManifest = PathText.isSame(entry.name, BundleManifest.entryName)
       guard isManifest || found.listed != nil else {

@@ -19,19 +19,22 @@ public struct BundlePlan: Sendable {
   enum Place: Sendable {
     case source(Source)
     case member(name: String, SourceFolder)
+    /// A file that has no name.
+    case opened(InputFile)
 
     func open() throws(BundleError) -> EntrySource {
       switch self {
       case .source(.bytes(let bytes)): .bytes(bytes)
       case .source(.file(let path)): .file(try InputFile(path: path, followsLink: false))
       case .member(let name, let folder): .file(try folder.file(name))
+      case .opened(let file): .file(file)
       }
     }
 
     /// Where the bytes come from; nil when from memory.
     var path: String? {
       switch self {
-      case .source(.bytes): nil
+      case .source(.bytes), .opened: nil
       case .source(.file(let path)): path
       case .member(let name, let folder): PathText.joined(folder.path, name)
       }
@@ -81,6 +84,13 @@ public struct BundlePlan: Sendable {
     name: String, member: String, of folder: SourceFolder, why: String
   ) throws(BundleError) {
     try add(Entry(name: name, source: .member(name: member, folder), origin: member, why: why))
+  }
+
+  /// Plans an entry for a file that is open already.
+  mutating func add(
+    name: String, file: InputFile, origin: String, why: String
+  ) throws(BundleError) {
+    try add(Entry(name: name, source: .opened(file), origin: origin, why: why))
   }
 
   private mutating func add(_ entry: Entry) throws(BundleError) {

@@ -31,15 +31,20 @@ public struct MeasuredBundle: Sendable {
     return try write(to: writer, progress: progress, isCancelled: isCancelled)
   }
 
-  /// Packs the bundle for `path`, without naming it.
+  /// Packs the bundle for `path`, without naming it; for nil, it never gets a name.
   package func packed(
-    for path: String, level: CompressionLevel = .standard, encryption: BundleEncryption? = nil,
+    for path: String?, level: CompressionLevel = .standard, encryption: BundleEncryption? = nil,
+    progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in },
     isCancelled: () -> Bool = { false }, making: (String, () -> Bool) -> Void = { _ = $1() }
   ) throws(BundleError) -> PackedBundle {
-    let writer = try ZipWriter(
-      path: path, isUnnamed: encryption != nil, level: level, making: making)
-    let file = try pack(into: writer, isCancelled: isCancelled)
-    return PackedBundle(writer, file, at: path, encryption)
+    let writer =
+      if let path {
+        try ZipWriter(path: path, isUnnamed: encryption != nil, level: level, making: making)
+      } else {
+        ZipWriter(try ExclusiveOutput(unnamed: "bundle"), level: level)
+      }
+    let file = try pack(into: writer, progress: progress, isCancelled: isCancelled)
+    return PackedBundle(writer, file, at: writer.path, encryption)
   }
 
   func write(

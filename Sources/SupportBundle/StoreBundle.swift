@@ -65,6 +65,13 @@ public struct StoreBundle {
     throws
   {
     let name = mask.storeFile()
+    // First, so that the names of the schema have their tokens when a record mentions them.
+    let schema = MaskedSchema(store.database.schema) { mask.schemaName($0, isName: $1) }
+    for table in store.database.schema.tables {
+      for column in table.columnNames { _ = mask.schemaName(column, isName: true) }
+    }
+    // In a file that is no Core Data store, a row id may be a value.
+    mask.hidesRowIDs = store.kind != .coreData
     try gathered.add(
       name: "inspection.json", source: .bytes(json(inspection)), origin: name,
       why: "kind, versions, health and counts of the store")
@@ -84,7 +91,6 @@ public struct StoreBundle {
     if let model = store.cachedModel {
       try add(model, of: name, isWanted: includesModel)
     }
-    let schema = MaskedSchema(store.database.schema) { mask.schemaName($0, isName: $1) }
     let sql = schema.statements.map { $0 + ";\n" }.joined()
     try gathered.add(
       name: "schema.sql", source: .bytes(Array(sql.utf8)), origin: name,
@@ -104,7 +110,7 @@ public struct StoreBundle {
       gathered.withhold("The rows of the store. Readable rows: \(inspection.liveRowCount).")
     } else if let rows {
       try gathered.add(
-        name: "rows.ndjson", source: .file(path: rows.path), origin: name, why: rows.redaction.why)
+        name: "rows.ndjson", file: rows.file, origin: name, why: rows.redaction.why)
       if let sentence = rows.redaction.withheld { gathered.withhold(sentence) }
     }
     try addFiles(of: store.database.path)
@@ -126,9 +132,9 @@ public struct StoreBundle {
     }
   }
 
-  /// Rows in a file of JSON lines.
+  /// Rows in a file of JSON lines, which has no name and is gone with this value.
   public struct Rows: Sendable {
-    let path: String
+    let file: InputFile
     let redaction: Redaction
   }
 
@@ -138,15 +144,14 @@ public struct StoreBundle {
   ///   - store: the store, opened.
   ///   - entities: the entities or tables wanted, with their descendants; nil for all.
   ///   - redaction: what is written in place of values.
-  ///   - descriptor: an open file descriptor; it is not closed.
-  ///   - path: the path of that file.
   /// - Returns: the rows.
   /// - Throws: `SQLiteFileError`, ``BundleError`` when the store has no entity or table of a name that is wanted or in
   ///   an allow-list.
   package mutating func writeRows(
-    of store: CoreDataStore, entities: Set<String>? = nil, _ redaction: Redaction,
-    to descriptor: Int32, at path: String
+    of store: CoreDataStore, entities: Set<String>? = nil, _ redaction: Redaction
   ) throws -> Rows {
+    let output = try ExclusiveOutput(unnamed: "rows.ndjson")
+    let descriptor = output.descriptor
     let known =
       store.kind == .sqlite
       ? store.database.schema.tables.map(\.name)
@@ -168,7 +173,7 @@ public struct StoreBundle {
       try rows.write(store, of: entities)
       mask = rows.mask
     }
-    return Rows(path: path, redaction: redaction)
+    return Rows(file: try output.input(), redaction: redaction)
   }
 
   /// Throws for a permission that allows nothing: a slip of the pen would otherwise only show when it is too late to ask
@@ -276,7 +281,30 @@ public struct StoreBundle {
     encoder.dateEncodingStrategy = .iso8601
     let plain = try JSONDecoder().decode(JSONValue.self, from: encoder.encode(value))
     encoder.outputFormatting = formatting
-    return String(decoding: try encoder.encode(mask.masked(plain, key)), as: UTF8.self) + "\n"
+    let masked = mask.masked(plain.withoutTracesOfExternalFiles, key)
+    return String(decoding: try encoder.encode(masked), as: UTF8.self) + "\n"
+  }
+}
+
+extension JSONValue {
+  /// The record without what tells one external file from others: a hash would let a guess be tested, and so would an
+  /// exact size and time. Sizes become the next lower power of two.
+  fileprivate var withoutTracesOfExternalFiles: JSONValue {
+    switch self {
+    case .array(let list): return .array(list.map(\.withoutTracesOfExternalFiles))
+    case .object(var members):
+      if case .string(let name)? = members["name"], members["sizeBytes"] != nil,
+        PathText.components(of: name).contains(where: { PathText.isSame($0, "_EXTERNAL_DATA") })
+      {
+        members["sha256"] = nil
+        if members["modifiedNanoseconds"] != nil { members["modifiedNanoseconds"] = .integer(0) }
+        if case .integer(let size)? = members["sizeBytes"], size > 0 {
+          members["sizeBytes"] = .integer(1 << Int64(63 - size.leadingZeroBitCount))
+        }
+      }
+      return .object(members.mapValues(\.withoutTracesOfExternalFiles))
+    default: return self
+    }
   }
 }
 

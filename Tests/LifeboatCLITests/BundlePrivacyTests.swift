@@ -168,6 +168,44 @@ import Testing
     }
   }
 
+  /// What strangers found: names in records that come before the schema, row ids that are values, and what tells one
+  /// external file from others.
+  @Test func recordsTellNoMoreThanTheSchema() throws {
+    let place = try TemporaryFolder()
+    let url = place.url.appendingPathComponent("anna-zq-divorce.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      CREATE TABLE p(number INTEGER PRIMARY KEY, "Anna zq 0170-555" TEXT);
+      INSERT INTO p VALUES(4917012340231, CAST(x'fffe41' AS TEXT));
+      CREATE INDEX "cheques of Mr zq" ON p("Anna zq 0170-555");
+      """)
+    connection.close()
+    let (folder, bundle, outcome) = try BundleTests.create(url)
+    defer { withExtendedLifetime(folder) {} }
+    #expect(outcome.status < 2, "\(outcome.errors)")
+    for (name, data) in try BundleTests.unpack(bundle) {
+      for secret in ["zq", "4917012340231", "Anna", "cheques"] {
+        #expect(data.range(of: Data(secret.utf8)) == nil, "\(secret) is in \(name)")
+      }
+    }
+
+    let demo = try Demonstration()
+    let (other, packed, _) = try BundleTests.create(demo.incident)
+    defer { withExtendedLifetime(other) {} }
+    let external = demo.kept.deletingLastPathComponent()
+      .appendingPathComponent(".Notes_SUPPORT/_EXTERNAL_DATA")
+    let names = try FileManager.default.contentsOfDirectory(atPath: external.path)
+    #expect(!names.isEmpty)
+    for name in names {
+      let content = try Data(contentsOf: external.appendingPathComponent(name))
+      for (entry, data) in try BundleTests.unpack(packed) {
+        #expect(data.range(of: Data(hex(of: content).utf8)) == nil, "\(entry)")
+        #expect(data.range(of: Data(" \(content.count)".utf8)) == nil, "\(entry)")
+      }
+    }
+  }
+
   // MARK: - Found
 
   @Test(.enabled(if: Shared.isThere)) func aSchemaThatLeadsToRowsTellsNone() throws {

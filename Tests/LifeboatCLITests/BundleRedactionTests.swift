@@ -73,7 +73,7 @@ import Testing
     let distance = try Self.seconds(dates[1]) - Self.seconds(dates[0])
     #expect(distance == 86_400)
     #expect(try abs(Self.seconds(dates[0]) - 978_307_200 - 100_000_000.5) >= 365 * 86_400)
-    #expect(dates[2] == "reference date")
+    #expect(dates[2] == "marks something")
     #expect(dates[3] == "out of range")
 
     #expect(
@@ -159,11 +159,38 @@ import Testing
     }
     let rows = try Self.rows(bundle)
     try #require(rows.count == 2)
-    // The two tables can still be joined.
-    #expect(rows[0]["values"] == rows[1]["values"])
+    // Texts can still be joined. A number is one column's, so that a column which counts is no dictionary for others.
+    #expect(Self.values(rows[0], "note") == Self.values(rows[1], "note"))
+    #expect(Self.values(rows[0], "number") != Self.values(rows[1], "number"))
     let (other, chosen, _) = try BundleTests.create(url, "--include", "rows:calls")
     defer { withExtendedLifetime(other) {} }
     #expect(try Self.rows(chosen).map { $0["table"]?.string } == ["calls"])
+  }
+
+  /// A column that counts is no dictionary for the others.
+  @Test func numbersOfTwoColumnsHaveNoTokenInCommon() throws {
+    let place = try TemporaryFolder()
+    let url = place.url.appendingPathComponent("plain.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      CREATE TABLE t(id INTEGER PRIMARY KEY, age INTEGER, weight REAL, half REAL);
+      WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 50)
+        INSERT INTO t SELECT k, 51 - k, k + 0.5, 51 - k + 0.5 FROM n;
+      """)
+    connection.close()
+    let (folder, bundle, _) = try BundleTests.create(url, "--include", "rows")
+    defer { withExtendedLifetime(folder) {} }
+    let rows = try Self.rows(bundle)
+    #expect(rows.count == 50)
+    let tokens = ["id", "age"].map { name in
+      Set(rows.compactMap { Self.values($0, name)?["integer"]?.string })
+    }
+    #expect(tokens[0].count == 50 && tokens[0].isDisjoint(with: tokens[1]))
+    let reals = ["weight", "half"].map { name in
+      Set(rows.compactMap { Self.values($0, name)?["real"]?.string })
+    }
+    #expect(reals[0].count == 50 && reals[0].isDisjoint(with: reals[1]))
   }
 
   @Test func aDryRunSaysWhatWouldLeave() throws {

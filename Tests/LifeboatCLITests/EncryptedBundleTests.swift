@@ -25,7 +25,7 @@ import Testing
     for word in ["manifest.json", "SQLite format", "lifeboat.bundle"] {
       #expect(bytes.range(of: Data(word.utf8)) == nil)
     }
-    for command in [["verify"], ["list"], ["extract", "-o", path("no")]] {
+    for command in [["verify"], ["list"], ["show"], ["extract", "-o", path("no")]] {
       let refused = try Program.run(["bundle"] + command + [path("b.age")])
       #expect(refused.status == 65)
       #expect(refused.errors.contains("age.noKeyFits") && refused.errors.contains("--identity"))
@@ -49,6 +49,30 @@ import Testing
       decoding: Data(contentsOf: URL(fileURLWithPath: path("t.age"))), as: UTF8.self)
     #expect(armored.hasPrefix("-----BEGIN AGE ENCRYPTED FILE-----\n"))
     #expect(try Program.run("bundle", "verify", path("t.age"), "-i", path("key")).status == 0)
+  }
+
+  @Test func aSignedBundle() throws {
+    let demo = try Demonstration()
+    let place = try TemporaryFolder()
+    func path(_ name: String) -> String { place.url.appendingPathComponent(name).path }
+    let key = try Program.run("bundle", "keygen", "--signing", "-o", path("key")).text
+      .trimmingCharacters(in: .newlines)
+    let other = try Program.run("bundle", "keygen", "--signing", "-o", path("other")).text
+      .trimmingCharacters(in: .newlines)
+    let made = try Program.run(
+      "bundle", "create", demo.kept.path, "--sign", path("key"), "-o", path("b.zip"))
+    #expect(made.status == 0, "\(made.errors)")
+    let good = try Program.run("bundle", "verify", path("b.zip"), "--public-key", key)
+    #expect(good.status == 0 && good.text.contains("signed by the key"), "\(good.errors)")
+    #expect(try Program.run("bundle", "verify", path("b.zip"), "--public-key", other).status == 65)
+    #expect(try Program.run("bundle", "verify", path("b.zip"), "--public-key", "RW").status == 65)
+    // Another bundle under the same signature.
+    _ = try Program.run("bundle", "create", demo.kept.path, "--no-model", "-o", path("c.zip"))
+    let forged = try Program.run(
+      "bundle", "verify", path("c.zip"), "--public-key", key, "--signature",
+      path("b.zip.minisig"))
+    #expect(forged.status == 65 && forged.errors.contains("bundle.badSignature"))
+    #expect(try Program.run("bundle", "verify", path("c.zip"), "--public-key", key).status == 66)
   }
 
   @Test func aPassphrase() throws {
@@ -78,12 +102,19 @@ import Testing
     let cases: [([String], Int32)] = [
       (["--armor"], 64), (["--to", key, "--passphrase-file", empty], 64), (["--to", "age1x"], 64),
       (["--to", empty], 65), (["--to", place.url.path + "/missing"], 66),
-      (["--to", "AGE-SECRET-KEY-1"], 66),
+      (["--to", "AGE-SECRET-KEY-1ZQ"], 64), (["--to", "age-secret-key-1zq"], 64),
     ]
     for (flags, status) in cases {
       let outcome = try Program.run(["bundle", "create", demo.kept.path, "-o", output] + flags)
       #expect(outcome.status == status, "\(flags): \(outcome.errors)")
+      // A secret key in the wrong place is not repeated.
+      #expect(!outcome.errors.lowercased().contains("1zq"))
     }
+    let log = place.url.appendingPathComponent("log").path
+    _ = try Program.run(
+      "bundle", "create", demo.kept.path, "-o", output, "--to", "AGE-SECRET-KEY-1ZQ",
+      "--custody-log", log)
+    #expect(try !String(contentsOfFile: log, encoding: .utf8).contains("1ZQ"))
     #expect(!FileManager.default.fileExists(atPath: output))
     #expect(
       try Program.run("bundle", "create", demo.kept.path, "-o", output, "--to", key).status == 0)

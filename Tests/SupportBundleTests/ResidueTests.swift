@@ -93,6 +93,30 @@ import Testing
     }
   }
 
+  /// What ordinary stores have in common with the words of a bundle.
+  @Test func ordinaryStoresAreNotRefused() throws {
+    let space = try Workspace()
+    let url = space.folder.appendingPathComponent("Inventory.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      CREATE TABLE note(id INTEGER PRIMARY KEY, -- the note's id
+        kind TEXT DEFAULT 'memo', "owner's" TEXT, [it's] TEXT, /* don't */ status TEXT NOT NULL DEFAULT 'opened', title TEXT);
+      INSERT INTO note(title) VALUES('Inventory'), ('2026-11-26'), ('26 November 2026'), ('Inventory.sqlite'),
+        ('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'), ('the version'), ('comments');
+      INSERT INTO note(title) SELECT sql FROM sqlite_schema;
+      """)
+    connection.close()
+    for contents in BundleManifest.Contents.allCases {
+      let output = space.path(contents.rawValue + ".zip")
+      _ = try BundleRequest(contents).make(of: url.path, nil, to: output)
+      #expect(try BundleVerification.verify(path: output).outcome == .intact)
+    }
+    // Nothing is left in the folder but the bundles, and a dry run makes none.
+    _ = try BundleRequest(.rows).make(of: url.path, nil, to: nil)
+    #expect(try space.names.count == 4)
+  }
+
   /// Across the borders of what is searched together.
   @Test func aTextIsFoundWhereverItStands() throws {
     let space = try Workspace()
@@ -163,7 +187,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "2026-11-26T02:19:42Z +1", "a@b", "@objc", "1 + 23456789 x", "x+4917012345678",
+    "2026-11-26T02:19:42Z +1", "a@b", "eyJhbGciOiJIUzI1NiJ9Zm9vYmFyYmF6cXV4",
+    "eyJhbGciOiJIUzI1NiJ9.foo", "@objc", "1 + 23456789 x", "x+4917012345678",
     "W3siYSI6Ikx+0123456789", "zqjanes", "root", "sk-short", "1.0+4917012345678",
   ])
   func whatLooksAlikeIsNot(_ text: String) throws {

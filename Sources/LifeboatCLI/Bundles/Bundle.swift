@@ -10,6 +10,7 @@ struct Bundle: ParsableCommand {
       be encrypted to the keys of those who may open it.
       """,
     subcommands: [
-      BundleCreate.self, BundleVerify.self, BundleList.self, BundleExtract.self, BundleKeygen.self,
+      BundleCreate.self, BundleVerify.self, BundleShow.self, BundleList.self, BundleExtract.self,
+      BundleKeygen.self,
     ])
 }

@@ -32,7 +32,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
       entities = Set(names.map { String(decoding: $0, as: UTF8.self) })
     }
 
-    static var allValueStrings: [String] { ["structure", "rows", "store"] }
+    static var allValueStrings: [String] { ["structure", "rows", "rows:ENTITY,…", "store"] }
     var defaultValueDescription: String { contents.rawValue }
   }
 
@@ -94,20 +94,29 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
     help: "How hard to compress, from 1 (fastest) to 9 (smallest).")
   var level = 6
 
+  @Option(
+    name: .long,
+    help: "Sign the bundle with this secret key of minisign, beside it in OUTPUT.minisig.",
+    completion: .file())
+  var sign: String?
+
   @OptionGroup(title: "Encryption") var encryption: EncryptionOptions
   @OptionGroup var store: StoreOptions
   @OptionGroup var custody: CustodyOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
   var evidencePaths: [String] { [input] }
-  var outputPaths: [String] { [output].compactMap { $0 } }
+  var outputPaths: [String] {
+    let paths = [output].compactMap { $0 }
+    return sign == nil ? paths : paths + paths.map { MinisignSignature.path(for: $0) }
+  }
 
   func validate() throws {
     guard CompressionLevel(level) != nil else {
       throw ValidationError("The level is a number from 1 to 9.")
     }
     guard dryRun || output != nil else {
-      throw ValidationError("Missing expected argument '--output <output>'")
+      throw ValidationError("Name the bundle with --output, or say --dry-run.")
     }
     guard (redact == .listed) == (allow != nil) else {
       throw ValidationError("--redact listed and --allow FILE need each other.")
@@ -131,23 +140,40 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
   func run() throws {
     let subject = try BundleSubject(input)
     if let output, !dryRun { try EvidenceGuard.check(output, against: subject.storePath) }
-    let request = Request(
-      include: include, redaction: try redaction(), includesModel: !noModel,
-      level: CompressionLevel(level) ?? .standard, encryption: try encryption.encryption(),
-      logView: store.wal, created: Date())
-    let receipt = try Self.write(subject, to: dryRun ? nil : output, request)
+    var request = try BundleRequest(include.contents)
+    request.entities = include.entities
+    request.redaction = try redaction()
+    request.includesModel = !noModel
+    request.level = CompressionLevel(level) ?? .standard
+    request.encryption = try encryption.encryption()
+    request.logView = store.wal
+    // A key that cannot be read is said before the work.
+    let key = try sign.map {
+      try KeyFile.read($0) { text throws(BundleError) in try MinisignSecretKey(text) }
+    }
+    let interruption = Interruption(lettingWorkEnd: true)
+    let receipt = try request.make(
+      of: subject.storePath, subject.incident, to: dryRun ? nil : output,
+      isCancelled: { interruption.isRequested }, making: interruption.files.making)
+    if let key, let output, !dryRun {
+      let signature = try MinisignSignature(of: output, with: key, at: Date())
+      try NewText.write(
+        signature.file, to: MinisignSignature.path(for: output), mode: 0o644, interruption)
+    }
     if display.json {
       try display.write(json: Report(output: dryRun ? nil : output, manifest: receipt.manifest))
     } else if !display.quiet || dryRun {
       var text: String
       if let output, !dryRun {
         text = BundleText.table(receipt.manifest, display)
-        let how = request.encryption == nil ? "packed" : "packed and encrypted"
-        text += "\(how) into \(VisibleText.visible(output)), \(Quantity.bytes(receipt.sizeBytes))\n"
+        let how =
+          (request.encryption == nil ? "packed" : "packed and encrypted")
+          + (key == nil ? "" : ", signed by the key \(key?.publicKey.name ?? "")")
+        text += "\(how):  \(VisibleText.visible(output)), \(Quantity.bytes(receipt.sizeBytes))\n"
       } else {
         text = "This would leave the machine:\n" + BundleText.lines(receipt.manifest)
       }
-      text += request.warning.map { "note: \($0)\n" } ?? ""
+      text += warning(request).map { "note: \($0)\n" } ?? ""
       for sentence in receipt.manifest.withheld {
         text += "left out: \(VisibleText.visible(sentence))\n"
       }
@@ -168,112 +194,17 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
     let manifest: BundleManifest
   }
 
-  /// What a bundle shall hold.
-  struct Request {
-    var include = Include(.structure)
-    var redaction = Redaction.values(except: .nothing)
-    var includesModel = true
-    var level = CompressionLevel.standard
-    /// Nil for a bundle that everybody can read.
-    var encryption: BundleEncryption?
-    var logView = SQLiteDatabase.LogView.committed
-    var created: Date
-
-    /// What is to be known before the bundle is passed on; nil when it holds no values.
-    var warning: String? {
-      switch (include.contents, redaction) {
-      case (.store, _):
-        "the bundle holds the store itself, with everything that the user has entered"
-      case (.rows, .none):
-        "the bundle holds rows as they are, with everything that the user has entered"
-      case (.rows, .values(let allowed)) where allowed != .nothing:
-        "the bundle holds the values that the allow-list names"
-      default: nil
-      }
+  /// What is to be known before the bundle is passed on; nil when it holds no values.
+  private func warning(_ request: BundleRequest) -> String? {
+    switch (request.contents, request.redaction) {
+    case (.store, _):
+      "the bundle holds the store itself, with everything that the user has entered"
+    case (.rows, .none):
+      "the bundle holds rows as they are, with everything that the user has entered"
+    case (.rows, .values(let allowed)) where allowed != .nothing:
+      "the bundle holds the values that the allow-list names"
+    default: nil
     }
-  }
-
-  /// What was packed.
-  struct Receipt {
-    let manifest: BundleManifest
-    let sizeBytes: UInt64
-    let findings: [Finding]
-    /// Whether some files of the store could not be read.
-    let isPartial: Bool
-  }
-
-  /// Packs a bundle and checks it.
-  ///
-  /// A caller with files to protect passes its own `interruption`: a new one would end that protection.
-  static func write(
-    _ subject: BundleSubject, to output: String?, _ request: Request,
-    interruption: Interruption = Interruption(lettingWorkEnd: true)
-  ) throws -> Receipt {
-    let watch = EvidenceWatch(subject.storePath)
-    let contents = request.include.contents
-    var bundle = try StoreBundle(
-      storePath: subject.storePath, tool: .init(name: "lifeboat", version: Tool.version),
-      created: BundleDate(secondsSince1970: request.created.timeIntervalSince1970.rounded(.down)),
-      contents: contents)
-    if let incident = subject.incident { try bundle.add(incident) }
-
-    // Rows are written into a private folder, which is removed afterwards, and never beside the user's files.
-    var scratch: PrivateFolder?
-    var store: CoreDataStore?
-    var findings: [Finding] = []
-    do {
-      let logView = request.logView
-      let coreData = try CoreDataStore(path: subject.storePath, logView: logView)
-      store = coreData
-      let inspecting = AnotherThread {
-        try StoreInspection(path: subject.storePath, logView: logView)
-      }
-      var rows: StoreBundle.Rows?
-      if contents == .rows {
-        let folder = try PrivateFolder(
-          in: FileManager.default.temporaryDirectory.path, making: interruption.files.making)
-        scratch = folder
-        let file = try folder.makeFile(["rows.ndjson"])
-        defer { _ = close(file) }
-        rows = try bundle.writeRows(
-          of: coreData, entities: request.include.entities, request.redaction, to: file,
-          at: PathText.joined(folder.path, "rows.ndjson"))
-      }
-      let inspection = try inspecting.wait()
-      try bundle.add(coreData, inspection, rows: rows, includesModel: request.includesModel)
-      findings = inspection.findings
-    } catch let error as SQLiteFileError where subject.incident != nil || contents == .store {
-      // What cannot be read can still be passed on.
-      try bundle.add(
-        unreadable: subject.storePath, code: error.code.rawValue, message: error.message)
-      findings = [Finding(.init(rawValue: error.code.rawValue), error.message)]
-    }
-    let measured = try withExtendedLifetime(scratch) {
-      try bundle.plan.measured(isCancelled: { interruption.isRequested })
-    }
-    let isPartial = !StoreSet(at: subject.storePath).isComplete
-    guard let output else {
-      return Receipt(
-        manifest: measured.manifest, sizeBytes: 0, findings: findings, isPartial: isPartial)
-    }
-    let packed = try withExtendedLifetime(scratch) {
-      try measured.packed(
-        for: output, level: request.level, encryption: request.encryption,
-        isCancelled: { interruption.isRequested }, making: interruption.files.making)
-    }
-    try packed.check()
-    try ResidueScan(store, contents, request.redaction).check(packed)
-    let changed = watch.changes()
-    guard changed.isEmpty else {
-      throw Failure(
-        75, "evidence.changedDuringRead",
-        "the store changed while it was packed: \(changed.joined(separator: ", "))",
-        hint: "close every program that writes to the store and try again")
-    }
-    let size = try packed.publish(
-      isCancelled: { interruption.isRequested }, making: interruption.files.making)
-    return Receipt(
-      manifest: measured.manifest, sizeBytes: size, findings: findings, isPartial: isPartial)
   }
 }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Quoting
 import SafeText
 import StoreExtraction
 import SupportBundle
@@ -56,7 +57,7 @@ struct BundleExtract: ParsableCommand {
     do throws(BundleError) {
       extraction = try BundleExtraction(bundle, maxBytes: maxSize)
     } catch {
-      guard error.code == .tooLarge, maxSize == nil else { throw error }
+      guard error.code == .tooLarge else { throw error }
       throw Failure(
         65, error.code.rawValue, "\(path): \(error.message)",
         hint: "if you trust its sender, allow more with --max-size BYTES")
@@ -77,7 +78,13 @@ struct BundleExtract: ParsableCommand {
         try display.write(
           "left out: \(VisibleText.visible(entry.name)): \(VisibleText.visible(entry.reason))\n")
       }
-      if !display.quiet { try display.write("unpacked into \(VisibleText.visible(output))\n") }
+      if !display.quiet {
+        let store = PathText.joined(output, "store")
+        try display.write("unpacked into \(VisibleText.visible(output))\n")
+        if extraction.manifest.contents == .store {
+          try display.write("next: lifeboat inspect \(ShellText.path(store))\n")
+        }
+      }
     }
     if !skipped.isEmpty { try display.exitWithFindings() }
   }

@@ -1,8 +1,6 @@
 import AgeFiles
 import ArgumentParser
-import CLibrary
 import Foundation
-import SafeText
 import SupportBundle
 import Terminal
 
@@ -10,18 +8,23 @@ import Terminal
 struct BundleKeygen: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "keygen",
-    abstract: "Make a key that bundles can be encrypted to.",
+    abstract: "Make a key that bundles are encrypted to, or signed with.",
     discussion: """
-      Example: lifeboat bundle keygen -o support.key
+      Examples: lifeboat bundle keygen -o support.key
+                lifeboat bundle keygen --signing -o app.key
 
       The file holds the secret key, for this user only. Give the public key, which is printed, to those who \
-      make bundles: lifeboat bundle create Notes.sqlite --to age1… -o Notes.zip.age. Keys are those of age.
+      make bundles: lifeboat bundle create Notes.sqlite --to age1… -o Notes.zip.age. Keys are those of age, or of \
+      minisign for signing.
 
       Exit status: 73 when the output exists.
       """)
 
   @Option(name: .shortAndLong, help: "The file for the secret key.", completion: .file())
   var output: String
+
+  @Flag(name: .long, help: "Make a key that bundles are signed with.")
+  var signing = false
 
   @OptionGroup(title: "Display") var display: DisplayOptions
 
@@ -33,26 +36,25 @@ struct BundleKeygen: ParsableCommand {
   }
 
   func run() throws {
-    let identity: AgeIdentity
-    do { identity = try AgeIdentity() } catch {
-      throw Failure(70, error.code.rawValue, error.message)
-    }
-    let publicKey = identity.recipient.text
-    let text = """
-      # created: \(Date().ISO8601Format())
-      # public key: \(publicKey)
-      \(identity.text)
+    let publicKey: String
+    let text: String
+    if signing {
+      let key = MinisignSecretKey()
+      (publicKey, text) = (key.publicKey.text, key.file)
+    } else {
+      let identity: AgeIdentity
+      do { identity = try AgeIdentity() } catch {
+        throw Failure(70, error.code.rawValue, error.message)
+      }
+      publicKey = identity.recipient.text
+      text = """
+        # created: \(Date().ISO8601Format())
+        # public key: \(publicKey)
+        \(identity.text)
 
-      """
-    let tree = try OutputTree(in: PathText.folder(of: output), making: { _ = $1() })
-    do {
-      let file = try tree.makeFile([PathText.lastComponent(of: output)], mode: 0o600)
-      defer { _ = close(file) }
-      try OutputTree.write(Array(text.utf8)[...], to: file, path: output)
-    } catch {
-      tree.discard()
-      throw error
+        """
     }
+    try NewText.write(text, to: output, mode: 0o600, Interruption(lettingWorkEnd: true))
     if display.json {
       try display.write(json: Report(output: output, publicKey: publicKey))
     } else {

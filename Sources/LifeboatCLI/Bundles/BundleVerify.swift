@@ -1,4 +1,6 @@
 import ArgumentParser
+import SQLiteFile
+import SafeText
 import SupportBundle
 import Terminal
 
@@ -15,6 +17,16 @@ struct BundleVerify: ParsableCommand {
 
   @Argument(help: "The bundle.", completion: .file())
   var path: String
+
+  @Option(
+    name: .customLong("public-key"),
+    help: "Check that this key of minisign, a text or a file, has signed the bundle.")
+  var publicKey: String?
+
+  @Option(
+    name: .long, help: "The signature; default: the bundle's path and .minisig.",
+    completion: .file())
+  var signature: String?
 
   @OptionGroup(title: "Encryption") var secrets: SecretOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
@@ -33,6 +45,10 @@ struct BundleVerify: ParsableCommand {
         entry = problem.entry
         offset = problem.offset
       }
+
+      init(_ error: BundleError) {
+        (id, message, entry, offset) = (error.code.rawValue, error.message, nil, nil)
+      }
     }
 
     let schema = "lifeboat.bundleVerification"
@@ -40,11 +56,59 @@ struct BundleVerify: ParsableCommand {
     let path: String
     let outcome: String
     let intactEntryCount: Int
+    /// The number of the key that has signed the bundle; nil when that was not asked for.
+    let signedBy: String?
     let problems: [Problem]
   }
 
+  /// What says that an encrypted bundle is not the one that was made.
+  private static let changed: Set<String> = [
+    "age.headerChanged", "age.contentChanged", "age.truncated",
+  ]
+
+  private func reportChanged(_ error: BundleError) throws {
+    if display.json {
+      try display.write(
+        json: Report(
+          path: path, outcome: "damaged", intactEntryCount: 0, signedBy: nil,
+          problems: [.init(error)]))
+    } else {
+      try display.write(
+        "\(error.message) (\(error.code.rawValue))\nNOT INTACT: ask for the bundle again\n")
+    }
+    try display.exitWithFindings()
+  }
+
+  func validate() throws {
+    guard signature == nil || publicKey != nil else {
+      throw ValidationError("--signature is checked against a key; add --public-key.")
+    }
+  }
+
+  /// Checks the signature; returns what the signer says, nil when it was not asked for.
+  private func signed() throws -> (key: String, comment: String)? {
+    guard let publicKey else { return nil }
+    let key: MinisignPublicKey
+    if ByteFile.exists(publicKey) {
+      key = try KeyFile.read(publicKey) { text throws(BundleError) in try MinisignPublicKey(text) }
+    } else {
+      key = try MinisignPublicKey(publicKey)
+    }
+    let place = signature ?? MinisignSignature.path(for: path)
+    let found = try KeyFile.read(place) { text throws(BundleError) in try MinisignSignature(text) }
+    try found.check(path, by: key)
+    return (key.name, found.comment)
+  }
+
   func run() throws {
-    let result = try BundleVerification.verify(try secrets.open(path))
+    let signed = try signed()
+    let bundle: BundleFile
+    do { bundle = try secrets.open(path) } catch let error as BundleError
+      where Self.changed.contains(error.code.rawValue)
+    {
+      return try reportChanged(error)
+    }
+    let result = try BundleVerification.verify(bundle)
     let outcome =
       switch result.outcome {
       case .intact: "intact"
@@ -55,6 +119,7 @@ struct BundleVerify: ParsableCommand {
       try display.write(
         json: Report(
           path: path, outcome: outcome, intactEntryCount: result.intactEntryCount,
+          signedBy: signed?.key,
           problems: result.problems.map(Report.Problem.init)))
     }
     switch result.outcome {
@@ -62,6 +127,10 @@ struct BundleVerify: ParsableCommand {
       if !display.json, !display.quiet {
         try display.write(
           "intact: \(Quantity.count(result.intactEntryCount)) entries agree with the manifest\n")
+        if let signed {
+          try display.write(
+            "signed by the key \(signed.key): \(VisibleText.visible(signed.comment))\n")
+        }
       }
     case .damaged:
       if !display.json {

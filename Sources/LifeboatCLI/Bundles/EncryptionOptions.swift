@@ -1,7 +1,10 @@
 import AgeFiles
 import ArgumentParser
-import SQLiteFile
+import CLibrary
+import Foundation
+import SafeFiles
 import SafeText
+import StoreExtraction
 import SupportBundle
 
 /// Whom a bundle is encrypted to.
@@ -39,6 +42,15 @@ struct EncryptionOptions: ParsableArguments {
     guard !to.isEmpty else { return nil }
     var keys: [AgeRecipient] = []
     for name in to {
+      // Never shown, and not taken for a file.
+      if PathText.dropping(prefix: "AGE-SECRET-KEY-", from: name.uppercased()) != nil {
+        throw Failure(
+          64, AgeError.Code.badKey.rawValue,
+          "--to: a secret key stands where a public one is expected",
+          hint:
+            "use the public key that its file names, and make a new key: this one was on a command line"
+        )
+      }
       if PathText.dropping(prefix: "age1", from: name) != nil {
         do { keys.append(try AgeRecipient(name)) } catch {
           throw Failure(64, error.code.rawValue, "--to: \(error.message)")
@@ -94,6 +106,16 @@ enum KeyFile {
     }
   }
 
+  /// Reads a key of minisign.
+  static func read<Key>(_ path: String, _ key: (String) throws(BundleError) -> Key) throws -> Key {
+    let text = String(decoding: try bytes(path), as: UTF8.self)
+    do throws(BundleError) {
+      return try key(text)
+    } catch {
+      throw Failure(65, error.code.rawValue, "\(path): \(error.message)")
+    }
+  }
+
   /// The first line of a file.
   static func passphrase(_ path: String) throws -> [UInt8] {
     let line = try bytes(path).prefix { $0 != 0x0a && $0 != 0x0d }
@@ -103,11 +125,43 @@ enum KeyFile {
     return Array(line)
   }
 
+  /// All of a small file; it may be a pipe.
   private static func bytes(_ path: String) throws -> [UInt8] {
-    let file = try ByteFile(path)
-    guard file.size <= AgeKeyFile.maxBytes else {
+    let data: Data
+    do {
+      let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+      data = try file.read(upToCount: AgeKeyFile.maxBytes + 1) ?? Data()
+      try file.close()
+    } catch {
+      let isThere = (try? FileStatus.of(path)) ?? nil != nil
+      throw Failure(
+        isThere ? 77 : 66, isThere ? "bundle.permissionDenied" : "bundle.inputMissing",
+        isThere
+          ? "the file of the key or passphrase cannot be read, \(path)"
+          : "there is no file of a key or passphrase at this path, \(path)",
+        hint: "make a key with: lifeboat bundle keygen -o FILE")
+    }
+    guard data.count <= AgeKeyFile.maxBytes else {
       throw Failure(65, AgeError.Code.badKey.rawValue, "\(path) is too large for a file of keys")
     }
-    return try file.bytes(at: 0, count: Int(file.size))
+    return [UInt8](data)
+  }
+}
+
+/// A small new file of text.
+enum NewText {
+  /// Writes a file that does not exist yet; nothing is left behind when that fails.
+  static func write(_ text: String, to path: String, mode: UInt32, _ interruption: Interruption)
+    throws
+  {
+    let tree = try OutputTree(in: PathText.folder(of: path), making: interruption.files.making)
+    do {
+      let file = try tree.makeFile([PathText.lastComponent(of: path)], mode: mode)
+      defer { _ = close(file) }
+      try OutputTree.write(Array(text.utf8)[...], to: file, path: path)
+    } catch {
+      tree.discard()
+      throw error
+    }
   }
 }

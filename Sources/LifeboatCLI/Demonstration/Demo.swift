@@ -106,9 +106,11 @@ struct Demo: ParsableCommand {
       "5. A bundle for the person who helps next",
       "Structure only: nothing that the user typed leaves the machine unless somebody asks for it.")
     let bundle = folder.appendingPathComponent("support.zip").path
-    let receipt = try BundleCreate.write(
-      try BundleSubject(incident.folder), to: bundle, .init(created: Date()),
-      interruption: interruption)
+    let subject = try BundleSubject(incident.folder)
+    // A new interruption would end the protection of the demo's own files.
+    let receipt = try BundleRequest().make(
+      of: subject.storePath, subject.incident, to: bundle,
+      isCancelled: { interruption.isRequested }, making: interruption.files.making)
     try show(BundleText.table(receipt.manifest, display))
     for sentence in receipt.manifest.withheld {
       try show("left out: \(VisibleText.visible(sentence))\n")

@@ -110,9 +110,13 @@ struct InspectionText {
   private let inspection: StoreInspection
   private let display: DisplayOptions
 
-  init(_ inspection: StoreInspection, _ display: DisplayOptions) {
+  /// Whether the store itself is elsewhere, so that no command reads it.
+  private let isOfBundle: Bool
+
+  init(_ inspection: StoreInspection, _ display: DisplayOptions, isOfBundle: Bool = false) {
     self.inspection = inspection
     self.display = display
+    self.isOfBundle = isOfBundle
   }
 
   var text: String {
@@ -129,7 +133,7 @@ struct InspectionText {
     if let unread = inspection.unreadFiles { block.add("Not read", unread, tone: .yellow) }
     block.add("Rows", rows)
     block.add("Evidence", evidence)
-    block.add("Next", suggestions)
+    if !isOfBundle { block.add("Next", suggestions) }
     var text = block.text(width: display.width, style: display.style)
     if !entityTable.isEmpty { text += "\n" + entityTable }
     if display.verbose > 0 { text += details }

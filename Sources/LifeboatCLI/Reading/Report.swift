@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import CLibrary
 import ObjectModel
 import SQLiteFile
 import SafeFiles
@@ -90,7 +89,7 @@ struct Report: ParsableCommand, RecordedCommand {
         html = try StoreReport.index(of: path, stores, made: Date())
       }
     }
-    try write(Array(html.utf8))
+    try NewText.write(html, to: output, mode: 0o644, Interruption(lettingWorkEnd: true))
     if display.json {
       try display.write(
         json: Receipt(output: output, sizeBytes: html.utf8.count, storeCount: storeCount))
@@ -135,20 +134,5 @@ struct Report: ParsableCommand, RecordedCommand {
     guard let model else { return nil }
     let chosen = try ModelInput(model).model(named: modelVersion)
     return (chosen.version.name, chosen.model)
-  }
-
-  /// Writes a file that does not exist yet.
-  private func write(_ bytes: [UInt8]) throws {
-    let interruption = Interruption(lettingWorkEnd: true)
-    let tree = try OutputTree(
-      in: PathText.folder(of: output), making: interruption.files.making)
-    do {
-      let file = try tree.makeFile([PathText.lastComponent(of: output)], mode: 0o644)
-      defer { _ = close(file) }
-      try OutputTree.write(bytes[...], to: file, path: output)
-    } catch {
-      tree.discard()
-      throw error
-    }
   }
 }

@@ -1,5 +1,4 @@
 package import AgeFiles
-import Foundation
 
 /// A bundle, open for reading; one that is encrypted is decrypted first, into a file without a name.
 package final class BundleFile: Sendable {
@@ -32,10 +31,7 @@ package final class BundleFile: Sendable {
       file = opened
       return
     }
-    let folder = FileManager.default.temporaryDirectory.path
-    let output = try ExclusiveOutput(
-      path: folder + "/lifeboat-bundle", isUnnamed: true, calls: OutputCalls(),
-      making: { _ = $1() })
+    let output = try ExclusiveOutput(unnamed: "bundle")
     let source = SequentialInput(opened)
     try BundleError.catching(path) {
       try AgeFile.decrypt(secrets, read: source.next) { try output.append($0[...]) }

@@ -157,9 +157,14 @@ enum NameForm {
       }
   }
 
-  /// Whether the text looks like a file name that a developer chose.
+  /// Whether the text looks like a file name that a developer chose: one word of at most 24 letters and digits, and an
+  /// ending. In an app of documents the user chooses it, mostly of several words.
   static func isPlainFileName(_ text: String) -> Bool {
-    isDotted(text) && isSober(text) && !text.utf8.contains(UInt8(ascii: ":"))
+    let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    return (1...3).contains(parts.count) && isSober(text)
+      && parts.allSatisfy {
+        (1...24).contains($0.count) && $0.allSatisfy { isLetter($0) || isDigit($0) }
+      }
   }
 
   private static func isDigit(_ byte: UInt8) -> Bool { byte >= 0x30 && byte <= 0x39 }

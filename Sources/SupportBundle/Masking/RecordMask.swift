@@ -29,6 +29,8 @@ struct RecordMask {
   private var folders = FolderNames()
   /// The main file's name.
   private let storeName: String
+  /// Whether row ids in sentences are hidden, because they may be values.
+  var hidesRowIDs = false
 
   init(storePath: String) {
     storeName = PathText.lastComponent(of: storePath)
@@ -150,7 +152,8 @@ struct RecordMask {
 
   /// `text` without folders, and with tokens for the names that have one. Only whole words are replaced.
   func sentence(_ text: String) -> String {
-    let bytes = Array(folders.without(text).utf8)
+    var bytes = Array(folders.without(text).utf8)
+    if hidesRowIDs { bytes = Self.withoutRowIDs(bytes) }
     guard !tokens.lengths.isEmpty else { return String(decoding: bytes, as: UTF8.self) }
     var result: [UInt8] = []
     var index = 0
@@ -165,6 +168,33 @@ struct RecordMask {
     }
     return String(decoding: result, as: UTF8.self)
   }
+
+  /// The bytes with `…` for the number after each word that a row id follows.
+  private static func withoutRowIDs(_ bytes: [UInt8]) -> [UInt8] {
+    var result: [UInt8] = []
+    var place = 0
+    while place < bytes.count {
+      let isNumber = isDigit(bytes[place]) || bytes[place] == UInt8(ascii: "-")
+      let word = result.reversed().drop { $0 == 0x20 }.prefix { isWord($0) }.reversed()
+      guard isNumber, place > 0, bytes[place - 1] == 0x20,
+        ["row", "rows", "id", "ids", "key", "keys"].contains(where: { word.elementsEqual($0.utf8) })
+      else {
+        result.append(bytes[place])
+        place += 1
+        continue
+      }
+      result += Array("…".utf8)
+      place += 1
+      while place < bytes.count,
+        isDigit(bytes[place])
+          || bytes[place] == UInt8(ascii: ",") && place + 1 < bytes.count
+            && isDigit(bytes[place + 1])
+      { place += 1 }
+    }
+    return result
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 
   /// The token of the longest name at `index`. One name may be a part of another.
   private func token(in text: [UInt8], at index: Int) -> (String, count: Int)? {

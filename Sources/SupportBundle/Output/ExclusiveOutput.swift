@@ -17,7 +17,8 @@ final class ExclusiveOutput {
   private let name: String
   private let temporaryName: String
   private let calls: OutputCalls
-  private var descriptor: Int32
+  /// The open file; negative when it is closed.
+  private(set) var descriptor: Int32
   /// Where the next `append` writes, in bytes from the start.
   private(set) var size: UInt64 = 0
   private let isUnnamed: Bool
@@ -78,6 +79,15 @@ final class ExclusiveOutput {
       throw SystemPath.error(.cannotCreate, "the output cannot be examined", errno, path: path)
     }
     isNamed = isUnnamed && identity.st_nlink == 0
+  }
+
+  /// A file in the system's temporary folder that never has a name; errors call it `what`.
+  convenience init(unnamed what: String) throws(BundleError) {
+    let place = FileManager.default.temporaryDirectory.path
+    let name = "lifeboat-" + String(UInt64.random(in: 1 << 60 ... .max), radix: 16) + "-" + what
+    try self.init(
+      path: PathText.joined(place, name), isUnnamed: true, calls: OutputCalls(),
+      making: { _ = $1() })
   }
 
   private static func openFolder(_ path: String) -> Int32 {

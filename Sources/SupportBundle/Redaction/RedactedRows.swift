@@ -34,6 +34,8 @@ struct RedactedRows: ~Copyable {
     let lead: [UInt8]
     /// Whether the value is allowed.
     let isShown: Bool
+    /// What the numbers of the attribute have in common.
+    let column: [UInt8]
   }
 
   /// - Parameters:
@@ -90,7 +92,7 @@ struct RedactedRows: ~Copyable {
           append(destination)
         }
         output.append("]")
-      case let value: append(value, isShown: part.isShown)
+      case let value: append(value, isShown: part.isShown, of: part.column)
       }
     }
     output.append("}}\n")
@@ -106,17 +108,23 @@ struct RedactedRows: ~Copyable {
       let name = place < columns.count ? columns[place] : "c\(place)"
       append(name: name)
       output.append(UInt8(ascii: ":"))
-      append(PropertyValue(value), isShown: allowed.allows(name, of: [table.name]))
+      append(
+        PropertyValue(value), isShown: allowed.allows(name, of: [table.name]),
+        of: Self.column(name, of: table.name))
     }
     output.append("}}\n")
   }
 
-  private mutating func append(_ value: PropertyValue, isShown: Bool) {
+  private mutating func append(_ value: PropertyValue, isShown: Bool, of column: [UInt8]) {
     if isShown {
       output.append(json: value, blobs: .hex)
     } else {
-      tokens.append(value, to: &output)
+      tokens.append(value, of: column, to: &output)
     }
+  }
+
+  private static func column(_ name: String, of table: String) -> [UInt8] {
+    Array(table.utf8) + [0] + name.utf8 + [0]
   }
 
   private mutating func append(_ destination: ObjectReference) {
@@ -165,7 +173,9 @@ struct RedactedRows: ~Copyable {
         made.append(
           Part(
             lead: lead + [UInt8(ascii: ":")],
-            isShown: allowed.allows(property.name, of: lineage)))
+            isShown: allowed.allows(property.name, of: lineage),
+            // An attribute of an ancestor is one column.
+            column: Self.column(property.name, of: lineage.last ?? "")))
       }
       parts = made
       forms[key] = made

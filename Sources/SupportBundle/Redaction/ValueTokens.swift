@@ -7,9 +7,10 @@ import SQLiteFile
 /// Turns values into tokens that say what support needs of them, and not the values.
 ///
 /// A token is the first half of an HMAC-SHA-256 under a key that is made for one bundle and never leaves the process.
-/// Equal values of one type have equal tokens, so that rows can still be joined and duplicates seen; nobody without the
-/// key can test a guess, and nothing joins with another bundle. All dates are shifted by one secret offset, so that their
-/// order and distances stay.
+/// Equal texts, UUIDs and data have equal tokens, so that rows can still be joined and duplicates seen; nobody without the
+/// key can test a guess, and nothing joins with another bundle. Tokens of numbers are those of one column only: a column
+/// that counts 1, 2, 3 would else be a dictionary for all others. All dates are shifted by one secret offset, so that
+/// their order and distances stay.
 struct ValueTokens {
   /// The types that tokens are made for: equal bytes of two types have different tokens.
   private enum Kind: String, CaseIterable {
@@ -47,16 +48,19 @@ struct ValueTokens {
 
   // MARK: - Values
 
-  /// Appends a value as a JSON object with its token, in place of the value itself.
-  func append(_ value: PropertyValue, to output: inout OutputBuffer) {
+  /// Appends a value as a JSON object with its token, in place of the value itself. `column` is what the numbers of a
+  /// column have in common.
+  func append(_ value: PropertyValue, of column: [UInt8], to output: inout OutputBuffer) {
     switch value {
     case .null: output.append("null")
-    case .integer(let number): append(integer: number, to: &output)
+    case .integer(let number):
+      begin(.integer, column + Self.bytes(UInt64(bitPattern: number)), &output)
+      output.append(",\"range\":\"\(Self.range(number))\"}")
     case .real(let number):
-      begin(.real, Self.bytes(number.bitPattern), &output)
+      begin(.real, column + Self.bytes(number.bitPattern), &output)
       output.append(",\"range\":\"\(Self.range(number))\"}")
     case .boolean(let flag):
-      begin(.boolean, [flag ? 1 : 0], &output)
+      begin(.boolean, column + [flag ? 1 : 0], &output)
       output.append("}")
     case .string(let text): append(text, to: &output)
     case .date(let date): append(date, to: &output)
@@ -75,11 +79,6 @@ struct ValueTokens {
     }
   }
 
-  private func append(integer number: Int64, to output: inout OutputBuffer) {
-    begin(.integer, Self.bytes(UInt64(bitPattern: number)), &output)
-    output.append(",\"range\":\"\(Self.range(number))\"}")
-  }
-
   private func append(_ text: StoredText, to output: inout OutputBuffer) {
     begin(.text, text.utf8, &output)
     let scalars = text.string.unicodeScalars
@@ -87,20 +86,19 @@ struct ValueTokens {
     output.append(",\"script\":\"\(text.isValid ? Script(of: scalars).rawValue : "invalid")\"}")
   }
 
-  /// Appends a shifted date. A date that marks something, such as the zero of the calendar, would give the offset away.
+  /// Appends a shifted date. A date that marks something would give the offset away.
   private func append(_ date: ReferenceDate, to output: inout OutputBuffer) {
-    let shifted = ReferenceDate(seconds: date.seconds + shift).iso8601
-    if date.seconds == 0 {
-      output.append("{\"date\":\"reference date\"}")
-    } else if Self.likelyDates.contains(date.seconds), let shifted {
+    if Self.marks.contains(date.seconds) {
+      output.append("{\"date\":\"marks something\"}")
+    } else if let shifted = ReferenceDate(seconds: date.seconds + shift).iso8601 {
       output.append("{\"date\":\"\(shifted)\"}")
     } else {
       output.append("{\"date\":\"out of range\"}")
     }
   }
 
-  /// 1980 to 2080, in seconds since 2001; 1970 is another zero.
-  private static let likelyDates: ClosedRange<Double> = -662_688_000...2_492_985_600
+  /// The zeros of Apple's and of Unix's calendar, and Foundation's distant past and future, in seconds since 2001.
+  private static let marks: Set<Double> = [0, -978_307_200, -63_114_076_800, 63_113_904_000]
 
   private func begin(_ kind: Kind, _ bytes: [UInt8], _ output: inout OutputBuffer) {
     let place = Kind.allCases.firstIndex(of: kind) ?? 0

@@ -18,8 +18,14 @@ struct PersonalTexts {
 
   /// The texts of this process's user and machine.
   init(_ words: PublicWords) {
-    self.init(
-      home: NSHomeDirectory(), user: NSUserName(), host: ProcessInfo.processInfo.hostName, words)
+    self.init(home: NSHomeDirectory(), user: NSUserName(), host: Self.hostName, words)
+  }
+
+  /// The machine's own name. Foundation would ask the network for it.
+  private static var hostName: String {
+    var bytes = [CChar](repeating: 0, count: 256)
+    guard unsafe gethostname(&bytes, bytes.count - 1) == 0 else { return "" }
+    return String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
   init(home: String, user: String, host: String, _ words: PublicWords) {
@@ -106,29 +112,46 @@ struct PersonalTexts {
 
   /// What the keys of well-known services begin with, and how many characters follow at least.
   private static let leads: [(lead: String, least: Int)] = [
-    ("AGE-SECRET-KEY-1", 40), ("-----BEGIN", 10), ("eyJ", 20), ("ghp_", 30), ("gho_", 30),
+    ("AGE-SECRET-KEY-1", 40), ("-----BEGIN", 10), ("ghp_", 30), ("gho_", 30),
     ("github_pat_", 30), ("glpat-", 18), ("xoxb-", 20), ("xoxp-", 20), ("AKIA", 16), ("ASIA", 16),
     ("AIza", 35), ("sk-", 20), ("sk_live_", 16), ("rk_live_", 16), ("ya29.", 20), ("SG.", 40),
     ("npm_", 36), ("Bearer ", 20), ("hf_", 30),
   ]
 
-  private static func hasKey(_ bytes: [UInt8]) -> Bool {
-    leads.contains { lead, least in
-      let lead = Array(lead.utf8)
-      var place = 0
-      while let start = bytes[place...].firstIndex(of: lead[0]) {
-        place = start + 1
-        let end = start + lead.count
-        guard end + least <= bytes.count, bytes[start..<end].elementsEqual(lead),
-          start == 0 || !joins(bytes[start - 1], lead[0])
-        else { continue }
-        if bytes[end..<end + least].allSatisfy({
-          isLetter($0) || isDigit($0) || " -_.+/=".utf8.contains($0)
-        }) {
-          return true
-        }
+  /// A JSON Web Token (RFC 7519): two JSON objects in base64, joined by a dot. Other base64 may begin like one.
+  private static func hasWebToken(_ bytes: [UInt8]) -> Bool {
+    let lead = Array("eyJ".utf8)
+    var place = 0
+    while let start = bytes[place...].firstIndex(of: lead[0]) {
+      place = start + 1
+      let run = bytes[start...].prefix { isLetter($0) || isDigit($0) || "-_".utf8.contains($0) }
+      if run.count > 16, run.starts(with: lead), run.endIndex < bytes.count,
+        bytes[run.endIndex] == UInt8(ascii: "."), bytes[(run.endIndex + 1)...].starts(with: lead)
+      {
+        return true
       }
-      return false
     }
+    return false
+  }
+
+  private static func hasKey(_ bytes: [UInt8]) -> Bool {
+    hasWebToken(bytes)
+      || leads.contains { lead, least in
+        let lead = Array(lead.utf8)
+        var place = 0
+        while let start = bytes[place...].firstIndex(of: lead[0]) {
+          place = start + 1
+          let end = start + lead.count
+          guard end + least <= bytes.count, bytes[start..<end].elementsEqual(lead),
+            start == 0 || !joins(bytes[start - 1], lead[0])
+          else { continue }
+          if bytes[end..<end + least].allSatisfy({
+            isLetter($0) || isDigit($0) || " -_.+/=".utf8.contains($0)
+          }) {
+            return true
+          }
+        }
+        return false
+      }
   }
 }

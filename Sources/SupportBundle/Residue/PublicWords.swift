@@ -1,12 +1,16 @@
 import CoreDataStore
 import ObjectModel
 import SQLiteFile
+import SafeText
 import StoreFiles
+import StoreRecovery
 
 /// The words that a bundle may hold although a row may hold them, too: those of Lifeboat's own sentences, and the names in
 /// the code of the app. A short text that consists of them alone cannot be told from them.
 struct PublicWords {
   private var words: Set<String>
+  /// Whole texts that a bundle holds by design: digests, the UUID of the store, statements of its schema.
+  private var texts: Set<[UInt8]> = []
 
   /// The words of Lifeboat alone.
   init() {
@@ -21,7 +25,10 @@ struct PublicWords {
     for entry in schema.entries + schema.repairedEntries {
       add(name: entry.name)
       add(name: entry.tableName)
+      if let sql = entry.sql { texts.insert(Array(sql.utf8)) }
     }
+    add(name: PathText.lastComponent(of: store.database.path))
+    if let uuid = store.metadata?.uuid { texts.insert(Array(uuid.utf8)) }
     for table in schema.tables { table.columnNames.forEach { add(name: $0) } }
     store.metadata?.otherKeys.forEach { add(name: $0.name) }
     store.entities.forEach { add(name: $0.name) }
@@ -36,6 +43,15 @@ struct PublicWords {
     }
   }
 
+  /// Adds what a record says of the app, and the digests of the entries.
+  mutating func add(_ manifest: BundleManifest, _ incident: Incident?) {
+    for entry in manifest.entries { texts.insert(Array(entry.sha256.utf8)) }
+    guard let incident else { return }
+    for text in [incident.app.name, incident.app.version, incident.app.build, incident.id] {
+      for word in Self.words(of: Array((text ?? "").utf8)) { words.insert(word) }
+    }
+  }
+
   private mutating func add(name: String) {
     guard NameForm.isKey(name) else { return }
     for word in Self.words(of: Array(name.utf8)) { words.insert(word) }
@@ -44,10 +60,15 @@ struct PublicWords {
   /// Texts of more words are not met by chance.
   private static let maxCount = 4
 
-  /// Whether a text is a few public words.
+  /// Whether a text is a few public words, of which numbers of up to four digits are some: dates consist of them.
   func hold(_ text: [UInt8]) -> Bool {
+    if texts.contains(text) { return true }
     let found = Self.words(of: text)
-    return found.count <= Self.maxCount && found.allSatisfy(words.contains)
+    return found.count <= Self.maxCount
+      && found.allSatisfy { word in
+        words.contains(word)
+          || word.utf8.count <= 4 && word.utf8.allSatisfy { (0x30...0x39).contains($0) }
+      }
   }
 
   /// The runs of letters, digits and what is not ASCII, in lower case.

@@ -2,6 +2,7 @@ package import CoreDataStore
 import ObjectModel
 import SQLiteFile
 import StoreFiles
+package import StoreRecovery
 
 /// Looks into a finished bundle for what must not be in it: texts of the store, and texts that belong to somebody. It knows
 /// nothing of how they were to be kept out.
@@ -12,6 +13,7 @@ import StoreFiles
 /// from these.
 package struct ResidueScan {
   private let store: CoreDataStore?
+  private let incident: Incident?
   private let contents: BundleManifest.Contents
   private let redaction: Redaction
   private var words = PublicWords()
@@ -26,10 +28,13 @@ package struct ResidueScan {
   ///   - store: the store that the bundle is about; nil when it could not be read.
   ///   - contents: what was asked for.
   ///   - redaction: what stands for the values of rows.
+  ///   - incident: the incident that the bundle is about; nil without one.
   package init(
-    _ store: CoreDataStore?, _ contents: BundleManifest.Contents, _ redaction: Redaction
+    _ store: CoreDataStore?, _ contents: BundleManifest.Contents, _ redaction: Redaction,
+    incident: Incident? = nil
   ) {
     self.store = store
+    self.incident = incident
     self.contents = contents
     self.redaction = redaction
     if let store { words.add(store) }
@@ -44,10 +49,19 @@ package struct ResidueScan {
   }
 
   func check(_ reader: ZipReader) throws {
+    var scan = self
+    scan.words.add(try BundleContents(of: reader).manifest, incident)
+    try scan.search(reader)
+  }
+
+  private func search(_ reader: ZipReader) throws {
     let texts = SecretTexts()
-    try forEachText { text, _ in
-      if text.count >= SecretTexts.leastBytes { texts.note(SecretTexts.start(of: text)) }
-      return true
+    // Who gets the values themselves needs no search for them.
+    if !givesValues {
+      try forEachText { text, _ in
+        if text.count >= SecretTexts.leastBytes { texts.note(SecretTexts.start(of: text)) }
+        return true
+      }
     }
     let personal = PersonalTexts(words)
     for entry in reader.entries where !isAsAskedFor(entry.name) {
@@ -67,6 +81,10 @@ package struct ResidueScan {
       }
     }
     try judge(texts)
+  }
+
+  private var givesValues: Bool {
+    contents == .store || contents == .rows && redaction == .none
   }
 
   private func isAsAskedFor(_ entry: String) -> Bool {
@@ -97,7 +115,8 @@ package struct ResidueScan {
 
   private static func residue(_ what: String, _ form: TextForm, _ entry: String) -> BundleError {
     BundleError(
-      .residue, "the bundle would hold \(what), \(form.rawValue); nothing was written",
+      .residue,
+      "the bundle would hold \(what), \(form.rawValue), which is no part of it; nothing was written",
       entry: entry)
   }
 
@@ -179,14 +198,34 @@ package struct ResidueScan {
     ["Z_METADATA", "Z_PRIMARYKEY", "Z_MODELCACHE"].contains { SQLName.isSame(table, $0) }
   }
 
-  /// The texts between quotes in a statement.
+  /// The texts between single quotes in a statement, outside its comments and quoted names.
   private static func literals(_ sql: [UInt8]) -> [[UInt8]] {
     var literals: [[UInt8]] = []
     var place = 0
-    while let start = sql[place...].firstIndex(of: UInt8(ascii: "'")) {
-      guard let end = sql[(start + 1)...].firstIndex(of: UInt8(ascii: "'")) else { break }
-      literals.append(Array(sql[(start + 1)..<end]))
-      place = end + 1
+    /// The place after the next of these bytes.
+    func end(after start: Int, _ mark: [UInt8]) -> Int {
+      var place = start
+      while place + mark.count <= sql.count {
+        if sql[place..<place + mark.count].elementsEqual(mark) { return place + mark.count }
+        place += 1
+      }
+      return sql.count
+    }
+    while place < sql.count {
+      switch sql[place] {
+      case UInt8(ascii: "-") where sql[place...].starts(with: [0x2d, 0x2d]):
+        place = end(after: place, [0x0a])
+      case UInt8(ascii: "/") where sql[place...].starts(with: [0x2f, 0x2a]):
+        place = end(after: place + 2, [0x2a, 0x2f])
+      case UInt8(ascii: "["): place = end(after: place + 1, [0x5d])
+      case let quote where [0x22, 0x27, 0x60].contains(quote):
+        let after = end(after: place + 1, [quote])
+        if quote == 0x27, after - 1 > place + 1 {
+          literals.append(Array(sql[(place + 1)..<(after - 1)]))
+        }
+        place = after
+      default: place += 1
+      }
     }
     return literals
   }

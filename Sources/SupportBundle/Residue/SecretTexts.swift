@@ -16,7 +16,7 @@ final class SecretTexts {
   /// The shortest text that is looked for, in bytes: more than six characters.
   static let leastBytes = 7
   /// How much of a long text is compared.
-  static let comparedBytes = 32
+  static let comparedBytes = 48
   /// The most places that are kept. More of them mean that something is wrong.
   private static let maxCandidates = 200_000
 

@@ -105,7 +105,7 @@ struct TokenRows {
   }
   private static func isDate(_ text: [UInt8]) -> Bool {
     let words = String(decoding: text, as: UTF8.self)
-    if words == "reference date" || words == "out of range" { return true }
+    if words == "marks something" || words == "out of range" { return true }
     return (20...27).contains(text.count) && text.last == UInt8(ascii: "Z")
       && text.allSatisfy { isDigit($0) || "-:.TZ".utf8.contains($0) }
   }

@@ -31,7 +31,8 @@ struct ZipNames {
     for (index, component) in components.enumerated() {
       let isLast = index == components.count - 1
       let use: Use = !isLast ? .folder : isFolder ? .namedFolder : .file
-      let place = Place(parent: parent, name: component.lowercased())
+      // ß and SS are one name where case is folded.
+      let place = Place(parent: parent, name: component.uppercased().lowercased())
       guard let known = places[place] else {
         parent = uses.count
         places[place] = parent

@@ -75,6 +75,14 @@ public final class ZipWriter {
     output = try ExclusiveOutput(path: path, isUnnamed: isUnnamed, calls: calls, making: making)
   }
 
+  /// Starts an archive in a file without a name.
+  init(_ output: ExclusiveOutput, level: CompressionLevel) {
+    path = output.path
+    threshold = Zip64Threshold()
+    self.level = level
+    self.output = output
+  }
+
   // MARK: - Entries
 
   /// Adds an entry with these bytes. After an error the archive is cancelled.

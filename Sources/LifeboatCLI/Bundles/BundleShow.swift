@@ -1,0 +1,100 @@
+import ArgumentParser
+import Foundation
+import Quoting
+import SafeText
+import StoreExtraction
+import StoreRecovery
+import SupportBundle
+import Terminal
+
+/// `lifeboat bundle show`
+struct BundleShow: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "show",
+    abstract:
+      "Show on one screen what a bundle says: the incident, the store, its health and counts.",
+    discussion: """
+      Example: lifeboat bundle show Notes.zip.age -i support.key
+
+      Exit status: 0, 65 not a bundle, or no key at hand opens it, 66 missing.
+      """)
+
+  @Argument(help: "The bundle.", completion: .file())
+  var path: String
+
+  @OptionGroup(title: "Encryption") var secrets: SecretOptions
+  @OptionGroup(title: "Display") var display: DisplayOptions
+
+  /// The JSON form.
+  struct Report: Encodable {
+    let schema = "lifeboat.bundleSummary"
+    let version = 1
+    let path: String
+    let contents: String
+    let created: String
+    /// Nil in a bundle of a store that was not set aside.
+    let incident: Incident?
+    /// Nil when the store could not be read.
+    let inspection: StoreInspection?
+  }
+
+  /// The most bytes of a record that are read.
+  private static let maxBytes = 16 << 20
+
+  func run() throws {
+    let reader = try ZipReader(try secrets.open(path))
+    let contents = try BundleContents(of: reader)
+    let incident = try record("incident.json", of: reader, as: Incident.self)
+    let inspection = try record("inspection.json", of: reader, as: StoreInspection.self)
+    if display.json {
+      return try display.write(
+        json: Report(
+          path: path, contents: contents.manifest.contents.rawValue,
+          created: contents.manifest.created, incident: incident, inspection: inspection))
+    }
+    var block = KeyValueBlock()
+    block.add(
+      PathText.lastComponent(of: path),
+      "made by \(contents.manifest.tool.name) \(contents.manifest.tool.version), \(contents.manifest.created); holds \(holds(contents))"
+    )
+    if let incident {
+      block.add("Incident", "\(incident.id): \(incident.verdict.reason)")
+      let app = [incident.app.name, incident.app.version].compactMap { $0 }
+      block.add("App", app.joined(separator: " "))
+    }
+    if !contents.problems.isEmpty {
+      block.add("NOT WHOLE", "lifeboat bundle verify says what is wrong", tone: .red)
+    }
+    block.add(
+      "Next", [.init("lifeboat bundle extract \(ShellText.path(path)) -o DIR", "unpack it")])
+    var text = block.text(width: display.width, style: display.style)
+    if let inspection {
+      text += "\n" + InspectionText(inspection, display, isOfBundle: true).text
+    } else {
+      text += "The store could not be read; problem.json in the bundle says why.\n"
+    }
+    try display.write(text)
+  }
+
+  private func holds(_ contents: BundleContents) -> String {
+    switch contents.manifest.contents {
+    case .structure: "no rows"
+    case .rows: "rows"
+    case .store: "the files of the store"
+    }
+  }
+
+  /// Reads a record; nil when the bundle has none.
+  private func record<Record: Decodable>(
+    _ name: String, of reader: ZipReader, as type: Record.Type
+  ) throws -> Record? {
+    guard let entry = reader.entry(named: name) else { return nil }
+    let decoder = JSONDecoder()
+    decoder.dateDecodingStrategy = .iso8601
+    do {
+      return try decoder.decode(type, from: Data(reader.bytes(of: entry, limit: Self.maxBytes)))
+    } catch is DecodingError {
+      throw Failure(65, "bundle.badRecord", "\(path): \(name) is not a record of this version")
+    }
+  }
+}

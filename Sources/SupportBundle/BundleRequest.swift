@@ -1,0 +1,181 @@
+import AgeFiles
+import CoreDataStore
+public import Foundation
+package import SQLiteFile
+import SafeText
+import StoreExtraction
+import StoreFiles
+public import StoreRecovery
+
+/// What a bundle shall hold, and who can open it.
+public struct BundleRequest: Sendable {
+  /// How much of the user's data goes in. With `rows` a token stands for each value.
+  public var contents: BundleManifest.Contents
+  /// The entities or tables whose rows go in; nil for all.
+  package var entities: Set<String>?
+  /// What stands for the values of rows.
+  package var redaction = Redaction.values(except: .nothing)
+  /// Whether the model that the store carries goes in.
+  package var includesModel = true
+  /// How hard the entries are compressed.
+  package var level = CompressionLevel.standard
+  /// Nil for a bundle that everybody can read.
+  package var encryption: BundleEncryption?
+  /// Which part of the write-ahead log counts.
+  package var logView = SQLiteDatabase.LogView.committed
+  /// The program and the time that the manifest names.
+  package var tool = BundleManifest.Tool(name: "lifeboat", version: Tool.version)
+  package var created = Date()
+
+  /// A request.
+  ///
+  /// - Parameters:
+  ///   - contents: how much of the user's data goes in.
+  ///   - recipients: public keys of age, `age1…`, whose owners can open the bundle; without one, everybody can.
+  /// - Throws: ``BundleError`` with the code `age.badKey` for a text that is no public key.
+  public init(
+    _ contents: BundleManifest.Contents = .structure, recipients: [String] = []
+  ) throws(BundleError) {
+    self.contents = contents
+    guard !recipients.isEmpty else { return }
+    var keys: [AgeRecipient] = []
+    for text in recipients {
+      do { keys.append(try AgeRecipient(text)) } catch {
+        throw BundleError(.init(rawValue: error.code.rawValue), error.message)
+      }
+    }
+    encryption = BundleEncryption(to: .keys(keys))
+  }
+
+  /// What was packed.
+  package struct Receipt: Sendable {
+    /// The manifest.
+    package let manifest: BundleManifest
+    /// The size of the bundle in bytes; 0 when none was made.
+    package let sizeBytes: UInt64
+    /// What was found in the store.
+    package let findings: [Finding]
+    /// Whether some files of the store could not be read.
+    package let isPartial: Bool
+  }
+
+  /// Packs a bundle, checks it, and gives it its name. If anything fails, nothing is left behind.
+  ///
+  /// - Parameters:
+  ///   - storePath: the main file of the store.
+  ///   - incident: the incident that it was kept for; nil without one.
+  ///   - output: the bundle; nil to find out what it would hold.
+  ///   - progress: called with the bytes packed and the bytes in all.
+  ///   - isCancelled: asked while bytes are packed; true ends the work with `bundle.cancelled`.
+  ///   - making: called with the path of each temporary file and a closure that creates it and returns whether it exists
+  ///     afterwards.
+  /// - Returns: what was packed.
+  /// - Throws: ``BundleError``, `SQLiteFileError`.
+  package func make(
+    of storePath: String, _ incident: Incident?, to output: String?,
+    progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in },
+    isCancelled: () -> Bool = { false },
+    making: @escaping OutputTree.Making = { _ = $1() }
+  ) throws -> Receipt {
+    let watch = EvidenceWatch(storePath)
+    var bundle = try StoreBundle(
+      storePath: storePath, tool: tool,
+      created: BundleDate(secondsSince1970: created.timeIntervalSince1970.rounded(.down)),
+      contents: contents)
+    if let incident { try bundle.add(incident) }
+    var store: CoreDataStore?
+    var findings: [Finding] = []
+    do {
+      let logView = logView
+      let opened = try CoreDataStore(path: storePath, logView: logView)
+      store = opened
+      let inspecting = AnotherThread {
+        try StoreInspection(path: storePath, logView: logView)
+      }
+      var rows: StoreBundle.Rows?
+      if contents == .rows {
+        rows = try bundle.writeRows(of: opened, entities: entities, redaction)
+      }
+      let inspection = try inspecting.wait()
+      try bundle.add(opened, inspection, rows: rows, includesModel: includesModel)
+      findings = inspection.findings
+    } catch let error as SQLiteFileError where incident != nil || contents == .store {
+      // What cannot be read can still be passed on.
+      try bundle.add(unreadable: storePath, code: error.code.rawValue, message: error.message)
+      findings = [Finding(.init(rawValue: error.code.rawValue), error.message)]
+    }
+    let measured = try bundle.plan.measured(isCancelled: isCancelled)
+    // What would not be made is packed, too: only the finished bundle can be searched.
+    let packed = try measured.packed(
+      for: output, level: level, encryption: encryption, progress: progress,
+      isCancelled: isCancelled, making: making)
+    try packed.check()
+    try ResidueScan(store, contents, redaction, incident: incident).check(packed)
+    let changed = watch.changes()
+    guard changed.isEmpty else {
+      throw BundleError(
+        .changedWhileReading,
+        "the store changed while it was packed: \(changed.joined(separator: ", "))",
+        path: storePath)
+    }
+    let size = output == nil ? 0 : try packed.publish(isCancelled: isCancelled, making: making)
+    return Receipt(
+      manifest: measured.manifest, sizeBytes: size, findings: findings,
+      isPartial: !StoreSet(at: storePath).isComplete)
+  }
+}
+
+extension Incident {
+  /// Makes a bundle of the incident and the store that was set aside, ready to be shared or sent.
+  ///
+  /// The work is done off the caller's actor, in less than 64 MB of memory. Cancelling the task ends it; nothing is left
+  /// behind then, nor after an error. The bundle is read back and searched for what must not be in it before it gets its
+  /// name. A file that is there already is never replaced.
+  ///
+  /// - Parameters:
+  ///   - output: the bundle, a file that does not exist.
+  ///   - request: what it shall hold, and who can open it; by default structure only, for everybody.
+  ///   - place: the folder of the incident; nil for the one that the record names, which an app's container may have
+  ///     left.
+  ///   - progress: called on another thread with the share that is packed, from 0 to 1.
+  /// - Returns: what was left out on purpose, one sentence each.
+  /// - Throws: ``BundleError``, `SQLiteFileError`, `CancellationError`.
+  @discardableResult
+  public func makeBundle(
+    to output: URL, _ request: BundleRequest? = nil, place: URL? = nil,
+    progress: @escaping @Sendable (_ share: Double) -> Void = { _ in }
+  ) async throws -> [String] {
+    let folder = place?.path ?? self.folder
+    let storePath = PathText.joined(PathText.joined(folder, "store"), storeName)
+    let request = try request ?? BundleRequest()
+    let stop = CancellationFlag()
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        DispatchQueue.global(qos: .utility).async {
+          do {
+            let receipt = try request.make(
+              of: storePath, self, to: output.path,
+              progress: { progress(Double($0) / Double(max(1, $1))) }, isCancelled: { stop.isSet })
+            continuation.resume(returning: receipt.manifest.withheld)
+          } catch let error as BundleError where error.code == .cancelled {
+            continuation.resume(throwing: CancellationError())
+          } catch {
+            continuation.resume(throwing: error)
+          }
+        }
+      }
+    } onCancel: {
+      stop.set()
+    }
+  }
+}
+
+/// Says from another thread that work shall end.
+private final class CancellationFlag: @unchecked Sendable {
+  // Unchecked because the lock protects it.
+  private let lock = NSLock()
+  private var value = false
+
+  var isSet: Bool { lock.withLock { value } }
+  func set() { lock.withLock { value = true } }
+}

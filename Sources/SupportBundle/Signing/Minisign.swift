@@ -1,0 +1,223 @@
+import Crypto
+package import Foundation
+import SafeText
+import _CryptoExtras
+
+/// A public key of minisign (<https://jedisct1.github.io/minisign/>): Ed25519, with a number that signatures name.
+package struct MinisignPublicKey: Sendable, Equatable {
+  let number: [UInt8]
+  let bytes: [UInt8]
+
+  init(number: [UInt8], bytes: [UInt8]) {
+    self.number = number
+    self.bytes = bytes
+  }
+
+  /// Reads a key: its text, or the file that minisign writes, whose first line is a comment.
+  ///
+  /// - Throws: `bundle.badKey`.
+  package init(_ text: String) throws(BundleError) {
+    let lines = MinisignText.lines(text)
+    guard let line = lines.count > 1 ? lines[1] : lines.first,
+      let bytes = MinisignText.bytes(line), bytes.count == 42,
+      bytes.starts(with: MinisignText.ed25519)
+    else { throw BundleError(.badKey, "the text is not a public key of minisign") }
+    number = Array(bytes[2..<10])
+    self.bytes = Array(bytes[10...])
+  }
+
+  /// The key as text, without a comment.
+  package var text: String { MinisignText.text(MinisignText.ed25519 + number + bytes) }
+  /// The number as minisign shows it.
+  package var name: String { MinisignText.name(of: number) }
+}
+
+/// A secret key of minisign, without a passphrase.
+package struct MinisignSecretKey: Sendable {
+  let number: [UInt8]
+  let key: Curve25519.Signing.PrivateKey
+
+  private static let checksumBytes = 32
+  private static let fileBytes = 158
+
+  /// A new key.
+  package init() {
+    var random = SystemRandomNumberGenerator()
+    number = (0..<8).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+    key = Curve25519.Signing.PrivateKey()
+  }
+
+  /// Reads the file of a key.
+  ///
+  /// - Throws: `bundle.badKey`, also for a key with a passphrase.
+  package init(_ text: String) throws(BundleError) {
+    let lines = MinisignText.lines(text)
+    guard lines.count > 1, let bytes = MinisignText.bytes(lines[1]),
+      bytes.count == Self.fileBytes, bytes.starts(with: MinisignText.ed25519)
+    else { throw BundleError(.badKey, "the file is not a secret key of minisign") }
+    guard bytes[2...3].elementsEqual([0, 0]) else {
+      throw BundleError(
+        .badKey,
+        "the secret key has a passphrase; a copy without one is made with: minisign -C -W -s FILE")
+    }
+    let number = Array(bytes[54..<62])
+    let pair = Array(bytes[62..<126])
+    // The checksum is only there with a passphrase. The two halves of the pair check each other.
+    guard
+      let key = try? Curve25519.Signing.PrivateKey(rawRepresentation: pair.prefix(32)),
+      Array(key.publicKey.rawRepresentation) == Array(pair.suffix(32))
+    else { throw BundleError(.badKey, "the secret key is damaged: its public part is another one") }
+    self.number = number
+    self.key = key
+  }
+
+  /// The file of the key, as `minisign -G -W` writes it.
+  package var file: String {
+    let pair = Array(key.rawRepresentation) + Array(key.publicKey.rawRepresentation)
+    let bytes =
+      MinisignText.ed25519 + [0, 0] + Array("B2".utf8) + [UInt8](repeating: 0, count: 48) + number
+      + pair + [UInt8](repeating: 0, count: Self.checksumBytes)
+    return "untrusted comment: minisign encrypted secret key\n\(MinisignText.text(bytes))\n"
+  }
+
+  /// The public key that belongs to it.
+  package var publicKey: MinisignPublicKey {
+    MinisignPublicKey(number: number, bytes: Array(key.publicKey.rawRepresentation))
+  }
+}
+
+/// A signature beside a file, `.minisig`: over the BLAKE2b of the file, and over a comment with the time of signing.
+package struct MinisignSignature: Sendable, Equatable {
+  let number: [UInt8]
+  private let isHashed: Bool
+  private let signature: [UInt8]
+  /// What the signer says, and nobody else can change.
+  package let comment: String
+  private let commentSignature: [UInt8]
+
+  /// The name of the signature's file.
+  package static func path(for file: String) -> String { file + ".minisig" }
+
+  private static let lead = "trusted comment: "
+  /// The most bytes of a signature's file that are read.
+  static let maxBytes = 64 << 10
+
+  /// Signs a file.
+  ///
+  /// - Parameters:
+  ///   - path: the file.
+  ///   - key: the key.
+  ///   - date: the time of signing.
+  /// - Throws: the errors of reading, `bundle.failed`.
+  package init(of path: String, with key: MinisignSecretKey, at date: Date) throws(BundleError) {
+    let hash = try Self.hash(of: InputFile(path: path, followsLink: true))
+    let name = VisibleText.visible(PathText.lastComponent(of: path))
+    comment = "timestamp:\(Int(date.timeIntervalSince1970))\tfile:\(name)\thashed"
+    number = key.number
+    isHashed = true
+    do {
+      signature = Array(try key.key.signature(for: hash))
+      commentSignature = Array(try key.key.signature(for: signature + Array(comment.utf8)))
+    } catch {
+      throw BundleError(.failed, "the bundle could not be signed", path: path)
+    }
+  }
+
+  /// Reads the file of a signature.
+  ///
+  /// - Throws: `bundle.badSignature`.
+  package init(_ text: String) throws(BundleError) {
+    let lines = MinisignText.lines(text)
+    guard lines.count >= 4, let bytes = MinisignText.bytes(lines[1]), bytes.count == 74,
+      let comment = PathText.dropping(prefix: Self.lead, from: lines[2]),
+      let global = MinisignText.bytes(lines[3]), global.count == 64
+    else { throw BundleError(.badSignature, "the file is not a signature of minisign") }
+    switch Array(bytes.prefix(2)) {
+    case Array("ED".utf8): isHashed = true
+    case MinisignText.ed25519: isHashed = false
+    default: throw BundleError(.badSignature, "the signature is of an unknown kind")
+    }
+    number = Array(bytes[2..<10])
+    signature = Array(bytes[10...])
+    self.comment = comment
+    commentSignature = global
+  }
+
+  /// The file of the signature.
+  package var file: String {
+    let bytes = Array((isHashed ? "ED" : "Ed").utf8) + number + signature
+    return """
+      untrusted comment: signature from lifeboat
+      \(MinisignText.text(bytes))
+      \(Self.lead)\(comment)
+      \(MinisignText.text(commentSignature))
+
+      """
+  }
+
+  /// Checks a file.
+  ///
+  /// - Throws: `bundle.wrongKey` when another key has signed it; `bundle.badSignature` when the file or the comment is
+  ///   not the one that was signed; the errors of reading.
+  package func check(_ path: String, by key: MinisignPublicKey) throws(BundleError) {
+    guard number == key.number else {
+      throw BundleError(
+        .wrongKey,
+        "the signature is by the key \(MinisignText.name(of: number)), not by \(key.name)",
+        path: path)
+    }
+    guard let signer = try? Curve25519.Signing.PublicKey(rawRepresentation: key.bytes) else {
+      throw BundleError(.badKey, "the public key is not a point of the curve")
+    }
+    let input = try InputFile(path: path, followsLink: true)
+    let message: [UInt8]
+    if isHashed {
+      message = try Self.hash(of: input)
+    } else {
+      // The old form signs the file itself, which has to be in memory as a whole.
+      guard input.size <= 64 << 20 else {
+        throw BundleError(
+          .badSignature, "a signature of the old form covers at most 64 MiB here", path: path)
+      }
+      message = try input.bytes(at: 0, count: Int(input.size))
+    }
+    guard signer.isValidSignature(signature, for: message),
+      signer.isValidSignature(commentSignature, for: signature + Array(comment.utf8))
+    else {
+      throw BundleError(
+        .badSignature, "the signature does not belong to this file: one of them was changed",
+        path: path)
+    }
+  }
+
+  private static func hash(of file: InputFile) throws(BundleError) -> [UInt8] {
+    var hash = BLAKE2b()
+    try file.forEachPiece { hash.update($0) }
+    return hash.finalize()
+  }
+}
+
+/// The texts that minisign's files consist of.
+private enum MinisignText {
+  static let ed25519 = Array("Ed".utf8)
+
+  static func lines(_ text: String) -> [String] {
+    text.utf8.split(separator: 0x0a, omittingEmptySubsequences: false).map {
+      String(decoding: $0.last == 0x0d ? $0.dropLast() : $0, as: UTF8.self)
+    }
+  }
+
+  static func bytes(_ text: String) -> [UInt8]? {
+    Data(base64Encoded: text).map { [UInt8]($0) }
+  }
+
+  static func text(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
+
+  /// The number of a key as minisign shows it: the last byte first.
+  static func name(of number: [UInt8]) -> String {
+    number.reversed().map { byte in
+      let digits = String(byte, radix: 16, uppercase: true)
+      return digits.utf8.count == 1 ? "0" + digits : digits
+    }.joined()
+  }
+}
