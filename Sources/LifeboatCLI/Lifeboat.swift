@@ -33,7 +33,7 @@ struct Lifeboat: ParsableCommand {
       CommandGroup(
         name: "Save",
         subcommands: [Recover.self, Migrate.self, Salvage.self, Extract.self, Rescue.self]),
-      CommandGroup(name: "Pass on", subcommands: [Bundle.self, Report.self]),
+      CommandGroup(name: "Pass on", subcommands: [Bundle.self, Report.self, Custody.self]),
       CommandGroup(name: "Manage incidents", subcommands: [IncidentsCommand.self, Return.self]),
       CommandGroup(name: "Learn", subcommands: [Demo.self]),
     ])

@@ -38,6 +38,54 @@ import Testing
     }
   }
 
+  @Test func aChangedLogIsNoticed() throws {
+    let demo = try Demonstration()
+    let place = try TemporaryFolder()
+    let log = place.url.appendingPathComponent("custody.ndjson")
+    let output = place.url.appendingPathComponent("Rows.sqlite")
+    _ = try Program.run("inspect", demo.kept.path, "--custody-log", log.path)
+    _ = try Program.run(
+      "extract", demo.kept.path, "--format", "sqlite", "-o", output.path, "--custody-log", log.path)
+    _ = try Program.run("check", demo.kept.path, "--custody-log", log.path)
+    let whole = try Program.run("custody", "verify", log.path)
+    #expect(whole.status == 0 && whole.text.hasPrefix("whole: 3 lines"), "\(whole.errors)")
+    let lines = try String(contentsOf: log, encoding: .utf8).split(separator: "\n").map(String.init)
+    func verified(_ lines: [String]) throws -> Outcome {
+      let changed = place.url.appendingPathComponent("changed")
+      try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: changed)
+      return try Program.run("custody", "verify", "--json", changed.path)
+    }
+    func ids(_ outcome: Outcome) throws -> [String?] {
+      try outcome.json()["problems"]?.array?.map { $0["id"]?.string } ?? []
+    }
+    for wrong in [
+      [lines[0], lines[2]], [lines[1], lines[2]],
+      [lines[0].replacingOccurrences(of: "inspect", with: "inspected"), lines[1], lines[2]],
+      [lines[0], lines[2], lines[1]], [lines[0], lines[0], lines[1], lines[2]],
+    ] {
+      let outcome = try verified(wrong)
+      #expect(outcome.status == 1)
+      #expect(try ids(outcome).contains("custody.brokenChain"))
+    }
+    // Cutting off the end leaves no trace but the hash.
+    let cut = try verified([lines[0], lines[1]])
+    #expect(cut.status == 0)
+    #expect(try cut.json()["lastSHA256"]?.string == hex(of: Data(lines[1].utf8)))
+    #expect(
+      try ids(verified([lines[0], "{\"half", lines[1]])) == [
+        "custody.badLine", "custody.brokenChain",
+      ])
+    // An output that is another one now, and one that is gone.
+    try Data("x".utf8).write(to: output)
+    #expect(try ids(verified(lines)) == ["custody.outputChanged"])
+    try FileManager.default.removeItem(at: output)
+    let gone = try verified(lines)
+    #expect(gone.status == 0)
+    #expect(try gone.json()["absentOutputs"]?.strings == [output.path])
+    #expect(try verified(["{}"]).status == 65)
+    #expect(try Program.run("custody", "verify", log.path + "x").status == 66)
+  }
+
   @Test func whatIsNoLogStaysAsItIs() throws {
     let demo = try Demonstration()
     let before = treeState(of: demo.folder)

@@ -1,0 +1,177 @@
+import ArgumentParser
+import Foundation
+import SQLiteFile
+import SafeText
+import StoreFiles
+import Terminal
+
+/// `lifeboat custody`
+struct Custody: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Check a custody log.",
+    discussion: """
+      A custody log has a line for each run of a command with --custody-log: what it read and made, with hashes.
+      """,
+    subcommands: [CustodyVerify.self])
+}
+
+/// `lifeboat custody verify`
+struct CustodyVerify: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "verify",
+    abstract:
+      "Check that no line of a custody log was changed or removed, and what became of the outputs.",
+    discussion: """
+      Example: lifeboat custody verify case-12.ndjson
+
+      Each line holds the SHA-256 of the one before it. The last lines can be removed without a trace; note \
+      the hash of the last one, which is printed, elsewhere.
+
+      Exit status: 0 whole; 1 lines were changed, or outputs are other ones now; 65 not a custody log; 66 missing.
+      """)
+
+  @Argument(help: "The custody log.", completion: .file())
+  var path: String
+
+  @OptionGroup(title: "Display") var display: DisplayOptions
+
+  /// Something that is not as the log says.
+  struct Problem: Encodable {
+    /// The number of the line, from 1.
+    let line: Int
+    let id: String
+    let message: String
+  }
+
+  /// The JSON form.
+  struct Report: Encodable {
+    let schema = "lifeboat.custodyVerification"
+    let version = 1
+    let path: String
+    let lineCount: Int
+    /// The SHA-256 of the last line.
+    let lastSHA256: String?
+    /// Outputs that are no longer where they were made; they may have been moved.
+    let absentOutputs: [String]
+    let problems: [Problem]
+  }
+
+  /// What is read of a line.
+  private struct Record: Decodable {
+    let schema: String
+    let outputs: [String: String]?
+    let inputs: [Input]?
+    let previousSHA256: String?
+
+    struct Input: Decodable {
+      let path: String
+      let sha256Before: [String: String]
+      let sha256After: [String: String]
+    }
+  }
+
+  /// The most bytes of a line.
+  private static let maxBytes = 64 << 20
+
+  func run() throws {
+    var count = 0
+    var last: String?
+    var problems: [Problem] = []
+    var outputs: [String: (hash: String, line: Int)] = [:]
+    func note(_ id: String, _ message: String) {
+      problems.append(Problem(line: count, id: id, message: message))
+    }
+    try forEachLine { line in
+      count += 1
+      defer { last = Digest.sha256(line) }
+      guard let record = try? JSONDecoder().decode(Record.self, from: Data(line)),
+        record.schema == "lifeboat.custody"
+      else {
+        guard count > 1 else {
+          throw Failure(65, "custody.notALog", "\(path) is not a custody log")
+        }
+        note(
+          "custody.badLine",
+          "the line is not a record; a run may have been ended while it was written")
+        return
+      }
+      if record.previousSHA256 != last {
+        note(
+          "custody.brokenChain",
+          last == nil
+            ? "lines before the first one were removed"
+            : "the line before is not the one that this one followed: it was changed, removed or added"
+        )
+      }
+      for input in record.inputs ?? [] where input.sha256Before != input.sha256After {
+        note("custody.evidenceChanged", "the evidence changed during the run, \(input.path)")
+      }
+      for (path, hash) in record.outputs ?? [:] { outputs[path] = (hash, count) }
+    }
+    guard count > 0 else { throw Failure(65, "custody.notALog", "\(path) is empty") }
+    var absent: [String] = []
+    for (path, made) in outputs.sorted(by: { $0.key < $1.key }) {
+      if let hash = try? StoreSeal.sha256(ofFile: path) {
+        if hash != made.hash {
+          problems.append(
+            Problem(
+              line: made.line, id: "custody.outputChanged",
+              message: "the output is another one now, \(path)"))
+        }
+      } else {
+        absent.append(path)
+      }
+    }
+    try report(count, last, absent, problems)
+  }
+
+  private func report(
+    _ count: Int, _ last: String?, _ absent: [String], _ problems: [Problem]
+  ) throws {
+    if display.json {
+      try display.write(
+        json: Report(
+          path: path, lineCount: count, lastSHA256: last, absentOutputs: absent, problems: problems)
+      )
+    } else {
+      for problem in problems {
+        try display.write(
+          "line \(problem.line): \(VisibleText.visible(problem.message)) (\(problem.id))\n")
+      }
+      for path in absent {
+        display.note("no longer there: \(path)")
+      }
+      if !display.quiet {
+        let lines = count == 1 ? "1 line" : "\(Quantity.count(count)) lines"
+        try display.write(
+          problems.isEmpty
+            ? "whole: \(lines); the last one has the SHA-256 \(last ?? "")\n"
+            : "NOT WHOLE: see the lines above\n")
+      }
+    }
+    if !problems.isEmpty { try display.exitWithFindings() }
+  }
+
+  /// Reads the lines, without their line feeds.
+  private func forEachLine(_ body: ([UInt8]) throws -> Void) throws {
+    let file = try ByteFile(path)
+    var waiting: [UInt8] = []
+    var offset: Int64 = 0
+    while offset < file.size {
+      let piece = try file.bytes(at: offset, count: Int(min(file.size - offset, 1 << 20)))
+      guard !piece.isEmpty else { break }
+      offset += Int64(piece.count)
+      waiting += piece
+      var start = 0
+      while let end = waiting[start...].firstIndex(of: 0x0a) {
+        if end > start { try body(Array(waiting[start..<end])) }
+        start = end + 1
+      }
+      waiting.removeFirst(start)
+      guard waiting.count <= Self.maxBytes else {
+        throw Failure(65, "custody.notALog", "\(path) has a line of more than 64 MiB")
+      }
+    }
+    if !waiting.isEmpty { try body(waiting) }
+  }
+}
