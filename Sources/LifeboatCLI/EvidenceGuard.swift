@@ -1,6 +1,7 @@
 import StoreFiles
 import Foundation
 import Quoting
+import SQLiteFile
 import SafeText
 import StoreExtraction
 
@@ -17,6 +18,17 @@ enum EvidenceGuard {
     let store = realPath(storePath) ?? place(of: storePath)
     let folder = PathText.folder(of: store)
     let target = place(of: output)
+    // A store that was set aside: its whole folder is sealed.
+    let incident = PathText.folder(of: folder)
+    guard
+      !PathText.isSame(PathText.lastComponent(of: folder), "store")
+        || !ByteFile.exists(PathText.joined(incident, "incident.json"))
+        || !PathText.isInside(target, incident)
+    else {
+      throw Failure(
+        73, "output.isEvidence", "the output would become part of an incident, \(output)",
+        hint: "name an output outside of \(ShellText.path(incident))")
+    }
     guard PathText.isInside(target, folder), !PathText.isSame(target, folder) else { return }
     let name = String(Substring(target.utf8.dropFirst(PathText.joined(folder, "").utf8.count)))
     let main = PathText.lastComponent(of: store)

@@ -12,28 +12,66 @@ struct DateHistogram {
   }
 
   private var bins: [Bin] = []
-  private let span: Double
-  private let unit: String
+  private var unit = ""
+  private var ends: (first: Double, last: Double)?
   private let outOfRange: Int
   /// Commits in the write-ahead log, which have an order and mostly no time.
   let commits: [StoreTimeline.LogCommit]
+  /// How many there are; ``commits`` has the first of them.
+  let commitCount: Int
 
-  private static let maxBins = 60.0
+  private static let maxBins = 60
   private static let maxCommits = 200
   /// 1980 to 2080: other dates mark something, or are damaged.
   private static let likely: ClosedRange<Double> = -662_688_000...2_492_985_600
-  /// Spans of a bar, in seconds.
-  private static let spans: [(seconds: Double, unit: String)] = [
-    (60, "minute"), (600, "ten minutes"), (3_600, "hour"), (21_600, "six hours"), (86_400, "day"),
-    (604_800, "week"), (2_629_746, "month"), (7_889_238, "quarter"), (31_556_952, "year"),
+  /// How long a bar is: a number of seconds, or of months of the calendar.
+  private enum Span {
+    case seconds(Double)
+    case months(Int)
+
+    /// The number of the bar that a date is in.
+    func place(of date: Double) -> Int {
+      switch self {
+      case .seconds(let length): return Int((date / length).rounded(.down))
+      case .months(let count):
+        guard let moment = ReferenceDate(seconds: date).moment else { return 0 }
+        return (moment.year * 12 + moment.month - 1) / count
+      }
+    }
+
+    /// When a bar begins.
+    func start(of place: Int) -> Double {
+      switch self {
+      case .seconds(let length): return Double(place) * length
+      case .months(let count):
+        let month = place * count
+        return DateHistogram.seconds(year: month / 12, month: month % 12 + 1)
+      }
+    }
+  }
+
+  private static let spans: [(span: Span, unit: String)] = [
+    (.seconds(60), "minute"), (.seconds(600), "ten minutes"), (.seconds(3_600), "hour"),
+    (.seconds(21_600), "six hours"), (.seconds(86_400), "day"), (.months(1), "month"),
+    (.months(3), "quarter"), (.months(12), "year"), (.months(60), "five years"),
   ]
+
+  /// Seconds since 2001 at which a month begins, in the Gregorian calendar.
+  private static func seconds(year: Int, month: Int) -> Double {
+    // Years start in March, so that leap days come last.
+    let shifted = month <= 2 ? year - 1 : year
+    let days = shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400
+    let ofYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5
+    // 2001-01-01 is day 730,791 of that count.
+    return Double(days + ofYear - 730_791) * 86_400
+  }
 
   /// Reads the dates of a store.
   init(_ timeline: StoreTimeline) throws {
     var changes: [Double] = []
     var dates: [Double] = []
     var commits: [StoreTimeline.LogCommit] = []
-    var odd = 0
+    var commitCount = 0
     try timeline.forEachEvent { event in
       switch event {
       case .change(let change):
@@ -41,38 +79,38 @@ struct DateHistogram {
       case .transaction(let transaction):
         if let seconds = transaction.date?.seconds { changes.append(seconds) }
       case .date(let date): dates.append(date.date.seconds)
-      case .commit(let commit): if commits.count < Self.maxCommits { commits.append(commit) }
+      case .commit(let commit):
+        commitCount += 1
+        if commits.count < Self.maxCommits { commits.append(commit) }
       case .frames: break
       }
       return true
     }
-    odd = (changes + dates).count { !Self.likely.contains($0) || $0 == 0 }
+    outOfRange = (changes + dates).count { !Self.likely.contains($0) || $0 == 0 }
     changes = changes.filter { Self.likely.contains($0) && $0 != 0 }
     dates = dates.filter { Self.likely.contains($0) && $0 != 0 }
     self.commits = commits
-    outOfRange = odd
-    guard let first = (changes + dates).min(), let last = (changes + dates).max() else {
-      (span, unit) = (1, "")
-      return
-    }
-    let length = last - first
-    let (seconds, unit) =
-      Self.spans.first { length / $0.seconds <= Self.maxBins - 1 } ?? Self.spans[8]
-    span = seconds
+    self.commitCount = commitCount
+    guard let first = (changes + dates).min(), let last = (changes + dates).max() else { return }
+    let (span, unit) =
+      Self.spans.first { $0.span.place(of: last) - $0.span.place(of: first) < Self.maxBins }
+      ?? Self.spans[Self.spans.count - 1]
     self.unit = unit
-    let start = (first / seconds).rounded(.down) * seconds
-    let count = Int(((last - start) / seconds).rounded(.down)) + 1
-    bins = (0..<count).map { Bin(start: start + Double($0) * seconds) }
-    func bin(_ date: Double) -> Int { min(count - 1, max(0, Int((date - start) / seconds))) }
-    for date in changes { bins[bin(date)].changes += 1 }
-    for date in dates { bins[bin(date)].dates += 1 }
+    ends = (first, last)
+    let lowest = span.place(of: first)
+    bins = (lowest...span.place(of: last)).map { Bin(start: span.start(of: $0)) }
+    for date in changes { bins[span.place(of: date) - lowest].changes += 1 }
+    for date in dates { bins[span.place(of: date) - lowest].dates += 1 }
   }
 
   /// What the template needs; nil without dates.
   var context: [String: Any]? {
-    guard let first = bins.first, let last = bins.last else { return nil }
+    guard let ends else {
+      return outOfRange > 0 ? ["outOfRange": Quantity.count(outOfRange)] : nil
+    }
     var context: [String: Any] = [
-      "svg": svg, "unit": unit, "from": Self.day(first.start), "to": Self.day(last.start + span),
+      "hasBins": true, "svg": svg, "unit": unit, "from": Self.day(ends.first),
+      "to": Self.day(ends.last),
       "bins": bins.filter { $0.changes + $0.dates > 0 }.map { bin -> [String: Any] in
         [
           "start": Self.moment(bin.start), "changes": Quantity.count(bin.changes),

@@ -40,37 +40,52 @@ struct PageStrip {
     var findingCount = 0
   }
 
-  private var cells: [Cell]
-  private let pagesPerCell: UInt32
-  private let pageCount: UInt32
+  private var cells: [Cell] = []
+  private var pagesPerCell = 1
+  private var pageCount = 0
   private var totals: [Group: Int] = [:]
 
   /// The most cells of a strip.
-  private static let maxCells: UInt32 = 400
+  private static let maxCells = 400
   private static let columns = 50
   private static let side = 18
 
-  /// Reads which page is for what.
+  private init() {}
+
+  /// Reads which page is for what. How many pages there are, only they say: the count in the header may be a lie.
   init(_ database: SQLiteDatabase, _ findings: [Finding]) throws {
-    pageCount = database.pageCount
-    pagesPerCell = max(1, (pageCount + Self.maxCells - 1) / Self.maxCells)
-    let count = (pageCount + pagesPerCell - 1) / pagesPerCell
-    var cells = [Cell](repeating: Cell(), count: Int(count))
-    var totals: [Group: Int] = [:]
-    let perCell = pagesPerCell
-    _ = try database.listPages { entry in
-      let cell = Int((entry.page - 1) / perCell)
-      let group = Group(entry.kind)
-      totals[group, default: 0] += 1
-      if cell < cells.count { cells[cell].counts[group, default: 0] += 1 }
-    }
+    var strip = PageStrip()
+    _ = try database.listPages { strip.add(Group($0.kind), page: $0.page) }
     for finding in findings where finding.severity == .damage {
       guard let page = finding.page, page >= 1 else { continue }
-      let cell = Int((page - 1) / perCell)
-      if cell < cells.count { cells[cell].findingCount += 1 }
+      let cell = (Int(page) - 1) / strip.pagesPerCell
+      if cell < strip.cells.count { strip.cells[cell].findingCount += 1 }
     }
-    self.cells = cells
-    self.totals = totals
+    self = strip
+  }
+
+  private mutating func add(_ group: Group, page: UInt32) {
+    pageCount += 1
+    totals[group, default: 0] += 1
+    var cell = (Int(page) - 1) / pagesPerCell
+    while cell >= Self.maxCells {
+      halve()
+      cell = (Int(page) - 1) / pagesPerCell
+    }
+    while cells.count <= cell { cells.append(Cell()) }
+    cells[cell].counts[group, default: 0] += 1
+  }
+
+  /// Makes one cell of each two.
+  private mutating func halve() {
+    pagesPerCell *= 2
+    cells = stride(from: 0, to: cells.count, by: 2).map { place in
+      var cell = cells[place]
+      if place + 1 < cells.count {
+        cell.counts.merge(cells[place + 1].counts, uniquingKeysWith: +)
+      }
+      return cell
+    }
   }
 
   /// What the template needs.
@@ -98,8 +113,8 @@ struct PageStrip {
       let x = place % Self.columns * Self.side
       let y = place / Self.columns * Self.side
       let group = Group.allCases.first { cell.counts[$0] != nil } ?? .other
-      let first = UInt64(place) * UInt64(pagesPerCell) + 1
-      let last = min(first + UInt64(pagesPerCell) - 1, UInt64(pageCount))
+      let first = place * pagesPerCell + 1
+      let last = first + pagesPerCell - 1
       let pages = first == last ? "page \(first)" : "pages \(first) to \(last)"
       let found = cell.findingCount == 0 ? "" : ", findings: \(cell.findingCount)"
       text +=

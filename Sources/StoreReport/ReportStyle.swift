@@ -38,7 +38,9 @@ enum ReportStyle {
       .strip svg { max-width: 100%; height: auto; }
       :focus-visible { outline: 3px solid var(--added-line); outline-offset: 2px; }
       @media print { nav, .filter { display: none; } table { display: table; } tr, .strip { break-inside: avoid; } }
-      @media (max-width: 40rem) { body { padding: 0.8rem; } dl { grid-template-columns: 1fr; } dd { margin-bottom: 0.4rem; } }
+      @media (max-width: 40rem) { body { padding: 0.8rem; } dl { grid-template-columns: 1fr; } dd { margin-bottom: 0.4rem; }
+        .stacked thead { display: none; } .stacked, .stacked tbody, .stacked tr { display: block; } .stacked td { display: inline; border: 0; padding: 0 0.6rem 0 0; }
+        .stacked tr { border-bottom: 1px solid var(--rule); padding: 0.4rem 0; } .stacked tr[hidden] { display: none; } .stacked td:last-child { display: block; } }
 
       """
 
@@ -76,7 +78,10 @@ enum ReportStyle {
       input.type = "search";
       input.addEventListener("input", () => {
         const wanted = input.value.toLowerCase();
-        for (const row of body.rows) row.hidden = !row.textContent.toLowerCase().includes(wanted);
+        for (const row of body.rows) {
+          const text = [...row.cells].map((cell) => cell.textContent).join(" ").toLowerCase();
+          row.hidden = !text.includes(wanted);
+        }
       });
       label.append(input);
       table.before(label);

@@ -46,7 +46,7 @@ enum ReportTemplate {
     {{#rows}}<section aria-labelledby="rows">
     <h2 id="rows">Rows</h2>
     {{#note}}<p>{{note}}</p>{{/note}}
-    <table class="sortable">
+    <table class="sortable" tabindex="0">
     <thead><tr><th scope="col">{{holder}}</th>{{#columns}}<th scope="col" class="number">{{.}}</th>{{/columns}}</tr></thead>
     <tbody>
     {{#lines}}<tr><th scope="row">{{name}}</th>{{#counts}}<td class="number">{{.}}</td>{{/counts}}</tr>
@@ -57,7 +57,7 @@ enum ReportTemplate {
     {{#findings}}<section aria-labelledby="findings">
     <h2 id="findings">Findings</h2>
     {{#note}}<p>{{note}}</p>{{/note}}
-    {{#hasLines}}<table class="sortable">
+    {{#hasLines}}<table class="sortable stacked" tabindex="0">
     <thead><tr><th scope="col">Kind</th><th scope="col">Id</th><th scope="col" class="number">Page</th><th scope="col" class="number">Offset</th><th scope="col">Table</th><th scope="col">What</th></tr></thead>
     <tbody>
     {{#lines}}<tr class="{{kind}}"><td>{{kind}}</td><td><code>{{id}}</code></td><td class="number">{{page}}</td><td class="number">{{offset}}</td><td>{{table}}</td><td>{{message}}</td></tr>
@@ -74,22 +74,22 @@ enum ReportTemplate {
     </section>{{/pages}}
     {{#times}}<section aria-labelledby="times">
     <h2 id="times">When</h2>
-    <p>From {{from}} to {{to}}; a bar for each {{unit}}. <span class="chip bar-changes">changes that the history records</span> <span class="chip bar-dates">dates in rows</span></p>
+    {{#hasBins}}<p>From {{from}} to {{to}}; a bar for each {{unit}}. <span class="chip bar-changes">changes that the history records</span> <span class="chip bar-dates">dates in rows</span></p>{{/hasBins}}
     {{#outOfRange}}<p>Dates before 1980, after 2080 or at the zero of the calendar are not shown: {{outOfRange}}.</p>{{/outOfRange}}
-    <div class="strip" tabindex="0" role="group" aria-label="Histogram of dates">{{{svg}}}</div>
+    {{#hasBins}}<div class="strip" tabindex="0" role="group" aria-label="Histogram of dates">{{{svg}}}</div>
     <details><summary>The same as a table</summary>
-    <table class="sortable">
+    <table class="sortable" tabindex="0">
     <thead><tr><th scope="col">From</th><th scope="col" class="number">Changes</th><th scope="col" class="number">Dates in rows</th></tr></thead>
     <tbody>
     {{#bins}}<tr><th scope="row">{{start}}</th><td class="number">{{changes}}</td><td class="number">{{dates}}</td></tr>
     {{/bins}}
     </tbody>
-    </table></details>
+    </table></details>{{/hasBins}}
     </section>{{/times}}
     {{#log}}<section aria-labelledby="log">
     <h2 id="log">Write-ahead log</h2>
     <p>{{note}}</p>
-    {{#hasLines}}<table>
+    {{#hasLines}}<table tabindex="0">
     <thead><tr><th scope="col" class="number">Commit</th><th scope="col" class="number">Frames</th><th scope="col" class="number">Pages</th><th scope="col">Changed</th></tr></thead>
     <tbody>
     {{#lines}}<tr><th scope="row" class="number">{{number}}</th><td class="number">{{frames}}</td><td class="number">{{pages}}</td><td>{{changed}}</td></tr>
@@ -108,7 +108,7 @@ enum ReportTemplate {
     </section>{{/model}}
     {{#hashes}}<section aria-labelledby="hashes">
     <h2 id="hashes">Version hashes</h2>
-    <table class="sortable">
+    <table class="sortable" tabindex="0">
     <thead><tr><th scope="col">Entity</th><th scope="col">Hash in the store</th></tr></thead>
     <tbody>
     {{#lines}}<tr><th scope="row">{{name}}</th><td><code>{{hash}}</code></td></tr>
@@ -120,7 +120,7 @@ enum ReportTemplate {
     <h2 id="method">How this was read</h2>
     {{#method}}<p>{{.}}</p>
     {{/method}}
-    <table>
+    <table tabindex="0">
     <thead><tr><th scope="col">File</th><th scope="col" class="number">Bytes</th><th scope="col">SHA-256</th></tr></thead>
     <tbody>
     {{#files}}<tr><th scope="row">{{name}}</th><td class="number">{{bytes}}</td><td><code>{{hash}}</code></td></tr>
@@ -158,7 +158,7 @@ enum ReportTemplate {
     <p class="by">{{tool}}, {{made}}. The stores were only read.</p>
     </header>
     <main>
-    <table class="sortable">
+    <table class="sortable" tabindex="0">
     <thead><tr><th scope="col">Store</th><th scope="col">What it is</th><th scope="col">Verdict</th><th scope="col" class="number">Rows</th><th scope="col" class="number">Bytes</th></tr></thead>
     <tbody>
     {{#lines}}<tr class="{{tone}}"><th scope="row">{{name}}</th><td>{{kind}}</td><td>{{verdict}}</td><td class="number">{{rows}}</td><td class="number">{{bytes}}</td></tr>

@@ -13,6 +13,14 @@ package import StoreRecovery
 import StoreFiles
 import Terminal
 
+/// A file that is, was or may be a store, and why it is not read.
+package struct PassedOver: Error {
+  let message: String
+
+  /// With the reason.
+  package init(_ message: String) { self.message = message }
+}
+
 /// What is known about a store, as one page for a browser: it loads nothing, works without its script and on paper, and
 /// holds no value of a row.
 package struct StoreReport {
@@ -34,6 +42,10 @@ package struct StoreReport {
   private let expected: (name: String, model: ManagedObjectModel)?
   private let incident: Incident?
   private let made: Date
+  /// Which part of the log was used; nil for a page that is made of a bundle without the files.
+  private let logView: SQLiteDatabase.LogView?
+  /// What is to be said first: that a bundle is not as it was made.
+  package var warnings: [String] = []
 
   /// The most lines of a table.
   private static let maxLines = 2_000
@@ -61,7 +73,11 @@ package struct StoreReport {
     survey = try rebuild.survey(DamagedStore(path: path, logView: logView))
     pages = try PageStrip(
       SQLiteDatabase.surveyed(path: path, logView: logView), inspection.findings)
-    times = try? DateHistogram(StoreTimeline(path: path, includesDates: true))
+    // A timeline always takes the log as SQLite would.
+    times =
+      logView == .committed
+      ? try? DateHistogram(StoreTimeline(path: path, includesDates: true)) : nil
+    self.logView = logView
     self.expected = expected
     self.incident = incident
     self.made = made
@@ -91,6 +107,7 @@ package struct StoreReport {
     self.expected = expected
     self.made = made
     (survey, pages, times) = (nil, nil, nil)
+    logView = nil
   }
 
   // MARK: - The page
@@ -117,7 +134,7 @@ package struct StoreReport {
       sections.append((id, name))
     }
     if let incident {
-      sections.insert(("incident", "What happened"), at: 0);
+      sections.insert(("incident", "What happened"), at: 0)
       context["incident"] = Self.context(incident)
     }
     add("rows", "Rows", rows)
@@ -154,9 +171,11 @@ package struct StoreReport {
           "bytes": Quantity.count(inspection.members.reduce(0) { $0 + $1.sizeBytes }),
         ]
       case .failure(let error):
+        let message =
+          (error as? SQLiteFileError)?.message ?? (error as? PassedOver)?.message
+          ?? "it cannot be read"
         return [
-          "name": text(path), "kind": "not read", "tone": "bad",
-          "verdict": text("\((error as? SQLiteFileError)?.message ?? "it cannot be read")"),
+          "name": text(path), "kind": "not read", "tone": "bad", "verdict": text(message),
           "rows": "", "bytes": "",
         ]
       }
@@ -219,28 +238,19 @@ package struct StoreReport {
   private var verdict: Verdict {
     let health = Self.health(inspection)
     var verdict = Verdict(tone: health.tone, sentence: health.sentence)
-    let file = ShellText.path(name)
     if let incident {
       verdict.sentence = "Set aside: \(incident.verdict.reason)"
       verdict.more.append(health.sentence + ".")
       if verdict.tone == "good" { verdict.tone = "doubt" }
     }
-    if inspection.damageCount == 0, !inspection.notChecked.isEmpty {
-      verdict.more.append(
-        "lifeboat check --depth full looks at more: indexes, and rules of Core Data.")
-    }
     if inspection.damageCount > 0 {
-      if let survey {
-        verdict.more.append(
-          "Rows that can be read in spite of it: \(Quantity.count(survey.rowCount))"
-            + (survey.partialRowCount > 0
-              ? ", \(Quantity.count(survey.partialRowCount)) of them in part."
-              : ", all of them whole."))
-      }
-      verdict.steps = [
-        ("lifeboat salvage \(file) -o NEW", "puts the rows into a store that the app opens."),
-        ("lifeboat recover \(file) -o NEW.sqlite", "puts them into a fresh SQLite file."),
-      ]
+      addRescue(to: &verdict)
+    } else if !inspection.notChecked.isEmpty {
+      let parts = inspection.notChecked.prefix(5).map(\.message)
+      let rest = inspection.notChecked.count - parts.count
+      verdict.more.append(
+        "Not looked at: \(parts.joined(separator: "; "))\(rest > 0 ? "; and \(rest) more" : ""). `lifeboat check --depth full` looks at more."
+      )
     }
     if let expected, let difference {
       if difference.isEmpty {
@@ -252,7 +262,7 @@ package struct StoreReport {
           verdict.more.insert(health.sentence + ".", at: 0)
         }
         verdict.more.insert(difference.outcome, at: 0)
-        if inspection.damageCount == 0 {
+        if inspection.damageCount == 0, logView != nil {
           verdict.steps.append(
             ("lifeboat migrate \(file) --to MODELS -o NEW", "carries the rows into the new model."))
         }
@@ -263,7 +273,48 @@ package struct StoreReport {
       verdict.more.append("Files of the store changed while they were read; read it again.")
     }
     if let unread = inspection.unreadFiles { verdict.more.append(unread) }
+    if !warnings.isEmpty {
+      verdict.tone = "bad"
+      verdict.more.insert(contentsOf: warnings, at: 0)
+    }
     return verdict
+  }
+
+  /// The store as a command names it; in an incident, from the incident's folder.
+  private var file: String {
+    ShellText.path(incident == nil ? name : PathText.joined("store", name))
+  }
+
+  private func addRescue(to verdict: inout Verdict) {
+    guard let survey else {
+      verdict.more.append(
+        "The files of the store are not in the bundle: ask for one with `--include store`.")
+      return
+    }
+    var parts = ["\(Quantity.count(survey.rowCount)) of known tables"]
+    if survey.partialRowCount > 0 {
+      parts[0] += ", \(Quantity.count(survey.partialRowCount)) of them in part"
+    }
+    if survey.unattributedCount > 0 {
+      parts.append("\(Quantity.count(survey.unattributedCount)) whose table is not certain")
+    }
+    verdict.more.append("Rows that can be read in spite of it: \(parts.joined(separator: "; ")).")
+    // Frames behind a broken one are only used on request.
+    let isBroken = inspection.findings.contains { $0.id == .walBrokenChain }
+    let flags = isBroken && logView != .all ? "--wal all " : ""
+    if isBroken, logView != .all {
+      verdict.more.append(
+        "The log has more commits after a frame that is broken; `--wal all` reads them, too.")
+    }
+    if inspection.model != nil, inspection.model?.problem == nil {
+      verdict.steps.append(
+        (
+          "lifeboat salvage \(flags)\(file) -o NEW",
+          "puts the rows into a store that the app opens."
+        ))
+    }
+    verdict.steps.append(
+      ("lifeboat recover \(flags)\(file) -o NEW.sqlite", "puts them into a fresh SQLite file."))
   }
 
   private var difference: ModelDifference? {
@@ -297,7 +348,12 @@ package struct StoreReport {
       }
     }
     facts += [
-      ("Size", Quantity.bytes(UInt64(clamping: file.sizeBytes))),
+      (
+        "Size",
+        Quantity.bytes(UInt64(clamping: inspection.members.reduce(0) { $0 + $1.sizeBytes }))
+          + (inspection.members.count == 1
+            ? "" : " in \(Quantity.count(inspection.members.count)) files")
+      ),
       (
         "Pages",
         "\(Quantity.count(file.pageCount)) of \(Quantity.count(file.pageSizeBytes)) bytes, \(Quantity.count(file.freePageCount)) free"
@@ -332,11 +388,17 @@ package struct StoreReport {
     return tableRows(survey)
   }
 
+  /// Says that a table is cut off.
+  private static func cut(_ count: Int) -> String {
+    count > maxLines ? " \(maxLines) of \(Quantity.count(count)) are shown." : ""
+  }
+
   private var entityRows: [String: Any]? {
     var note = "Rows of each entity, without its descendants, as the app would see them."
     if let deleted = survey?.deletedCount, deleted > 0 {
       note += " Deleted rows that are still in the file: \(Quantity.count(deleted))."
     }
+    note += Self.cut(inspection.entities.count)
     return [
       "holder": "Entity", "columns": ["Rows"], "note": note,
       "lines": inspection.entities.prefix(Self.maxLines).map {
@@ -349,7 +411,8 @@ package struct StoreReport {
     [
       "holder": "Table", "columns": ["Rows", "In part", "Deleted"],
       "note":
-        "Rows that can be read; those in part lack a value, deleted ones are still in the file.",
+        "Rows that can be read; those in part lack a value, deleted ones are still in the file."
+        + Self.cut(survey.tables.count),
       "lines": survey.tables.prefix(Self.maxLines).map { table -> [String: Any] in
         [
           "name": Self.text(table.name),
@@ -389,6 +452,9 @@ package struct StoreReport {
       note += "; \(Quantity.count(log.staleFrameCount)) are older than the last checkpoint"
     }
     if let problem = log.problem { note += "; not used: \(problem)" }
+    if let times, times.commits.count < times.commitCount {
+      note += "; the first \(times.commits.count) are shown"
+    }
     let lines = (times?.commits ?? []).map { commit -> [String: Any] in
       let changes = commit.tables?.map { table in
         "\(table.table): \(table.added) added, \(table.changed) changed, \(table.removed) removed"
@@ -432,9 +498,21 @@ package struct StoreReport {
   // MARK: - Method
 
   private var method: [String] {
-    [
-      "Lifeboat opened the files for reading only, with its own reader; SQLite did not see them. The log and the journal were laid over the main file as SQLite would."
-        + (survey == nil ? " This page is made of a bundle without the files themselves." : ""),
+    guard let logView else {
+      return [
+        "This page is made of what a bundle says of the store. The files themselves are not in it; sizes of files beside the store are rounded."
+      ]
+    }
+    let log =
+      switch logView {
+      case .committed: "The log and the journal were laid over the main file as SQLite would."
+      case .ignore: "The main file was read alone, without its log."
+      case .all:
+        "The log was laid over the main file, with frames that SQLite would leave out."
+      }
+    return [
+      "Lifeboat opened the files for reading only, with its own reader; SQLite did not see them. "
+        + log,
       inspection.changedDuringRead.isEmpty
         ? "The files did not change meanwhile. Their SHA-256 says which ones they were."
         : "These files changed meanwhile: "
@@ -446,7 +524,7 @@ package struct StoreReport {
     inspection.members.map {
       [
         "name": Self.text($0.name), "bytes": Quantity.count($0.sizeBytes),
-        "hash": $0.sha256 ?? "not taken",
+        "hash": Self.text($0.sha256 ?? "not taken"),
       ]
     }
   }

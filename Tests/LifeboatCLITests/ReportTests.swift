@@ -23,7 +23,7 @@ import Testing
     #expect(treeState(of: demo.folder) == before)
     // Of a bundle, with the files of the store or without.
     for (flags, words) in [
-      (["--include", "store"], "class=\"strip\""), ([], "made of a bundle without the files"),
+      (["--include", "store"], "class=\"strip\""), ([], "made of what a bundle says"),
     ] {
       let name = UUID().uuidString
       let bundle = place.url.appendingPathComponent(name + ".zip").path
@@ -36,10 +36,17 @@ import Testing
       #expect(html.contains(words) && html.contains("Report on Notes.sqlite"), "\(flags)")
     }
     // Nothing is written into the evidence.
-    for output in [demo.kept.path + "-wal", demo.incident.path + "/page.html"] {
-      let input = output.hasSuffix("wal") ? demo.kept.path : demo.incident.path
-      #expect(try Program.run("report", input, "-o", output).status == 73)
+    for output in [
+      demo.kept.path + "-wal", demo.incident.path + "/page.html",
+      demo.incident.path + "/store/page.html",
+    ] {
+      for input in [demo.kept.path, demo.incident.path] {
+        #expect(try Program.run("report", input, "-o", output).status == 73, "\(output)")
+      }
     }
+    #expect(
+      try Program.run("extract", demo.kept.path, "-o", demo.incident.path + "/store/rows").status
+        == 73)
     #expect(try Program.run("report", place.url.path + "/none", "-o", "x").status == 66)
     #expect(treeState(of: demo.folder) == before)
   }

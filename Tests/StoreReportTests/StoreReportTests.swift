@@ -71,8 +71,45 @@ import Testing
     let html = try Self.html(of: url)
     try Self.expectSealed(html)
     #expect(html.contains("class=\"verdict bad\""))
-    #expect(html.contains("lifeboat salvage"))
+    #expect(html.contains("lifeboat recover") && !html.contains("lifeboat salvage"))
     #expect(html.contains("class=\"mark\""))
+  }
+
+  /// A header that lies about the number of pages.
+  @Test func aLyingPageCountIsNoTrap() throws {
+    let folder = try TemporaryFolder()
+    let url = try StoreFixtures.named("core-data-shape").make(folder.url)
+    for count: [UInt8] in [
+      [0xff, 0xff, 0xff, 0xfe], [0xff, 0xff, 0xff, 0xff], [0, 0, 0, 0], [0, 0, 0, 1],
+    ] {
+      var content = try bytes(of: url)
+      content.replaceSubrange(28..<32, with: count)
+      let lie = folder.url.appendingPathComponent("lie.sqlite")
+      try Data(content.prefix(4096)).write(to: lie)
+      try Self.expectSealed(try Self.html(of: lie))
+    }
+  }
+
+  /// Bars begin with a month of the calendar, and the first and last date are those of the store.
+  @Test func monthsAreThoseOfTheCalendar() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("dates.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      CREATE TABLE Z_PRIMARYKEY(Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER);
+      CREATE TABLE Z_METADATA(Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB);
+      CREATE TABLE ZNOTE(Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZCREATED TIMESTAMP);
+      INSERT INTO Z_PRIMARYKEY VALUES(1, 'Note', 0, 1);
+      INSERT INTO ZNOTE SELECT value, 1, 1, strftime('%s', d) - 978307200 FROM
+        (SELECT 1 AS value, '2024-01-01' AS d UNION SELECT 2, '2024-02-29' UNION SELECT 3, '2024-03-01' UNION SELECT 4, '2025-12-03');
+      """)
+    connection.close()
+    let html = try Self.html(of: url)
+    #expect(html.contains("From 2024-01-01 to 2025-12-03; a bar for each month."))
+    for month in ["2024-01", "2024-02", "2024-03", "2025-12"] {
+      #expect(html.contains("<th scope=\"row\">\(month)-01T00:00:00Z</th>"), "\(month)")
+    }
   }
 
   /// Names and texts from a store are text, and what would be hidden is seen.

@@ -75,17 +75,21 @@ struct Report: ParsableCommand, RecordedCommand {
       if let only = found.stores.first, found.stores.count == 1, found.passedOver.isEmpty {
         html = try page(of: only, nil)
       } else {
-        let stores = found.stores.map { store in
+        func inside(_ place: String) -> String {
+          PathText.dropping(prefix: PathText.joined(path, ""), from: place) ?? place
+        }
+        var stores = found.stores.map { store in
           (
-            path: PathText.dropping(prefix: PathText.joined(path, ""), from: store) ?? store,
+            path: inside(store),
             read: Result { try StoreInspection(path: store, takesHashes: false) }
           )
         }
+        for other in found.passedOver {
+          stores.append((inside(other.path), .failure(PassedOver(other.message))))
+        }
         for other in found.passedOver { display.note(other) }
         storeCount = stores.count
-        unread =
-          stores.count { if case .failure = $0.read { true } else { false } }
-          + found.passedOver.count
+        unread = stores.count { if case .failure = $0.read { true } else { false } }
         html = try StoreReport.index(of: path, stores, made: Date())
       }
     }
@@ -100,32 +104,49 @@ struct Report: ParsableCommand, RecordedCommand {
     if unread > 0 { try display.exitWithFindings() }
   }
 
-  private func page(of path: String, _ incident: Incident?) throws -> String {
-    try StoreReport(
-      storeAt: path, logView: store.wal, expected: try expected(), incident: incident, made: Date()
-    ).html()
+  private func page(
+    of path: String, _ incident: Incident?, _ warnings: [String] = []
+  ) throws -> String {
+    var report = try StoreReport(
+      storeAt: path, logView: store.wal, expected: try expected(), incident: incident, made: Date())
+    report.warnings = warnings
+    return try report.html()
   }
 
   /// The page of the store in a bundle, or of what the bundle says of it.
   private func pageOfBundle() throws -> String {
     let interruption = Interruption()
     return try withExtendedLifetime(interruption) {
-      let bundle = try UnpackedBundle(
-        try secrets.open(path), making: interruption.files.making)
+      let opened = try secrets.open(path)
+      let check = try BundleVerification.verify(opened)
+      var warnings: [String] = []
+      if check.outcome != .intact {
+        let problem = check.problems.first?.message ?? ""
+        warnings = [
+          "The bundle is not as it was made, and nothing here can be relied on: \(problem)."
+        ]
+        display.note("warning: \(warnings[0])")
+      }
+      let bundle = try UnpackedBundle(opened, making: interruption.files.making)
       for entry in bundle.skipped { display.note("left out: \(entry.name): \(entry.reason)") }
       return try withExtendedLifetime(bundle) {
         let files = PathText.joined(bundle.path, "store")
         guard (try? FileStatus.of(files))??.kind == .folder,
           let store = try StoreFinder.find(at: files).stores.first
         else {
+          guard ByteFile.exists(PathText.joined(bundle.path, "inspection.json")) else {
+            throw Failure(65, "report.noInspection", "\(path) holds no inspection of a store")
+          }
           do {
-            return try StoreReport(bundleIn: bundle.path, expected: try expected(), made: Date())
-              .html()
+            var report = try StoreReport(
+              bundleIn: bundle.path, expected: try expected(), made: Date())
+            report.warnings = warnings
+            return try report.html()
           } catch is DecodingError {
             throw Failure(65, "report.noInspection", "\(path) holds no inspection of a store")
           }
         }
-        return try page(of: store, nil)
+        return try page(of: store, nil, warnings)
       }
     }
   }

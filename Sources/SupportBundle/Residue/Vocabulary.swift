@@ -92,30 +92,30 @@ extension PublicWords {
     fetchrequestforsourceentitynamed fetchrequestsarray few fewer ff ffa ffe fff ffffff fichier field fields fil file \
     filecount filedamaged fileempty fileencrypted filen filenewer filenotadatabase files filesunread filesystem \
     fileunread fileunreadable fill fillcolor filled filter filtering find finding findingcount findings finds \
-    fingerprint finished finishes finne finnes first firsthistorynumber fit fits fixed flag flags flere flex flipped \
-    floa float flow flush flytt focus fois fok folder folderexists folders follow followed following follows font \
-    fontcolor fontname fontsize for forbid forbids force fordi foreach foreign fork form format formats fort fortsatt \
-    fortsatte fortsette fortzufahren found fr fra fractions fragmented frame framecount framedamaged frames frameslost \
-    framework frameworkkeys frameworkversion free freeblock freeblocks freebytes freed freedbytes freelist freelistleaf \
-    freelisttrunk freepage freepagecount freepages frei frem fresh freshcode freshfailed freshfails frigjør from \
-    früheren fstat fstatat fsync fts fue full fullfsync fullstendig fully function funnet futimens får février før für g \
-    gangen ganger gap gathered gave gb geben gelassen gelesen gelöscht general generated generates generation genug \
-    geopoly gerade gerät geräts geschehen gespeichert gesperrt get getattribute getrennt gets geöffnet gf gho ghp gib \
-    gibt github give given gives givesvalues gjenopprette gjenopprettes gjøre glob glossary glpat go goes goeson gone \
-    gonecount good graph greatest greek green grew grid group grouped grouping groups grow grunn gt guarda guardan \
+    fingerprint finished finishes finne finnes first firsthistorynumber fit fits five fixed flag flags flere flex \
+    flipped floa float flow flush flytt focus fois fok folder folderexists folders follow followed following follows \
+    font fontcolor fontname fontsize for forbid forbids force fordi foreach foreign fork form format formats fort \
+    fortsatt fortsatte fortsette fortzufahren found fr fra fractions fragmented frame framecount framedamaged frames \
+    frameslost framework frameworkkeys frameworkversion free freeblock freeblocks freebytes freed freedbytes freelist \
+    freelistleaf freelisttrunk freepage freepagecount freepages frei frem fresh freshcode freshfailed freshfails frigjør \
+    from früheren fstat fstatat fsync fts fue full fullfsync fullstendig fully function funnet futimens får février før \
+    für g gangen ganger gap gathered gave gb geben gelassen gelesen gelöscht general generated generates generation \
+    genug geopoly gerade gerät geräts geschehen gespeichert gesperrt get getattribute getrennt gets geöffnet gf gho ghp \
+    gib gibt github give given gives givesvalues gjenopprette gjenopprettes gjøre glob glossary glpat go goes goeson \
+    gone gonecount good graph greatest greek green grew grid group grouped grouping groups grow grunn gt guarda guardan \
     guardaron guarden guardó guess guesses går général h ha haber había hacer had hadde han hand handle handled \
-    handledifdataallows hangul hans hant happened happens har harm has haschanges haschecks hasescapes hash hashed \
-    hasher hashes hashesagree hashesversion hashing hasleft haslines hasoverlays haspointermap hassteps hasta hat hatte \
-    have having havingpredicate hay haya haz head headbytes header headerchanged headerdamaged headerlost headermismatch \
-    headlost headmissing headmoved heads health healthy hebrew height held helfen heller help helvetica hentet her \
-    herauszufinden here hex hexadecimal hf hidden hier high highest highestkey highlight hilfe hilft hint hintergrund \
-    histogram history hjelp hjelpe hjelper hk hold holdbackground holdcopyopens holdcopyunavailable holder holdextension \
-    holdfreshfails holdhostdecides holdlocked holdnospace holdnotafile holdrepeated holds holdshared holdsymboliclink \
-    holdunreadable holdunrecorded hollow home host hostdecides hosterror hostname hostnewerstore hostotherversion \
-    hoststate hostwrongkey hot hour hours how href html http https hva hvis i id idecoredatamodeler identifier \
-    identifiers idrefs ids iem if ifnull igjen ignore ignored ihnen ihr ihre ihrem ihren ihrer ihres iif ikke il im \
-    images img immediate importing impossible impossibleratio in inaccessibles inbackground inchangées incident \
-    incidentlimit incidentname incidents includependingchanges includepropertyvalues includes includesdeleted \
+    handledifdataallows hangul hans hant happened happens har harm has hasbins haschanges haschecks hasescapes hash \
+    hashed hasher hashes hashesagree hashesversion hashing hasleft haslines hasoverlays haspointermap hassteps hasta hat \
+    hatte have having havingpredicate hay haya haz head headbytes header headerchanged headerdamaged headerlost \
+    headermismatch headlost headmissing headmoved heads health healthy hebrew height held helfen heller help helvetica \
+    hentet her herauszufinden here hex hexadecimal hf hidden hier high highest highestkey highlight hilfe hilft hint \
+    hintergrund histogram history hjelp hjelpe hjelper hk hold holdbackground holdcopyopens holdcopyunavailable holder \
+    holdextension holdfreshfails holdhostdecides holdlocked holdnospace holdnotafile holdrepeated holds holdshared \
+    holdsymboliclink holdunreadable holdunrecorded hollow home host hostdecides hosterror hostname hostnewerstore \
+    hostotherversion hoststate hostwrongkey hot hour hours how href html http https hva hvis i id idecoredatamodeler \
+    identifier identifiers idrefs ids iem if ifnull igjen ignore ignored ihnen ihr ihre ihrem ihren ihrer ihres iif ikke \
+    il im images img immediate importing impossible impossibleratio in inaccessibles inbackground inchangées incident \
+    incidentlimit incidentname incidents include includependingchanges includepropertyvalues includes includesdeleted \
     includespendingchanges includespropertyvalues includessubentities includesubentities incompatible incomplet \
     incomplete incompletecount incompleteset incompleto inconsistent incremental index indexed indexentries indexes \
     indexnotbuilt indica indices indiquez inf inferred infinite infinity info ingenting inherit inherited inherits \
@@ -226,7 +226,7 @@ extension PublicWords {
     parententity parenthesis parentname parmi parser part parte partial partialindexpredicate partialpredicate \
     partialrowcount partie partition parts partsuffix pas pasajero pass passager passe passedover passes passiert \
     passord passphrase password passwort passé past pastend pat patch path paths patienter pattk pause payload payloads \
-    pb pending percell percent perhaps permet permettra permission permissiondenied permissions permite permitted pero \
+    pb pending percent perhaps permet permettra permission permissiondenied permissions permite permitted pero \
     persistent personal peu peut phone phrase picture piece piecebytes pipe pk place places plain plaininterval \
     plainkeypath plaintext plan plano plass platz playback please plist pliststate plus plusieurs pm poco podría podrían \
     point pointer pointermap pointers pointersend points policies policy policyclass policyvalues ponte por porque \
@@ -255,11 +255,11 @@ extension PublicWords {
     resulttype resumed retention retour retry retrypauses return returndistinctresults returned returning \
     returnobjectsasfaults returnsdistinctresults returnsobjectsasfaults reverse reversesnullorder richtige richtigen \
     rien right rightmost riktige rk rmdir role rollback rolled room roomycount root rooted rootpackage rootpage roots \
-    round rouvrez rouvrir row rowcount rowid rowidcolumn rowidfield rows rowslost rtree rtrim rule rules run runs rx \
-    récente récupérer réessayer référence réseau s saisies salts salvage same sameas samecontentcount samevaluescount \
-    samme sample sampleinterval samples sandbox sans sauvegardez savecount saved savepoint saves saving savner say says \
-    scalar scalars scale scan scanned scattered schaden schedule schema schemachanges schemaformat schemaname \
-    schemaunreadable scheme schlüssel schon schwierigkeiten schützt scope script scrypt se seal sealbroken \
+    round rounded rouvrez rouvrir row rowcount rowid rowidcolumn rowidfield rows rowslost rtree rtrim rule rules run \
+    runs rx récente récupérer réessayer référence réseau s saisies salts salvage same sameas samecontentcount \
+    samevaluescount samme sample sampleinterval samples sandbox sans sauvegardez savecount saved savepoint saves saving \
+    savner say says scalar scalars scale scan scanned scattered schaden schedule schema schemachanges schemaformat \
+    schemaname schemaunreadable scheme schlüssel schon schwierigkeiten schützt scope script scrypt se seal sealbroken \
     sealbytesperlaunch sealed sealing sealingname sealmissing sealpace sealprogress search searched searchmapping second \
     seconds secondssince secret secrets section sections sector sectorsize security see seeking seems seen sees seg \
     segundo seguridad sein seinen select selection selector self selv semble semblent send sender senere sent sentence \
@@ -275,7 +275,7 @@ extension PublicWords {
     sourceentityversionhash sourceexpression sourceexpressiondata sourceinstances sourcekeypath sourcelanguage \
     sourcemappingname sourcemodeldata sourcemodelpath sourcename sources sourcesha256 souvent space span special \
     speicher speicherplatz speichert spite split spotlight spotlightindexingenabled spotlightname sql sqlite sqlitecode \
-    sqlitedb sqliteversion sqliteversiontext square src staged stages stale stalecount staleframecount stammen \
+    sqlitedb sqliteversion sqliteversiontext square src stacked staged stages stale stalecount staleframecount stammen \
     standalone standard standardflags standardvalueclassname stands stanza start starte started starten startet starting \
     starts stat state statement status statuses statvfs stay stayed stays stedet stellen stem stems step steps still \
     stockage stopped stops storage storageclass storagefault store stored storedcount storedintruthfile storedorder \
@@ -318,7 +318,7 @@ extension PublicWords {
     viewnotbuilt viewport violate virtual virtualtable visible vollständig vollständige volume volumes volver volvieron \
     von vorgefunden vorher vorliegt vorübergehend vos votedlayout votre vous vuelta vuelve vuelven være vært vérifier \
     vérifiez w wait waiting waituntilwritable wal waldamaged walforeign walked want wanted wantsmore wantsrows war waren \
-    warning warten was wasempty watch way ways week wegen weight weil weiter weiterarbeiten weiterhin weitermachen \
+    warning warten was wasempty watch way ways wegen weight weil weiter weiterarbeiten weiterhin weitermachen \
     weiterverwendet well wenden wenig wenn werden were what whatever whathappened whattodo whatwaskept when where \
     whether which whichversion while white whole whose why width wie wieder wiederherstellen will window windowbytes \
     windowcount wird with withheld within withindex withinlimits without withoutindex withoutrowid \
