@@ -99,6 +99,7 @@ for isLong in (False, True):
     json = shell(f"sqlite3 -json {path} 'SELECT * FROM ZFOLDER' 'SELECT * FROM ZNOTE'")
     csv = shell(f"sqlite3 -csv {path} 'SELECT * FROM ZFOLDER' 'SELECT * FROM ZNOTE'")
     sums = ["sha256sum", path]
+    zipped = shell(f"sqlite3 -json {path} 'SELECT * FROM ZFOLDER' 'SELECT * FROM ZNOTE' | gzip -6 > {{out}}")
     for work, goal, arguments, name, peer in [
         ("rows, named, NDJSON", "9", ["rows", "--format", "ndjson", path], "-json", json),
         ("the same on one core", "5", ["taskset", "rows", "--format", "ndjson", path], "-json", json),
@@ -112,8 +113,11 @@ for isLong in (False, True):
         ("salvage of a sound store", "3", ["salvage", "-q", path, "-o", "{out}"], ".dump into sqlite3",
          shell(f"sqlite3 {path} .dump | sqlite3 {{out}}")),
         ("the same", "0.8", ["salvage", "-q", path, "-o", "{out}"], "lifeboat recover", [lifeboat, "recover", "-q", path, "-o", "{out}"]),
-        ("bundle with rows", "2.2", ["bundle", "create", "-q", "--include", "rows", path, "-o", "{out}"], "-json to gzip -6",
-         shell(f"sqlite3 -json {path} 'SELECT * FROM ZFOLDER' 'SELECT * FROM ZNOTE' | gzip -6 > {{out}}")),
+        ("bundle with rows", "2.2", ["bundle", "create", "-q", "--include", "rows", "--redact", "none", path, "-o", "{out}"],
+         "-json to gzip -6", zipped),
+        ("bundle with redacted rows", "", ["bundle", "create", "-q", "--include", "rows", path, "-o", "{out}"], "-json to gzip -6", zipped),
+        ("bundle of the store", "2.3", ["bundle", "create", "-q", "--include", "store", path, "-o", "{out}"], "gzip -6",
+         shell(f"gzip -6 < {path} > {{out}}")),
         ("inspect", "0.77", ["inspect", "-q", path], "sha256sum", sums),
         ("check", "5", ["check", "-q", path], "integrity_check", ["sqlite3", path, "PRAGMA integrity_check"]),
         ("--version", "0.33", ["--version"], "--version", ["sqlite3", "--version"]),
