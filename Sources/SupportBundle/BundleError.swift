@@ -157,6 +157,8 @@ extension BundleError: CustomStringConvertible {
     case .tooLarge:
       "if you trust the sender, unpack the archive where there is space, and pass the unpacked file instead"
     case .encrypted: "ask for the archive without a zip password"
+    case .residue:
+      "the store is as it was; tell the makers of lifeboat which entry it is, and not the text"
     case .permissionDenied: "check the permissions of the file and of its folder"
     default: nil
     }

@@ -133,10 +133,11 @@ import Testing
   }
 
   /// The record names the folder where the store was set aside, also after that folder was sent elsewhere.
-  @Test func aCopiedIncidentGivesAwayNothingEither() throws {
+  @Test(arguments: ["Incompatible", "mail"])
+  func aCopiedIncidentGivesAwayNothingEither(_ name: String) throws {
     let demo = try Demonstration()
     let desk = try TemporaryFolder()
-    let incompatible = desk.url.appendingPathComponent("Incompatible")
+    let incompatible = desk.url.appendingPathComponent(name)
     try FileManager.default.createDirectory(at: incompatible, withIntermediateDirectories: false)
     let copy = incompatible.appendingPathComponent(demo.incident.lastPathComponent)
     try FileManager.default.copyItem(at: demo.incident, to: copy)

@@ -95,7 +95,6 @@ import Testing
     let lines = signature.file.components(separatedBy: "\n")
     for line in 1..<4 {
       for (place, character) in lines[line].enumerated() where character != "=" {
-        // The last digit before the padding has bits that mean nothing.
         var changed = Array(lines[line])
         changed[place] = character == "A" ? "B" : "A"
         var text = lines

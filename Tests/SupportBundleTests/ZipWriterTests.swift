@@ -43,6 +43,11 @@ import Testing
     let space = try Workspace()
     let path = space.path("a.zip")
     let receipt = try archive(path, threshold: Self.thresholds[variant])
+    for (name, arguments) in [("7z", ["t", path]), ("bsdtar", ["-tf", path])] {
+      guard let tool = Tool(name) else { continue }
+      let outcome = try tool.run(arguments)
+      #expect(outcome.status == 0, "\(name): \(outcome.output)")
+    }
     let test = try python.run(["-m", "zipfile", "-t", path])
     #expect(test.status == 0, "\(test.output)")
     let script = """

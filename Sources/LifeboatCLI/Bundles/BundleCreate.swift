@@ -231,6 +231,14 @@ struct BundleSubject {
       return
     }
     let folder = URL(fileURLWithPath: path).standardizedFileURL
+    guard PathText.isSame(folder.deletingLastPathComponent().lastPathComponent, "Incompatible")
+    else {
+      // A copy that somebody was sent.
+      let incident = try Self.copied(record)
+      self.incident = incident
+      storePath = folder.path + "/store/" + incident.storeName
+      return
+    }
     let entry = try Incidents(in: folder.deletingLastPathComponent()).show(folder.lastPathComponent)
     if let failure = Failure(unreadable: entry) { throw failure }
     guard let incident = entry.incident else {
@@ -238,6 +246,23 @@ struct BundleSubject {
     }
     self.incident = incident
     storePath = folder.path + "/store/" + incident.storeName
+  }
+
+  /// The record of an incident whose folder is a copy.
+  private static func copied(_ record: String) throws -> Incident {
+    let file = try ByteFile(record)
+    let decoder = JSONDecoder()
+    decoder.dateDecodingStrategy = .iso8601
+    guard file.size <= 16 << 20,
+      let incident = try? decoder.decode(
+        Incident.self, from: Data(file.bytes(at: 0, count: Int(file.size)))),
+      incident.schema == Incident.schemaName, incident.version <= Incident.currentVersion,
+      PathText.isPlainName(incident.storeName)
+    else {
+      throw Failure(
+        65, "incident.unreadable", "\(record): not the record of an incident of this version")
+    }
+    return incident
   }
 }
 

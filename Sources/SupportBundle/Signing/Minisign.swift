@@ -207,8 +207,12 @@ private enum MinisignText {
     }
   }
 
+  /// The bytes of a line; nil for one that is not in the one form that these bytes have.
   static func bytes(_ text: String) -> [UInt8]? {
-    Data(base64Encoded: text).map { [UInt8]($0) }
+    guard let data = Data(base64Encoded: text), data.base64EncodedString() == text else {
+      return nil
+    }
+    return [UInt8](data)
   }
 
   static func text(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
