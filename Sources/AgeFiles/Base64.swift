@@ -10,19 +10,7 @@ enum Base64 {
 
   /// The text for some bytes.
   static func text(_ bytes: some Sequence<UInt8>, isPadded: Bool = false) -> [UInt8] {
-    var text: [UInt8] = []
-    var bits: UInt32 = 0
-    var count = 0
-    for byte in bytes {
-      bits = bits << 8 | UInt32(byte)
-      count += 8
-      while count >= 6 {
-        count -= 6
-        text.append(digits[Int(bits >> UInt32(count) & 63)])
-      }
-      bits &= (1 << UInt32(count)) - 1
-    }
-    if count > 0 { text.append(digits[Int(bits << UInt32(6 - count) & 63)]) }
+    var text = BitGroups(bytes, of: 8, into: 6).padded.map { digits[Int($0)] }
     if isPadded { while text.count % 4 != 0 { text.append(UInt8(ascii: "=")) } }
     return text
   }
@@ -36,21 +24,9 @@ enum Base64 {
       for _ in 0..<2 where digits.last == UInt8(ascii: "=") { digits.removeLast() }
     }
     guard digits.count % 4 != 1 else { return nil }
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(digits.count * 3 / 4)
-    var bits: UInt32 = 0
-    var count = 0
-    for digit in digits {
-      let value = values[Int(digit)]
-      guard value < 64 else { return nil }
-      bits = bits << 6 | UInt32(value)
-      count += 6
-      if count >= 8 {
-        count -= 8
-        bytes.append(UInt8(bits >> UInt32(count) & 0xff))
-        bits &= (1 << UInt32(count)) - 1
-      }
-    }
-    return bits == 0 ? bytes : nil
+    let groups = digits.map { values[Int($0)] }
+    guard groups.allSatisfy({ $0 < 64 }) else { return nil }
+    let bytes = BitGroups(groups, of: 6, into: 8)
+    return bytes.rest == 0 ? bytes.full : nil
   }
 }

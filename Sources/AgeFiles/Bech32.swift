@@ -5,7 +5,7 @@ enum Bech32 {
 
   /// The text for some bytes, in lower case. `name` is lower-case ASCII.
   static func text(_ name: String, _ bytes: [UInt8]) -> String {
-    let groups = Self.groups(of: bytes)
+    let groups = BitGroups(bytes, of: 8, into: 5).padded
     let start = expanded(Array(name.utf8)) + groups
     let sum = polymod(start + Array(repeating: 0, count: checksumLength)) ^ 1
     let checksum = (0..<checksumLength).map { UInt8(sum >> UInt32(5 * (5 - $0)) & 31) }
@@ -25,41 +25,9 @@ enum Bech32 {
     guard groups.count == lower.count - lead.count, groups.count >= checksumLength,
       polymod(expanded(Array(name.utf8)) + groups) == 1
     else { return nil }
-    return bytes(of: groups.dropLast(checksumLength))
-  }
-
-  private static func groups(of bytes: [UInt8]) -> [UInt8] {
-    var groups: [UInt8] = []
-    var bits: UInt32 = 0
-    var count = 0
-    for byte in bytes {
-      bits = bits << 8 | UInt32(byte)
-      count += 8
-      while count >= 5 {
-        count -= 5
-        groups.append(UInt8(bits >> UInt32(count) & 31))
-      }
-      bits &= (1 << UInt32(count)) - 1
-    }
-    if count > 0 { groups.append(UInt8(bits << UInt32(5 - count) & 31)) }
-    return groups
-  }
-
-  /// Nil when the bits left over are not fewer than five zeros.
-  private static func bytes(of groups: ArraySlice<UInt8>) -> [UInt8]? {
-    var bytes: [UInt8] = []
-    var bits: UInt32 = 0
-    var count = 0
-    for group in groups {
-      bits = bits << 5 | UInt32(group)
-      count += 5
-      if count >= 8 {
-        count -= 8
-        bytes.append(UInt8(bits >> UInt32(count) & 0xff))
-        bits &= (1 << UInt32(count)) - 1
-      }
-    }
-    return count < 5 && bits == 0 ? bytes : nil
+    let bytes = BitGroups(groups.dropLast(checksumLength), of: 5, into: 8)
+    // What fills the last group is fewer than five bits, all of them zero.
+    return bytes.restCount < 5 && bytes.rest == 0 ? bytes.full : nil
   }
 
   private static func expanded(_ name: [UInt8]) -> [UInt8] {

@@ -1,6 +1,6 @@
 /// The page of a report. Mustache escapes what stands between two braces; three braces are for what is made here.
 enum ReportTemplate {
-  static let text = """
+  private static let head = """
     <!DOCTYPE html>
     <html lang="en">
     <head>
@@ -14,6 +14,10 @@ enum ReportTemplate {
     <body>
     <header>
     <h1>{{title}}</h1>
+    """
+
+  static let text = """
+    \(head)
     <p class="by">{{tool}}, {{made}}. The store was only read.</p>
     </header>
     <main>
@@ -142,19 +146,7 @@ enum ReportTemplate {
 
   /// The page of several stores.
   static let index = """
-    <!DOCTYPE html>
-    <html lang="en">
-    <head>
-    <meta charset="utf-8">
-    <meta http-equiv="Content-Security-Policy" content="{{{policy}}}">
-    <meta name="viewport" content="width=device-width, initial-scale=1">
-    <meta name="color-scheme" content="light dark">
-    <title>{{title}}</title>
-    <style>{{{style}}}</style>
-    </head>
-    <body>
-    <header>
-    <h1>{{title}}</h1>
+    \(head)
     <p class="by">{{tool}}, {{made}}. The stores were only read.</p>
     </header>
     <main>

@@ -62,10 +62,10 @@ struct SQLiteExport {
   // MARK: - Entities
 
   private func writeEntities(_ writer: SQLiteWriter) throws -> [StoreExport.Result.Part] {
-    // Rows of unknown entities have their number and key, and the columns as they are declared.
     struct Source {
       let plan: RowPlan
       var entities: [(entity: DescribedEntity, table: Int)] = []
+      // Rows of unknown entities have their number and key, and the columns as they are declared.
       var unknown: Int?
     }
     let tables = ExportTables(writer, reserved: ["_provenance"])
