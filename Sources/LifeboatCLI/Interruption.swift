@@ -16,6 +16,42 @@ final class Interruption {
   private let sources: [any DispatchSourceSignal]
   private let state = State()
 
+  /// What an interruption does.
+  private struct Response {
+    let files: MadeFiles
+    let state: State
+    let letsWorkEnd: Bool
+    let gather: @Sendable (MadeFiles) -> Void
+  }
+
+  /// The responses in force. The newest is the one that is given; it removes what the others have made, too.
+  private static let current = Nesting()
+
+  private final class Nesting: @unchecked Sendable {
+    // Unchecked because the lock protects it.
+    private let lock = NSLock()
+    private var all: [Response] = []
+
+    /// Adds a response, and returns whether it is the only one.
+    func add(_ response: Response) -> Bool {
+      lock.withLock {
+        all.append(response)
+        return all.count == 1
+      }
+    }
+
+    func remove(_ files: MadeFiles) { lock.withLock { all.removeAll { $0.files === files } } }
+
+    var newest: Response? { lock.withLock { all.last } }
+
+    /// Removes what the others have made. Each can be asked once: it makes nothing more after that.
+    func takeBack(allBut files: MadeFiles) {
+      for other in lock.withLock({ all }) where other.files !== files {
+        other.files.takeBackForGood()
+      }
+    }
+  }
+
   private final class State: @unchecked Sendable {
     private let lock = NSLock()
     private var hasRequest = false
@@ -42,9 +78,15 @@ final class Interruption {
   ///
   /// `gather` is called before anything is removed, for work that does not record everything it makes.
   init(lettingWorkEnd: Bool = false, gather: @escaping @Sendable (MadeFiles) -> Void = { _ in }) {
-    let state = state
-    let files = MadeFiles()
-    self.files = files
+    files = MadeFiles()
+    // The signals are those of the process: the outermost handles them for all within it.
+    guard
+      Self.current.add(
+        Response(files: files, state: state, letsWorkEnd: lettingWorkEnd, gather: gather))
+    else {
+      (handled, sources) = ([], [])
+      return
+    }
     // A private queue has its own thread; a shared queue might wait until the work has ended.
     let queue = DispatchQueue(label: "lifeboat.interruption", qos: .userInteractive)
     // Exceeding the file size limit is then an ordinary write error, and the failing work removes what it made.
@@ -55,12 +97,11 @@ final class Interruption {
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
       source.setEventHandler {
-        if state.request(), lettingWorkEnd {
-          queue.asyncAfter(deadline: .now() + Self.grace) {
-            Self.leave(number, files, state, gather)
-          }
+        guard let response = Self.current.newest else { return }
+        if response.state.request(), response.letsWorkEnd {
+          queue.asyncAfter(deadline: .now() + Self.grace) { Self.leave(number, response) }
         } else {
-          Self.leave(number, files, state, gather)
+          Self.leave(number, response)
         }
       }
       source.resume()
@@ -68,13 +109,12 @@ final class Interruption {
     }
   }
 
-  private static func leave(
-    _ number: Int32, _ files: MadeFiles, _ state: State, _ gather: (MadeFiles) -> Void
-  ) {
-    gather(files)
-    files.takeBackForGood()
+  private static func leave(_ number: Int32, _ response: Response) {
+    response.gather(response.files)
+    response.files.takeBackForGood()
     // `end()` and the removal share the lock of `files`, so whichever comes second sees that the other came first.
-    if state.hasEnded { return }
+    if response.state.hasEnded { return }
+    current.takeBack(allBut: response.files)
     // The signal itself ends the process, so that a shell sees what happened.
     signal(number, SIG_DFL)
     unblock([number])
@@ -118,9 +158,10 @@ final class Interruption {
   }
 
   deinit {
+    Self.current.remove(files)
     for source in sources { source.cancel() }
     // Without the handlers, the signals are ignored. Once the work has ended, they stay so.
-    if state.hasEnded { return }
+    if handled.isEmpty || state.hasEnded { return }
     for number in handled + [SIGXFSZ] { signal(number, SIG_DFL) }
   }
 }

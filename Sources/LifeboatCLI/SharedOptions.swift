@@ -78,6 +78,13 @@ struct DisplayOptions: ParsableArguments {
   }
 }
 
+extension ArgumentHelp {
+  /// What a command that reads one store takes.
+  static var store: ArgumentHelp {
+    "A store, a folder or zip archive that holds one, the folder of an incident, or a bundle."
+  }
+}
+
 /// Which rows to read, with which model, and how to write them.
 struct RowOptions: ParsableArguments {
   @Option(

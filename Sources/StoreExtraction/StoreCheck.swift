@@ -10,7 +10,7 @@ package struct StoreCheck: Sendable, Codable {
   /// The version of that schema; it only increases.
   package var version = 1
   /// The path as given.
-  package let path: String
+  package var path: String
   /// `coreData`, `coreDataShaped` or `sqlite`.
   package let kind: CoreDataStore.Kind
   /// `quick` or `full`.

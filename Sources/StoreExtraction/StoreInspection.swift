@@ -13,7 +13,7 @@ public struct StoreInspection: Sendable, Codable {
   /// The version of that schema; it only increases.
   package var version = 1
   /// The path as given.
-  package let path: String
+  package var path: String
   /// `coreData`, `coreDataShaped` or `sqlite`.
   package let kind: CoreDataStore.Kind
   /// The files of the store set.

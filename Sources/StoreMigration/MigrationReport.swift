@@ -8,7 +8,7 @@ public struct MigrationReport: Sendable, Codable {
   /// The version of that schema; it only grows.
   package var version = 1
   /// The old store.
-  package let source: String
+  package var source: String
   /// The new store; nil for a trial.
   public var output: String?
   /// The steps, in order.

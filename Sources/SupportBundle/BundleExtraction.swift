@@ -135,6 +135,8 @@ package struct BundleExtraction {
 package final class UnpackedBundle {
   /// The path of the folder.
   package let path: String
+  /// The manifest.
+  package let manifest: BundleManifest
   /// The entries that are not in it, because they are not what the manifest says.
   package let skipped: [BundleExtraction.Skipped]
   private let tree: OutputTree
@@ -146,6 +148,7 @@ package final class UnpackedBundle {
     let place = FileManager.default.temporaryDirectory.path
     let name = "lifeboat-" + String(UInt64.random(in: 1 << 60 ... .max), radix: 16)
     let extraction = try BundleExtraction(bundle)
+    manifest = extraction.manifest
     tree = try OutputTree(in: place, making: making)
     path = PathText.joined(place, name)
     do {

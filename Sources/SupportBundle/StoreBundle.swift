@@ -16,6 +16,11 @@ import SafeText
 /// The default is structure: metadata, hashes, the model, schema and counts, nothing that a user typed. Rows and the raw
 /// files go in only when asked for, and the values of rows as tokens unless more is asked for.
 public struct StoreBundle {
+  /// The entry with what is known of the store: its inspection.
+  package static let inspectionName = "inspection.json"
+  /// The entry with the rows.
+  package static let rowsName = "rows.ndjson"
+
   /// The plan, to be measured and written.
   public var plan: BundlePlan {
     var plan = gathered
@@ -73,7 +78,7 @@ public struct StoreBundle {
     // In a file that is no Core Data store, a row id may be a value.
     mask.hidesRowIDs = store.kind != .coreData
     try gathered.add(
-      name: "inspection.json", source: .bytes(json(inspection)), origin: name,
+      name: Self.inspectionName, source: .bytes(json(inspection)), origin: name,
       why: "kind, versions, health and counts of the store")
     if let metadata = inspection.metadata {
       try gathered.add(
@@ -110,7 +115,7 @@ public struct StoreBundle {
       gathered.withhold("The rows of the store. Readable rows: \(inspection.liveRowCount).")
     } else if let rows {
       try gathered.add(
-        name: "rows.ndjson", file: rows.file, origin: name, why: rows.redaction.why)
+        name: Self.rowsName, file: rows.file, origin: name, why: rows.redaction.why)
       if let sentence = rows.redaction.withheld { gathered.withhold(sentence) }
     }
     try addFiles(of: store.database.path)
@@ -150,7 +155,7 @@ public struct StoreBundle {
   package mutating func writeRows(
     of store: CoreDataStore, entities: Set<String>? = nil, _ redaction: Redaction
   ) throws -> Rows {
-    let output = try ExclusiveOutput(unnamed: "rows.ndjson")
+    let output = try ExclusiveOutput(unnamed: Self.rowsName)
     let descriptor = output.descriptor
     let known =
       store.kind == .sqlite

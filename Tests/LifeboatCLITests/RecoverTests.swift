@@ -233,6 +233,39 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: output.path).isEmpty)
   }
 
+  /// So does one of a run that reads a bundle: what it unpacked goes, too.
+  @Test func anInterruptionRemovesWhatWasUnpacked() throws {
+    let program = try #require(Program.path)
+    let folder = try TemporaryFolder()
+    func path(_ name: String) -> String { folder.url.appendingPathComponent(name).path }
+    try smallRows(megabytes: 40, at: folder.url.appendingPathComponent("large.sqlite"))
+    let packed = try Program.run(
+      "bundle", "create", path("large.sqlite"), "-o", path("b.zip"), "--include", "store",
+      "--level", "1")
+    try #require(packed.status == 0, "\(packed.errors)")
+    for name in ["out", "tmp"] {
+      try FileManager.default.createDirectory(
+        atPath: path(name), withIntermediateDirectories: false)
+    }
+    let script = """
+      TMPDIR="$4" "$1" recover "$2" -o "$3/new.sqlite" &
+      running=$!
+      tries=0
+      while [ -z "$(ls -A "$3")" ] && [ $tries -lt 1200 ]; do sleep 0.05; tries=$((tries + 1)); done
+      ls -A "$4"
+      kill -TERM $running
+      wait $running
+      echo $?
+      """
+    let result = try run(
+      "/bin/sh", ["-c", script, "sh", program, path("b.zip"), path("out"), path("tmp")])
+    let lines = String(decoding: result.stdout, as: UTF8.self).split(separator: "\n")
+    #expect(lines.count == 2 && lines.first?.hasPrefix("lifeboat-") == true && lines.last == "143")
+    for name in ["out", "tmp"] {
+      #expect(try FileManager.default.contentsOfDirectory(atPath: path(name)).isEmpty)
+    }
+  }
+
   // MARK: - rows --all
 
   @Test func rowsOfADamagedStoreHaveTheirNames() throws {

@@ -31,7 +31,7 @@ import Testing
     #expect(made.status == 0, "\(made.output)")
     var heard: [String] = []
     do {
-      let archive = try UnpackedArchive(path) { path, make in
+      let archive = try UnpackedArchive(BundleFile(path)) { path, make in
         if make() { heard.append(path) }
       }
       let found = heard.filter { FileManager.default.fileExists(atPath: $0) }

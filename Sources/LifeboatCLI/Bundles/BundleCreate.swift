@@ -138,8 +138,13 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
   }
 
   func run() throws {
-    let subject = try BundleSubject(input)
-    if let output, !dryRun { try EvidenceGuard.check(output, against: subject.storePath) }
+    try StoreInput.reading(input, nil, pack)
+  }
+
+  private func pack(_ subject: StoreInput) throws {
+    // The full path, so that the folder can be found and left out wherever a record names it.
+    let storePath = URL(fileURLWithPath: try subject.storePath()).standardizedFileURL.path
+    if let output, !dryRun { try subject.check(output) }
     var request = try BundleRequest(include.contents)
     request.entities = include.entities
     request.redaction = try redaction()
@@ -153,7 +158,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
     }
     let interruption = Interruption(lettingWorkEnd: true)
     let receipt = try request.make(
-      of: subject.storePath, subject.incident, to: dryRun ? nil : output,
+      of: storePath, subject.incident, to: dryRun ? nil : output,
       isCancelled: { interruption.isRequested }, making: interruption.files.making)
     if let key, let output, !dryRun {
       let signature = try MinisignSignature(of: output, with: key, at: Date())
@@ -205,64 +210,6 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
       "the bundle holds the values that the allow-list names"
     default: nil
     }
-  }
-}
-
-/// What a bundle is about.
-struct BundleSubject {
-  let storePath: String
-  let incident: Incident?
-
-  /// Takes the path of a store, or of a folder with an incident's record and store.
-  init(_ path: String) throws {
-    let record = PathText.joined(path, "incident.json")
-    guard ByteFile.exists(record) else {
-      let found = try StoreFinder.find(at: path)
-      // A former store counts too: packing only the other one would silently leave it out.
-      let stores = found.stores + found.passedOver.map(\.path)
-      guard let only = stores.first, stores.count == 1 else {
-        throw Failure(
-          64, "usage.oneStore", "\(path) holds \(stores.count) stores; a bundle holds one",
-          hint: "name one: \(stores.prefix(5).joined(separator: ", "))")
-      }
-      // The full path, so that the folder can be found and left out wherever a record names it.
-      storePath = URL(fileURLWithPath: only).standardizedFileURL.path
-      incident = nil
-      return
-    }
-    let folder = URL(fileURLWithPath: path).standardizedFileURL
-    guard PathText.isSame(folder.deletingLastPathComponent().lastPathComponent, "Incompatible")
-    else {
-      // A copy that somebody was sent.
-      let incident = try Self.copied(record)
-      self.incident = incident
-      storePath = folder.path + "/store/" + incident.storeName
-      return
-    }
-    let entry = try Incidents(in: folder.deletingLastPathComponent()).show(folder.lastPathComponent)
-    if let failure = Failure(unreadable: entry) { throw failure }
-    guard let incident = entry.incident else {
-      throw Failure(65, "incident.unreadable", "\(record): \(entry.problem ?? "not readable")")
-    }
-    self.incident = incident
-    storePath = folder.path + "/store/" + incident.storeName
-  }
-
-  /// The record of an incident whose folder is a copy.
-  private static func copied(_ record: String) throws -> Incident {
-    let file = try ByteFile(record)
-    let decoder = JSONDecoder()
-    decoder.dateDecodingStrategy = .iso8601
-    guard file.size <= 16 << 20,
-      let incident = try? decoder.decode(
-        Incident.self, from: Data(file.bytes(at: 0, count: Int(file.size)))),
-      incident.schema == Incident.schemaName, incident.version <= Incident.currentVersion,
-      PathText.isPlainName(incident.storeName)
-    else {
-      throw Failure(
-        65, "incident.unreadable", "\(record): not the record of an incident of this version")
-    }
-    return incident
   }
 }
 

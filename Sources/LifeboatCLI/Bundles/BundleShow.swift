@@ -38,14 +38,11 @@ struct BundleShow: ParsableCommand {
     let inspection: StoreInspection?
   }
 
-  /// The most bytes of a record that are read.
-  private static let maxBytes = 16 << 20
-
   func run() throws {
     let reader = try ZipReader(try secrets.open(path))
     let contents = try BundleContents(of: reader)
     let incident = try record("incident.json", of: reader, as: Incident.self)
-    let inspection = try record("inspection.json", of: reader, as: StoreInspection.self)
+    let inspection = try record(StoreBundle.inspectionName, of: reader, as: StoreInspection.self)
     if display.json {
       return try display.write(
         json: Report(
@@ -89,10 +86,8 @@ struct BundleShow: ParsableCommand {
     _ name: String, of reader: ZipReader, as type: Record.Type
   ) throws -> Record? {
     guard let entry = reader.entry(named: name) else { return nil }
-    let decoder = JSONDecoder()
-    decoder.dateDecodingStrategy = .iso8601
     do {
-      return try decoder.decode(type, from: Data(reader.bytes(of: entry, limit: Self.maxBytes)))
+      return try RecordFile.decode(reader.bytes(of: entry, limit: RecordFile.maxBytes), as: type)
     } catch is DecodingError {
       throw Failure(65, "bundle.badRecord", "\(path): \(name) is not a record of this version")
     }

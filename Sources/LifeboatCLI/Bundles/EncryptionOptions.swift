@@ -2,6 +2,7 @@ import AgeFiles
 import ArgumentParser
 import CLibrary
 import Foundation
+import Quoting
 import SafeFiles
 import SafeText
 import StoreExtraction
@@ -82,13 +83,27 @@ struct SecretOptions: ParsableArguments {
     var secrets = AgeSecrets()
     for file in identity { secrets.identities += try KeyFile.read(file, AgeKeyFile.identities) }
     secrets.passphrase = try passphraseFile.map(KeyFile.passphrase)
+    return try Self.bundle(
+      at: path, secrets,
+      hint: "name the secret key with --identity, or the passphrase with --passphrase-file")
+  }
+
+  /// The bundle at a path; without options, one that is encrypted is refused.
+  static func bundle(at path: String, _ options: SecretOptions?) throws -> BundleFile {
+    if let options { return try options.open(path) }
+    return try bundle(
+      at: path, AgeSecrets(),
+      hint: "decrypt it first: lifeboat bundle extract \(ShellText.path(path)) -i KEYFILE -o DIR")
+  }
+
+  private static func bundle(at path: String, _ secrets: AgeSecrets, hint: String) throws
+    -> BundleFile
+  {
     do throws(BundleError) {
       return try BundleFile(path, secrets)
     } catch {
       guard error.code.rawValue == AgeError.Code.noKeyFits.rawValue else { throw error }
-      throw Failure(
-        65, error.code.rawValue, "\(path): \(error.message)",
-        hint: "name the secret key with --identity, or the passphrase with --passphrase-file")
+      throw Failure(65, error.code.rawValue, "\(path): \(error.message)", hint: hint)
     }
   }
 }

@@ -146,6 +146,10 @@ struct CustodyLog {
   private static func evidence(at paths: [String]) -> Evidence {
     var all = Evidence()
     for path in paths {
+      if StoreInput.isArchive(path) {
+        all.add(file: path)
+        continue
+      }
       do {
         let found = try StoreFinder.find(at: path)
         for store in found.stores { all.add(store) }
@@ -184,6 +188,15 @@ extension CustodyLog.Evidence {
       }
     }
     return hashes[store] != nil
+  }
+
+  /// Records an archive, which holds the store.
+  fileprivate mutating func add(file path: String) {
+    do {
+      hashes[path] = [PathText.lastComponent(of: path): try StoreSeal.sha256(ofFile: path)]
+    } catch {
+      pass(over: path, error)
+    }
   }
 
   fileprivate mutating func pass(over path: String, _ error: any Error) {

@@ -106,10 +106,10 @@ struct Demo: ParsableCommand {
       "5. A bundle for the person who helps next",
       "Structure only: nothing that the user typed leaves the machine unless somebody asks for it.")
     let bundle = folder.appendingPathComponent("support.zip").path
-    let subject = try BundleSubject(incident.folder)
+    let subject = try StoreInput(incident.folder)
     // A new interruption would end the protection of the demo's own files.
     let receipt = try BundleRequest().make(
-      of: subject.storePath, subject.incident, to: bundle,
+      of: try subject.storePath(), subject.incident, to: bundle,
       isCancelled: { interruption.isRequested }, making: interruption.files.making)
     try show(BundleText.table(receipt.manifest, display))
     for sentence in receipt.manifest.withheld {

@@ -31,6 +31,7 @@ struct IncidentArgument {
     let folder = PathText.withoutTrailingSlashes(path)
     incidents = try IncidentFolder.incidents(in: PathText.folder(of: folder))
     let entry = try incidents.show(PathText.lastComponent(of: folder))
+    if let failure = Failure(unreadable: entry) { throw failure }
     guard let incident = entry.incident else {
       throw Failure(
         65, "incident.unreadable", "\(folder): \(entry.problem ?? "the record cannot be read")")

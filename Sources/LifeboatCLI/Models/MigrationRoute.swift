@@ -66,10 +66,12 @@ struct MigrationRoute {
     }
 
     /// The source at a path: a store, or a zip with one. `given` is the model that wrote it, for one that carries none.
-    init(_ path: String, model given: ManagedObjectModel? = nil) throws {
+    init(
+      _ path: String, model given: ManagedObjectModel? = nil, secrets: SecretOptions? = nil
+    ) throws {
       let recorded: [String: VersionHash]?
-      if UnpackedArchive.isZip(path) {
-        let input = try ModelInput(path)
+      if StoreInput.isArchive(path) {
+        let input = try ModelInput(path, secrets)
         recorded = input.store?.recorded?.hashes
         model = input.store == nil ? given : input.versions.first?.model ?? given
       } else {

@@ -51,6 +51,7 @@ struct ModelConvert: ParsableCommand, RecordedCommand {
   var output: String
 
   @OptionGroup var custody: CustodyOptions
+  @OptionGroup(title: "Encryption") var secrets: SecretOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
   var evidencePaths: [String] { [path] }
@@ -93,7 +94,7 @@ struct ModelConvert: ParsableCommand, RecordedCommand {
 
   func run() throws {
     let watch = EvidenceWatch(path)
-    let input = try ModelInput(path)
+    let input = try ModelInput(path, secrets)
     try EvidenceGuard.check(output, outside: path)
     if !input.stores.isEmpty { try EvidenceGuard.check(output, againstAllAt: path) }
     let plan = try ConversionPlan(input, form, named: modelVersion, output: output)

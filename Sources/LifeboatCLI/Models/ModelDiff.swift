@@ -42,6 +42,7 @@ struct ModelDiff: ParsableCommand {
   @Option(name: .long, help: "Write text, or a picture: html, dot or mermaid.")
   var format: Format = .text
 
+  @OptionGroup(title: "Encryption") var secrets: SecretOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
   func validate() throws {
@@ -51,7 +52,7 @@ struct ModelDiff: ParsableCommand {
   }
 
   func run() throws {
-    let (before, after) = (try ModelInput(old), try ModelInput(new))
+    let (before, after) = (try ModelInput(old, secrets), try ModelInput(new, secrets))
     let from = try before.model(named: oldVersion)
     let to = try after.model(named: newVersion)
     for version in [from.version, to.version] {

@@ -19,6 +19,7 @@ struct ModelHash: ParsableCommand {
   @Argument(help: "A model, a folder that holds models, or a store.", completion: .file())
   var path: String
 
+  @OptionGroup(title: "Encryption") var secrets: SecretOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
   /// The JSON form.
@@ -45,7 +46,7 @@ struct ModelHash: ParsableCommand {
   }
 
   func run() throws {
-    let input = try ModelInput(path)
+    let input = try ModelInput(path, secrets)
     let versions = input.versions.map { version in
       let hashes = version.hashes
       var shown = (hashes?.hashes ?? [:]).mapValues { Optional($0.hex) }

@@ -32,6 +32,7 @@ struct ModelIdentify: ParsableCommand {
     help: "The framework version that the app runs on; a store from a later one counts as newer.")
   var framework: Int64?
 
+  @OptionGroup(title: "Encryption") var secrets: SecretOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
   func run() throws {
@@ -52,8 +53,8 @@ struct ModelIdentify: ParsableCommand {
   /// What the store records, and the model that it carries.
   private func stored() throws -> (StoreModelRecord, ManagedObjectModel?) {
     // For a file that is not a store at all, the store reader reports the error.
-    if UnpackedArchive.isZip(store) {
-      let input = try ModelInput(store)
+    if StoreInput.isArchive(store) {
+      let input = try ModelInput(store, secrets)
       guard let hashes = input.store?.recorded?.hashes, !hashes.isEmpty else { throw noHashes }
       let metadata = input.storeMetadata
       return (

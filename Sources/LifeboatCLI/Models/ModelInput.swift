@@ -37,8 +37,9 @@ struct ModelInput {
   /// The versions found.
   var versions: [ModelCollection.Version] { collection.versions }
 
-  init(_ path: String) throws {
-    let found = try Self.found(at: path)
+  /// Reads what is at a path; `secrets` open it when it is encrypted.
+  init(_ path: String, _ secrets: SecretOptions? = nil) throws {
+    let found = try Self.found(at: path, secrets)
     if found.collection.versions.isEmpty { throw Self.nothingRead(found.passedOver, path) }
     self.path = path
     collection = found.collection
@@ -114,7 +115,7 @@ struct ModelInput {
     var passedOver: [StoreFinder.PassedOver] = []
   }
 
-  private static func found(at path: String) throws -> Found {
+  private static func found(at path: String, _ secrets: SecretOptions? = nil) throws -> Found {
     if MappingModelSet.isMapping(at: path), ByteFile.exists(path) {
       throw Failure(
         65, "model.notAModel", "\(path) is a mapping model, not a model",
@@ -123,7 +124,9 @@ struct ModelInput {
     if let store = try Self.store(at: path) {
       return of([(path: path, name: "cached in the store", store: store)])
     }
-    if UnpackedArchive.isZip(path) { return try unpacked(path) }
+    if StoreInput.isArchive(path) {
+      return try unpacked(SecretOptions.bundle(at: path, secrets), path)
+    }
     do {
       let collection = try ModelCollection(searching: path)
       return Found(collection: collection, passedOver: collection.notEntered.map { .init($0) })
@@ -218,10 +221,10 @@ struct ModelInput {
     return found.stores.isEmpty && passedOver.isEmpty ? nil : found
   }
 
-  private static func unpacked(_ path: String) throws -> Found {
+  private static func unpacked(_ file: BundleFile, _ path: String) throws -> Found {
     let interruption = Interruption()
     return try withExtendedLifetime(interruption) {
-      let archive = try UnpackedArchive(path, making: interruption.files.making)
+      let archive = try UnpackedArchive(file, making: interruption.files.making)
       return try withExtendedLifetime(archive) { try inside(archive, path) }
     }
   }

@@ -35,10 +35,11 @@ struct ModelPlan: ParsableCommand {
     completion: .file())
   var mappings: [String] = []
 
+  @OptionGroup(title: "Encryption") var secrets: SecretOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
   func run() throws {
-    let source = try MigrationRoute.Source(store)
+    let source = try MigrationRoute.Source(store, secrets: secrets)
     let route = try MigrationRoute(
       models, to: target, versionOption: "--to", mappings: mappings)
     let plan = route.plan(from: source, display)

@@ -28,13 +28,14 @@ struct ModelShow: ParsableCommand {
   @Option(name: .long, help: "Only this entity; may be repeated.")
   var entity: [String] = []
 
+  @OptionGroup(title: "Encryption") var secrets: SecretOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
   func run() throws {
     if MappingModelSet.isMapping(at: path) {
       return try MappingModelText.show(path, display: display)
     }
-    let input = try ModelInput(path)
+    let input = try ModelInput(path, secrets)
     let version = try input.version(named: modelVersion)
     if version.model == nil, let optimised = version.optimised {
       try show(optimised, version)

@@ -9,7 +9,7 @@ import StoreExtraction
 import Terminal
 
 /// `lifeboat check`
-struct Check: ParsableCommand, RecordedCommand {
+struct Check: StoreReader {
   enum Format: String, ExpressibleByArgument, CaseIterable {
     case text, json, ndjson
   }
@@ -28,7 +28,7 @@ struct Check: ParsableCommand, RecordedCommand {
       when it changed while it was read.
       """)
 
-  @Argument(help: "The store.", completion: .file())
+  @Argument(help: .store, completion: .file())
   var path: String
 
   @Option(
@@ -39,20 +39,22 @@ struct Check: ParsableCommand, RecordedCommand {
   @Option(name: .long, help: "text, json, or ndjson: a line for each finding.")
   var format: Format?
 
+  @OptionGroup(title: "Encryption") var secrets: SecretOptions
   @OptionGroup var store: StoreOptions
   @OptionGroup var custody: CustodyOptions
   @OptionGroup var progress: ProgressOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  var evidencePaths: [String] { [path] }
   var outputPaths: [String] { [] }
 
-  func run() throws {
+  func read(_ input: StoreInput) throws {
+    let path = try input.storePath()
     let meter = progress.meter("Checking", unit: .pages, display)
-    let check = try StoreCheck(path: path, logView: store.wal, depth: depth) { done, total in
+    var check = try StoreCheck(path: path, logView: store.wal, depth: depth) { done, total in
       meter.update(UInt64(done), of: UInt64(total))
     }
     meter.finish()
+    check.path = input.shown(path)
     guard check.changedDuringRead.isEmpty else {
       throw Failure.changedDuringRead(check.changedDuringRead)
     }

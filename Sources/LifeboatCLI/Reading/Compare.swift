@@ -21,10 +21,10 @@ struct Compare: ParsableCommand, RecordedCommand {
       readable store; 75 when one changed while it was read.
       """)
 
-  @Argument(help: "The older store.", completion: .file())
+  @Argument(help: "The older store, or what holds it.", completion: .file())
   var old: String
 
-  @Argument(help: "The newer store.", completion: .file())
+  @Argument(help: "The newer store, or what holds it.", completion: .file())
   var new: String
 
   @Option(name: .long, help: "text, json or ndjson; text by default.")
@@ -36,6 +36,7 @@ struct Compare: ParsableCommand, RecordedCommand {
   @Option(name: .long, help: "The maximum number of rows to list; all are counted.")
   var limit: Int?
 
+  @OptionGroup(title: "Encryption") var secrets: SecretOptions
   @OptionGroup var store: StoreOptions
   @OptionGroup var custody: CustodyOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
@@ -48,9 +49,17 @@ struct Compare: ParsableCommand, RecordedCommand {
   }
 
   func run() throws {
+    try StoreInput.reading(old, secrets) { old in
+      try StoreInput.reading(new, secrets) { new in try compare(old, new) }
+    }
+  }
+
+  private func compare(_ oldInput: StoreInput, _ newInput: StoreInput) throws {
+    let (old, new) = (try oldInput.storePath(), try newInput.storePath())
     let watches = [EvidenceWatch(old), EvidenceWatch(new)]
     let comparison = try StoreComparison(
       old, new, entityNames: entity.isEmpty ? nil : Set(entity), logView: store.wal)
+    comparison.names = (oldInput.shown(old), newInput.shown(new))
     let report: StoreComparison.Report
     switch format ?? (display.json ? .json : .text) {
     case .text:

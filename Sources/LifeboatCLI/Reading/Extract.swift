@@ -6,7 +6,7 @@ import StoreExtraction
 import Terminal
 
 /// `lifeboat extract`
-struct Extract: ParsableCommand, RecordedCommand {
+struct Extract: StoreReader {
   static let configuration = CommandConfiguration(
     abstract: "Save every row that can be read, as CSV, NDJSON or one clean SQLite file.",
     discussion: """
@@ -22,7 +22,7 @@ struct Extract: ParsableCommand, RecordedCommand {
       """,
     aliases: ["export"])
 
-  @Argument(help: "The store.", completion: .file())
+  @Argument(help: .store, completion: .file())
   var path: String
 
   @Option(
@@ -35,20 +35,22 @@ struct Extract: ParsableCommand, RecordedCommand {
 
   @OptionGroup var verification: VerificationOptions
   @OptionGroup var rows: RowOptions
+  @OptionGroup(title: "Encryption") var secrets: SecretOptions
   @OptionGroup var store: StoreOptions
   @OptionGroup var custody: CustodyOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  var evidencePaths: [String] { [path] }
   var outputPaths: [String] { [output] }
 
-  func run() throws {
+  func read(_ input: StoreInput) throws {
+    let path = try input.storePath()
     let coreData = try rows.open(path, store, display)
-    try EvidenceGuard.check(output, against: path)
+    try input.check(output)
     let interruption = Interruption()
     var export = StoreExport(rows.output)
     export.made = interruption.files
     export.verifies = verification.verify
+    export.sourceName = input.shown(path)
     let result = try withExtendedLifetime(interruption) {
       try export.run(coreData, as: format, to: output)
     }
@@ -70,7 +72,7 @@ struct Extract: ParsableCommand, RecordedCommand {
     let isStoreDamaged = result.findings.contains {
       $0.severity == .damage && !fileDamage.contains($0.id)
     }
-    if isStoreDamaged { display.note(RecoveryAdvice.note(for: path)) }
+    if isStoreDamaged { display.note(RecoveryAdvice.note(for: input.shown(path))) }
     if result.damageCount > 0 || files?.strayCount ?? 0 > 0 { try display.exitWithFindings() }
   }
 

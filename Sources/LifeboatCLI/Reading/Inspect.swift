@@ -22,7 +22,9 @@ struct Inspect: ParsableCommand, RecordedCommand {
       """,
     aliases: ["info"])
 
-  @Argument(help: "A store, or a folder that holds stores.", completion: .file())
+  @Argument(
+    help: "A store, a folder that holds stores, or a bundle or archive of one.", completion: .file()
+  )
   var paths: [String]
 
   @Flag(
@@ -30,6 +32,7 @@ struct Inspect: ParsableCommand, RecordedCommand {
     help: "Skip the SHA-256 of the files, which needs another full read of each.")
   var isWithoutHashes = false
 
+  @OptionGroup(title: "Encryption") var secrets: SecretOptions
   @OptionGroup var store: StoreOptions
   @OptionGroup var custody: CustodyOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
@@ -48,9 +51,18 @@ struct Inspect: ParsableCommand, RecordedCommand {
 
   func run() throws {
     var failures: [Failure] = []
-    var stores: [String] = []
+    var inspections: [StoreInspection] = []
     var passedOver: [StoreFinder.PassedOver] = []
     for path in paths {
+      guard !StoreInput.isArchive(path) else {
+        do {
+          inspections.append(try inspectArchive(path, isFirst: inspections.isEmpty))
+        } catch {
+          failures.append(try failure(error))
+        }
+        continue
+      }
+      var stores: [String] = []
       do {
         let found = try StoreFinder.find(at: path)
         stores += found.stores
@@ -58,23 +70,19 @@ struct Inspect: ParsableCommand, RecordedCommand {
       } catch {
         failures.append(try failure(error))
       }
-    }
-    var inspections: [StoreInspection] = []
-    for path in stores {
-      do {
-        let inspection = try StoreInspection(
-          path: path, logView: store.wal, takesHashes: !isWithoutHashes)
-        inspections.append(inspection)
-        if !display.json {
-          if inspections.count > 1 { try display.write("\n") }
-          try display.write(InspectionText(inspection, display).text)
+      for path in stores {
+        do {
+          let inspection = try StoreInspection(
+            path: path, logView: store.wal, takesHashes: !isWithoutHashes)
+          try tell(inspection, isFirst: inspections.isEmpty)
+          inspections.append(inspection)
+        } catch {
+          failures.append(try failure(error))
         }
-      } catch {
-        failures.append(try failure(error))
       }
     }
     if display.json, !inspections.isEmpty || !passedOver.isEmpty {
-      if stores.count == 1, failures.isEmpty, passedOver.isEmpty {
+      if inspections.count == 1, failures.isEmpty, passedOver.isEmpty {
         try display.write(json: inspections[0])
       } else {
         try display.write(
@@ -98,6 +106,31 @@ struct Inspect: ParsableCommand, RecordedCommand {
 }
 
 extension Inspect {
+  private func tell(
+    _ inspection: StoreInspection, isFirst: Bool, isOfBundle: Bool = false
+  ) throws {
+    guard !display.json else { return }
+    if !isFirst { try display.write("\n") }
+    try display.write(InspectionText(inspection, display, isOfBundle: isOfBundle).text)
+  }
+
+  /// The inspection of the store in a bundle or archive; the one that a bundle recorded when it does not hold the store.
+  private func inspectArchive(_ path: String, isFirst: Bool) throws -> StoreInspection {
+    try StoreInput.reading(path, secrets) { input in
+      guard let recorded = try input.recordedInspection() else {
+        let place = try input.storePath()
+        var inspection = try StoreInspection(
+          path: place, logView: store.wal, takesHashes: !isWithoutHashes)
+        inspection.path = input.shown(place)
+        try tell(inspection, isFirst: isFirst)
+        return inspection
+      }
+      display.note("note: the bundle does not hold the store; this is what was recorded about it")
+      try tell(recorded, isFirst: isFirst, isOfBundle: true)
+      return recorded
+    }
+  }
+
   /// An error as the failure of one store, which does not stop the others; throws any other error.
   private func failure(_ error: any Error) throws -> Failure {
     guard let failure = Failure(error) ?? Failure(foreign: error) else { throw error }

@@ -8,7 +8,7 @@ import StoreExtraction
 import Terminal
 
 /// `lifeboat pages`
-struct Pages: ParsableCommand, RecordedCommand {
+struct Pages: StoreReader {
   enum Format: String, ExpressibleByArgument, CaseIterable {
     case text, json, ndjson
   }
@@ -27,7 +27,7 @@ struct Pages: ParsableCommand, RecordedCommand {
       the file is not a readable store; 75 when it changed while it was read.
       """)
 
-  @Argument(help: "The store.", completion: .file())
+  @Argument(help: .store, completion: .file())
   var path: String
 
   @Option(name: .long, help: "Show all of this page: header, cells, freeblocks, bytes.")
@@ -36,15 +36,16 @@ struct Pages: ParsableCommand, RecordedCommand {
   @Option(name: .long, help: "text, json, or ndjson: a line for each page.")
   var format: Format?
 
+  @OptionGroup(title: "Encryption") var secrets: SecretOptions
   @OptionGroup var store: StoreOptions
   @OptionGroup var custody: CustodyOptions
   @OptionGroup var progress: ProgressOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  var evidencePaths: [String] { [path] }
   var outputPaths: [String] { [] }
 
-  func run() throws {
+  func read(_ input: StoreInput) throws {
+    let path = try input.storePath()
     let watch = EvidenceWatch(path)
     let database = try SQLiteDatabase.surveyed(path: path, logView: store.wal)
     let format = format ?? (display.json ? .json : .text)
@@ -60,7 +61,7 @@ struct Pages: ParsableCommand, RecordedCommand {
       map.owners = try database.listPages(progress: report) { map.add($0) }
       meter.finish()
       if format == .json {
-        try display.write(json: map.report(path))
+        try display.write(json: map.report(input.shown(path)))
       } else {
         try display.write(map.text(display))
       }
@@ -103,7 +104,7 @@ struct Pages: ParsableCommand, RecordedCommand {
       throw Failure(
         64, "usage.noSuchPage",
         "there is no page \(Quantity.count(page)); the store has \(Quantity.count(database.pageCount))",
-        hint: "list the pages with: lifeboat pages \(ShellText.path(path))")
+        hint: "list the pages with: lifeboat pages \(ShellText.path(database.path))")
     }
     switch format {
     case .text: try display.write(PageDetailText(detail, database, display).text)

@@ -59,16 +59,15 @@ struct Report: ParsableCommand, RecordedCommand {
   }
 
   func run() throws {
-    let record = PathText.joined(path, "incident.json")
     let html: String
     var storeCount = 1
     var unread = 0
-    if UnpackedArchive.isZip(path) || BundleFile.isEncrypted(path) {
-      html = try pageOfBundle()
-    } else if ByteFile.exists(record) {
-      let subject = try BundleSubject(path)
+    if StoreInput.isArchive(path) {
+      html = try StoreInput.reading(path, secrets, pageOfArchive)
+    } else if StoreInput.isIncident(path) {
+      let subject = try StoreInput(path)
       try EvidenceGuard.check(output, outside: path)
-      html = try page(of: subject.storePath, subject.incident)
+      html = try page(of: try subject.storePath(), subject.incident)
     } else {
       let found = try StoreFinder.find(at: path)
       for store in found.stores { try EvidenceGuard.check(output, against: store) }
@@ -113,41 +112,31 @@ struct Report: ParsableCommand, RecordedCommand {
     return try report.html()
   }
 
-  /// The page of the store in a bundle, or of what the bundle says of it.
-  private func pageOfBundle() throws -> String {
-    let interruption = Interruption()
-    return try withExtendedLifetime(interruption) {
-      let opened = try secrets.open(path)
-      let check = try BundleVerification.verify(opened)
-      var warnings: [String] = []
-      if check.outcome != .intact {
-        let problem = check.problems.first?.message ?? ""
-        warnings = [
-          "The bundle is not as it was made, and nothing here can be relied on: \(problem)."
-        ]
-        display.note("warning: \(warnings[0])")
-      }
-      let bundle = try UnpackedBundle(opened, making: interruption.files.making)
-      for entry in bundle.skipped { display.note("left out: \(entry.name): \(entry.reason)") }
-      return try withExtendedLifetime(bundle) {
-        let files = PathText.joined(bundle.path, "store")
-        guard (try? FileStatus.of(files))??.kind == .folder,
-          let store = try StoreFinder.find(at: files).stores.first
-        else {
-          guard ByteFile.exists(PathText.joined(bundle.path, "inspection.json")) else {
-            throw Failure(65, "report.noInspection", "\(path) holds no inspection of a store")
-          }
-          do {
-            var report = try StoreReport(
-              bundleIn: bundle.path, expected: try expected(), made: Date())
-            report.warnings = warnings
-            return try report.html()
-          } catch is DecodingError {
-            throw Failure(65, "report.noInspection", "\(path) holds no inspection of a store")
-          }
-        }
-        return try page(of: store, nil, warnings)
-      }
+  /// The page of the store in a bundle or archive, or of what a bundle says of it.
+  private func pageOfArchive(_ input: StoreInput) throws -> String {
+    guard let file = input.file, let folder = input.bundleFolder else {
+      return try page(of: try input.storePath(), nil)
+    }
+    let check = try BundleVerification.verify(file)
+    var warnings: [String] = []
+    if check.outcome != .intact {
+      let problem = check.problems.first?.message ?? ""
+      warnings = [
+        "The bundle is not as it was made, and nothing here can be relied on: \(problem)."
+      ]
+      display.note("warning: \(warnings[0])")
+    }
+    for entry in input.leftOut { display.note("left out: \(entry.name): \(entry.reason)") }
+    if let store = input.store { return try page(of: store, input.incident, warnings) }
+    guard ByteFile.exists(PathText.joined(folder, StoreBundle.inspectionName)) else {
+      throw Failure(65, "report.noInspection", "\(path) holds no inspection of a store")
+    }
+    do {
+      var report = try StoreReport(bundleIn: folder, expected: try expected(), made: Date())
+      report.warnings = warnings
+      return try report.html()
+    } catch is DecodingError {
+      throw Failure(65, "report.noInspection", "\(path) holds no inspection of a store")
     }
   }
 

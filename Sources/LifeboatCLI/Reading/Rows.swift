@@ -11,7 +11,7 @@ import StoreExtraction
 import Terminal
 
 /// `lifeboat rows`
-struct Rows: ParsableCommand, RecordedCommand {
+struct Rows: StoreReader {
   enum Format: String, ExpressibleByArgument, CaseIterable {
     case text, json, ndjson, csv
   }
@@ -29,7 +29,7 @@ struct Rows: ParsableCommand, RecordedCommand {
       is not a readable store; 75 when it changed while it was read.
       """)
 
-  @Argument(help: "The store.", completion: .file())
+  @Argument(help: .store, completion: .file())
   var path: String
 
   @Flag(
@@ -49,11 +49,11 @@ struct Rows: ParsableCommand, RecordedCommand {
 
   @OptionGroup var rows: RowOptions
   @OptionGroup var likes: LikeOptions
+  @OptionGroup(title: "Encryption") var secrets: SecretOptions
   @OptionGroup var store: StoreOptions
   @OptionGroup var custody: CustodyOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  var evidencePaths: [String] { [path] }
   var outputPaths: [String] { [] }
 
   func validate() throws {
@@ -62,9 +62,13 @@ struct Rows: ParsableCommand, RecordedCommand {
     }
   }
 
-  func run() throws {
-    let watch = EvidenceWatch(path)
+  func read(_ input: StoreInput) throws {
     let format = format ?? (display.json ? .json : .text)
+    if let bundled = try BundledRows(input) {
+      return try bundled.write(format, rows, display)
+    }
+    let path = try input.storePath()
+    let watch = EvidenceWatch(path)
     let findings: FindingList
     var isPartial = false
     if all || deleted {
@@ -73,19 +77,21 @@ struct Rows: ParsableCommand, RecordedCommand {
         store: store, likes: likes, display: display
       ).run()
     } else if raw {
-      findings = try writeRaw(format)
+      findings = try writeRaw(of: path, format)
     } else {
-      findings = try writeEntities(format)
+      findings = try writeEntities(of: path, format)
     }
     try watch.requireUnchanged()
     display.note(findings.kept)
-    if findings.damageCount > 0, !all, !deleted { display.note(RecoveryAdvice.note(for: path)) }
+    if findings.damageCount > 0, !all, !deleted {
+      display.note(RecoveryAdvice.note(for: input.shown(path)))
+    }
     if findings.damageCount > 0 || isPartial { try display.exitWithFindings() }
   }
 
   // MARK: - Raw
 
-  private func writeRaw(_ format: Format) throws -> FindingList {
+  private func writeRaw(of path: String, _ format: Format) throws -> FindingList {
     let database = try SQLiteDatabase(path: path, logView: store.wal)
     let tables = try chosen(database)
     switch format {
@@ -95,7 +101,7 @@ struct Rows: ParsableCommand, RecordedCommand {
       guard let table = tables.first, tables.count == 1 else {
         throw Failure(
           64, "usage.oneTable", "CSV holds one table; \(tables.count) were asked for",
-          hint: try whichOne(tables.map(\.name)))
+          hint: try whichOne(tables.map(\.name), of: path))
       }
       try database.writeCSV(
         of: table, limit: rows.limit, isSafeForSpreadsheets: rows.spreadsheetSafe, to: 1)
@@ -110,7 +116,7 @@ struct Rows: ParsableCommand, RecordedCommand {
     return try rows.entity.map { name in
       guard let table = database.schema.table(named: name) else {
         throw ExtractionError(
-          .unknownName, "the store has no table \(name)", path: path,
+          .unknownName, "the store has no table \(name)", path: database.path,
           nearest: NearestName.of(name, among: database.schema.tables.map(\.name)))
       }
       return table
@@ -119,11 +125,11 @@ struct Rows: ParsableCommand, RecordedCommand {
 
   // MARK: - Entities
 
-  private func writeEntities(_ format: Format) throws -> FindingList {
+  private func writeEntities(of path: String, _ format: Format) throws -> FindingList {
     let coreData = try rows.open(path, store, display)
     guard coreData.kind != .sqlite else {
       display.note("note: not a Core Data store; its tables follow as they are (--raw)")
-      return try writeRaw(format)
+      return try writeRaw(of: path, format)
     }
     var entities: [DescribedEntity] = []
     for table in coreData.entityTables { entities += try coreData.describedEntities(of: table) }
@@ -154,7 +160,7 @@ struct Rows: ParsableCommand, RecordedCommand {
   }
 
   /// The names to choose from, with their row counts, and the command that writes a file for each.
-  private func whichOne(_ names: [String]) throws -> String {
+  private func whichOne(_ names: [String], of path: String) throws -> String {
     let inspection = try StoreInspection(path: path, logView: store.wal, takesHashes: false)
     let counts = Dictionary(
       inspection.entities.map { ($0.name, $0.rowCount) }

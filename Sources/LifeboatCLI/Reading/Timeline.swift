@@ -6,7 +6,7 @@ import StoreExtraction
 import Terminal
 
 /// `lifeboat timeline`
-struct Timeline: ParsableCommand, RecordedCommand {
+struct Timeline: StoreReader {
   enum Format: String, ExpressibleByArgument, CaseIterable {
     case text, ndjson, timesketch
   }
@@ -25,7 +25,7 @@ struct Timeline: ParsableCommand, RecordedCommand {
       while it was read.
       """)
 
-  @Argument(help: "The store.", completion: .file())
+  @Argument(help: .store, completion: .file())
   var path: String
 
   @Option(name: .long, help: "text, ndjson or timesketch; text by default.")
@@ -37,10 +37,10 @@ struct Timeline: ParsableCommand, RecordedCommand {
   @Option(name: .long, help: "The maximum number of events.")
   var limit: Int?
 
+  @OptionGroup(title: "Encryption") var secrets: SecretOptions
   @OptionGroup var custody: CustodyOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  var evidencePaths: [String] { [path] }
   var outputPaths: [String] { [] }
 
   func validate() throws {
@@ -49,9 +49,11 @@ struct Timeline: ParsableCommand, RecordedCommand {
     }
   }
 
-  func run() throws {
+  func read(_ input: StoreInput) throws {
+    let path = try input.storePath()
     let watch = EvidenceWatch(path)
     let timeline = try StoreTimeline(path: path, includesDates: dates)
+    timeline.name = input.shown(path)
     switch format ?? (display.json ? .ndjson : .text) {
     case .text: try writeText(timeline)
     case .ndjson: _ = try timeline.write(as: .ndjson, limit: limit, to: 1)

@@ -116,7 +116,7 @@ struct MigrationOptions: ParsableArguments {
 extension MissingPolicy: ExpressibleByArgument {}
 
 /// `lifeboat migrate`
-struct Migrate: ParsableCommand, RecordedCommand {
+struct Migrate: StoreReader {
   static let configuration = CommandConfiguration(
     abstract: "Carry a store's rows into a new store of another version of its model.",
     discussion: """
@@ -132,7 +132,7 @@ struct Migrate: ParsableCommand, RecordedCommand {
       were lost; 65 when there is no way; 73 when the output exists; 75 when the store changed while it was read.
       """)
 
-  @Argument(help: "The store.", completion: .file())
+  @Argument(help: .store, completion: .file())
   var path: String
 
   @Option(
@@ -142,24 +142,25 @@ struct Migrate: ParsableCommand, RecordedCommand {
 
   @OptionGroup var migration: MigrationOptions
   @OptionGroup var verification: VerificationOptions
+  @OptionGroup(title: "Encryption") var secrets: SecretOptions
   @OptionGroup var store: StoreOptions
   @OptionGroup var custody: CustodyOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  var evidencePaths: [String] { [path] }
   var outputPaths: [String] { migration.output.map { [$0] } ?? [] }
 
-  func run() throws {
-    if let output = migration.output { try EvidenceGuard.check(output, against: path) }
+  func read(_ input: StoreInput) throws {
+    let path = try input.storePath()
+    if let output = migration.output { try input.check(output) }
     let given = try migration.sourceModel()
     let source = try MigrationRoute.Source(path, model: given)
     let route = try migration.route(to: models)
     let plan = route.plan(from: source, display)
     if migration.dryRun || plan.steps == nil {
       if display.json {
-        try display.write(json: PlanReport(store: path, plan: plan))
+        try display.write(json: PlanReport(store: input.shown(path), plan: plan))
       } else {
-        try display.write(PlanText(store: path, plan: plan, style: display.style).text)
+        try display.write(PlanText(store: input.shown(path), plan: plan, style: display.style).text)
       }
       if plan.steps == nil { throw ExitCode(65) }
       return
@@ -167,9 +168,10 @@ struct Migrate: ParsableCommand, RecordedCommand {
     guard let output = migration.output else { return }
     let steps = try MigrationStep.steps(of: plan, model: source.model)
     let store = try CoreDataStore(path: path, model: steps.first?.from, logView: store.wal)
-    let report = try migration.run(verification, display) {
+    var report = try migration.run(verification, display) {
       try $0.run(.sound(store), steps, to: output)
     }
+    report.source = input.shown(path)
     try MigrationText.tell(report, display)
   }
 }

@@ -27,7 +27,7 @@ struct VerificationOptions: ParsableArguments {
 }
 
 /// `lifeboat recover`
-struct Recover: ParsableCommand, RecordedCommand {
+struct Recover: StoreReader {
   static let configuration = CommandConfiguration(
     abstract: "Make a fresh SQLite file out of what can be read of a damaged one.",
     discussion: """
@@ -42,7 +42,7 @@ struct Recover: ParsableCommand, RecordedCommand {
       exists; 75 when the store changed while it was read.
       """)
 
-  @Argument(help: "The store.", completion: .file())
+  @Argument(help: .store, completion: .file())
   var path: String
 
   @Option(name: .shortAndLong, help: "The file to make.", completion: .file())
@@ -63,12 +63,12 @@ struct Recover: ParsableCommand, RecordedCommand {
 
   @OptionGroup var verification: VerificationOptions
   @OptionGroup var likes: LikeOptions
+  @OptionGroup(title: "Encryption") var secrets: SecretOptions
   @OptionGroup var store: StoreOptions
   @OptionGroup var custody: CustodyOptions
   @OptionGroup var progress: ProgressOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  var evidencePaths: [String] { [path] }
   var outputPaths: [String] { output.map { [$0] } ?? [] }
 
   func validate() throws {
@@ -81,8 +81,9 @@ struct Recover: ParsableCommand, RecordedCommand {
     }
   }
 
-  func run() throws {
-    if let output { try EvidenceGuard.check(output, against: path) }
+  func read(_ input: StoreInput) throws {
+    let path = try input.storePath()
+    if let output { try input.check(output) }
     let damaged = try DamagedStore(path: path, logView: store.wal, like: likes.like) {
       display.note($0)
     }
@@ -97,11 +98,12 @@ struct Recover: ParsableCommand, RecordedCommand {
       meter.update(UInt64(clamping: done), of: UInt64(clamping: total))
     }
     defer { meter.finish() }
-    let result = try withExtendedLifetime(interruption) {
+    var result = try withExtendedLifetime(interruption) {
       if let output { return try rebuild.run(damaged, to: output) }
       return try rebuild.survey(damaged)
     }
     meter.finish()
+    result.source = input.shown(path)
     if display.json {
       try display.write(json: result)
     } else if !display.quiet {

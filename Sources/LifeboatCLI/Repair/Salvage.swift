@@ -12,7 +12,7 @@ import StoreRecovery
 import Terminal
 
 /// `lifeboat salvage`
-struct Salvage: ParsableCommand, RecordedCommand {
+struct Salvage: StoreReader {
   static let configuration = CommandConfiguration(
     abstract: "Bring the rows of a damaged store into a new store that the app's model opens.",
     discussion: """
@@ -32,8 +32,8 @@ struct Salvage: ParsableCommand, RecordedCommand {
       known; 73 when the output exists; 75 when the store changed while it was read.
       """)
 
-  @Argument(help: "The store, or the folder of an incident.", completion: .file())
-  var place: String
+  @Argument(help: .store, completion: .file())
+  var path: String
 
   @Option(
     name: .customLong("model"),
@@ -64,12 +64,13 @@ struct Salvage: ParsableCommand, RecordedCommand {
   @OptionGroup var migration: MigrationOptions
   @OptionGroup var verification: VerificationOptions
   @OptionGroup var likes: LikeOptions
+  @OptionGroup(title: "Encryption") var secrets: SecretOptions
   @OptionGroup var store: StoreOptions
   @OptionGroup var custody: CustodyOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
   var evidencePaths: [String] {
-    [(try? StoreArgument.path(place)) ?? place] + (present.map { [$0] } ?? [])
+    [path] + (present.map { [$0] } ?? [])
   }
   var outputPaths: [String] { migration.output.map { [$0] } ?? [] }
 
@@ -84,10 +85,11 @@ struct Salvage: ParsableCommand, RecordedCommand {
     }
   }
 
-  func run() throws {
-    let path = try StoreArgument.path(place)
-    for evidence in [path] + (present.map { [$0] } ?? []) {
-      if let output = migration.output { try EvidenceGuard.check(output, against: evidence) }
+  func read(_ input: StoreInput) throws {
+    let path = try input.storePath()
+    if let output = migration.output {
+      try input.check(output)
+      if let present { try EvidenceGuard.check(output, against: present) }
     }
     let given = try migration.sourceModel()
     let like = likes.like + (models.map { [$0] } ?? [])
@@ -109,16 +111,17 @@ struct Salvage: ParsableCommand, RecordedCommand {
     let target = try present.map { try PresentStore(path: $0, policy: policy) }
     let steps = try steps(found, to: target)
     guard let output = migration.output, !migration.dryRun else {
-      try MigrationText.announce(steps, of: path, into: present, display)
+      try MigrationText.announce(steps, of: input.shown(path), into: present, display)
       return
     }
     // A sound store is read in the ordinary way, which is faster, under the model that was found for it.
     if isSound, source == nil {
       source = .sound(try CoreDataStore(path: path, model: steps.first?.from, logView: store.wal))
     }
-    let report = try migration.run(verification, display) {
+    var report = try migration.run(verification, display) {
       try $0.run(source ?? found, steps, to: output, into: target)
     }
+    report.source = input.shown(path)
     try MigrationText.tell(report, display)
   }
 
@@ -174,25 +177,3 @@ struct Salvage: ParsableCommand, RecordedCommand {
 }
 
 extension MergePolicy.Duplicates: ExpressibleByArgument {}
-
-/// A store, or the folder of an incident, as an argument.
-enum StoreArgument {
-  /// The path of the store: that of an incident is the kept one.
-  static func path(_ path: String) throws -> String {
-    let folder = PathText.withoutTrailingSlashes(path)
-    guard try FileStatus.of(PathText.joined(folder, "incident.json"))?.kind == .file else {
-      return path
-    }
-    let name = try IncidentArgument(folder).incident.storeName
-    guard PathText.isPlainName(name) else {
-      throw Failure(65, "incident.unreadable", "\(folder): the record names no file of its folder")
-    }
-    let kept = PathText.joined(PathText.joined(folder, "store"), name)
-    guard try FileStatus.of(kept) != nil else {
-      throw Failure(
-        66, "restore.nothingKept", "\(folder): the incident no longer holds a store",
-        hint: "see what became of it with: lifeboat incidents list FOLDER")
-    }
-    return kept
-  }
-}

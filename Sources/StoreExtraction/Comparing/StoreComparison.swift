@@ -117,6 +117,8 @@ package final class StoreComparison {
   /// The second store.
   package let new: CoreDataStore
   private let entityNames: Set<String>?
+  /// What the report calls the stores; their paths as given, unless it is set.
+  package var names: (old: String, new: String)
   private var wanted: (old: Set<String>, new: Set<String>)?
 
   /// How many rows of a table without row ids are compared; each takes about 64 bytes.
@@ -137,6 +139,7 @@ package final class StoreComparison {
   ) throws {
     old = try CoreDataStore(path: oldPath, logView: logView)
     new = try CoreDataStore(path: newPath, logView: logView)
+    names = (oldPath, newPath)
     self.entityNames = entityNames
     guard let entityNames else { return }
     wanted = (old.withDescendants(entityNames), new.withDescendants(entityNames))
@@ -163,7 +166,8 @@ package final class StoreComparison {
   /// - Returns: the report.
   /// - Throws: `SQLiteFileError` when the device fails.
   package func run(_ receive: (Row) -> Bool) throws -> Report {
-    var report = Report(old: Side(old.database), new: Side(new.database))
+    var report = Report(
+      old: Side(old.database, names.old), new: Side(new.database, names.new))
     if entityNames == nil {
       report.schemaChanges = SchemaComparison.changes(old.database.schema, new.database.schema)
       report.metadataChanges = MetadataComparison.changes(old, new)
@@ -433,9 +437,9 @@ extension ColumnPairs {
 }
 
 extension StoreComparison.Side {
-  init(_ database: SQLiteDatabase) {
+  init(_ database: SQLiteDatabase, _ path: String) {
     self.init(
-      path: database.path, sizeBytes: database.sizeBytes, pageSizeBytes: database.header.pageSize,
+      path: path, sizeBytes: database.sizeBytes, pageSizeBytes: database.header.pageSize,
       pageCount: database.pageCount, freePageCount: database.header.freelistPageCount)
   }
 }

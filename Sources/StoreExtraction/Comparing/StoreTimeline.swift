@@ -98,6 +98,8 @@ package final class StoreTimeline {
 
   /// The store.
   package let store: CoreDataStore
+  /// What the output calls the store; its path as given, unless it is set.
+  package var name: String
   /// What was found while reading.
   package private(set) var findings = FindingList()
   /// Dates that were left out because there are too many to sort.
@@ -115,6 +117,7 @@ package final class StoreTimeline {
   ///   - includesDates: whether the dates in rows are also events.
   /// - Throws: `SQLiteFileError` when the file cannot be opened or is no database.
   package init(path: String, includesDates: Bool = false) throws {
+    name = path
     store = try CoreDataStore(path: path)
     self.includesDates = includesDates
   }

@@ -135,7 +135,7 @@ extension StoreTimeline {
           output.append(",\"data_type\":")
           output.append(jsonString: "lifeboat:" + event.kind)
           output.append(",\"source\":")
-          output.append(jsonString: self.store.database.path)
+          output.append(jsonString: self.name)
           output.append("}\n")
         } else {
           output.append(json: event)

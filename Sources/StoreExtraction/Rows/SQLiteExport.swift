@@ -6,6 +6,7 @@ import SQLiteWriter
 /// any other file keeps its tables.
 struct SQLiteExport {
   private let store: CoreDataStore
+  private let name: String
   private let options: RowOutput.Options
   /// Waits for the SHA-256 of each file of the store set, by name.
   private let sourceHashes: () throws -> [String: String]
@@ -14,12 +15,13 @@ struct SQLiteExport {
   private let verifies: Bool
 
   init(
-    _ store: CoreDataStore, _ options: RowOutput.Options, _ made: MadeFiles,
+    _ store: CoreDataStore, named name: String, _ options: RowOutput.Options, _ made: MadeFiles,
     _ external: ExternalFiles, verifies: Bool,
     sourceHashes: @escaping () throws -> [String: String]
   ) {
     self.verifies = verifies
     self.store = store
+    self.name = name
     self.options = options
     self.sourceHashes = sourceHashes
     self.made = made
@@ -192,7 +194,7 @@ struct SQLiteExport {
   ) throws {
     try writer.execute("CREATE TABLE _provenance (key TEXT, value TEXT)")
     let insert = try writer.prepare("INSERT INTO _provenance VALUES (?, ?)")
-    try insert.run([.string("source"), .string(store.database.path)])
+    try insert.run([.string("source"), .string(name)])
     for (name, hash) in try sourceHashes().sorted(by: { $0.key < $1.key }) {
       try insert.run([.string("sha256 of \(name)"), .string(hash)])
     }

@@ -55,6 +55,8 @@ public struct StoreExport: Sendable {
 
   /// How binary values and CSV cells are written.
   public var options: RowOutput.Options
+  /// What the result and a new SQLite file call the store; nil for its path.
+  package var sourceName: String?
   /// Tracks what is made, for a caller that must remove it quickly.
   package var made = MadeFiles()
 
@@ -98,7 +100,8 @@ public struct StoreExport: Sendable {
     switch format {
     case .sqlite:
       parts = try SQLiteExport(
-        store, options, made, external, verifies: verifies,
+        store, named: sourceName ?? store.database.path, options, made, external,
+        verifies: verifies,
         sourceHashes: {
           hashes = try unchanged(hashing.wait())
           return hashes
@@ -125,7 +128,8 @@ public struct StoreExport: Sendable {
     var findings = store.findings
     for finding in files.1 { findings.add(finding) }
     return Result(
-      source: store.database.path, format: format.rawValue, output: output, parts: parts,
+      source: sourceName ?? store.database.path, format: format.rawValue, output: output,
+      parts: parts,
       rowCount: parts.reduce(0) { $0 + $1.rowCount }, sourceSHA256: hashes,
       externalFiles: files.0, findings: findings.kept, damageCount: findings.damageCount)
   }

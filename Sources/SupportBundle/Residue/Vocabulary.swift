@@ -120,16 +120,16 @@ extension PublicWords {
     incomplete incompletecount incompleteset incompleto inconsistent incremental index indexed indexentries indexes \
     indexnotbuilt indica indices indiquez inf inferred infinite infinity info ingenting inherit inherited inherits \
     initial initially inline inlined inneholder inner inode input inputmissing inputoutput insert inserted inside \
-    inspect inspection installer instant instead instr insuffisant int intact intactentrycount integer integer16 \
-    integer32 integer64 integrity intent intentar intentarlo intentname interior interiorindex interiortable interrupted \
-    intersect interval into intval inuse invalid invalidtext inverse inverseentity inverseentityname inversename \
-    inverserelationship inwords inzwischen io ios iosversion iphone is isabstract isadded isallowed isascending \
-    isassumed isautoincrement iscancelled iscandidate ischanged isclean iscode iscolored iscomplete iscopied iscoredata \
-    iscut iscutshort isdemanded isdescending isdotted isdoubtful isdryrun isdumb isempty isequal isextension isfilling \
-    isfiltered isfinished isfirstsegment isflag isfree isgone isguess isheaderlost isheadersound ishex ishistory ishot \
-    isinbackground isindex isindexed isindexedbyspotlight isinteger isjoined isjournal iskept isknown islog islossless \
-    ismagicright ismainempty ismainthere ismissing isnew isnewerthanapp isnotnull isnull isnumber ison isoptional \
-    isordered isover isplural isprotecteddataavailable isreadonly isrefusal isrefused isremoved issound \
+    inspect inspection inspectionname installer instant instead instr insuffisant int intact intactentrycount integer \
+    integer16 integer32 integer64 integrity intent intentar intentarlo intentname interior interiorindex interiortable \
+    interrupted intersect interval into intval inuse invalid invalidtext inverse inverseentity inverseentityname \
+    inversename inverserelationship inwords inzwischen io ios iosversion iphone is isabstract isadded isallowed \
+    isascending isassumed isautoincrement iscancelled iscandidate ischanged isclean iscode iscolored iscomplete iscopied \
+    iscoredata iscut iscutshort isdemanded isdescending isdotted isdoubtful isdryrun isdumb isempty isequal isextension \
+    isfilling isfiltered isfinished isfirstsegment isflag isfree isgone isguess isheaderlost isheadersound ishex \
+    ishistory ishot isinbackground isindex isindexed isindexedbyspotlight isinteger isjoined isjournal iskept isknown \
+    islog islossless ismagicright ismainempty ismainthere ismissing isnew isnewerthanapp isnotnull isnull isnumber ison \
+    isoptional isordered isover isplural isprotecteddataavailable isreadonly isrefusal isrefused isremoved issound \
     isspotlightindexed isstart isstoredintruthfile isstrict issynchronous ist isterminal istext istomany istransient \
     isunique isunopenable isuntouched isup isusedelsewhere isusedwithcloudkit isusedwithswiftdata isvalid isverified \
     iswanted iswhole iswithoutrowid iswritten it item items its itself ja januar january janvier jn job join joined \
@@ -256,11 +256,11 @@ extension PublicWords {
     retrypauses return returndistinctresults returned returning returnobjectsasfaults returnsdistinctresults \
     returnsobjectsasfaults reverse reversesnullorder richtige richtigen rien right rightmost riktige rk rmdir role \
     rollback rolled room roomycount root rooted rootpackage rootpage roots round rounded rouvrez rouvrir row rowcount \
-    rowid rowidcolumn rowidfield rows rowslost rtree rtrim rule rules run runs rx récente récupérer réessayer référence \
-    réseau s saisies salts salvage same sameas samecontentcount samevaluescount samme sample sampleinterval samples \
-    sandbox sans sauvegardez savecount saved savepoint saves saving savner say says scalar scalars scale scan scanned \
-    scattered schaden schedule schema schemachanges schemaformat schemaname schemaunreadable scheme schlüssel schon \
-    schwierigkeiten schützt scope script scrypt se seal sealbroken sealbytesperlaunch sealed sealing sealingname \
+    rowid rowidcolumn rowidfield rows rowslost rowsname rtree rtrim rule rules run runs rx récente récupérer réessayer \
+    référence réseau s saisies salts salvage same sameas samecontentcount samevaluescount samme sample sampleinterval \
+    samples sandbox sans sauvegardez savecount saved savepoint saves saving savner say says scalar scalars scale scan \
+    scanned scattered schaden schedule schema schemachanges schemaformat schemaname schemaunreadable scheme schlüssel \
+    schon schwierigkeiten schützt scope script scrypt se seal sealbroken sealbytesperlaunch sealed sealing sealingname \
     sealmissing sealpace sealprogress search searched searchmapping second seconds secondssince secret secrets section \
     sections sector sectorsize security see seeking seems seen sees seg segundo seguridad sein seinen select selection \
     selector self selv semble semblent send sender senere sent sentence sentences separados separate separately \

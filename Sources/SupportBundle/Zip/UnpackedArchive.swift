@@ -2,10 +2,10 @@ import CLibrary
 package import Foundation
 import SafeText
 
-/// The parts of a zip archive that hold models, in a private folder that is removed when this object is released.
+/// The parts of a zip archive that hold stores and models, in a private folder that is removed when this object is released.
 ///
 /// The archive may be a support bundle, a zipped app (`.ipa`) or a zipped folder of models. Only stores with
-/// their logs, models and recorded hashes are unpacked; the archive is evidence, so nothing is written near it.
+/// their logs and external data, models and recorded hashes are unpacked; the archive is evidence, so nothing is written near it.
 package final class UnpackedArchive {
   /// The most bytes that are unpacked.
   package static let byteLimit: UInt64 = 8 << 30
@@ -29,9 +29,10 @@ package final class UnpackedArchive {
   /// it and returns whether it exists afterwards.
   ///
   /// - Throws: ``BundleError`` about the archive or the private folder.
-  package init(_ path: String, making: @escaping (String, () -> Bool) -> Void = { _ = $1() }) throws
-  {
-    let reader = try ZipReader(path: path)
+  package init(
+    _ file: BundleFile, making: @escaping (String, () -> Bool) -> Void = { _ = $1() }
+  ) throws {
+    let reader = try ZipReader(file)
     isBundle = reader.entry(named: BundleManifest.entryName) != nil
     let wanted = reader.entries.filter { !$0.isFolder && Self.isWanted($0.name) }
     try Self.check(wanted, of: reader)
@@ -117,6 +118,8 @@ package final class UnpackedArchive {
     let parts = PathText.components(of: name)
     guard let first = parts.first, let last = parts.last else { return false }
     if parts.count > 1, PathText.isSame(first, "store") { return true }
+    // Values of a store that are in files of their own.
+    if parts.dropLast().contains(where: { PathText.isSame($0, "_EXTERNAL_DATA") }) { return true }
     if PathText.isSame(name, hashesName) { return true }
     if parts.dropLast().contains(where: { PathText.ends($0, with: ".xcdatamodel") }) {
       return isIn(last, ["contents", "elements"])

@@ -1,0 +1,160 @@
+import Foundation
+import SQLiteFile
+import SafeText
+import StoreExtraction
+import SupportBundle
+import Terminal
+
+/// The rows in a bundle that does not hold the store: tokens, unless it was made with `--redact none`.
+struct BundledRows {
+  /// The most bytes of one row.
+  private static let maxLineBytes = 64 << 20
+  private static let windowBytes = 1 << 20
+
+  private let path: String
+  private let given: String
+
+  /// Nil when the store itself can be read, or the input has no rows.
+  init?(_ input: StoreInput) throws {
+    guard let folder = input.bundleFolder, let manifest = input.manifest,
+      manifest.contents == .rows
+    else { return nil }
+    path = PathText.joined(folder, StoreBundle.rowsName)
+    given = input.given
+    if let part = input.leftOut.first(where: { PathText.isSame($0.name, StoreBundle.rowsName) }) {
+      throw Failure(
+        65, "bundle.entryChanged", "\(given): \(part.name) is not as it was packed: \(part.reason)",
+        hint: "ask for the bundle once more")
+    }
+  }
+
+  /// Writes the rows that the options choose.
+  func write(_ format: Rows.Format, _ options: RowOptions, _ display: DisplayOptions) throws {
+    let output = StandardStream(descriptor: 1)
+    var left = options.limit ?? .max
+    switch format {
+    case .csv:
+      throw Failure(
+        64, "usage.bundledRows", "the rows of a bundle are not written as CSV",
+        hint: "use --format ndjson, or text")
+    case .text:
+      var texts: [String: RowText] = [:]
+      var names: [String] = []
+      try forEachRow(of: options.entity) { row, _ in
+        if texts[row.name] == nil { names.append(row.name) }
+        texts[
+          row.name,
+          default: RowText(row.name, row.columns, limit: options.limit ?? 50)
+        ].add { row.cells }
+        return true
+      }
+      for name in names {
+        if let text = texts[name] { try output.write(text.text(display)) }
+      }
+    case .ndjson:
+      try forEachRow(of: options.entity) { _, line in
+        guard left > 0 else { return false }
+        left -= 1
+        try output.write(json: line + "\n")
+        return true
+      }
+    case .json:
+      try output.write(json: "{\"schema\":\"lifeboat.bundledRows\",\"version\":1,\"rows\":[")
+      var separator = "\n"
+      try forEachRow(of: options.entity) { _, line in
+        guard left > 0 else { return false }
+        left -= 1
+        try output.write(json: separator + line)
+        separator = ",\n"
+        return true
+      }
+      try output.write(json: "\n]}\n")
+    }
+    try output.flush()
+  }
+
+  // MARK: - Lines
+
+  /// One row as the bundle has it.
+  private struct Row {
+    let name: String
+    let key: String
+    let values: [(name: String, text: String)]
+
+    var columns: [String] { ["pk"] + values.map(\.name) }
+    var cells: [String] { [key] + values.map(\.text) }
+
+    /// Nil when the line is no row.
+    init?(_ line: some Sequence<UInt8>) {
+      guard let object = try? JSONSerialization.jsonObject(with: Data(line)) as? [String: Any],
+        let name = (object["entity"] ?? object["table"]) as? String
+      else { return nil }
+      self.name = name
+      key = (object["pk"] ?? object["rowid"]).map(Self.text) ?? ""
+      let values = object["values"] as? [String: Any] ?? [:]
+      self.values = values.sorted { $0.key < $1.key }.map { ($0.key, Self.text($0.value)) }
+    }
+
+    /// A value in a cell: a token with what is known of the value, a row by its entity and key.
+    private static func text(_ value: Any) -> String {
+      switch value {
+      case is NSNull: return ""
+      case let list as [Any]: return list.map(text).joined(separator: " ")
+      case let object as [String: Any]:
+        if let entity = object["entity"] { return "\(entity) \(object["pk"] ?? "")" }
+        // The token first, then what is known of the value.
+        let about = ["length", "bytes", "range", "script", "rank"]
+        let parts =
+          object.keys.filter { !about.contains($0) }.sorted() + about.filter { object[$0] != nil }
+        return parts.compactMap { object[$0] }.map(text).joined(separator: " ")
+      default: return "\(value)"
+      }
+    }
+  }
+
+  /// Passes on each row of the entities or tables named, all without names, until `body` returns false.
+  private func forEachRow(
+    of names: [String], _ body: (Row, String) throws -> Bool
+  ) throws {
+    let file = try ByteFile(path)
+    let wanted = Set(names)
+    var seen: Set<String> = []
+    var pending: [UInt8] = []
+    var offset: Int64 = 0
+    while true {
+      let window = try file.bytes(at: offset, count: Self.windowBytes)
+      offset += Int64(window.count)
+      var rest = (pending + window)[...]
+      while let end = rest.firstIndex(of: 0x0a) {
+        guard try pass(rest[..<end], wanted, &seen, body) else { return }
+        rest = rest[(end + 1)...]
+      }
+      pending = Array(rest)
+      guard pending.count <= Self.maxLineBytes else { throw notRows() }
+      guard !window.isEmpty else { break }
+    }
+    if !pending.isEmpty { _ = try pass(pending[...], wanted, &seen, body) }
+    for name in names where !seen.contains(name) {
+      throw ExtractionError(
+        .unknownName, "the bundle has no rows of \(name)", path: given,
+        nearest: NearestName.of(name, among: seen.sorted()))
+    }
+  }
+
+  private func pass(
+    _ line: ArraySlice<UInt8>, _ wanted: Set<String>, _ seen: inout Set<String>,
+    _ body: (Row, String) throws -> Bool
+  ) throws -> Bool {
+    guard !line.isEmpty else { return true }
+    guard let row = Row(line) else { throw notRows() }
+    seen.insert(row.name)
+    guard wanted.isEmpty || wanted.contains(row.name) else { return true }
+    return try body(row, String(decoding: line, as: UTF8.self))
+  }
+
+  private func notRows() -> Failure {
+    Failure(
+      65, "bundle.badRecord",
+      "\(given): \(StoreBundle.rowsName) is not rows as this version writes them")
+  }
+}

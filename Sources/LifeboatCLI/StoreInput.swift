@@ -1,0 +1,252 @@
+import ArgumentParser
+import Foundation
+import Quoting
+import SQLiteFile
+import SafeFiles
+import SafeText
+import StoreExtraction
+import StoreRecovery
+import SupportBundle
+
+/// A command that reads one store, whatever the store came in.
+protocol StoreReader: ParsableCommand, RecordedCommand {
+  /// A store, a folder or archive that holds one, an incident or a bundle.
+  var path: String { get }
+  var secrets: SecretOptions { get }
+
+  /// Does the work of the command.
+  func read(_ input: StoreInput) throws
+}
+
+extension StoreReader {
+  var evidencePaths: [String] { [path] }
+
+  func run() throws { try StoreInput.reading(path, secrets, read) }
+}
+
+/// What an argument names: the main file of a store, a folder or archive that holds one store, the folder of an
+/// incident, or a support bundle. An archive is unpacked into a private folder, which is removed with this object.
+final class StoreInput {
+  /// The path as it was given; the one to show, because commands take it.
+  let given: String
+  /// The incident that the store belongs to; nil for other stores.
+  private(set) var incident: Incident?
+  /// The folder of an unpacked bundle, with its records; nil for anything else.
+  var bundleFolder: String? { bundle?.path }
+  /// Parts of a bundle that are not as it was made, and were left out.
+  var leftOut: [BundleExtraction.Skipped] { bundle?.skipped ?? [] }
+  /// The bundle's manifest; nil for anything else.
+  var manifest: BundleManifest? { bundle?.manifest }
+
+  /// The opened bundle or archive; nil for a store and for a folder.
+  private(set) var file: BundleFile?
+  /// The store's main file, whatever else of it was left out; nil in a bundle without the store.
+  private(set) var store: String?
+  private var bundle: UnpackedBundle?
+  private var archive: UnpackedArchive?
+  /// Removes the private folder when the process is asked to end.
+  private var interruption: Interruption?
+
+  /// Whether a file is a zip archive or encrypted, so that the store is inside.
+  static func isArchive(_ path: String) -> Bool {
+    UnpackedArchive.isZip(path) || BundleFile.isEncrypted(path)
+  }
+
+  /// Whether a path is the folder of an incident.
+  static func isIncident(_ path: String) -> Bool {
+    (try? FileStatus.of(record(in: path)))??.kind == .file
+  }
+
+  /// Reads what a path leads to; unpacks it if it is an archive.
+  init(_ given: String, _ secrets: SecretOptions? = nil) throws {
+    self.given = given
+    if Self.isArchive(given) {
+      try unpack(SecretOptions.bundle(at: given, secrets))
+    } else if Self.isIncident(given) {
+      (store, incident) = try Self.kept(in: PathText.withoutTrailingSlashes(given))
+    } else {
+      store = try Self.only(in: given, named: given)
+    }
+  }
+
+  /// The path of the store's main file.
+  ///
+  /// - Throws: a failure when a bundle does not hold the store, or not as it was packed.
+  func storePath() throws -> String {
+    if let part = leftOut.first(where: { PathText.starts($0.name, with: "store/") }) {
+      throw Failure(
+        65, "bundle.entryChanged", "\(given): \(part.name) is not as it was packed: \(part.reason)",
+        hint: "ask for the bundle once more; unpack what is whole with: lifeboat bundle extract "
+          + "\(ShellText.path(given)) -o DIR")
+    }
+    guard let store else {
+      throw Failure(
+        65, "bundle.noStore", "\(given) holds no store, only what was recorded about one",
+        hint:
+          "see it with: lifeboat inspect \(ShellText.path(given)); for the store itself, ask for "
+          + "a bundle made with --include store")
+    }
+    return store
+  }
+
+  /// What a bundle without the store recorded about it; nil when the store itself is there.
+  func recordedInspection() throws -> StoreInspection? {
+    guard let bundleFolder, store == nil else { return nil }
+    let name = StoreBundle.inspectionName
+    if let part = leftOut.first(where: { PathText.isSame($0.name, name) }) {
+      throw Failure(
+        65, "bundle.entryChanged", "\(given): \(part.name) is not as it was packed: \(part.reason)",
+        hint: "ask for the bundle once more")
+    }
+    let record = PathText.joined(bundleFolder, name)
+    guard ByteFile.exists(record),
+      let inspection = try? RecordFile.read(record, as: StoreInspection.self)
+    else {
+      throw Failure(65, "report.noInspection", "\(given) holds no inspection of a store")
+    }
+    return inspection
+  }
+
+  /// Refuses an output that would become part of what is read.
+  func check(_ output: String) throws {
+    try EvidenceGuard.check(output, against: privateFolder == nil ? storePath() : given)
+  }
+
+  // MARK: - Reading
+
+  /// Runs a command on a store, and lets its failures name what was given instead of a private folder.
+  static func reading<Result>(
+    _ path: String, _ secrets: SecretOptions?, _ body: (StoreInput) throws -> Result
+  ) throws -> Result {
+    let input = try StoreInput(path, secrets)
+    return try withExtendedLifetime(input) {
+      guard let folder = input.privateFolder else { return try body(input) }
+      do { return try body(input) } catch {
+        guard var failure = Failure(error) ?? Failure(foreign: error) else { throw error }
+        failure.message = input.shown(failure.message)
+        if let hint = failure.hint {
+          let named = ShellText.path(input.store ?? folder)
+          let shown = hint.replacingOccurrences(of: named, with: ShellText.path(path))
+          // A hint that quotes anything else of a private folder helps nobody.
+          failure.hint = shown.contains(folder) ? nil : shown
+        }
+        throw failure
+      }
+    }
+  }
+
+  /// A text in which the private folder has the name of the archive.
+  func shown(_ text: String) -> String {
+    guard let privateFolder else { return text }
+    let named = store.map { text.replacingOccurrences(of: $0, with: given) } ?? text
+    return named.replacingOccurrences(of: privateFolder, with: given)
+  }
+
+  private var privateFolder: String? { bundle?.path ?? archive?.folder.path }
+
+  // MARK: - Archives
+
+  private func unpack(_ file: BundleFile) throws {
+    self.file = file
+    let interruption = Interruption()
+    self.interruption = interruption
+    let making = interruption.files.making
+    do {
+      guard try ZipReader(file).entry(named: BundleManifest.entryName) != nil else {
+        let archive = try UnpackedArchive(file, making: making)
+        self.archive = archive
+        store = try Self.only(in: archive.folder.path, named: given)
+        return
+      }
+      let bundle = try UnpackedBundle(file, making: making)
+      self.bundle = bundle
+      let files = PathText.joined(bundle.path, "store")
+      incident = try? RecordFile.read(Self.record(in: bundle.path), as: Incident.self)
+      if try FileStatus.of(files)?.kind == .folder {
+        store = try Self.only(in: files, named: given)
+      }
+    } catch let error as BundleError where error.code == .tooLarge {
+      throw Failure(
+        65, error.code.rawValue, "\(given): \(error.message)",
+        hint: "if you trust its sender, unpack it first; lifeboat bundle extract takes --max-size")
+    }
+  }
+
+  // MARK: - Folders
+
+  /// The path itself, or the only store of a folder. A former store counts too: to read only the other one would leave
+  /// it out without a word.
+  private static func only(in path: String, named given: String) throws -> String {
+    let found = try StoreFinder.find(at: path)
+    let stores = found.stores + found.passedOver.map(\.path)
+    if let only = stores.first, stores.count == 1 { return only }
+    let names = stores.prefix(5).map { PathText.dropping(prefix: path + "/", from: $0) ?? $0 }
+    throw Failure(
+      64, "usage.oneStore",
+      "\(given) holds \(stores.count) files that are or were stores, and one is expected: "
+        + names.joined(separator: ", ") + (stores.count > 5 ? ", …" : ""),
+      hint: isArchive(given)
+        ? "unpack it, and name one of them" : "name one of them; lifeboat inspect shows all")
+  }
+
+  // MARK: - Incidents
+
+  private static func record(in folder: String) -> String {
+    PathText.joined(PathText.withoutTrailingSlashes(folder), "incident.json")
+  }
+
+  /// The store that an incident keeps, and its record.
+  private static func kept(in folder: String) throws -> (String, Incident) {
+    let isInPlace = PathText.isSame(
+      PathText.lastComponent(of: PathText.folder(of: absolute(folder))), "Incompatible")
+    let incident =
+      isInPlace
+      ? try IncidentArgument(absolute(folder)).incident : try copied(record(in: folder), folder)
+    guard PathText.isPlainName(incident.storeName) else {
+      throw Failure(65, "incident.unreadable", "\(folder): the record names no file of its folder")
+    }
+    let store = PathText.joined(PathText.joined(folder, "store"), incident.storeName)
+    guard try FileStatus.of(store) != nil else {
+      throw Failure(
+        66, "restore.nothingKept", "\(folder): the incident no longer holds a store",
+        hint: "see what became of it with: lifeboat incidents list FOLDER")
+    }
+    return (store, incident)
+  }
+
+  /// The record of an incident whose folder is a copy that somebody was sent.
+  private static func copied(_ record: String, _ folder: String) throws -> Incident {
+    guard let incident = try? RecordFile.read(record, as: Incident.self),
+      incident.schema == Incident.schemaName, incident.version <= Incident.currentVersion
+    else {
+      throw Failure(
+        65, "incident.unreadable", "\(record): not the record of an incident of this version")
+    }
+    return incident
+  }
+
+  private static func absolute(_ path: String) -> String {
+    URL(fileURLWithPath: path).standardizedFileURL.path
+  }
+}
+
+/// A record of a bundle or an incident, as JSON.
+enum RecordFile {
+  /// The most bytes of a record that are read.
+  static let maxBytes = 16 << 20
+
+  static func read<Record: Decodable>(_ path: String, as type: Record.Type) throws -> Record {
+    let file = try ByteFile(path)
+    guard file.size <= maxBytes else {
+      throw Failure(65, "bundle.badRecord", "\(path): too large for a record")
+    }
+    return try decode(file.bytes(at: 0, count: Int(file.size)), as: type)
+  }
+
+  /// - Throws: `DecodingError` when it is not one.
+  static func decode<Record: Decodable>(_ bytes: [UInt8], as type: Record.Type) throws -> Record {
+    let decoder = JSONDecoder()
+    decoder.dateDecodingStrategy = .iso8601
+    return try decoder.decode(type, from: Data(bytes))
+  }
+}

@@ -1,0 +1,211 @@
+import Fixtures
+import Foundation
+import Testing
+
+/// Commands that read a store, given what the store came in. What they say of the store itself is the truth.
+@Suite struct PackedStoreTests {
+  private let demo: Demonstration
+  private let place: TemporaryFolder
+
+  init() throws {
+    demo = try Demonstration()
+    place = try TemporaryFolder()
+    let key = try Program.run("bundle", "keygen", "-o", path("key"))
+    try #require(key.status == 0, "\(key.errors)")
+    for (name, options) in [
+      ("store.zip", ["--include", "store"]), ("structure.zip", []),
+      ("rows.zip", ["--include", "rows"]),
+      ("plain.zip", ["--include", "rows", "--redact", "none"]),
+      (
+        "store.age",
+        ["--include", "store", "--to", key.text.trimmingCharacters(in: .newlines)]
+      ),
+    ] {
+      let made = try Program.run(
+        ["bundle", "create", demo.kept.path, "-o", path(name)] + options)
+      try #require(made.status == 0, "\(name): \(made.errors)")
+    }
+  }
+
+  private func path(_ name: String) -> String { place.url.appendingPathComponent(name).path }
+
+  /// Whether a text names a folder that unpacked stores are in; those of tests have names of their own.
+  private static func namesPrivateFolder(_ bytes: Data) -> Bool {
+    String(decoding: bytes, as: UTF8.self).contains(/\/lifeboat-(?!test-)/)
+  }
+
+  /// The folders that unpacked stores are in while they are read.
+  private func privateFolders() throws -> Set<String> {
+    Set(
+      try FileManager.default.contentsOfDirectory(
+        atPath: FileManager.default.temporaryDirectory.path
+      ).filter { $0.hasPrefix("lifeboat-") && !$0.hasPrefix("lifeboat-test-") })
+  }
+
+  private static let readers: [[String]] = [
+    ["inspect", "--json"], ["inspect", "-v"], ["check"], ["check", "--json"], ["rows"],
+    ["rows", "--format", "ndjson"], ["rows", "--raw", "--format", "json"], ["rows", "--all"],
+    ["rows", "--deleted", "--format", "ndjson"], ["rows", "--entity", "Note", "--format", "csv"],
+    ["pages"], ["pages", "--page", "1"], ["pages", "--json"], ["timeline", "--dates"],
+    ["timeline", "--format", "timesketch", "--dates"], ["recover", "--dry-run", "--json"],
+    ["recover", "--dry-run"], ["salvage", "--dry-run"], ["salvage", "--dry-run", "--json"],
+    ["rows", "--entity", "Nope"], ["pages", "--page", "99999"],
+  ]
+
+  @Test func everyReaderTakesABundle() throws {
+    let before = try privateFolders()
+    for arguments in Self.readers {
+      let truth = try Program.run(arguments + [demo.kept.path])
+      for packed in [[path("store.zip")], [path("store.age"), "-i", path("key")]] {
+        let outcome = try Program.run(arguments + packed)
+        #expect(outcome.status == truth.status, "\(arguments) \(packed): \(outcome.errors)")
+        // A name of the bundle stands where the store's is; lines may be filled differently.
+        func bare(_ text: String, _ path: String) -> [Substring] {
+          text.replacingOccurrences(of: path, with: "STORE")
+            .replacingOccurrences(
+              of: URL(fileURLWithPath: path).lastPathComponent + "  ", with: "STORE  "
+            )
+            .split { $0 == " " || $0 == "\n" }
+        }
+        #expect(
+          bare(outcome.text, packed[0]) == bare(truth.text, demo.kept.path)
+            || arguments.contains("-v"), "\(arguments)")
+        for text in [outcome.stdout, outcome.stderr] {
+          #expect(!Self.namesPrivateFolder(text), "\(arguments): \(outcome.text)")
+        }
+        #expect(outcome.errorCode == truth.errorCode)
+      }
+    }
+    #expect(try privateFolders() == before)
+  }
+
+  @Test func everyWriterTakesABundle() throws {
+    for (index, arguments) in [
+      ["extract"], ["extract", "--format", "ndjson"], ["extract", "--format", "sqlite"],
+      ["recover"], ["recover", "--deleted"], ["salvage"],
+      ["migrate", "--to", demo.kept.path],
+    ].enumerated() {
+      let (one, two) = (path("a\(index)"), path("b\(index)"))
+      let truth = try Program.run(arguments + [demo.kept.path, "-o", one])
+      let outcome = try Program.run(
+        arguments + [path("store.age"), "-i", path("key"), "-o", two])
+      #expect(outcome.status == truth.status, "\(arguments): \(outcome.errors)")
+      #expect(!Self.namesPrivateFolder(outcome.stdout + outcome.stderr))
+      if arguments[0] != "extract" || arguments.last == "sqlite" {
+        let difference = try Program.run("compare", "--json", one, two).json()
+        #expect(difference["schemaChanges"]?.array == [], "\(arguments)")
+        let tables = difference["tables"]?.array ?? []
+        // A new store has an identifier of its own, and the table about the source names the source.
+        #expect(
+          tables.allSatisfy { ["_provenance", "Z_METADATA"].contains($0["table"]?.string) },
+          "\(arguments): \(tables)")
+      }
+      let places = FileManager.default.enumerator(atPath: two)?.compactMap { $0 as? String } ?? []
+      for file in places.isEmpty ? [two] : places.map({ two + "/" + $0 }) {
+        guard let bytes = FileManager.default.contents(atPath: file) else { continue }
+        #expect(!Self.namesPrivateFolder(bytes), "\(arguments): \(file)")
+      }
+      if arguments[0] == "extract", arguments.last != "sqlite" {
+        let names = FileManager.default.enumerator(atPath: one)?.compactMap { $0 as? String } ?? []
+        #expect(names.sorted() == places.sorted())
+        for name in names {
+          #expect(
+            FileManager.default.contents(atPath: one + "/" + name)
+              == FileManager.default.contents(atPath: two + "/" + name), "\(name)")
+        }
+      }
+    }
+    // An output beside the bundle that is named like a part of it, and one in its place.
+    #expect(try Program.run("recover", path("store.zip"), "-o", path("store.zip")).status == 73)
+  }
+
+  @Test func otherThingsThatHoldAStore() throws {
+    let truth = try Program.run("rows", demo.kept.path).text
+    #expect(try Program.run("rows", demo.incident.path).text == truth)
+    #expect(
+      try Program.run("rows", demo.incident.appendingPathComponent("store").path).text == truth)
+    // A folder with two stores is not guessed about.
+    let two = try Program.run("rows", demo.folder.appendingPathComponent("Stores").path)
+    #expect(two.status == 64 && two.errorCode == "usage.oneStore", "\(two.errors)")
+    let python = try #require(findTool("python3"))
+    let script = """
+      import sys, os, zipfile
+      z = zipfile.ZipFile(sys.argv[1], 'w', zipfile.ZIP_DEFLATED)
+      for folder, _, names in os.walk(sys.argv[2]):
+        for name in names:
+          path = os.path.join(folder, name)
+          z.write(path, 'App/Documents/' + os.path.relpath(path, sys.argv[2]))
+      z.close()
+      """
+    let made = try Fixtures.run(
+      python,
+      [
+        "-c", script, path("folder.zip"), demo.incident.appendingPathComponent("store").path,
+      ])
+    #expect(made.status == 0, "\(String(decoding: made.stderr, as: UTF8.self))")
+    let zipped = try Program.run("rows", path("folder.zip"))
+    #expect(zipped.text == truth, "\(zipped.errors)")
+    #expect(try Program.run("compare", path("folder.zip"), path("store.zip")).status == 0)
+  }
+
+  @Test func bundlesWithoutTheStore() throws {
+    // What was recorded, instead of the store.
+    let recorded = try Program.run("inspect", "--json", path("structure.zip"))
+    #expect(recorded.status == 0 && recorded.errors.contains("does not hold the store"))
+    let inspection = try Program.run("inspect", "--json", demo.kept.path).json()
+    #expect(try recorded.json()["entities"] == inspection["entities"])
+    for arguments in [
+      ["check"], ["rows"], ["pages"], ["timeline"], ["recover", "-n"], ["salvage", "-n"],
+      ["extract", "-o", path("no")],
+    ] {
+      let refused = try Program.run(arguments + [path("structure.zip")])
+      #expect(refused.status == 65 && refused.errorCode == "bundle.noStore", "\(refused.errors)")
+    }
+    // Rows as they are: what the store itself gives.
+    let rows = try Program.run("rows", "--format", "ndjson", demo.kept.path)
+    #expect(try Program.run("rows", "--format", "ndjson", path("plain.zip")).text == rows.text)
+    let note = try Program.run(
+      "rows", "--format", "ndjson", "--entity", "Note", "--limit", "2", path("rows.zip"))
+    #expect(
+      try note.lines().count == 2 && note.lines().allSatisfy { $0["entity"]?.string == "Note" })
+    let table = try Program.run("rows", path("rows.zip"))
+    #expect(table.status == 0 && table.text.contains("Note, 6 rows"), "\(table.text)")
+    #expect(!table.text.contains("Grandma"))
+    let all = try Program.run("rows", "--json", path("rows.zip")).json()
+    #expect(all["rows"]?.array?.count == 11)
+    let unknown = try Program.run("rows", "--entity", "Nite", path("rows.zip"))
+    #expect(unknown.status == 64 && unknown.errors.contains("Note"), "\(unknown.errors)")
+  }
+
+  @Test func changedAndLockedBundles() throws {
+    let locked = try Program.run("rows", path("store.age"))
+    #expect(locked.status == 65 && locked.errorCode == "age.noKeyFits")
+    #expect(
+      try Program.run("model", "show", path("store.age"), "-i", path("key")).text.contains("Note"))
+    // A store in a bundle that somebody has changed is not read as if it were the one that was sent.
+    let python = try #require(findTool("python3"))
+    let script = """
+      import sys, zipfile
+      old = zipfile.ZipFile(sys.argv[1]); new = zipfile.ZipFile(sys.argv[2], 'w')
+      for entry in old.infolist():
+        data = old.read(entry)
+        if entry.filename.endswith('-wal'): data = data[:-1] + bytes([data[-1] ^ 1])
+        new.writestr(entry, data)
+      new.close()
+      """
+    let made = try Fixtures.run(python, ["-c", script, path("store.zip"), path("changed.zip")])
+    #expect(made.status == 0, "\(String(decoding: made.stderr, as: UTF8.self))")
+    for command in ["rows", "check", "inspect"] {
+      let refused = try Program.run(command, path("changed.zip"))
+      #expect(
+        refused.status == 65 && refused.errorCode == "bundle.entryChanged", "\(refused.errors)")
+    }
+    let log = path("custody.ndjson")
+    #expect(try Program.run("rows", "--custody-log", log, path("store.zip")).status == 0)
+    let record = try #require(
+      try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").last)
+    let json = try JSONDecoder().decode(JSON.self, from: Data(record.utf8))
+    #expect(json["inputs"]?[0]?["sha256Before"]?["store.zip"] != nil)
+    #expect(json["passedOver"] == nil)
+  }
+}
