@@ -35,14 +35,12 @@ final class StoreInput {
   var bundleFolder: String? { bundle?.path }
   /// Parts of a bundle that are not as it was made, and were left out.
   var leftOut: [BundleExtraction.Skipped] { bundle?.skipped ?? [] }
-  /// The bundle's manifest; nil for anything else.
-  var manifest: BundleManifest? { bundle?.manifest }
-
   /// The opened bundle or archive; nil for a store and for a folder.
   private(set) var file: BundleFile?
   /// The store's main file, whatever else of it was left out; nil in a bundle without the store.
   private(set) var store: String?
-  private var bundle: UnpackedBundle?
+  /// The unpacked bundle; nil for anything else.
+  private(set) var bundle: UnpackedBundle?
   private var archive: UnpackedArchive?
   /// Removes the private folder when the process is asked to end.
   private var interruption: Interruption?

@@ -120,6 +120,10 @@ extension BundleError.Code {
   package static let checksumMismatch = Self(rawValue: "bundle.checksumMismatch")
   /// `manifest.json` is not a manifest of a version that this build knows (65).
   package static let badManifest = Self(rawValue: "bundle.badManifest")
+  /// A record in a bundle is not of a version that is read (65).
+  package static let badRecord = Self(rawValue: "bundle.badRecord")
+  /// A part of a bundle is not what its manifest says (65).
+  package static let entryChanged = Self(rawValue: "bundle.entryChanged")
   /// A date that ISO 8601 with four digits for the year cannot hold (70).
   package static let badDate = Self(rawValue: "bundle.badDate")
 }

@@ -15,6 +15,8 @@ public struct BundleRequest: Sendable {
   package var entities: Set<String>?
   /// What stands for the values of rows.
   package var redaction = Redaction.values(except: .nothing)
+  /// What stands beside the token of a number.
+  package var numbers = NumberForm.ranges
   /// Whether the model that the store carries goes in.
   package var includesModel = true
   /// How hard the entries are compressed.
@@ -94,7 +96,7 @@ public struct BundleRequest: Sendable {
       }
       var rows: StoreBundle.Rows?
       if contents == .rows {
-        rows = try bundle.writeRows(of: opened, entities: entities, redaction)
+        rows = try bundle.writeRows(of: opened, entities: entities, redaction, numbers: numbers)
       }
       let inspection = try inspecting.wait()
       try bundle.add(opened, inspection, rows: rows, includesModel: includesModel)

@@ -149,11 +149,13 @@ public struct StoreBundle {
   ///   - store: the store, opened.
   ///   - entities: the entities or tables wanted, with their descendants; nil for all.
   ///   - redaction: what is written in place of values.
+  ///   - numbers: what stands beside the token of a number.
   /// - Returns: the rows.
   /// - Throws: `SQLiteFileError`, ``BundleError`` when the store has no entity or table of a name that is wanted or in
   ///   an allow-list.
   package mutating func writeRows(
-    of store: CoreDataStore, entities: Set<String>? = nil, _ redaction: Redaction
+    of store: CoreDataStore, entities: Set<String>? = nil, _ redaction: Redaction,
+    numbers: NumberForm = .ranges
   ) throws -> Rows {
     let output = try ExclusiveOutput(unnamed: Self.rowsName)
     let descriptor = output.descriptor
@@ -174,8 +176,12 @@ public struct StoreBundle {
       }
     case .values(except: let allowed):
       try checkNames(in: allowed, store)
-      var rows = RedactedRows(ValueTokens(), allowing: allowed, store.model, mask, to: descriptor)
+      var rows = RedactedRows(
+        ValueTokens(), allowing: allowed, numbers, store.model, mask, to: descriptor)
       try rows.write(store, of: entities)
+      if let count = rows.ranks?.overfullCount, count > 0 {
+        gathered.withhold("Ranks of columns with too many different numbers: \(count).")
+      }
       mask = rows.mask
     }
     return Rows(file: try output.input(), redaction: redaction)
@@ -320,7 +326,7 @@ extension CoreDataStore {
 
 extension Redaction {
   /// Why the rows are in the bundle.
-  fileprivate var why: String {
+  var why: String {
     switch self {
     case .none: "the rows that can be read, as requested"
     case .values(except: .nothing): "the rows that can be read; a token stands for each value"
@@ -329,7 +335,7 @@ extension Redaction {
   }
 
   /// What the rows lack.
-  fileprivate var withheld: String? {
+  var withheld: String? {
     switch self {
     case .none: nil
     case .values(except: let allowed):

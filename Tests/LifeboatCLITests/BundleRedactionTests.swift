@@ -193,6 +193,48 @@ import Testing
     #expect(reals[0].count == 50 && reals[0].isDisjoint(with: reals[1]))
   }
 
+  /// Ranks are those that SQLite counts.
+  @Test func numbersHaveTheirRanks() throws {
+    let place = try TemporaryFolder()
+    let url = place.url.appendingPathComponent("plain.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      CREATE TABLE t(id INTEGER PRIMARY KEY, n INTEGER, x REAL);
+      WITH RECURSIVE k(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM k WHERE i < 500)
+        INSERT INTO t SELECT i, random() % 100, (random() % 1000) / 7.0 FROM k;
+      INSERT INTO t VALUES(1001, 9223372036854775807, 1e300), (1002, -9223372036854775808, -1e-300),
+        (1003, 0, 0.0), (1004, NULL, NULL), (1005, -1, -0.0);
+      """)
+    let truth = try connection.rows(
+      """
+      SELECT n, CASE WHEN n IS NOT NULL THEN dense_rank() OVER (ORDER BY n) - (SELECT count(*) > 0 FROM t WHERE n IS NULL) END,
+        x, CASE WHEN x IS NOT NULL THEN dense_rank() OVER (ORDER BY x) - 1 END, id,
+        dense_rank() OVER (ORDER BY id) FROM t ORDER BY id
+      """)
+    connection.close()
+    let (folder, bundle, outcome) = try BundleTests.create(
+      url, "--include", "rows", "--numbers", "ranks")
+    defer { withExtendedLifetime(folder) {} }
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    let rows = try Self.rows(bundle)
+    try #require(rows.count == truth.count && truth.count == 505)
+    for (row, expected) in zip(rows, truth) {
+      for (name, place) in [("n", 1), ("x", 3), ("id", 5)] {
+        let value = Self.values(row, name)
+        if case .integer(let rank) = expected[place] {
+          #expect(value?["rank"]?.integer == rank, "\(name) of \(expected)")
+          #expect(value?["range"] == nil)
+        } else {
+          #expect(value == .null)
+        }
+      }
+    }
+    let refused = try Program.run(
+      "bundle", "create", url.path, "-o", place.url.path + "/no.zip", "--numbers", "ranks")
+    #expect(refused.status == 64)
+  }
+
   @Test func aDryRunSaysWhatWouldLeave() throws {
     let place = try TemporaryFolder()
     let store = try Self.store(in: place.url)

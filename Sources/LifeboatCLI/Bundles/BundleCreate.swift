@@ -56,11 +56,8 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
       when the store changed while it was read.
       """)
 
-  @Argument(help: "A store, or the folder of an incident.", completion: .file())
+  @Argument(help: .store, completion: .file())
   var input: String
-
-  @Option(name: .shortAndLong, help: "The bundle to make.", completion: .file())
-  var output: String?
 
   @Option(
     name: .long,
@@ -77,49 +74,27 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
   var redact: Redact?
 
   @Option(
-    name: .long, help: "A file that lists which attributes stay readable, as ENTITY.ATTRIBUTE.",
-    completion: .file())
-  var allow: String?
-
-  @Flag(name: .long, help: "Leave out the model that the store carries.")
-  var noModel = false
-
-  @Flag(
-    name: [.customShort("n"), .long],
-    help: "Say what would leave this machine, and make no bundle.")
-  var dryRun = false
-
-  @Option(
     name: .long,
-    help: "How hard to compress, from 1 (fastest) to 9 (smallest).")
-  var level = 6
+    help:
+      "What stands beside the token of a number: ranges (powers of ten) or ranks (its place among the numbers of its column)."
+  )
+  var numbers: NumberForm?
 
-  @Option(
-    name: .long,
-    help: "Sign the bundle with this secret key of minisign, beside it in OUTPUT.minisig.",
-    completion: .file())
-  var sign: String?
-
+  @OptionGroup var packing: PackingOptions
   @OptionGroup(title: "Encryption") var encryption: EncryptionOptions
   @OptionGroup var store: StoreOptions
   @OptionGroup var custody: CustodyOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
   var evidencePaths: [String] { [input] }
-  var outputPaths: [String] {
-    let paths = [output].compactMap { $0 }
-    return sign == nil ? paths : paths + paths.map { MinisignSignature.path(for: $0) }
-  }
+  var outputPaths: [String] { packing.outputPaths }
 
   func validate() throws {
-    guard CompressionLevel(level) != nil else {
-      throw ValidationError("The level is a number from 1 to 9.")
-    }
-    guard dryRun || output != nil else {
-      throw ValidationError("Name the bundle with --output, or say --dry-run.")
-    }
-    guard (redact == .listed) == (allow != nil) else {
+    guard (redact == .listed) == (packing.allow != nil) else {
       throw ValidationError("--redact listed and --allow FILE need each other.")
+    }
+    guard numbers == nil || include.contents == .rows && redact != Redact.none else {
+      throw ValidationError("--numbers is about redacted rows; add --include rows.")
     }
     guard redact == nil || include.contents == .rows else {
       throw ValidationError(
@@ -129,14 +104,6 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
     }
   }
 
-  /// What stands for the values of rows.
-  private func redaction() throws -> Redaction {
-    guard let allow else {
-      return redact == Redact.none ? .none : .values(except: .nothing)
-    }
-    return .values(except: try AllowList(contentsOf: allow))
-  }
-
   func run() throws {
     try StoreInput.reading(input, nil, pack)
   }
@@ -144,40 +111,22 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
   private func pack(_ subject: StoreInput) throws {
     // The full path, so that the folder can be found and left out wherever a record names it.
     let storePath = URL(fileURLWithPath: try subject.storePath()).standardizedFileURL.path
-    if let output, !dryRun { try subject.check(output) }
-    var request = try BundleRequest(include.contents)
+    try packing.target.map(subject.check)
+    var request = try packing.request(include.contents, encryption)
     request.entities = include.entities
-    request.redaction = try redaction()
-    request.includesModel = !noModel
-    request.level = CompressionLevel(level) ?? .standard
-    request.encryption = try encryption.encryption()
+    request.redaction = redact == Redact.none ? .none : try packing.redaction()
+    request.numbers = numbers ?? .ranges
     request.logView = store.wal
-    // A key that cannot be read is said before the work.
-    let key = try sign.map {
-      try KeyFile.read($0) { text throws(BundleError) in try MinisignSecretKey(text) }
-    }
+    let key = try packing.signingKey()
     let interruption = Interruption(lettingWorkEnd: true)
     let receipt = try request.make(
-      of: storePath, subject.incident, to: dryRun ? nil : output,
+      of: storePath, subject.incident, to: packing.target,
       isCancelled: { interruption.isRequested }, making: interruption.files.making)
-    if let key, let output, !dryRun {
-      let signature = try MinisignSignature(of: output, with: key, at: Date())
-      try NewText.write(
-        signature.file, to: MinisignSignature.path(for: output), mode: 0o644, interruption)
-    }
+    try packing.sign(with: key, interruption)
     if display.json {
-      try display.write(json: Report(output: dryRun ? nil : output, manifest: receipt.manifest))
-    } else if !display.quiet || dryRun {
-      var text: String
-      if let output, !dryRun {
-        text = BundleText.table(receipt.manifest, display)
-        let how =
-          (request.encryption == nil ? "packed" : "packed and encrypted")
-          + (key == nil ? "" : ", signed by the key \(key?.publicKey.name ?? "")")
-        text += "\(how):  \(VisibleText.visible(output)), \(Quantity.bytes(receipt.sizeBytes))\n"
-      } else {
-        text = "This would leave the machine:\n" + BundleText.lines(receipt.manifest)
-      }
+      try display.write(json: Report(output: packing.target, manifest: receipt.manifest))
+    } else if !display.quiet || packing.dryRun {
+      var text = packing.text(receipt, isEncrypted: request.encryption != nil, key, display)
       text += warning(request).map { "note: \($0)\n" } ?? ""
       for sentence in receipt.manifest.withheld {
         text += "left out: \(VisibleText.visible(sentence))\n"
@@ -212,6 +161,8 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
     }
   }
 }
+
+extension NumberForm: ExpressibleByArgument {}
 
 /// The contents and problems of a bundle as text.
 enum BundleText {

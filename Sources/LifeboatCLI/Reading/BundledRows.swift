@@ -16,10 +16,9 @@ struct BundledRows {
 
   /// Nil when the store itself can be read, or the input has no rows.
   init?(_ input: StoreInput) throws {
-    guard let folder = input.bundleFolder, let manifest = input.manifest,
-      manifest.contents == .rows
+    guard let bundle = input.bundle, bundle.manifest.contents == .rows
     else { return nil }
-    path = PathText.joined(folder, StoreBundle.rowsName)
+    path = PathText.joined(bundle.path, StoreBundle.rowsName)
     given = input.given
     if let part = input.leftOut.first(where: { PathText.isSame($0.name, StoreBundle.rowsName) }) {
       throw Failure(

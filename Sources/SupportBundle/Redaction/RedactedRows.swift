@@ -19,6 +19,8 @@ struct RedactedRows: ~Copyable {
   private let tokens: ValueTokens
   private let allowed: AllowList
   private let model: ManagedObjectModel?
+  /// Nil when numbers have ranges instead.
+  private(set) var ranks: NumberRanks?
   private var output: OutputBuffer
   private(set) var mask: RecordMask
   /// Names as they are written, in quotes.
@@ -41,22 +43,26 @@ struct RedactedRows: ~Copyable {
   /// - Parameters:
   ///   - tokens: makes the tokens.
   ///   - allowed: whose values are written as they are.
+  ///   - numbers: what stands beside the token of a number.
   ///   - model: says which entities are ancestors of others; nil without one.
   ///   - mask: gives tokens to names that a user may have chosen.
   ///   - descriptor: an open file descriptor; it is not closed.
   init(
-    _ tokens: ValueTokens, allowing allowed: AllowList, _ model: ManagedObjectModel?,
+    _ tokens: ValueTokens, allowing allowed: AllowList, _ numbers: NumberForm = .ranges,
+    _ model: ManagedObjectModel?,
     _ mask: RecordMask, to descriptor: Int32
   ) {
     self.tokens = tokens
     self.allowed = allowed
     self.model = model
+    ranks = numbers == .ranks ? NumberRanks() : nil
     self.mask = mask
     output = OutputBuffer(descriptor: descriptor)
   }
 
   /// Writes all rows.
   mutating func write(_ store: CoreDataStore, of entities: Set<String>?) throws {
+    if ranks != nil { try rank(store, of: entities) }
     if store.kind == .sqlite {
       for table in store.database.schema.tables where entities?.contains(table.name) ?? true {
         try store.database.forEachRow(of: table) { row in
@@ -71,6 +77,35 @@ struct RedactedRows: ~Copyable {
       }
     }
     try output.finish()
+  }
+
+  /// Reads all rows once before they are written: a rank takes all numbers of its column.
+  private mutating func rank(_ store: CoreDataStore, of entities: Set<String>?) throws {
+    if store.kind == .sqlite {
+      for table in store.database.schema.tables where entities?.contains(table.name) ?? true {
+        let columns = table.columnNames.map { Self.column($0, of: table.name) }
+        try store.database.forEachRow(of: table) { row in
+          for (value, column) in zip(row.values, columns) { note(PropertyValue(value), of: column) }
+          return true
+        }
+      }
+    } else {
+      try store.forEachRow(of: entities) { row in
+        for (part, property) in zip(parts(of: row), row.properties) where !part.isShown {
+          note(property.value, of: part.column)
+        }
+        return true
+      }
+    }
+    ranks?.sort()
+  }
+
+  private mutating func note(_ value: PropertyValue, of column: [UInt8]) {
+    switch value {
+    case .integer(let number): ranks?.note(number, of: column)
+    case .real(let number): ranks?.note(number, of: column)
+    default: break
+    }
   }
 
   // MARK: - Rows
@@ -119,7 +154,7 @@ struct RedactedRows: ~Copyable {
     if isShown {
       output.append(json: value, blobs: .hex)
     } else {
-      tokens.append(value, of: column, to: &output)
+      tokens.append(value, of: column, ranks, to: &output)
     }
   }
 

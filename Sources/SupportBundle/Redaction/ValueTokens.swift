@@ -49,16 +49,27 @@ struct ValueTokens {
   // MARK: - Values
 
   /// Appends a value as a JSON object with its token, in place of the value itself. `column` is what the numbers of a
-  /// column have in common.
-  func append(_ value: PropertyValue, of column: [UInt8], to output: inout OutputBuffer) {
+  /// column have in common; `ranks` say what stands beside the token of a number, nil for its range.
+  func append(
+    _ value: PropertyValue, of column: [UInt8], _ ranks: NumberRanks? = nil,
+    to output: inout OutputBuffer
+  ) {
     switch value {
     case .null: output.append("null")
     case .integer(let number):
       begin(.integer, column + Self.bytes(UInt64(bitPattern: number)), &output)
-      output.append(",\"range\":\"\(Self.range(number))\"}")
+      if let ranks {
+        append(ranks.rank(number, of: column), to: &output)
+      } else {
+        output.append(",\"range\":\"\(Self.range(number))\"}")
+      }
     case .real(let number):
       begin(.real, column + Self.bytes(number.bitPattern), &output)
-      output.append(",\"range\":\"\(Self.range(number))\"}")
+      if let ranks {
+        append(ranks.rank(number, of: column), to: &output)
+      } else {
+        output.append(",\"range\":\"\(Self.range(number))\"}")
+      }
     case .boolean(let flag):
       begin(.boolean, column + [flag ? 1 : 0], &output)
       output.append("}")
@@ -77,6 +88,10 @@ struct ValueTokens {
       output.append(",\"bytes\":\(size)}")
     case .toOne, .toMany: output.append("null")
     }
+  }
+
+  private func append(_ rank: Int?, to output: inout OutputBuffer) {
+    output.append(rank.map { ",\"rank\":\($0)}" } ?? "}")
   }
 
   private func append(_ text: StoredText, to output: inout OutputBuffer) {

@@ -32,15 +32,7 @@ struct PublicWords {
     for table in schema.tables { table.columnNames.forEach { add(name: $0) } }
     store.metadata?.otherKeys.forEach { add(name: $0.name) }
     store.entities.forEach { add(name: $0.name) }
-    for entity in store.model?.entities.values ?? [:].values {
-      let names = [entity.name, entity.className, entity.superentityName].compactMap { $0 }
-      (names + entity.propertyNames + entity.fetchIndexes.map(\.name)).forEach { add(name: $0) }
-      for attribute in entity.attributes {
-        (attribute.elements.map(\.name)
-          + [attribute.valueTransformerName, attribute.valueClassName].compactMap { $0 })
-          .forEach { add(name: $0) }
-      }
-    }
+    if let model = store.model { add(model) }
   }
 
   /// Adds what a record says of the app, and the digests of the entries.
@@ -49,6 +41,27 @@ struct PublicWords {
     guard let incident else { return }
     for text in [incident.app.name, incident.app.version, incident.app.build, incident.id] {
       for word in Self.words(of: Array((text ?? "").utf8)) { words.insert(word) }
+    }
+  }
+
+  /// Adds the names of a model and of the entities and tables that rows have.
+  mutating func add(_ model: ManagedObjectModel?, _ names: [String: Set<String>]) {
+    for (name, attributes) in names {
+      add(name: name)
+      attributes.forEach { add(name: $0) }
+    }
+    if let model { add(model) }
+  }
+
+  private mutating func add(_ model: ManagedObjectModel) {
+    for entity in model.entities.values {
+      let names = [entity.name, entity.className, entity.superentityName].compactMap { $0 }
+      (names + entity.propertyNames + entity.fetchIndexes.map(\.name)).forEach { add(name: $0) }
+      for attribute in entity.attributes {
+        (attribute.elements.map(\.name)
+          + [attribute.valueTransformerName, attribute.valueClassName].compactMap { $0 })
+          .forEach { add(name: $0) }
+      }
     }
   }
 

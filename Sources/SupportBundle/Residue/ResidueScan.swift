@@ -1,4 +1,5 @@
 package import CoreDataStore
+import Foundation
 import ObjectModel
 import SQLiteFile
 import StoreFiles
@@ -17,6 +18,8 @@ package struct ResidueScan {
   private let contents: BundleManifest.Contents
   private let redaction: Redaction
   private var words = PublicWords()
+  /// Gives the lines of the rows that a stricter copy of a bundle was made from; nil when there is a store.
+  private var lines: ((_ body: (ArraySlice<UInt8>) throws -> Void) throws -> Void)?
 
   /// How many bytes are searched together, and how many of them again with the next ones.
   private static let pieceBytes = 1 << 20
@@ -38,6 +41,24 @@ package struct ResidueScan {
     self.contents = contents
     self.redaction = redaction
     if let store { words.add(store) }
+  }
+
+  /// Prepares to search a stricter copy of a bundle.
+  ///
+  /// - Parameters:
+  ///   - contents: what was asked for.
+  ///   - redaction: what stands for the values of rows.
+  ///   - model: the model in the bundle.
+  ///   - names: entities, tables and attributes of the rows.
+  ///   - lines: gives the rows of the first bundle, whose texts are searched for.
+  init(
+    copying contents: BundleManifest.Contents, _ redaction: Redaction, _ model: ManagedObjectModel?,
+    _ names: [String: Set<String>],
+    lines: @escaping (_ body: (ArraySlice<UInt8>) throws -> Void) throws -> Void
+  ) {
+    self.init(nil, contents, redaction)
+    self.lines = lines
+    words.add(model, names)
   }
 
   /// Searches a bundle.
@@ -175,6 +196,7 @@ package struct ResidueScan {
   /// Calls `body` with the texts of the store until it returns false: of rows, of the schema's literals, of metadata keys
   /// that are not Core Data's, and of the model's default values and user info.
   private func forEachText(_ body: @escaping (_ text: [UInt8], _ source: Source) -> Bool) throws {
+    if let lines { return try forEachText(of: lines, body) }
     guard let store else { return }
     for entry in store.database.schema.entries {
       for literal in Self.literals(Array((entry.sql ?? "").utf8)) where !body(literal, .schema) {
@@ -191,6 +213,30 @@ package struct ResidueScan {
       if !rows.wantsMore { return }
     }
     for text in try Self.metadataTexts(store) where !body(Array(text.utf8), .metadata) { return }
+  }
+
+  /// The strings between quotes in lines of JSON, but for the names of members.
+  private func forEachText(
+    of lines: ((ArraySlice<UInt8>) throws -> Void) throws -> Void,
+    _ body: @escaping (_ text: [UInt8], _ source: Source) -> Bool
+  ) throws {
+    struct Enough: Error {}
+    func take(_ value: Any) throws {
+      switch value {
+      case let text as String: if !body(Array(text.utf8), .row) { throw Enough() }
+      case let list as [Any]: try list.forEach(take)
+      case let object as [String: Any]:
+        // Names of entities, and of external files, which are UUIDs that Core Data makes.
+        for (name, value) in object where name != "entity" && name != "external" { try take(value) }
+      default: break
+      }
+    }
+    do {
+      try lines { line in
+        let row = try? JSONSerialization.jsonObject(with: Data(line)) as? [String: Any]
+        if let values = row?["values"] { try take(values) }
+      }
+    } catch is Enough {}
   }
 
   /// Tables whose texts are names of entities, or metadata: they are judged by what they mean.

@@ -73,8 +73,8 @@ struct TokenRows {
         && takeString().map { $0.count <= 10 && $0.allSatisfy(Self.isLetter) } ?? false
     case "integer", "real":
       isKnown =
-        Self.isToken(token) && take(",\"range\":")
-        && takeString().map { $0.count <= 44 && $0.allSatisfy(Self.isRange) } ?? false
+        Self.isToken(token) && (!take(",\"range\":") || takeRange())
+        && (!take(",\"rank\":") || takeNumber())
     case "data", "file":
       isKnown = Self.isToken(token) && take(",\"bytes\":") && (take("null") || takeClass())
     case "boolean", "uuid": isKnown = Self.isToken(token)
@@ -89,6 +89,10 @@ struct TokenRows {
     takeString().map {
       (1...41).contains($0.count) && $0.allSatisfy { Self.isDigit($0) || $0 == UInt8(ascii: "-") }
     } ?? false
+  }
+
+  private mutating func takeRange() -> Bool {
+    takeString().map { $0.count <= 44 && $0.allSatisfy(Self.isRange) } ?? false
   }
 
   // MARK: - Forms

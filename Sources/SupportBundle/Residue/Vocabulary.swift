@@ -98,205 +98,206 @@ extension PublicWords {
     fortsatt fortsatte fortsette fortzufahren found fr fra fractions fragmented frame framecount framedamaged frames \
     frameslost framework frameworkkeys frameworkversion free freeblock freeblocks freebytes freed freedbytes freelist \
     freelistleaf freelisttrunk freepage freepagecount freepages frei frem fresh freshcode freshfailed freshfails frigjør \
-    from früheren fstat fstatat fsync fts fue full fullfsync fullstendig fully function funnet futimens får février før \
-    für g gangen ganger gap gathered gave gb geben gelassen gelesen gelöscht general generated generates generation \
-    genug geopoly gerade gerät geräts geschehen gespeichert gesperrt get getattribute getrennt gets geöffnet gf gho ghp \
-    gib gibt github give given gives givesvalues gjenopprette gjenopprettes gjøre glob glossary glpat go goes goeson \
-    gone gonecount good graph greatest greek green grew grid group grouped grouping groups grow grunn gt guarda guardan \
-    guardaron guarden guardó guess guesses går général h ha haber había hacer had hadde han hand handle handled \
+    from früheren fstat fstatat fsync fts fue full fullest fullfsync fullstendig fully function funnet futimens får \
+    février før für g gangen ganger gap gathered gave gb geben gelassen gelesen gelöscht general generated generates \
+    generation genug geopoly gerade gerät geräts geschehen gespeichert gesperrt get getattribute getrennt gets geöffnet \
+    gf gho ghp gib gibt github give given gives givesvalues gjenopprette gjenopprettes gjøre glob glossary glpat go goes \
+    goeson gone gonecount good graph greatest greek green grew grid group grouped grouping groups grow grunn gt guarda \
+    guardan guardaron guarden guardó guess guesses går général h ha haber había hacer had hadde han hand handle handled \
     handledifdataallows hangul hans hant happened happens har harm has hasbins haschanges haschecks hasescapes hash \
     hashed hasher hashes hashesagree hashesversion hashing hasleft haslines hasoverlays haspointermap hassteps hasta hat \
     hatte have having havingpredicate hay haya haz head headbytes header headerchanged headerdamaged headerlost \
     headermismatch headlost headmissing headmoved heads health healthy hebrew height held helfen heller help helvetica \
-    hentet her herauszufinden here hex hexadecimal hf hidden hier high highest highestkey highlight hilfe hilft hint \
-    hintergrund histogram history hjelp hjelpe hjelper hk hold holdbackground holdcopyopens holdcopyunavailable holder \
-    holdextension holdfreshfails holdhostdecides holdlocked holdnospace holdnotafile holdrepeated holds holdshared \
-    holdsymboliclink holdunreadable holdunrecorded hollow home host hostdecides hosterror hostname hostnewerstore \
-    hostotherversion hoststate hostwrongkey hot hour hours how href html http https hva hvis i id idecoredatamodeler \
-    identifier identifiers idrefs ids iem if ifnull igjen ignore ignored ihnen ihr ihre ihrem ihren ihrer ihres iif ikke \
-    il im images img immediate importing impossible impossibleratio in inaccessibles inbackground inchangées incident \
-    incidentlimit incidentname incidents include includependingchanges includepropertyvalues includes includesdeleted \
-    includespendingchanges includespropertyvalues includessubentities includesubentities incompatible incomplet \
-    incomplete incompletecount incompleteset incompleto inconsistent incremental index indexed indexentries indexes \
-    indexnotbuilt indica indices indiquez inf inferred infinite infinity info ingenting inherit inherited inherits \
-    initial initially inline inlined inneholder inner inode input inputmissing inputoutput insert inserted inside \
-    inspect inspection inspectionname installer instant instead instr insuffisant int intact intactentrycount integer \
-    integer16 integer32 integer64 integrity intent intentar intentarlo intentname interior interiorindex interiortable \
-    interrupted intersect interval into intval inuse invalid invalidtext inverse inverseentity inverseentityname \
-    inversename inverserelationship inwords inzwischen io ios iosversion iphone is isabstract isadded isallowed \
-    isascending isassumed isautoincrement iscancelled iscandidate ischanged isclean iscode iscolored iscomplete iscopied \
-    iscoredata iscut iscutshort isdemanded isdescending isdotted isdoubtful isdryrun isdumb isempty isequal isextension \
-    isfilling isfiltered isfinished isfirstsegment isflag isfree isgone isguess isheaderlost isheadersound ishex \
-    ishistory ishot isinbackground isindex isindexed isindexedbyspotlight isinteger isjoined isjournal iskept isknown \
-    islog islossless ismagicright ismainempty ismainthere ismissing isnew isnewerthanapp isnotnull isnull isnumber ison \
-    isoptional isordered isover isplural isprotecteddataavailable isreadonly isrefusal isrefused isremoved issound \
-    isspotlightindexed isstart isstoredintruthfile isstrict issynchronous ist isterminal istext istomany istransient \
-    isunique isunopenable isuntouched isup isusedelsewhere isusedwithcloudkit isusedwithswiftdata isvalid isverified \
-    iswanted iswhole iswithoutrowid iswritten it item items its itself ja januar january janvier jn job join joined \
-    joiner jour journal journalmode journalpagecount json jsonb jsoninterval judge judged judgement juillet juin juli \
-    julianday julio july june juni junio junto jusque just k kan kana kann kanskje kb keep keepers keeps \
-    keepsdamagedlogs keepseverything keepsfailing kein keinen kennung kept keptmainpath keptpages keptsame key keycolumn \
-    keycounter keyed keylesslimit keylimit keyorder keyparts keypath keys keysnotchecked keytable khce kib killed kind \
-    kindname kinds kl know knowing known knows kommer konnte konnten kontakt kontakte kontroller kontrollere kopi kopie \
-    kryptert kunne können könnten l la label labelledby lack lacks lag lagrer lagret lagringen lagringsområde lagt laid \
-    laissé lang language languageid lar large larger largest las lassen last lastinsertrowid lastprint \
-    lastsavedtoolsversion later latest latin latt laufwerk launches layout le lead leads leaf leafindex leaftable lease \
-    leasename least leave leaves ledig leer leeren leerlos left leftbehind leftout leftoutcount leftover lenge lenger \
-    lengre length les lese lesen leses lets leur level levels li libera libre libérer lie liegen lies lifeboat ligge \
-    ligger light lightweight like likely limit line lineage lines link linkcache links lire list listed listing lists \
-    lite literal literals litt little live liverowcount lo load loads local localecompare locator lock lockbyte locked \
-    lockholder locking lockname log logfile logview long longer longvarchar look looked looklimit looks looksencrypted \
-    lookslikeswiftdata loosetrees lorsque los loss lost lostcount lostframes low lower lowest lr lstat lt ltrim lu lugar \
-    lukk là länger lässt lås låses låst löschen m machine macos macosversion made magic mai mail main mainempty mainkind \
-    mainmissing mainpagecount mainpages mainpath mainsize mainsizebytes mais make makers makesfreshstore makeunknown \
-    malformed managed manager mangle mangler manifest manifestmissing manifestnotfirst manquante manque manquent \
-    mantissa many map mapped mappen mapping mappingmismatch mappingmodel mappingnumber mappings mappingtypename maps \
-    march margin mark marked marker markerheight markerwidth marks mars marzo mask masked master match matches \
-    matchesequalcontent matchinfo materialized max maxbytes maxcells maxcolumns maxcount maxdatetimeinterval maxdepth \
-    maxentities maximum maximumageseconds maximumboxcount maximumbytes maximumcopybytes maximumcount maximumdepth \
-    maximumframeworkversion maximumpartcount maximumquarantines maximumrowcount maximumwaitseconds maxpages maxproofs \
-    maxremainders maxsamples maxtries maxvaluebytes maxvaluestring may maybefolder mayfit mayo mb mean meaning meantime \
-    meanwhile med media mediumint mehr mehrmals meist member memberentity memberlimit members memory men mended menos \
-    mentions menudo merge message messages met meta metadata metadatachanges metadatamissing metadatatable \
-    metadataunreadable method mettre mib middle mientras migrate migratesnothing migration migrationdestination \
-    migrationpolicyclassname min mincount mindatetimeinterval mine minimumfreebytes minimumtoolsversion minisig minisign \
-    minmax minste minus minute minutes minvaluestring mise mises mismatch mismatches misplaced miss missing missingcount \
-    missingdestination missinginverse missingmember missingpagecount missingparent missingpolicy missingproperty \
-    missingtype missingversion mistaken misuse misused mit mix mixed mkdir mkdirat mo mode model modelcache \
-    modelcacheunreadable modelforeign modelmismatch modelnewer modelnewerrules models modelunrecorded \
-    modelversionidentifier modifications modificó modified modifiednanoseconds modifier modifié module moins mom momd \
-    moment momentary momento momv month more morethanfile most mot move moved movefailed mover moves moving mua muevas \
-    mulig multiply must muy más märz möglich möglicherweise müssen n nach nada name named namenottext names namesall \
-    namesfile nan native natural nav nb nchar ndjson ne near nearest neben necesitarlos necesitas need needed needs \
-    negative neighbours neither nennen nest nested nettverksmappe network netzwerkordner neu neue neuen neueren neueste \
-    neuesten never new newcount newentity newer newerrules newerstore newerversion newest newestmissing newhasrowids \
-    newleaves newnames newrowcount newvalue next nextreport nextstep ni nicht nichts nil ninguna nn nno no noaccess \
-    noaction nob nobody nocase noch node noe noexample noframes nok nokeyfits non nonce none nor norecord normal noroom \
-    noroot norowid nosourcemodel nospace nosql nostores nosuchentity nosuchincident nosuchproperty not nota notable \
-    notabundle notadatabase notafile notamapping notamodel notanarchive notapropertylist notastore notatet notazip \
-    notchecked note noted notencrypted notentered noteworthy notfree nothandled nothing nothingkept nothingtodo notice \
-    notindexed notinferable notintact notiz notnoted notnull notregular notunique nouveau nouvelles november novembre \
-    noviembre now noway nowhere nowrap npm ns nsaggregateexpression nsallocationtype nsanykeyexpression nsarguments \
-    nsarray nsascending nsattributedescription nsattributemappings nsattributetype nsattributevalueclassname \
-    nsautovacuumlevel nsbatchsize nsbetweenpredicateoperator nsclassnameforentity nscocoaerrordomain nscollatefinderlike \
-    nscollatelocalesensitive nscollatenocase nscollection nscomparisonpredicate nscomparisonpredicateoperator \
-    nscompositeattributedescription nscompositeelements nscompoundindexes nscompoundpredicate nscompoundpredicatetype \
-    nsconfigurations nsconstantvalue nsconstantvalueclassname nsconstantvalueexpression nscoredatalike \
-    nscoredatastringsearch nscountonlyflag nscustompredicateoperator nsdata nsdate nsdecimalnumber \
-    nsdecimalnumberplaceholder nsdefaultvalue nsdeleterule nsderivationexpression nsderivedattributedescription \
-    nsdestinationentity nsdestinationentityname nsdestinationentityversionhash nsdestinationpropertyname \
-    nsdetailederrors nsdictionary nsentities nsentity nsentitydescription nsentitymapping nsentitymappings \
-    nsentitymappingsbyname nsentitymigrationpolicyclassname nsentityname nsequalitypredicateoperator nsexpression \
-    nsexpressiontype nsfalseexpression nsfalsepredicate nsfetchedpropertydescription nsfetchindexdescription \
-    nsfetchindexdescriptions nsfetchindexelementdescription nsfetchindexelementtype nsfetchlimit nsfetchoffset \
-    nsfetchrequest nsfetchrequestentityname nsfetchrequestexpression nsfetchrequestflags nsfetchrequesttemplates \
-    nsfilteringpredicate nsflags nsflagskey nsfrexpression nsfunctionexpression nshasfetchrequestflags nshavingpredicate \
-    nsindexedbyspotlight nsindexelements nsindexname nsinpredicateoperator nsinverserelationship \
-    nsinverserelationshipname nsisabstract nsisindexed nsisoptional nsisordered nsisreadonly nsistransient nskey \
-    nskeyedarchiver nskeypath nskeypathexpression nskeypathspecifierexpression nsknownkeysdictionary \
-    nsknownkeysmappingstrategy nsleftexpression nslikepredicateoperator nsmanagedobject nsmanagedobjectmodel \
-    nsmappingmodel nsmappingname nsmappingtype nsmatchingpredicateoperator nsmaxcount nsmincount nsmocexpression \
-    nsmodifier nsmultipleunderlyingerrorskey nsmutablearray nsmutabledata nsmutabledictionary nsmutablestring nsnegate \
-    nsnull nsnumber nsobject nsoperand nsoperatortype nsoptions nsorderedset nspartialindexpredicate \
-    nspersistenceframeworkversion nspersistencemaximumframeworkversion nspersistenthistorytombstoneattributes \
-    nspersistentstorerequest nsposition nsposixerrordomain nspredicate nspredicateoperator nspredicateutilities \
-    nsproperties nspropertydescription nspropertydescriptionproxy nspropertymapping nspropertyname nspropertytransforms \
-    nsrelationshipdescription nsrelationshipkeypathsforprefetching nsrelationshipmappings nsrenamingidentifier \
-    nsresulttype nsreversenullorder nsrightexpression nsselector nsselectorname nsselfexpression nsset nssetexpression \
-    nssortdescriptor nssortdescriptors nssourceentityname nssourceentityversionhash nssourceexpression \
-    nssqliteerrordomain nsstoremodel nsstoremodelversionchecksumkey nsstoremodelversionhashes \
-    nsstoremodelversionhashesdigest nsstoremodelversionhashesversion nsstoremodelversionidentifiers nsstoretype nsstring \
-    nssubentities nssubpredicates nssubqueryexpression nssubstringpredicateoperator nssuperentity nsternaryexpression \
-    nstrueexpression nstruepredicate nsunderlyingproperty nsuniquetuples nsurl nsuserinfo nsuuid nsvalidationpredicates \
-    nsvalidationwarnings nsvalue nsvalueexpression nsvaluestofetch nsvaluestogroupby nsvaluetransformername nsvariable \
-    nsvariableexpression nsvariant nsversionhashmodifier nsversionidentifiers nth ntile nuevos nul null nullif nullify \
-    nulls number numbered numberednames numbers numeric nums nur nvarchar nye nyere nyeste nytt nå når nås nøkkelen o ob \
-    object objectfrom objectid objectids objects obstacles occupent occurs octet october octobre octubre ocurrido \
-    ocurrir ocurrió oder of off offered offset offsets oft ofte often og også oid ok oktober old oldcount oldentity \
-    older olderthanmain oldest oldhasrowids oldleaves oldname oldnames oldrowcount oldvalue om omo on once one ones only \
-    onlycopy onlyinmodel onlyinstore ont opaque open openat opened openerrno opening openinmemory opens \
-    openwithfittingbuild operation operator operators opp oppdaget oppdater oppdatering oppføringer oppgi opt optimised \
-    optimisedformat option optional options or order orderchanged ordercolumn ordered ordinary ordner org orient origin \
-    original orphan ort os other otherapp otherencoding othergeneration otherincident otherkeys otherpagecount \
-    otherpagesize otherreservedbytes otherroot otherrows others othertable otherversion otherwise otra otro ou ours out \
-    outcome outcomename outer outermost outline outofrange output outputclosed outputexists outside ouvert ouvertes \
-    ouvrez ouvrir over overflow overflowpages overlap overlapbytes overlaps overlays overwritten own owner owners \
-    ownership ownsstore owntexts où p pack package packed packing padding page pagecount pageoffsets pageone \
-    pageoutofrange pages pagesize pagesizebytes pagesizesource pagespercell paint pair pairs par para parallel parameter \
-    parameters parece parecen parent parententity parenthesis parentname parmi parser part parte partial \
-    partialindexpredicate partialpredicate partialrowcount partie partition parts partsuffix pas pasajero pass passager \
-    passe passedover passes passiert passord passphrase password passwort passé past pastend pat patch path paths \
-    patienter pattk pause payload payloads pb pending percent perhaps permet permettra permission permissiondenied \
-    permissions permite permitted pero persistent personal peu peut phone phrase picture piece piecebytes pipe pk place \
-    places plain plaininterval plainkeypath plaintext plan plano plass platz playback please plist pliststate plus \
-    plusieurs pm poco podría podrían point pointer pointermap pointers pointersend points policies policy policyclass \
-    policyvalues ponte por porque porter posible position positions posix posixcode possible pour pourra pourraient \
-    power ppsk pragma preceding precision predicate predicates predicatestring prefers prefetchedkeypaths prefix \
-    prepared present presentcount presentstore preserveafterdeletion preserved preservedondeletion pretty prevents \
-    previous primary primarykey primaryresultcode print printf private prk problem problema problemer problems problème \
-    process produce produit program programa programm programme progress prolonge proofsleft properties \
-    propertiestofetch propertiestogroupby property propertylist propertyname proposée protect protection protects \
-    protege protocol protège prove provenance proviennent pruned précédentes prøv prøve prøver prüfen psk ptrmap pu \
-    public pudieron pudo pueda puedan puedas puede puis puissiez put putback puts px på qpzry qu quarantine \
-    quarantinenospace quarantines quarter que queda quelque queries query queryselectorall queue qui quick quickly quiet \
-    quot quotation quote quoted quoting qué r radius raise raison ran random randomblob range ranges rank rankdir rate \
-    raw rawvalue reached reaches read readable readdir reader readfailed reading readlink readonly reads readversion \
-    real reason reasonable reasons rebuild rebuilt receive reciente recientes recipient recipients recognisable \
-    recognised record recordbytes recorded recordedhashes recordlength recordname recordonly records recordsbynumber \
-    recordsbytable recordshealthyopens recordunread recover recovered recovering recovery rect recuperado recuperar \
-    recuperaron recursive red redaction redémarrer redémarrez refer referansen reference referencedtwice references \
-    referencia refers reflexive refuse refused refusedheader refuses refx refy regel regexp regular \
-    regularexpressionstring reindex reinicia rejectedcount rejects relationship relationshipadded relationshipchanged \
-    relationshipmappings relationshipremoved relationshiprenamed relationships relative release releasing rem remainders \
-    remark remises removal remove removeattribute removed removedcount removing rename renamed renaming \
-    renamingidentifier renumbered renumberedcount repaired repeated repeatedcount repeats repetition replace replaceall \
-    replaced replaces report reported reportname reportonly reportsha256 representedclassname reproduit request \
-    requested requires reserved reservedbytes reservedtype reserves residue resolved rest restart reste resten resto \
-    restoration restore restored restorereplaced restrict result resultcode resulttype resumed retention retour retry \
-    retrypauses return returndistinctresults returned returning returnobjectsasfaults returnsdistinctresults \
-    returnsobjectsasfaults reverse reversesnullorder richtige richtigen rien right rightmost riktige rk rmdir role \
-    rollback rolled room roomycount root rooted rootpackage rootpage roots round rounded rouvrez rouvrir row rowcount \
-    rowid rowidcolumn rowidfield rows rowslost rowsname rtree rtrim rule rules run runs rx récente récupérer réessayer \
-    référence réseau s saisies salts salvage same sameas samecontentcount samevaluescount samme sample sampleinterval \
-    samples sandbox sans sauvegardez savecount saved savepoint saves saving savner say says scalar scalars scale scan \
-    scanned scattered schaden schedule schema schemachanges schemaformat schemaname schemaunreadable scheme schlüssel \
-    schon schwierigkeiten schützt scope script scrypt se seal sealbroken sealbytesperlaunch sealed sealing sealingname \
-    sealmissing sealpace sealprogress search searched searchmapping second seconds secondssince secret secrets section \
-    sections sector sectorsize security see seeking seems seen sees seg segundo seguridad sein seinen select selection \
-    selector self selv semble semblent send sender senere sent sentence sentences separados separate separately \
-    separator september septembre septiembre seq seqno sequence ser sera serial serif seront set setaside setasidefailed \
-    setattribute setsasidefailedmigrations setsasidemappingfaults setsasidenewerstores setsasideonmismatchalone \
-    setsasiderepairable setting several severity sg sha sha256 shape share shared sharedmemory shares sharesentities \
-    shift shifted shiftrange shifts shm short shorter should show showdelay shown shows si sibling sich sicher sichern \
-    side siden sides sie sign signature signed significa siguen siguió sikkerhetskopiere silent silentlosssentence \
-    silently sin since sind sink sistema situation six size sizebytes sizemismatch sizes sizing sk skadet sketch skipped \
-    skips skjedd skjer skrive skulle slett slettet slik slike slot small smallbytes smallint snapshot snippet so sobald \
-    socket solange solcher solid sollten som some something son sont soporte sort sortable sortdescriptors sorted \
-    sorting sound source sourcecolumn sourcecontext sourceentityname sourceentityversionhash sourceexpression \
-    sourceexpressiondata sourceinstances sourcekeypath sourcelanguage sourcemappingname sourcemodeldata sourcemodelpath \
-    sourcename sources sourcesha256 souvent space span special speicher speicherplatz speichert spite split spotlight \
-    spotlightindexingenabled spotlightname sql sqlite sqlitecode sqlitedb sqliteversion sqliteversiontext square src \
-    stacked staged stages stale stalecount staleframecount stammen standalone standard standardflags \
-    standardvalueclassname stands stanza start starte started starten startet starting starts stat state statement \
-    status statuses statvfs stay stayed stays stedet stellen stem stems step steps still stockage stopped stops storage \
-    storageclass storagefault store stored storedcount storedintruthfile storedorder storefolder storefoldername \
-    storemainempty storemainmissing storemissing storename storenotafile stores storetype storeunreadable storeurl \
-    storeuuid storewaldamaged storewalforeign strangefiles strangers straycount strays stream strftime strict string \
-    stringconstant strings strip stroke structure stuck style su subentity subfolders subject subquery substr substring \
-    subtract such suffit suffix suficiente sum summary super superentityname supernumber superseded support supported \
-    supportfile supports supprimez supprimé supprimées sur sure svg swift swiftdata symbol symbolic symboliclink symlink \
-    syncable synced synchronous syntax system systemerror systemet systems systemversion système så séparées t tabindex \
-    table tableassumed tablechange tableguess tablemissing tablename tablenotmade tablerenamed tables tablesimplified \
-    tablesnotcompared tabular tag tail take taken takes takesleft takesright taking tal también tampoco tant tar tarda \
-    target tb tbl tbodies tbody td te technical technique technischen tegn teil teknisk telephone tell telles temp \
-    template templates temporary ten tens term terms ternary text textcontent textencoding texthex textname texts th \
-    thai than that the thead their theirs them themselves then there these they this those threads through throw tid \
-    tidligere tiene tienes ties til tilbake tilbud tilgang tilgjengelig tilkoblet time times timesketch timestamp \
-    timestampdescription tinyint title to todavía todo together token tokenbytes tokenize tokens told tolowercase tomany \
-    tombstones tomme tone too toobig toocomplex toodeep took tool toolarge toolong tools toolversion toomanyfields \
-    toomuchwork toone top topower total totals totype touched toujours tout tr trailer trailing trailingbytes trait \
-    traits transaction transactionauthorindex transactionopen transactionstring transactiontimestampindex transform \
-    transformable transformer transient treated tree trees trenge trenger trial trials triangle tries triestwice trigger \
+    hentet her herauszufinden here hex hexadecimal hf hidden hide hier high highest highestkey highlight hilfe hilft \
+    hint hintergrund histogram history hjelp hjelpe hjelper hk hold holdbackground holdcopyopens holdcopyunavailable \
+    holder holdextension holdfreshfails holdhostdecides holdlocked holdnospace holdnotafile holdrepeated holds \
+    holdshared holdsymboliclink holdunreadable holdunrecorded hollow home host hostdecides hosterror hostname \
+    hostnewerstore hostotherversion hoststate hostwrongkey hot hour hours how href html http https hva hvis i id \
+    idecoredatamodeler identifier identifiers idrefs ids iem if ifnull igjen ignore ignored ihnen ihr ihre ihrem ihren \
+    ihrer ihres iif ikke il im images img immediate importing impossible impossibleratio in inaccessibles inbackground \
+    inchangées incident incidentlimit incidentname incidents include includependingchanges includepropertyvalues \
+    includes includesdeleted includespendingchanges includespropertyvalues includessubentities includesubentities \
+    incompatible incomplet incomplete incompletecount incompleteset incompleto inconsistent incremental index indexed \
+    indexentries indexes indexnotbuilt indica indices indiquez inf inferred infinite infinity info ingenting inherit \
+    inherited inherits initial initially inline inlined inneholder inner inode input inputmissing inputoutput insert \
+    inserted inside inspect inspection inspectionname installer instant instead instr insuffisant int intact \
+    intactentrycount integer integer16 integer32 integer64 integrity intent intentar intentarlo intentname interior \
+    interiorindex interiortable interrupted intersect interval into intval inuse invalid invalidtext inverse \
+    inverseentity inverseentityname inversename inverserelationship inwords inzwischen io ios iosversion iphone is \
+    isabstract isadded isallowed isascending isassumed isautoincrement iscancelled iscandidate ischanged isclean iscode \
+    iscolored iscomplete iscopied iscoredata iscut iscutshort isdemanded isdescending isdotted isdoubtful isdryrun \
+    isdumb isempty isequal isextension isfilling isfiltered isfinished isfirstsegment isflag isfree isgone isguess \
+    isheaderlost isheadersound ishex ishistory ishot isinbackground isindex isindexed isindexedbyspotlight isinteger \
+    isjoined isjournal iskept isknown islog islossless ismagicright ismainempty ismainthere ismissing isnew \
+    isnewerthanapp isnotnull isnull isnumber ison isoptional isordered isover isplural isprotecteddataavailable \
+    isreadonly isrefusal isrefused isremoved issound isspotlightindexed isstart isstoredintruthfile isstrict \
+    issynchronous ist isterminal istext istomany istransient isunique isunopenable isuntouched isup isusedelsewhere \
+    isusedwithcloudkit isusedwithswiftdata isvalid isverified iswanted iswhole iswithoutrowid iswritten it item items \
+    its itself ja januar january janvier jn job join joined joiner jour journal journalmode journalpagecount json jsonb \
+    jsoninterval judge judged judgement juillet juin juli julianday julio july june juni junio junto jusque just k kan \
+    kana kann kanskje kb keep keepers keeps keepsdamagedlogs keepseverything keepsfailing kein keinen kennung kept \
+    keptmainpath keptpages keptsame key keycolumn keycounter keyed keylesslimit keylimit keyorder keyparts keypath keys \
+    keysnotchecked keytable khce kib killed kind kindname kinds kl know knowing known knows kommer konnte konnten \
+    kontakt kontakte kontroller kontrollere kopi kopie kryptert kunne können könnten l la label labelledby lack lacks \
+    lag lagrer lagret lagringen lagringsområde lagt laid laissé lang language languageid lar large larger largest las \
+    lassen last lastinsertrowid lastprint lastsavedtoolsversion later latest latin latt laufwerk launches layout le lead \
+    leads leaf leafindex leaftable lease leasename least leave leaves ledig leer leeren leerlos left leftbehind leftout \
+    leftoutcount leftover lenge lenger lengre length les lese lesen leses lets leur level levels li libera libre libérer \
+    lie liegen lies lifeboat ligge ligger light lightweight like likely limit line lineage lines link linkcache links \
+    lire list listed listing lists lite literal literals litt little live liverowcount lo load loads local localecompare \
+    locator lock lockbyte locked lockholder locking lockname log logfile logview long longer longvarchar look looked \
+    looklimit looks looksencrypted lookslikeswiftdata loosetrees lorsque los loss lost lostcount lostframes low lower \
+    lowest lr lstat lt ltrim lu lugar lukk là länger lässt lås låses låst löschen m machine macos macosversion made \
+    magic mai mail main mainempty mainkind mainmissing mainpagecount mainpages mainpath mainsize mainsizebytes mais make \
+    makers makesfreshstore makeunknown malformed managed manager mangle mangler manifest manifestmissing \
+    manifestnotfirst manquante manque manquent mantissa many map mapped mappen mapping mappingmismatch mappingmodel \
+    mappingnumber mappings mappingtypename maps march margin mark marked marker markerheight markerwidth marks mars \
+    marzo mask masked master match matches matchesequalcontent matchinfo materialized max maxbytes maxcells maxcolumns \
+    maxcount maxdatetimeinterval maxdepth maxentities maximum maximumageseconds maximumboxcount maximumbytes \
+    maximumcopybytes maximumcount maximumdepth maximumframeworkversion maximumpartcount maximumquarantines \
+    maximumrowcount maximumwaitseconds maxpages maxproofs maxremainders maxsamples maxtries maxvaluebytes maxvaluestring \
+    may maybefolder mayfit mayo mb mean meaning meantime meanwhile med media mediumint mehr mehrmals meist member \
+    memberentity memberlimit members memory men mended menos mentions menudo merge message messages met meta metadata \
+    metadatachanges metadatamissing metadatatable metadataunreadable method mettre mib middle mientras migrate \
+    migratesnothing migration migrationdestination migrationpolicyclassname min mincount mindatetimeinterval mine \
+    minimumfreebytes minimumtoolsversion minisig minisign minmax minste minus minute minutes minvaluestring mise mises \
+    mismatch mismatches misplaced miss missing missingcount missingdestination missinginverse missingmember \
+    missingpagecount missingparent missingpolicy missingproperty missingtype missingversion mistaken misuse misused mit \
+    mix mixed mkdir mkdirat mo mode model modelcache modelcacheunreadable modelforeign modelmismatch modelnewer \
+    modelnewerrules models modelunrecorded modelversionidentifier modifications modificó modified modifiednanoseconds \
+    modifier modifié module moins mom momd moment momentary momento momv month more morethanfile most mostwords mot move \
+    moved movefailed mover moves moving mua muevas mulig multiply must muy más märz möglich möglicherweise müssen n nach \
+    nada name named namenottext names namesall namesfile nan native natural nav nb nchar ndjson ne near nearest neben \
+    necesitarlos necesitas need needed needs negative neighbours neither nennen nest nested nettverksmappe network \
+    netzwerkordner neu neue neuen neueren neueste neuesten never new newcount newentity newer newerrules newerstore \
+    newerversion newest newestmissing newhasrowids newleaves newnames newrowcount newvalue next nextreport nextstep ni \
+    nicht nichts nil ninguna nn nno no noaccess noaction nob nobody nocase noch node noe noexample noframes nok \
+    nokeyfits non nonce none nor norecord normal noroom noroot norowid nosourcemodel nospace nosql nostores nosuchentity \
+    nosuchincident nosuchproperty not nota notable notabundle notadatabase notafile notamapping notamodel notanarchive \
+    notapropertylist notastore notatet notazip notchecked note noted notencrypted notentered noteworthy notfree \
+    nothandled nothing nothingkept nothingtodo notice notindexed notinferable notintact notiz notnoted notnull \
+    notregular notunique nouveau nouvelles november novembre noviembre now noway nowhere nowrap npm ns \
+    nsaggregateexpression nsallocationtype nsanykeyexpression nsarguments nsarray nsascending nsattributedescription \
+    nsattributemappings nsattributetype nsattributevalueclassname nsautovacuumlevel nsbatchsize \
+    nsbetweenpredicateoperator nsclassnameforentity nscocoaerrordomain nscollatefinderlike nscollatelocalesensitive \
+    nscollatenocase nscollection nscomparisonpredicate nscomparisonpredicateoperator nscompositeattributedescription \
+    nscompositeelements nscompoundindexes nscompoundpredicate nscompoundpredicatetype nsconfigurations nsconstantvalue \
+    nsconstantvalueclassname nsconstantvalueexpression nscoredatalike nscoredatastringsearch nscountonlyflag \
+    nscustompredicateoperator nsdata nsdate nsdecimalnumber nsdecimalnumberplaceholder nsdefaultvalue nsdeleterule \
+    nsderivationexpression nsderivedattributedescription nsdestinationentity nsdestinationentityname \
+    nsdestinationentityversionhash nsdestinationpropertyname nsdetailederrors nsdictionary nsentities nsentity \
+    nsentitydescription nsentitymapping nsentitymappings nsentitymappingsbyname nsentitymigrationpolicyclassname \
+    nsentityname nsequalitypredicateoperator nsexpression nsexpressiontype nsfalseexpression nsfalsepredicate \
+    nsfetchedpropertydescription nsfetchindexdescription nsfetchindexdescriptions nsfetchindexelementdescription \
+    nsfetchindexelementtype nsfetchlimit nsfetchoffset nsfetchrequest nsfetchrequestentityname nsfetchrequestexpression \
+    nsfetchrequestflags nsfetchrequesttemplates nsfilteringpredicate nsflags nsflagskey nsfrexpression \
+    nsfunctionexpression nshasfetchrequestflags nshavingpredicate nsindexedbyspotlight nsindexelements nsindexname \
+    nsinpredicateoperator nsinverserelationship nsinverserelationshipname nsisabstract nsisindexed nsisoptional \
+    nsisordered nsisreadonly nsistransient nskey nskeyedarchiver nskeypath nskeypathexpression \
+    nskeypathspecifierexpression nsknownkeysdictionary nsknownkeysmappingstrategy nsleftexpression \
+    nslikepredicateoperator nsmanagedobject nsmanagedobjectmodel nsmappingmodel nsmappingname nsmappingtype \
+    nsmatchingpredicateoperator nsmaxcount nsmincount nsmocexpression nsmodifier nsmultipleunderlyingerrorskey \
+    nsmutablearray nsmutabledata nsmutabledictionary nsmutablestring nsnegate nsnull nsnumber nsobject nsoperand \
+    nsoperatortype nsoptions nsorderedset nspartialindexpredicate nspersistenceframeworkversion \
+    nspersistencemaximumframeworkversion nspersistenthistorytombstoneattributes nspersistentstorerequest nsposition \
+    nsposixerrordomain nspredicate nspredicateoperator nspredicateutilities nsproperties nspropertydescription \
+    nspropertydescriptionproxy nspropertymapping nspropertyname nspropertytransforms nsrelationshipdescription \
+    nsrelationshipkeypathsforprefetching nsrelationshipmappings nsrenamingidentifier nsresulttype nsreversenullorder \
+    nsrightexpression nsselector nsselectorname nsselfexpression nsset nssetexpression nssortdescriptor \
+    nssortdescriptors nssourceentityname nssourceentityversionhash nssourceexpression nssqliteerrordomain nsstoremodel \
+    nsstoremodelversionchecksumkey nsstoremodelversionhashes nsstoremodelversionhashesdigest \
+    nsstoremodelversionhashesversion nsstoremodelversionidentifiers nsstoretype nsstring nssubentities nssubpredicates \
+    nssubqueryexpression nssubstringpredicateoperator nssuperentity nsternaryexpression nstrueexpression nstruepredicate \
+    nsunderlyingproperty nsuniquetuples nsurl nsuserinfo nsuuid nsvalidationpredicates nsvalidationwarnings nsvalue \
+    nsvalueexpression nsvaluestofetch nsvaluestogroupby nsvaluetransformername nsvariable nsvariableexpression nsvariant \
+    nsversionhashmodifier nsversionidentifiers nth ntile nuevos nul null nullif nullify nulls number numbered \
+    numberednames numbers numeric nums nur nvarchar nye nyere nyeste nytt nå når nås nøkkelen o ob object objectfrom \
+    objectid objectids objects obstacles occupent occurs octet october octobre octubre ocurrido ocurrir ocurrió oder of \
+    off offered offset offsets oft ofte often og også oid ok oktober old oldcount oldentity older olderthanmain oldest \
+    oldhasrowids oldleaves oldname oldnames oldrowcount oldvalue om omo on once one ones only onlycopy onlyinmodel \
+    onlyinstore ont opaque open openat opened openerrno opening openinmemory opens openwithfittingbuild operation \
+    operator operators opp oppdaget oppdater oppdatering oppføringer oppgi opt optimised optimisedformat option optional \
+    options or order orderchanged ordercolumn ordered ordinary ordner org orient origin original orphan ort os other \
+    otherapp otherencoding othergeneration otherincident otherkeys otherpagecount otherpagesize otherreservedbytes \
+    otherroot otherrows others othertable otherversion otherwise otra otro ou ours out outcome outcomename outer \
+    outermost outline outofrange output outputclosed outputexists outside ouvert ouvertes ouvrez ouvrir over overflow \
+    overflowpages overfull overfullcount overlap overlapbytes overlaps overlays overwritten own owner owners ownership \
+    ownsstore owntexts où p pack package packed packing padding page pagecount pageoffsets pageone pageoutofrange pages \
+    pagesize pagesizebytes pagesizesource pagespercell paint pair pairs par para parallel parameter parameters parece \
+    parecen parent parententity parenthesis parentname parmi parser part parte partial partialindexpredicate \
+    partialpredicate partialrowcount partie partition parts partsuffix pas pasajero pass passager passe passedover \
+    passes passiert passord passphrase password passwort passé past pastend pat patch path paths patienter pattk pause \
+    payload payloads pb pending percent perhaps permet permettra permission permissiondenied permissions permite \
+    permitted pero persistent personal peu peut phone phrase picture piece piecebytes pipe pk place places plain \
+    plaininterval plainkeypath plaintext plan plano plass platz playback please plist pliststate plus plusieurs pm poco \
+    podría podrían point pointer pointermap pointers pointersend points policies policy policyclass policyvalues ponte \
+    por porque porter posible position positions posix posixcode possible pour pourra pourraient power ppsk pragma \
+    preceding precision predicate predicates predicatestring prefers prefetchedkeypaths prefix prepared present \
+    presentcount presentstore preserveafterdeletion preserved preservedondeletion pretty prevents previous primary \
+    primarykey primaryresultcode print printf private prk problem problema problemer problems problème process produce \
+    produit program programa programm programme progress prolonge proofsleft properties propertiestofetch \
+    propertiestogroupby property propertylist propertyname proposée protect protection protects protege protocol protège \
+    prove provenance proviennent pruned précédentes prøv prøve prøver prüfen psk ptrmap pu public pudieron pudo pueda \
+    puedan puedas puede puis puissiez put putback puts px på qpzry qu quarantine quarantinenospace quarantines quarter \
+    que queda quelque queries query queryselectorall queue qui quick quickly quiet quot quotation quote quoted quoting \
+    qué r radius raise raison ran random randomblob range ranges rank rankdir ranks rate raw rawvalue reached reaches \
+    read readable readdir reader readfailed reading readlink readonly reads readversion real reason reasonable reasons \
+    rebuild rebuilt receive reciente recientes recipient recipients recognisable recognised record recordbytes recorded \
+    recordedhashes recordlength recordname recordonly records recordsbynumber recordsbytable recordshealthyopens \
+    recordunread recover recovered recovering recovery rect recuperado recuperar recuperaron recursive red redaction \
+    redémarrer redémarrez refer referansen reference referencedtwice references referencia refers reflexive refuse \
+    refused refusedheader refuses refx refy regel regexp regular regularexpressionstring reindex reinicia rejectedcount \
+    rejects relationship relationshipadded relationshipchanged relationshipmappings relationshipremoved \
+    relationshiprenamed relationships relative release releasing rem remainders remark remises removal remove \
+    removeattribute removed removedcount removing rename renamed renaming renamingidentifier renumbered renumberedcount \
+    repaired repeated repeatedcount repeats repetition replace replaceall replaced replaces report reported reportname \
+    reportonly reportsha256 representedclassname reproduit request requested requires reserved reservedbytes \
+    reservedtype reserves residue resolved rest restart reste resten resto restoration restore restored restorereplaced \
+    restrict result resultcode resulttype resumed retention retour retry retrypauses return returndistinctresults \
+    returned returning returnobjectsasfaults returnsdistinctresults returnsobjectsasfaults reverse reversesnullorder \
+    richtige richtigen rien right rightmost riktige rk rmdir role rollback rolled room roomycount root rooted \
+    rootpackage rootpage roots round rounded rouvrez rouvrir row rowcount rowid rowidcolumn rowidfield rows rowslost \
+    rowsname rtree rtrim rule rules run runs rx récente récupérer réessayer référence réseau s saisies salts salvage \
+    same sameas samecontentcount samevaluescount samme sample sampleinterval samples sandbox sans sauvegardez savecount \
+    saved savepoint saves saving savner say says scalar scalars scale scan scanned scattered schaden schedule schema \
+    schemachanges schemaformat schemaname schemaunreadable scheme schlüssel schon schwierigkeiten schützt scope script \
+    scrypt se seal sealbroken sealbytesperlaunch sealed sealing sealingname sealmissing sealpace sealprogress search \
+    searched searchmapping second seconds secondssince secret secrets section sections sector sectorsize security see \
+    seeking seems seen sees seg segundo seguridad sein seinen select selection selector self selv semble semblent send \
+    sender senere sent sentence sentences separados separate separately separator september septembre septiembre seq \
+    seqno sequence ser sera serial serif seront set setaside setasidefailed setattribute setsasidefailedmigrations \
+    setsasidemappingfaults setsasidenewerstores setsasideonmismatchalone setsasiderepairable setting several severity sg \
+    sha sha256 shape share shared sharedmemory shares sharesentities shift shifted shiftrange shifts shm short shorter \
+    should show showdelay shown shows si sibling sich sicher sichern side siden sides sie sign signature signed \
+    significa siguen siguió sikkerhetskopiere silent silentlosssentence silently sin since sind sink sistema situation \
+    six size sizebytes sizemismatch sizes sizing sk skadet sketch skipped skips skjedd skjer skrive skulle slett slettet \
+    slik slike slot small smallbytes smallint snapshot snippet so sobald socket solange solcher solid sollten som some \
+    something son sont soporte sort sortable sortdescriptors sorted sortedcount sorting sound source sourcecolumn \
+    sourcecontext sourceentityname sourceentityversionhash sourceexpression sourceexpressiondata sourceinstances \
+    sourcekeypath sourcelanguage sourcemappingname sourcemodeldata sourcemodelpath sourcename sources sourcesha256 \
+    souvent space span special speicher speicherplatz speichert spite split spotlight spotlightindexingenabled \
+    spotlightname sql sqlite sqlitecode sqlitedb sqliteversion sqliteversiontext square src stacked staged stages stale \
+    stalecount staleframecount stammen standalone standard standardflags standardvalueclassname stands stanza start \
+    starte started starten startet starting starts stat state statement status statuses statvfs stay stayed stays stedet \
+    stellen stem stems step steps still stockage stopped stops storage storageclass storagefault store stored \
+    storedcount storedintruthfile storedorder storefolder storefoldername storemainempty storemainmissing storemissing \
+    storename storenotafile stores storetype storeunreadable storeurl storeuuid storewaldamaged storewalforeign \
+    strangefiles strangers straycount strays stream strftime strict string stringconstant strings strip stroke structure \
+    stuck style su subentity subfolders subject subquery substr substring subtract such suffit suffix suficiente sum \
+    summary super superentityname supernumber superseded support supported supportfile supports supprimez supprimé \
+    supprimées sur sure svg swift swiftdata symbol symbolic symboliclink symlink syncable synced synchronous syntax \
+    system systemerror systemet systems systemversion système så séparées t tabindex table tableassumed tablechange \
+    tableguess tablemissing tablename tablenotmade tablerenamed tables tablesimplified tablesnotcompared tabular tag \
+    tail take taken takes takesleft takesright taking tal también tampoco tant tar tarda target tb tbl tbodies tbody td \
+    te technical technique technischen tegn teil teknisk telephone tell telles temp template templates temporary ten \
+    tens term terms ternary text textcontent textencoding texthex textname texts th thai than that the thead their \
+    theirs them themselves then there these they this those threads through throw tid tidligere tiene tienes ties til \
+    tilbake tilbud tilgang tilgjengelig tilkoblet time times timesketch timestamp timestampdescription tinyint title to \
+    todavía todo together token tokenbytes tokenize tokens told tolowercase tomany tombstones tomme tone too toobig \
+    toocomplex toodeep took tool toolarge toolong tools toolversion toomanyfields toomuchwork toone top topower total \
+    totals totype touched toujours tout tr trailer trailing trailingbytes trait traits transaction \
+    transactionauthorindex transactionopen transactionstring transactiontimestampindex transform transformable \
+    transformer transient treated tree trees trenge trenger trial trials triangle tries triestwice trigger \
     triggernotbuilt triggers trigram trim trop trouble trouve trouvent trouver trouvées true truepredicate truncate \
     truncated trunk trust trusted truth try ts tu tun turned tus tuvo tvdw tw twice two txt type typename typeof types \
     tz técnico u uendret ufullstendig uhr ui uid ul um un una unattributed unattributedcount unavailable unbounded \

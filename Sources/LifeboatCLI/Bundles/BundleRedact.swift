@@ -1,0 +1,127 @@
+import ArgumentParser
+import Foundation
+import SafeText
+import StoreExtraction
+import SupportBundle
+import Terminal
+
+/// `lifeboat bundle redact`
+struct BundleRedact: ParsableCommand, RecordedCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "redact",
+    abstract: "Make a stricter copy of a bundle, and list what was removed.",
+    usage: "lifeboat bundle redact [<options>] <path> --output <output>",
+    discussion: """
+      Examples: lifeboat bundle redact Notes.zip -o Notes-redacted.zip
+                lifeboat bundle redact Notes.zip.age -i support.key --include structure -o Notes-structure.zip
+
+      The copy holds rows with a token for each value, and never the store itself. Nothing is added that the \
+      first bundle does not hold. The copy is searched for what must not be in it, like any bundle.
+
+      Exit status: 0; 65 when the bundle is not as it was made, or the copy would hold what must not be in it; \
+      73 when the output exists.
+      """)
+
+  @Argument(help: "The bundle.", completion: .file())
+  var path: String
+
+  @Option(name: .long, help: "What stays: rows, rows:ENTITY,… or structure.")
+  var include = BundleCreate.Include(.rows)
+
+  @OptionGroup var packing: PackingOptions
+
+  @Option(
+    name: .shortAndLong,
+    help: "A file with the secret key that opens an encrypted bundle; may be repeated.",
+    completion: .file())
+  var identity: [String] = []
+
+  @Option(
+    name: .customLong("opening-passphrase-file"),
+    help: "A file whose first line is the passphrase of the bundle that is read.",
+    completion: .file())
+  var openingPassphraseFile: String?
+
+  @OptionGroup(title: "Encryption") var encryption: EncryptionOptions
+  @OptionGroup var custody: CustodyOptions
+  @OptionGroup(title: "Display") var display: DisplayOptions
+
+  var evidencePaths: [String] { [path] }
+  var outputPaths: [String] { packing.outputPaths }
+
+  /// The JSON form.
+  struct Report: Encodable {
+    let schema = "lifeboat.bundleRedaction"
+    let version = 1
+    /// Nil for a dry run.
+    let output: String?
+    let manifest: BundleManifest
+    /// What the first bundle has and the copy has not, in sentences.
+    let removed: [String]
+  }
+
+  func validate() throws {
+    guard include.contents != .store else {
+      throw ValidationError("A redacted copy never holds the store; --include rows or structure.")
+    }
+    guard packing.allow == nil || include.contents == .rows else {
+      throw ValidationError("--allow is about rows; add --include rows.")
+    }
+  }
+
+  func run() throws {
+    var secrets = SecretOptions()
+    secrets.identity = identity
+    secrets.passphraseFile = openingPassphraseFile
+    try StoreInput.reading(path, secrets, redact)
+  }
+
+  private func redact(_ input: StoreInput) throws {
+    guard let bundle = input.bundle else {
+      throw Failure(
+        65, BundleError.Code.badManifest.rawValue, "\(path) is not a bundle",
+        hint: "make one with: lifeboat bundle create")
+    }
+    try packing.target.map(input.check)
+    var request = try packing.request(include.contents, encryption)
+    request.entities = include.entities
+    request.redaction = try packing.redaction()
+    let key = try packing.signingKey()
+    let interruption = Interruption(lettingWorkEnd: true)
+    let copy = try copy(of: bundle, input, request, interruption)
+    try packing.sign(with: key, interruption)
+    if display.json {
+      return try display.write(
+        json: Report(
+          output: packing.target, manifest: copy.receipt.manifest, removed: copy.removed))
+    }
+    guard !display.quiet || packing.dryRun else { return }
+    var text = packing.text(
+      copy.receipt, isEncrypted: request.encryption != nil, key, display)
+    for sentence in copy.removed { text += "removed: \(VisibleText.visible(sentence))\n" }
+    if copy.removed.isEmpty { text += "removed: nothing; the bundle was as strict as this\n" }
+    try display.write(text)
+  }
+
+  /// Packs anew from the store, where the bundle holds it: then every rule of a new bundle holds. Else from its records.
+  private func copy(
+    of bundle: UnpackedBundle, _ input: StoreInput, _ request: BundleRequest,
+    _ interruption: Interruption
+  ) throws -> BundleCopy {
+    guard bundle.manifest.contents == .store else {
+      return try request.copy(
+        of: bundle, to: packing.target, isCancelled: { interruption.isRequested },
+        making: interruption.files.making)
+    }
+    let receipt = try request.make(
+      of: try input.storePath(), input.incident, to: packing.target,
+      isCancelled: { interruption.isRequested }, making: interruption.files.making)
+    let kept = Set(receipt.manifest.entries.map(\.name))
+    var removed = bundle.manifest.entries.filter { !kept.contains($0.name) }.map {
+      "\($0.name), \(Quantity.bytes($0.sizeBytes)): \($0.why)"
+    }
+    let known = Set(bundle.manifest.withheld)
+    removed += receipt.manifest.withheld.filter { !known.contains($0) }
+    return BundleCopy(receipt: receipt, removed: removed)
+  }
+}

@@ -1,0 +1,152 @@
+import Foundation
+import ModelTools
+import ObjectModel
+import RowText
+import SafeText
+import StoreExtraction
+
+/// What a stricter copy of a bundle lacks.
+package struct BundleCopy: Sendable {
+  /// What was packed.
+  package let receipt: BundleRequest.Receipt
+  /// What was removed from the first bundle, in sentences.
+  package let removed: [String]
+
+  /// A copy.
+  package init(receipt: BundleRequest.Receipt, removed: [String]) {
+    self.receipt = receipt
+    self.removed = removed
+  }
+}
+
+extension BundleRequest {
+  /// The entries that a bundle may have besides rows, the model and the files of a store.
+  private static let records: Set<String> = [
+    "incident.json", "incident.txt", StoreBundle.inspectionName, "metadata.json", "hashes.json",
+    "schema.sql", "counts.json", "findings.ndjson", "problem.json",
+  ]
+  private static let modelName = "model.xcdatamodel/contents"
+
+  /// Packs a stricter copy of a bundle that does not hold the store. Records are copied, and values of rows become tokens
+  /// unless they are allowed; nothing is added. The copy is searched like any other bundle.
+  ///
+  /// - Parameters:
+  ///   - bundle: the bundle, unpacked.
+  ///   - output: the copy; nil to find out what it would hold.
+  ///   - isCancelled: asked while bytes are packed; true ends the work with `bundle.cancelled`.
+  ///   - making: as in ``make(of:_:to:progress:isCancelled:making:)``.
+  /// - Throws: ``BundleError``: `bundle.badRecord` for rows that cannot be read, `bundle.unknownName` for an entity that
+  ///   the rows do not have, `bundle.entryChanged` for a bundle that is not as it was made.
+  package func copy(
+    of bundle: UnpackedBundle, to output: String?, isCancelled: () -> Bool = { false },
+    making: @escaping OutputTree.Making = { _ = $1() }
+  ) throws -> BundleCopy {
+    if let part = bundle.skipped.first {
+      throw BundleError(.entryChanged, "\(part.reason); a copy would hide that", entry: part.name)
+    }
+    let old = bundle.manifest
+    let hasRows = contents == .rows && old.entries.contains { $0.name == StoreBundle.rowsName }
+    let kind: BundleManifest.Contents = hasRows ? .rows : .structure
+    var plan = try BundlePlan(
+      tool: tool,
+      created: BundleDate(secondsSince1970: created.timeIntervalSince1970.rounded(.down)),
+      contents: kind)
+    old.withheld.forEach { plan.withhold($0) }
+    var removed: [String] = []
+    func leaveOut(_ sentence: String) {
+      removed.append(sentence)
+      plan.withhold(sentence)
+    }
+    func path(_ name: String) -> String { PathText.joined(bundle.path, name) }
+    let model = (try? Data(contentsOf: URL(fileURLWithPath: path(Self.modelName)))).flatMap {
+      try? ManagedObjectModel(contentsXML: [UInt8]($0))
+    }
+    var lines: RowLines?
+    for entry in old.entries {
+      switch entry.name {
+      case StoreBundle.rowsName:
+        guard hasRows else {
+          leaveOut("The rows of the bundle.")
+          continue
+        }
+        let (file, done) = try rewritten(path(entry.name), model)
+        lines = done
+        try plan.add(
+          name: entry.name, file: file, origin: entry.source, why: redaction.why)
+        Self.sentences(done).forEach(leaveOut)
+        if let sentence = redaction.withheld, !old.withheld.contains(sentence) {
+          plan.withhold(sentence)
+        }
+      case Self.modelName where !includesModel: leaveOut("The model that the store carries.")
+      case let name where name == Self.modelName || Self.records.contains(name):
+        try plan.add(
+          name: entry.name, source: .file(path: path(entry.name)), origin: entry.source,
+          why: entry.why)
+      default: leaveOut("\(Quoted.text(entry.name)), \(entry.sizeBytes) bytes: \(entry.why)")
+      }
+    }
+    let measured = try plan.measured(isCancelled: isCancelled)
+    let packed = try measured.packed(
+      for: output, level: level, encryption: encryption, isCancelled: isCancelled, making: making)
+    try packed.check()
+    try ResidueScan(copying: kind, redaction, model, lines?.names ?? [:]) { body in
+      guard old.entries.contains(where: { $0.name == StoreBundle.rowsName }) else { return }
+      let rows = try InputFile(path: path(StoreBundle.rowsName), followsLink: false)
+      try RowLines.forEach(of: rows, body)
+    }.check(packed)
+    let size = output == nil ? 0 : try packed.publish(isCancelled: isCancelled, making: making)
+    return BundleCopy(
+      receipt: Receipt(
+        manifest: measured.manifest, sizeBytes: size, findings: [], isPartial: false),
+      removed: removed)
+  }
+
+  /// The rows in a file, with tokens for their values.
+  private func rewritten(_ path: String, _ model: ManagedObjectModel?) throws -> (
+    InputFile, RowLines
+  ) {
+    guard case .values(except: let allowed) = redaction else {
+      throw BundleError(.misuse, "a copy of a bundle has no values that are not allowed")
+    }
+    var lines = RowLines(of: entities, allowing: allowed, model)
+    let made = try ExclusiveOutput(unnamed: StoreBundle.rowsName)
+    var output = OutputBuffer(descriptor: made.descriptor)
+    try RowLines.forEach(of: InputFile(path: path, followsLink: false)) {
+      try lines.append($0, to: &output)
+    }
+    try output.finish()
+    if let name = entities?.subtracting(lines.names.keys).min() {
+      throw BundleError(.unknownName, "the bundle has no rows of \(Quoted.text(name))")
+    }
+    for permission in allowed.permissions {
+      let entities = lines.names.keys.filter { name in
+        name == permission.entity
+          || model?.ancestors(of: name).contains { $0.name == permission.entity } ?? false
+      }
+      let isKnown = entities.contains { name in
+        permission.attribute.map { lines.names[name]?.contains($0) ?? false } ?? true
+      }
+      guard isKnown else {
+        let name = permission.entity + "." + (permission.attribute ?? "*")
+        throw BundleError(
+          .unknownName, "the allow-list names \(Quoted.text(name)), which the rows do not have")
+      }
+    }
+    return (try made.input(), lines)
+  }
+
+  private static func sentences(_ lines: RowLines) -> [String] {
+    var sentences: [String] = []
+    if lines.droppedRowCount > 0 {
+      sentences.append("Rows of entities that were not asked for: \(lines.droppedRowCount).")
+    }
+    if lines.tokenCount > 0 {
+      sentences.append("Values of rows, each replaced by a token: \(lines.tokenCount).")
+      if lines.hasOlderTokens {
+        sentences.append(
+          "Tokens that were made now have nothing in common with those that were there before.")
+      }
+    }
+    return sentences
+  }
+}

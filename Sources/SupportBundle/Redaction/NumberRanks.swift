@@ -1,0 +1,118 @@
+/// What stands beside the token of a number.
+package enum NumberForm: String, Sendable, CaseIterable {
+  /// The powers of ten between which it lies.
+  case ranges
+  /// Its place among the different numbers of its column, from 1.
+  case ranks
+}
+
+/// The different numbers of each column in order, gathered before rows are written. Integers and reals of one column are
+/// counted apart.
+struct NumberRanks {
+  /// The most numbers that are kept, of all columns together: 8 MiB. The fullest column then has no ranks.
+  private static let limit = 1 << 20
+
+  private struct Column {
+    var words: [UInt64] = []
+    /// How many of the words are in order and different.
+    var sortedCount = 0
+
+    /// Sorts the words, and keeps one of each.
+    mutating func sort() {
+      guard sortedCount < words.count else { return }
+      words.sort()
+      var kept = 0
+      for word in words where kept == 0 || word != words[kept - 1] {
+        words[kept] = word
+        kept += 1
+      }
+      words.removeLast(words.count - kept)
+      sortedCount = kept
+    }
+  }
+
+  private let mostWords: Int
+  private var columns: [[UInt8]: Column] = [:]
+  private var overfull: Set<[UInt8]> = []
+  private var count = 0
+
+  init(limit: Int = Self.limit) { mostWords = max(2, limit) }
+
+  /// How many columns have too many different numbers to be ranked.
+  var overfullCount: Int { overfull.count }
+
+  /// Notes an integer of a column.
+  mutating func note(_ number: Int64, of column: [UInt8]) {
+    note(Self.word(number), Self.key(column))
+  }
+
+  /// Notes a real of a column.
+  mutating func note(_ number: Double, of column: [UInt8]) {
+    note(Self.word(number), Self.key(column, isReal: true))
+  }
+
+  private mutating func note(_ word: UInt64, _ key: [UInt8]) {
+    guard !overfull.contains(key) else { return }
+    columns[key, default: Column()].words.append(word)
+    count += 1
+    if count >= mostWords { makeRoom() }
+  }
+
+  /// Drops what is there twice; if that is not half of all, drops the fullest column, too.
+  private mutating func makeRoom() {
+    sort()
+    while count > mostWords / 2,
+      let fullest = columns.max(by: { one, other in
+        // Of two that are equally full, the same one each time.
+        one.value.words.count == other.value.words.count
+          ? one.key.lexicographicallyPrecedes(other.key)
+          : one.value.words.count < other.value.words.count
+      })
+    {
+      columns[fullest.key] = nil
+      overfull.insert(fullest.key)
+      count -= fullest.value.words.count
+    }
+  }
+
+  /// Puts the numbers in order; call it before asking for ranks.
+  mutating func sort() {
+    for key in columns.keys { columns[key]?.sort() }
+    count = columns.values.reduce(0) { $0 + $1.words.count }
+  }
+
+  /// The rank of an integer; nil when its column has none.
+  func rank(_ number: Int64, of column: [UInt8]) -> Int? {
+    rank(Self.word(number), Self.key(column))
+  }
+
+  /// The rank of a real; nil when its column has none.
+  func rank(_ number: Double, of column: [UInt8]) -> Int? {
+    rank(Self.word(number), Self.key(column, isReal: true))
+  }
+
+  private func rank(_ word: UInt64, _ key: [UInt8]) -> Int? {
+    guard let words = columns[key]?.words else { return nil }
+    var (low, high) = (0, words.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if words[middle] < word { low = middle + 1 } else { high = middle }
+    }
+    return low < words.count && words[low] == word ? low + 1 : nil
+  }
+
+  // MARK: - Order
+
+  private static func key(_ column: [UInt8], isReal: Bool = false) -> [UInt8] {
+    column + [isReal ? 1 : 0]
+  }
+
+  /// Words that are in the order of the numbers.
+  private static func word(_ number: Int64) -> UInt64 { UInt64(bitPattern: number) ^ 1 << 63 }
+
+  private static func word(_ number: Double) -> UInt64 {
+    // Zero has two signs, and SQLite takes them for one number.
+    let bits = (number == 0 ? 0 : number).bitPattern
+    return bits >> 63 == 1 ? ~bits : bits | 1 << 63
+  }
+}

@@ -1,0 +1,257 @@
+import CoreDataStore
+import Foundation
+import ObjectModel
+import RowText
+import SQLiteFile
+import SafeText
+
+/// Rows of a bundle, as JSON lines, with tokens for the values that are still in them. Tokens that are there already stay.
+///
+/// The types of values are those that JSON shows: a text in the form of a date or a UUID counts as one.
+struct RowLines {
+  /// Rows that cannot be read.
+  static let unreadable = BundleError(
+    .badRecord, "the rows are not in the form of this version", entry: StoreBundle.rowsName)
+  /// The most bytes of one row.
+  private static let maxLineBytes = 64 << 20
+
+  private let tokens = ValueTokens()
+  private let allowed: AllowList
+  private let entities: Set<String>?
+  private let lineage: (String) -> [String]
+
+  /// What was done.
+  private(set) var tokenCount = 0
+  private(set) var droppedRowCount = 0
+  /// Whether some values were tokens before.
+  private(set) var hasOlderTokens = false
+  /// The entities, tables and attributes that rows have.
+  private(set) var names: [String: Set<String>] = [:]
+
+  /// - Parameters:
+  ///   - entities: whose rows stay; nil for all.
+  ///   - allowed: whose values stay.
+  ///   - model: says which entities are ancestors of others; nil without one.
+  init(of entities: Set<String>?, allowing allowed: AllowList, _ model: ManagedObjectModel?) {
+    self.entities = entities
+    self.allowed = allowed
+    lineage = { name in [name] + (model?.ancestors(of: name).map(\.name) ?? []) }
+  }
+
+  /// Calls `body` with each line of a file, without its end.
+  static func forEach(
+    of file: InputFile, _ body: (ArraySlice<UInt8>) throws -> Void
+  ) throws {
+    let source = SequentialInput(file)
+    var rest: [UInt8] = []
+    while true {
+      let bytes = try source.next(1 << 18)
+      var start = bytes.startIndex
+      while let end = bytes[start...].firstIndex(of: 0x0a) {
+        rest += bytes[start..<end]
+        try body(rest[...])
+        rest.removeAll(keepingCapacity: true)
+        start = end + 1
+      }
+      rest += bytes[start...]
+      guard rest.count <= maxLineBytes else { throw unreadable }
+      if bytes.isEmpty { break }
+    }
+    if !rest.isEmpty { try body(rest[...]) }
+  }
+
+  // MARK: - Rows
+
+  /// A row as the lines of a bundle have it.
+  private struct Row {
+    /// `entity` or `table`.
+    let kind: String
+    let name: String
+    let key: Int64?
+    let values: [(name: String, value: JSONValue)]
+
+    init(_ line: ArraySlice<UInt8>) throws {
+      guard
+        case .object(let members)? = try? JSONDecoder().decode(JSONValue.self, from: Data(line)),
+        let kind = ["entity", "table"].first(where: { members[$0] != nil }),
+        case .string(let name)? = members[kind]
+      else { throw RowLines.unreadable }
+      self.kind = kind
+      self.name = name
+      key = if case .integer(let key)? = members["pk"] { key } else { nil }
+      switch members["values"] {
+      case .object(let values)?:
+        self.values = values.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+      // A table's row as SQLite stores it: without the names of columns.
+      case .array(let values)?: self.values = values.enumerated().map { ("c\($0)", $1) }
+      default: throw RowLines.unreadable
+      }
+    }
+  }
+
+  /// Writes a row. One of an entity that is not wanted is dropped.
+  mutating func append(_ line: ArraySlice<UInt8>, to output: inout OutputBuffer) throws {
+    guard !line.isEmpty else { return }
+    let row = try Row(line)
+    names[row.name, default: []].formUnion(row.values.map(\.name))
+    guard entities?.contains(row.name) ?? true else {
+      droppedRowCount += 1
+      return
+    }
+    let lineage = lineage(row.name)
+    output.append("{\"\(row.kind)\":")
+    output.append(jsonString: row.name)
+    if row.kind == "entity", let key = row.key {
+      output.append(",\"pk\":")
+      output.append(integer: key)
+    }
+    output.append(",\"values\":{")
+    for (place, (name, value)) in row.values.enumerated() {
+      if place > 0 { output.append(UInt8(ascii: ",")) }
+      output.append(jsonString: name)
+      output.append(UInt8(ascii: ":"))
+      append(
+        value, isShown: allowed.allows(name, of: lineage),
+        of: Array((lineage.last ?? "").utf8) + [0] + name.utf8 + [0], to: &output)
+    }
+    output.append("}}\n")
+  }
+
+  private mutating func append(
+    _ value: JSONValue, isShown: Bool, of column: [UInt8], to output: inout OutputBuffer
+  ) {
+    switch value {
+    case .null: output.append("null")
+    case .object(let members) where append(reference: members, to: &output): break
+    case .array(let list) where list.allSatisfy({ Self.reference($0) != nil }):
+      output.append("[")
+      for (place, element) in list.enumerated() {
+        if place > 0 { output.append(UInt8(ascii: ",")) }
+        if case .object(let members) = element { append(reference: members, to: &output) }
+      }
+      output.append("]")
+    case .object(let members) where append(token: members, to: &output): hasOlderTokens = true
+    case _ where isShown: output.append(Self.json(value))
+    default:
+      tokenCount += 1
+      tokens.append(Self.property(value), of: column, to: &output)
+    }
+  }
+
+  private static func json(_ value: JSONValue) -> [UInt8] {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return (try? encoder.encode(value)).map { [UInt8]($0) } ?? Array("null".utf8)
+  }
+
+  // MARK: - References
+
+  private static func reference(_ value: JSONValue) -> (String?, Int64)? {
+    guard case .object(let members) = value, members.count == 2,
+      case .integer(let key)? = members["pk"]
+    else { return nil }
+    switch members["entity"] {
+    case .string(let name)?: return (name, key)
+    case .null?: return (nil, key)
+    default: return nil
+    }
+  }
+
+  @discardableResult
+  private func append(
+    reference members: [String: JSONValue], to output: inout OutputBuffer
+  ) -> Bool {
+    guard let (name, key) = Self.reference(.object(members)) else { return false }
+    output.append("{\"entity\":")
+    if let name { output.append(jsonString: name) } else { output.append("null") }
+    output.append(",\"pk\":")
+    output.append(integer: key)
+    output.append("}")
+    return true
+  }
+
+  // MARK: - Tokens
+
+  /// What a token of each kind has beside itself, in the order in which it is written.
+  private static let kinds: [(kind: String, more: [String])] = [
+    ("text", ["length", "script"]), ("integer", ["range", "rank"]), ("real", ["range", "rank"]),
+    ("data", ["bytes"]), ("file", ["bytes"]), ("boolean", []), ("uuid", []), ("date", []),
+  ]
+
+  /// Writes a token as it is; false for anything else. What is in it is checked in the finished bundle.
+  private func append(token members: [String: JSONValue], to output: inout OutputBuffer) -> Bool {
+    guard let (kind, more) = Self.kinds.first(where: { members[$0.kind] != nil }),
+      case .string(let token)? = members[kind],
+      kind == "date"
+        || token.utf8.count == 16 && token.utf8.allSatisfy({ Self.digits.contains($0) }),
+      members.keys.allSatisfy({ $0 == kind || more.contains($0) })
+    else { return false }
+    output.append("{\"\(kind)\":")
+    output.append(jsonString: token)
+    for name in more {
+      guard let value = members[name] else { continue }
+      output.append(",\"\(name)\":")
+      output.append(Self.json(value))
+    }
+    output.append("}")
+    return true
+  }
+
+  private static let digits = Array("0123456789abcdef".utf8)
+
+  // MARK: - Values
+
+  private static func property(_ value: JSONValue) -> PropertyValue {
+    switch value {
+    case .null: return .null
+    case .boolean(let flag): return .boolean(flag)
+    case .integer(let number): return .integer(number)
+    case .unsigned(let number): return .real(Double(number))
+    case .real(let number): return .real(number)
+    case .string(let text): return .init(text)
+    case .object(let members):
+      if case .string(let digits)? = members["hex"], let bytes = bytes(ofHex: digits) {
+        return .binary(bytes)
+      }
+    case .array: break
+    }
+    return .string(StoredText(utf8: json(value)))
+  }
+
+  private static func bytes(ofHex text: String) -> [UInt8]? {
+    let digits = Array(text.utf8)
+    guard digits.count % 2 == 0 else { return nil }
+    var bytes: [UInt8] = []
+    for place in stride(from: 0, to: digits.count, by: 2) {
+      guard let high = Character(Unicode.Scalar(digits[place])).hexDigitValue,
+        let low = Character(Unicode.Scalar(digits[place + 1])).hexDigitValue
+      else { return nil }
+      bytes.append(UInt8(high << 4 | low))
+    }
+    return bytes
+  }
+}
+
+extension PropertyValue {
+  /// A text of JSON, or the date or UUID whose form it has.
+  fileprivate init(_ text: String) {
+    let bytes = Array(text.utf8)
+    if bytes.count == 36, let uuid = UUID(uuidString: text), text == uuid.uuidString {
+      self = .uuid(unsafe withUnsafeBytes(of: uuid.uuid) { unsafe Array($0) })
+    } else if (20...30).contains(bytes.count), bytes.last == UInt8(ascii: "Z"),
+      bytes[10] == UInt8(ascii: "T"),
+      let date = Self.date(text)
+    {
+      self = .date(date)
+    } else {
+      self = .string(StoredText(text))
+    }
+  }
+
+  private static func date(_ text: String) -> ReferenceDate? {
+    let style = Date.ISO8601FormatStyle(includingFractionalSeconds: text.utf8.contains(0x2e))
+    return (try? style.parse(text)).map {
+      ReferenceDate(seconds: $0.timeIntervalSinceReferenceDate)
+    }
+  }
+}

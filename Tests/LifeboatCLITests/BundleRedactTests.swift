@@ -1,0 +1,223 @@
+import Fixtures
+import Foundation
+import Testing
+
+/// `bundle redact`: a stricter copy of a bundle.
+@Suite struct BundleRedactTests {
+  private let demo: Demonstration
+  private let place: TemporaryFolder
+
+  init() throws {
+    demo = try Demonstration()
+    place = try TemporaryFolder()
+    for (name, options) in [
+      ("store.zip", ["--include", "store"]), ("structure.zip", []),
+      ("rows.zip", ["--include", "rows"]),
+      ("plain.zip", ["--include", "rows", "--redact", "none"]),
+    ] {
+      let made = try Program.run(
+        ["bundle", "create", demo.kept.path, "-o", path(name)] + options)
+      try #require(made.status == 0, "\(name): \(made.errors)")
+    }
+  }
+
+  private func path(_ name: String) -> String { place.url.appendingPathComponent(name).path }
+
+  private func rows(_ name: String) throws -> [JSON] {
+    let entries = try BundleTests.unpack(URL(fileURLWithPath: path(name)))
+    return try (entries["rows.ndjson"] ?? Data()).split(separator: 0x0a).map {
+      try JSONDecoder().decode(JSON.self, from: Data($0))
+    }
+  }
+
+  /// The texts of the demo that no redacted bundle may hold.
+  private static let secrets = ["Grandma", "Shopping", "the mast", "loses anything", "Private"]
+
+  private func expectNoSecrets(_ name: String) throws {
+    for (entry, bytes) in try BundleTests.unpack(URL(fileURLWithPath: path(name))) {
+      for secret in Self.secrets {
+        #expect(bytes.range(of: Data(secret.utf8)) == nil, "\(secret) in \(entry)")
+      }
+    }
+  }
+
+  @Test func valuesBecomeTokens() throws {
+    for source in ["store.zip", "plain.zip"] {
+      let target = "copy-of-\(source)"
+      let made = try Program.run("bundle", "redact", path(source), "-o", path(target))
+      #expect(made.status == 0, "\(made.errors)")
+      #expect(made.text.contains("removed: "), "\(made.text)")
+      #expect(try Program.run("bundle", "verify", path(target)).status == 0)
+      try expectNoSecrets(target)
+      let (plain, redacted) = (try rows("plain.zip"), try rows(target))
+      #expect(plain.count == 11 && redacted.count == 11)
+      // What was equal is equal, and nothing else is.
+      var tokens: [JSON: JSON] = [:]
+      var values: [JSON: JSON] = [:]
+      for (one, other) in zip(plain, redacted) {
+        #expect(one["entity"] == other["entity"] && one["pk"] == other["pk"])
+        let columns = try #require(one["values"]?.object)
+        #expect(columns.keys.sorted() == other["values"]?.object?.keys.sorted())
+        for (name, value) in columns {
+          let token = other["values"]?[name]
+          // References and NULL stay as they are.
+          if value == .null || value["pk"] != nil || value.array != nil {
+            #expect(value == token)
+          } else if let token,
+            let kind = ["text", "uuid", "data"].first(where: { token[$0] != nil })
+          {
+            let code = token[kind] ?? .null
+            #expect(tokens.updateValue(code, forKey: value).map { $0 == code } ?? true)
+            #expect(values.updateValue(value, forKey: code).map { $0 == value } ?? true)
+          } else {
+            #expect(token?["date"] != nil || token?["boolean"] != nil || token?["file"] != nil)
+          }
+        }
+      }
+      let dates = try [plain, redacted].map { rows in
+        try rows.compactMap { row in
+          try (row["values"]?["created"]?.string ?? row["values"]?["created"]?["date"]?.string).map
+          {
+            try Date.ISO8601FormatStyle(includingFractionalSeconds: $0.contains(".")).parse($0)
+          }
+        }
+      }
+      let distances = zip(dates[0], dates[1]).map { $1.timeIntervalSince($0) }
+      #expect(distances.count == 6 && abs(distances[0]) > 300 * 86_400)
+      #expect(distances.allSatisfy { abs($0 - distances[0]) < 0.01 })
+    }
+  }
+
+  /// Nothing is done twice, and what is there already stays.
+  @Test func aRedactedBundleStaysAsItIs() throws {
+    let made = try Program.run("bundle", "redact", path("rows.zip"), "-o", path("again.zip"))
+    #expect(made.status == 0 && made.text.contains("removed: nothing"), "\(made.text)")
+    #expect(try rows("again.zip") == rows("rows.zip"))
+    let structure = try Program.run(
+      "bundle", "redact", path("structure.zip"), "--no-model", "-o", path("less.zip"))
+    #expect(structure.status == 0 && structure.text.contains("removed: The model"))
+    #expect(
+      try BundleTests.unpack(URL(fileURLWithPath: path("less.zip")))["model.xcdatamodel/contents"]
+        == nil)
+  }
+
+  @Test func whatStaysIsChosen() throws {
+    let list = path("allow")
+    try Data("lifeboat-allow 1\nTag.name\n".utf8).write(to: URL(fileURLWithPath: list))
+    let made = try Program.run(
+      "bundle", "redact", path("plain.zip"), "--allow", list, "--include", "rows:Tag,Folder", "-o",
+      path("chosen.zip"), "--json")
+    #expect(made.status == 0, "\(made.errors)")
+    #expect(try made.json()["removed"]?.strings?.first?.hasPrefix("Rows of entities") == true)
+    let rows = try rows("chosen.zip")
+    #expect(Set(rows.compactMap { $0["entity"]?.string }) == ["Tag", "Folder"])
+    for row in rows {
+      let name = row["values"]?["name"]
+      #expect((name?.string != nil) == (row["entity"]?.string == "Tag"))
+    }
+    for (text, code) in [
+      ("Tag.nope", "bundle.unknownName"), ("Nope.name", "bundle.unknownName"),
+      ("Tag", "bundle.badAllowList"),
+    ] {
+      try Data("lifeboat-allow 1\n\(text)\n".utf8).write(to: URL(fileURLWithPath: list))
+      let refused = try Program.run(
+        "bundle", "redact", path("plain.zip"), "--allow", list, "-o", path("no.zip"))
+      #expect(refused.status != 0 && refused.errors.contains(code), "\(refused.errors)")
+    }
+    let structure = try Program.run(
+      "bundle", "redact", path("plain.zip"), "--include", "structure", "-n")
+    #expect(structure.status == 0 && structure.text.contains("removed: The rows of the bundle."))
+    for arguments in [
+      ["--include", "store"], ["--include", "structure", "--allow", list],
+      ["--include", "rows:Nope"],
+    ] {
+      #expect(
+        try Program.run(["bundle", "redact", path("plain.zip"), "-o", path("no.zip")] + arguments)
+          .status == 64)
+    }
+    #expect(!FileManager.default.fileExists(atPath: path("no.zip")))
+  }
+
+  /// From one recipient to another, signed.
+  @Test func anEncryptedBundleIsCopiedForAnother() throws {
+    func key(_ name: String, _ options: String...) throws -> String {
+      try Program.run(["bundle", "keygen", "-o", path(name)] + options).text
+        .trimmingCharacters(in: .newlines)
+    }
+    let (mine, yours) = (try key("mine"), try key("yours"))
+    let signing = try key("signing", "--signing")
+    let sealed = try Program.run(
+      "bundle", "create", demo.kept.path, "--include", "store", "--to", mine, "-o", path("mine.age")
+    )
+    #expect(sealed.status == 0, "\(sealed.errors)")
+    let made = try Program.run(
+      "bundle", "redact", path("mine.age"), "-i", path("mine"), "--to", yours, "--sign",
+      path("signing"), "-o", path("yours.age"))
+    #expect(made.status == 0, "\(made.errors)")
+    let rows = try Program.run("rows", path("yours.age"), "-i", path("yours"))
+    #expect(
+      rows.status == 0 && rows.text.contains("Note, 6 rows") && !rows.text.contains("Grandma"))
+    #expect(
+      try Program.run(
+        "bundle", "verify", path("yours.age"), "-i", path("yours"), "--public-key", signing
+      ).status == 0)
+    #expect(try Program.run("rows", path("yours.age"), "-i", path("mine")).status == 65)
+  }
+
+  /// What somebody has changed is not passed on as if it were what was sent, and a record that holds a text of a row not
+  /// at all.
+  @Test func nothingElseGetsIn() throws {
+    let python = try #require(findTool("python3"))
+    func changed(_ name: String, _ body: String) throws -> String {
+      let script = """
+        import sys, zipfile, json, hashlib
+        old = zipfile.ZipFile(sys.argv[1]); new = zipfile.ZipFile(sys.argv[2], 'w')
+        data = {e.filename: old.read(e) for e in old.infolist()}
+        manifest = json.loads(data['manifest.json'])
+        \(body)
+        data['manifest.json'] = json.dumps(manifest).encode()
+        for name, bytes in data.items(): new.writestr(name, bytes)
+        new.close()
+        """
+      let made = try Fixtures.run(python, ["-c", script, path("plain.zip"), path(name)])
+      try #require(made.status == 0, "\(String(decoding: made.stderr, as: UTF8.self))")
+      return path(name)
+    }
+    let consistent = """
+      for entry in manifest['entries']:
+        if entry['name'] in data:
+          entry['sizeBytes'] = len(data[entry['name']])
+          entry['sha256'] = hashlib.sha256(data[entry['name']]).hexdigest()
+      """
+    let flipped = try changed("a.zip", "data['counts.json'] += b' '")
+    var refused = try Program.run("bundle", "redact", flipped, "-o", path("no.zip"))
+    #expect(refused.errorCode == "bundle.entryChanged", "\(refused.errors)")
+    let quoting = try changed(
+      "b.zip",
+      "data['incident.txt'] = b'the note: milk, bread, something for Grandma'\n"
+        + "manifest['entries'].append({'name':'incident.txt','source':'x','why':'x','sha256':'','sizeBytes':0})\n"
+        + consistent)
+    refused = try Program.run("bundle", "redact", quoting, "-o", path("no.zip"))
+    #expect(refused.errorCode == "bundle.residue", "\(refused.errors)")
+    let broken = try changed("c.zip", "data['rows.ndjson'] += b'[1]\\n'\n" + consistent)
+    refused = try Program.run("bundle", "redact", broken, "-o", path("no.zip"))
+    #expect(refused.errorCode == "bundle.badRecord", "\(refused.errors)")
+    // An entry that no version writes is left out, and said.
+    let more = try changed(
+      "d.zip",
+      "data['notes.txt'] = b'Shopping list of Grandma'\n"
+        + "manifest['entries'].append({'name':'notes.txt','source':'x','why':'x','sha256':'','sizeBytes':0})\n"
+        + consistent)
+    let made = try Program.run("bundle", "redact", more, "-o", path("more.zip"))
+    #expect(made.status == 0 && made.text.contains("removed: \"notes.txt\""), "\(made.text)")
+    try expectNoSecrets("more.zip")
+    // A made-up token hides nothing.
+    let token = try changed(
+      "e.zip",
+      "data['rows.ndjson'] = b'{\"entity\":\"Tag\",\"pk\":1,\"values\":{\"name\":{\"text\":\"0123456789abcdef\",\"script\":\"Shopping list\"}}}\\n'\n"
+        + consistent)
+    refused = try Program.run("bundle", "redact", token, "-o", path("no.zip"))
+    #expect(refused.errorCode == "bundle.residue", "\(refused.errors)")
+    #expect(!FileManager.default.fileExists(atPath: path("no.zip")))
+  }
+}
