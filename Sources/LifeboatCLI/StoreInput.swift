@@ -124,9 +124,9 @@ final class StoreInput {
         failure.message = input.shown(failure.message)
         if let hint = failure.hint {
           let named = ShellText.path(input.store ?? folder)
-          let shown = hint.replacingOccurrences(of: named, with: ShellText.path(path))
+          let shown = Self.replacing(named, with: ShellText.path(path), in: hint)
           // A hint that quotes anything else of a private folder helps nobody.
-          failure.hint = shown.contains(folder) ? nil : shown
+          failure.hint = shown.utf8.firstRange(of: folder.utf8) == nil ? shown : nil
         }
         throw failure
       }
@@ -136,8 +136,13 @@ final class StoreInput {
   /// A text in which the private folder has the name of the archive.
   func shown(_ text: String) -> String {
     guard let privateFolder else { return text }
-    let named = store.map { text.replacingOccurrences(of: $0, with: given) } ?? text
-    return named.replacingOccurrences(of: privateFolder, with: given)
+    let named = store.map { Self.replacing($0, with: given, in: text) } ?? text
+    return Self.replacing(privateFolder, with: given, in: named)
+  }
+
+  private static func replacing(_ old: String, with new: String, in text: String) -> String {
+    let bytes = Array(text.utf8).replacing(Array(old.utf8), with: Array(new.utf8))
+    return String(decoding: bytes, as: UTF8.self)
   }
 
   private var privateFolder: String? { bundle?.path ?? archive?.folder.path }
@@ -175,7 +180,14 @@ final class StoreInput {
   /// The path itself, or the only store of a folder. A former store counts too: to read only the other one would leave
   /// it out without a word.
   private static func only(in path: String, named given: String) throws -> String {
-    let found = try StoreFinder.find(at: path)
+    let found: StoreFinder.Found
+    do { found = try StoreFinder.find(at: path) } catch let error as ExtractionError
+      where error.code == .noStores && isArchive(given)
+    {
+      throw Failure(
+        65, error.code.rawValue, "\(given) holds no store",
+        hint: "see what it holds with: unzip -l \(ShellText.path(given))")
+    }
     let stores = found.stores + found.passedOver.map(\.path)
     if let only = stores.first, stores.count == 1 { return only }
     let names = stores.prefix(5).map { PathText.dropping(prefix: path + "/", from: $0) ?? $0 }

@@ -35,6 +35,7 @@ extension BundleRequest {
   ///   - output: the copy; nil to find out what it would hold.
   ///   - isCancelled: asked while bytes are packed; true ends the work with `bundle.cancelled`.
   ///   - making: as in ``make(of:_:to:progress:isCancelled:making:)``.
+  /// - Returns: the copy.
   /// - Throws: ``BundleError``: `bundle.badRecord` for rows that cannot be read, `bundle.unknownName` for an entity that
   ///   the rows do not have, `bundle.entryChanged` for a bundle that is not as it was made.
   package func copy(

@@ -145,6 +145,17 @@ import Testing
     #expect(made.status == 0, "\(String(decoding: made.stderr, as: UTF8.self))")
     let zipped = try Program.run("rows", path("folder.zip"))
     #expect(zipped.text == truth, "\(zipped.errors)")
+    // An archive of something else.
+    let empty = try Fixtures.run(
+      python,
+      [
+        "-c", "import sys, zipfile; zipfile.ZipFile(sys.argv[1], 'w').writestr('a.txt', 'a')",
+        path("text.zip"),
+      ])
+    #expect(empty.status == 0)
+    let none = try Program.run("rows", path("text.zip"))
+    #expect(none.status == 65 && none.errorCode == "input.noStores", "\(none.errors)")
+    #expect(!Self.namesPrivateFolder(none.stderr))
     #expect(try Program.run("compare", path("folder.zip"), path("store.zip")).status == 0)
   }
 

@@ -24,7 +24,8 @@ import Testing
   /// Random numbers, against sorting them.
   @Test(arguments: 1...20) func ranksAreThoseOfSorting(_ seed: UInt64) {
     var random = SplitMix64(seed: seed)
-    let numbers = (0..<200).map { _ in Int64(bitPattern: random.next()) >> Int64(random.next() % 60) }
+    let numbers = (0..<200).map { _ in Int64(bitPattern: random.next()) >> Int64(random.next() % 60)
+    }
     let reals = numbers.map { Double($0) / 3 }
     var ranks = NumberRanks(limit: 10_000)
     for number in numbers { ranks.note(number, of: []) }
