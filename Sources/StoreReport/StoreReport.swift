@@ -516,17 +516,34 @@ package struct StoreReport {
       inspection.changedDuringRead.isEmpty
         ? "The files did not change meanwhile. Their SHA-256 says which ones they were."
         : "These files changed meanwhile: "
-          + Self.text(inspection.changedDuringRead.joined(separator: ", ")),
+          + Self.text(
+            inspection.changedDuringRead.map {
+              Self.isExternal($0) ? "a file of external data" : $0
+            }.joined(separator: ", ")),
     ]
   }
 
+  /// The files, with those of external data in one line: their names and hashes would tell of values.
   private var files: [[String: Any]] {
-    inspection.members.map {
+    var lines = inspection.members.filter { !Self.isExternal($0.name) }.map {
       [
         "name": Self.text($0.name), "bytes": Quantity.count($0.sizeBytes),
         "hash": Self.text($0.sha256 ?? "not taken"),
       ]
     }
+    let external = inspection.members.filter { Self.isExternal($0.name) }
+    if !external.isEmpty {
+      lines.append([
+        "name": "external data: \(Quantity.count(external.count)) files",
+        "bytes": Quantity.count(external.reduce(0) { $0 + $1.sizeBytes }), "hash": "not shown",
+      ])
+    }
+    return lines
+  }
+
+  /// Whether a member of the store is a file in its support folder.
+  private static func isExternal(_ name: String) -> Bool {
+    PathText.components(of: name).count > 1
   }
 
   private static let words: [(word: String, meaning: String)] = [

@@ -91,6 +91,7 @@ package struct ResidueScan {
         continue
       }
       try forEachPiece(of: entry, of: reader) { piece in
+        let piece = try withoutFileNames(piece, of: entry)
         for form in TextForm.allCases {
           for bytes in form.decoded(piece) {
             texts.search(bytes, form, in: entry.name)
@@ -102,6 +103,18 @@ package struct ResidueScan {
       }
     }
     try judge(texts)
+  }
+
+  /// The manifest without the entries for the store's own files: who gets these files gets their names.
+  private func withoutFileNames(
+    _ piece: ArraySlice<UInt8>, of entry: ZipReader.Entry
+  ) throws -> ArraySlice<UInt8> {
+    guard contents == .store, entry.name == BundleManifest.entryName,
+      entry.size <= UInt64(Self.pieceBytes)
+    else { return piece }
+    var manifest = try BundleManifest(json: Array(piece))
+    manifest.entries.removeAll { isAsAskedFor($0.name) }
+    return try manifest.json()[...]
   }
 
   private var givesValues: Bool {
