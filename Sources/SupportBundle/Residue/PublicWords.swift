@@ -28,7 +28,7 @@ struct PublicWords {
       if let sql = entry.sql { texts.insert(Array(sql.utf8)) }
     }
     add(name: PathText.lastComponent(of: store.database.path))
-    if let uuid = store.metadata?.uuid { texts.insert(Array(uuid.utf8)) }
+    if let uuid = store.metadata?.uuid, NameForm.isUUID(uuid) { texts.insert(Array(uuid.utf8)) }
     for table in schema.tables { table.columnNames.forEach { add(name: $0) } }
     store.metadata?.otherKeys.forEach { add(name: $0.name) }
     store.entities.forEach { add(name: $0.name) }

@@ -162,19 +162,27 @@ package struct ResidueScan {
     var rows = TokenRows { name in
       allowed.permissions.contains { $0.attribute == nil || $0.attribute == name }
     }
+    let dates = try unshiftedDates()
+    var compared = 0
+    /// Whether a row is of tokens, and its dates are not those of the store.
+    func isClean(_ line: ArraySlice<UInt8>) -> Bool {
+      guard rows.isClean(line) else { return false }
+      compared += 1
+      return compared > Self.datedRows || !Self.holdsADate(of: dates, line)
+    }
     var rest: [UInt8] = []
     func take(_ bytes: ArraySlice<UInt8>) throws {
       var start = bytes.startIndex
       while let end = bytes[start...].firstIndex(of: 0x0a) {
-        let isClean: Bool
+        let isTokens: Bool
         if rest.isEmpty {
-          isClean = rows.isClean(bytes[start..<end])
+          isTokens = isClean(bytes[start..<end])
         } else {
           rest += bytes[start..<end]
-          isClean = rows.isClean(rest[...])
+          isTokens = isClean(rest[...])
           rest.removeAll(keepingCapacity: true)
         }
-        guard isClean else { throw Self.residue("a value of a row", .plain, entry.name) }
+        guard isTokens else { throw Self.residue("a value of a row", .plain, entry.name) }
         start = end + 1
       }
       rest += bytes[start...]
@@ -182,6 +190,41 @@ package struct ResidueScan {
     try reader.read(entry, into: take)
     guard rest.isEmpty else { throw Self.residue("an unfinished row", .plain, entry.name) }
   }
+
+  // MARK: - Dates
+
+  /// How many rows have their dates compared: all are shifted alike.
+  private static let datedRows = 200
+
+  /// The dates of the first rows, by entity, key and attribute.
+  private func unshiftedDates() throws -> [String: String] {
+    guard let store, store.kind != .sqlite else { return [:] }
+    var dates: [String: String] = [:]
+    var left = Self.datedRows
+    try store.forEachRow(of: nil) { row in
+      for property in row.properties {
+        if case .date(let date) = property.value, let text = date.iso8601 {
+          dates["\(row.entityName ?? "") \(row.primaryKey) \(property.name)"] = text
+        }
+      }
+      left -= 1
+      return left > 0
+    }
+    return dates
+  }
+
+  private static func holdsADate(of dates: [String: String], _ line: ArraySlice<UInt8>) -> Bool {
+    guard !dates.isEmpty,
+      let row = try? JSONSerialization.jsonObject(with: Data(line)) as? [String: Any],
+      let key = row["pk"] as? Int, let values = row["values"] as? [String: Any]
+    else { return false }
+    return values.contains { name, value in
+      let date = (value as? [String: Any])?["date"] as? String
+      return date != nil && date == dates["\(row["entity"] as? String ?? "") \(key) \(name)"]
+    }
+  }
+
+  // MARK: - Pieces
 
   private func forEachPiece(
     of entry: ZipReader.Entry, of reader: ZipReader, _ body: (ArraySlice<UInt8>) throws -> Void
@@ -201,7 +244,8 @@ package struct ResidueScan {
   /// Where a text is from.
   private enum Source: String {
     case row = "a text of a row"
-    case schema = "a literal of the schema"
+    case schema = "a literal or comment of the schema"
+    case name = "a name that a user may have chosen"
     case metadata = "a value of the metadata"
     case model = "a default value or user info of the model"
   }
@@ -210,7 +254,8 @@ package struct ResidueScan {
   /// that are not Core Data's, and of the model's default values and user info.
   private func forEachText(_ body: @escaping (_ text: [UInt8], _ source: Source) -> Bool) throws {
     if let lines { return try forEachText(of: lines, body) }
-    guard let store else { return }
+    let isDone = NamedTexts.forEach(of: store, incident) { body(Array($0.utf8), .name) }
+    guard isDone, let store else { return }
     for entry in store.database.schema.entries {
       for literal in Self.literals(Array((entry.sql ?? "").utf8)) where !body(literal, .schema) {
         return
@@ -257,7 +302,7 @@ package struct ResidueScan {
     ["Z_METADATA", "Z_PRIMARYKEY", "Z_MODELCACHE"].contains { SQLName.isSame(table, $0) }
   }
 
-  /// The texts between single quotes in a statement, outside its comments and quoted names.
+  /// The texts between single quotes in a statement, and its comments.
   private static func literals(_ sql: [UInt8]) -> [[UInt8]] {
     var literals: [[UInt8]] = []
     var place = 0
@@ -273,9 +318,13 @@ package struct ResidueScan {
     while place < sql.count {
       switch sql[place] {
       case UInt8(ascii: "-") where sql[place...].starts(with: [0x2d, 0x2d]):
-        place = end(after: place, [0x0a])
+        let after = end(after: place, [0x0a])
+        literals.append(Self.trimmed(sql[(place + 2)..<after]))
+        place = after
       case UInt8(ascii: "/") where sql[place...].starts(with: [0x2f, 0x2a]):
-        place = end(after: place + 2, [0x2a, 0x2f])
+        let after = end(after: place + 2, [0x2a, 0x2f])
+        literals.append(Self.trimmed(sql[(place + 2)..<max(place + 2, after - 2)]))
+        place = after
       case UInt8(ascii: "["): place = end(after: place + 1, [0x5d])
       case let quote where [0x22, 0x27, 0x60].contains(quote):
         let after = end(after: place + 1, [quote])
@@ -287,6 +336,10 @@ package struct ResidueScan {
       }
     }
     return literals
+  }
+
+  private static func trimmed(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+    Array(bytes.drop { $0 <= 0x20 }.reversed().drop { $0 <= 0x20 }.reversed())
   }
 
   private static func texts(of model: ManagedObjectModel) -> [String] {

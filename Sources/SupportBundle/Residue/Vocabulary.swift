@@ -55,43 +55,43 @@ extension PublicWords {
     current currentversion currentversionname cursor curve custom customclassname cut cutcount cutshort cycle cyclic \
     cyclicinheritance cyrillic côté d da dabei dahin damage damagecount damaged damagedsource damit danach danglinglink \
     danglingreference dans dark das dash dasharray dashed dass data database databasefiles databaseinfo \
-    databasepagecount dataene datamodel date datei daten dates datetime datos dauert day dañado dañados db dblval dc dd \
-    de deadline debería december decided decimal declaration declarations declared declaredtype declares decoder \
-    decoration deduced deep deeper deepest deepinheritance deeply default defaultdatetimeinterval defaults defaultvalue \
-    defaultvalueasstring defaultvaluestring defect deferrable deferred define defines definition deflate defs deg dejó \
-    del delete deleted deletedcount deleterule deletion deletionrule dem demands den denied denies denn denne denotes \
-    dense deny depth depthlimit depuis der deretter derfor derivation derivationexpression derivationfilter \
-    derivationfilterpredicate derived dernière dernières des desbloquea desbloquear desc descendants descending \
-    describes description descriptor desember deshalb después destination destinationentity destinationentityname \
-    destinationentityversionhash destinationmodeldata destinationmodelpath destinationname destinations det detach \
-    detail details detectó dette dev devanagari device devicelocked devraient devrait dezember diagram diciembre dict \
-    dictionaries dictionary did die diese diesem diesen dieser diesmal differ difference differences different differing \
-    differs difficultés dificultades digest digestholds digests digit digitcount digits digraph dim din dine dire \
-    directly directory disappeared discard disco disk diskfull displaced display disponga disponible disponía disposait \
-    dispositivo disque disse dist distance distinct div divide dl do doctype document documentation documentversion does \
-    domain donc donde done données dort dossier dot dotted doub double doubt doubtful drawn drive drop dropped drops dt \
-    dtd dtds du dumb duplicate duplicatename duplicateproperty duplicates during dès décembre déjà démarré déplacez \
-    déverrouiller déverrouillées e ea each earlier earliest early eb ecff ed edf edge editor eef effect ein eine einem \
-    einen einer eines eingaben either ekstern el element elementid elements eliminarse elimines eliminó elle eller elles \
-    else em embeddednul empezar empezó emplacement empty emptycount emptytoken en encoder encoding encodingsource \
-    encontraron encore encrypt encrypted encryption end ended endframe endommagé endommagées endret endringene ends \
-    endswith enero enheten ennå enough enregistre enregistrées ensuite ent enthält entities entitiesleftbehind \
-    entitiesonly entity entityadded entitychanged entityclassname entitycolumn entitycount entitylimit entitymapping \
-    entitymappings entityname entitynames entitynumber entitypolicy entityremoved entityrenamed entitytables entitytext \
-    entonces entries entry entrychanged entrylimit entrymissing entryname entryunlisted entschlüsselt entsperren \
-    environment equal equiv er erneut erreichbar errno error errorcancelled errorunknown es escape escaped escapes eso \
-    esos espace espacio espera essayer est esta estaba estaban estar este esto estos está están estén et etter etterpå \
-    etwas eu evaluatedobject event eventcount events every everything evidence exactly examined examples except exclude \
-    excluded exclusive exist existing exists expands expected expectedhashes expectedversion expectsmodel expired \
-    explain exponent expression expressions expressiontype extended extension external externalempty externalfilemissing \
-    externalfiles externalmissing externalshared externalstorage externalstray externaltoolarge externalunread \
-    externalzeroed externe externen externo extra extract eyj f fa facts fail failed failure failures faire fall \
-    fallback falls false falsepredicate falta falten far fate fault faults fb fchmod fchown fdopendir febrero februar \
-    february fehlen fehlende fehlt fermer festgestellt fetch fetchbatchsize fetched fetchedproperty \
-    fetchedpropertyfetchrequest fetches fetchindex fetchindexelement fetchlimit fetchoffset fetchrequest \
-    fetchrequestforsourceentitynamed fetchrequestsarray few fewer ff ffa ffe fff ffffff fichier field fields fil file \
-    filecount filedamaged fileempty fileencrypted filen filenewer filenotadatabase files filesunread filesystem \
-    fileunread fileunreadable fill fillcolor filled filter filtering find finding findingcount findings finds \
+    databasepagecount dataene datamodel date datedrows datei daten dates datetime datos dauert day dañado dañados db \
+    dblval dc dd de deadline debería december decided decimal declaration declarations declared declaredtype declares \
+    decoder decoration deduced deep deeper deepest deepinheritance deeply default defaultdatetimeinterval defaults \
+    defaultvalue defaultvalueasstring defaultvaluestring defect deferrable deferred define defines definition deflate \
+    defs deg dejó del delete deleted deletedcount deleterule deletion deletionrule dem demands den denied denies denn \
+    denne denotes dense deny depth depthlimit depuis der deretter derfor derivation derivationexpression \
+    derivationfilter derivationfilterpredicate derived dernière dernières des desbloquea desbloquear desc descendants \
+    descending describes description descriptor desember deshalb después destination destinationentity \
+    destinationentityname destinationentityversionhash destinationmodeldata destinationmodelpath destinationname \
+    destinations det detach detail details detectó dette dev devanagari device devicelocked devraient devrait dezember \
+    diagram diciembre dict dictionaries dictionary did die diese diesem diesen dieser diesmal differ difference \
+    differences different differing differs difficultés dificultades digest digestholds digests digit digitcount digits \
+    digraph dim din dine dire directly directory disappeared discard disco disk diskfull displaced display disponga \
+    disponible disponía disposait dispositivo disque disse dist distance distinct div divide dl do doctype document \
+    documentation documentversion does domain donc donde done données dort dossier dot dotted doub double doubt doubtful \
+    drawn drive drop dropped drops dt dtd dtds du dumb duplicate duplicatename duplicateproperty duplicates during dès \
+    décembre déjà démarré déplacez déverrouiller déverrouillées e ea each earlier earliest early eb ecff ed edf edge \
+    editor eef effect ein eine einem einen einer eines eingaben either ekstern el element elementid elements eliminarse \
+    elimines eliminó elle eller elles else em embeddednul empezar empezó emplacement empty emptycount emptytoken en \
+    encoder encoding encodingsource encontraron encore encrypt encrypted encryption end ended endframe endommagé \
+    endommagées endret endringene ends endswith enero enheten ennå enough enregistre enregistrées ensuite ent enthält \
+    entities entitiesleftbehind entitiesonly entity entityadded entitychanged entityclassname entitycolumn entitycount \
+    entitylimit entitymapping entitymappings entityname entitynames entitynumber entitypolicy entityremoved \
+    entityrenamed entitytables entitytext entonces entries entry entrychanged entrylimit entrymissing entryname \
+    entryunlisted entschlüsselt entsperren environment equal equiv er erneut erreichbar errno error errorcancelled \
+    errorunknown es escape escaped escapes eso esos espace espacio espera essayer est esta estaba estaban estar este \
+    esto estos está están estén et etter etterpå etwas eu evaluatedobject event eventcount events every everything \
+    evidence exactly examined examples except exclude excluded exclusive exist existing exists expands expected \
+    expectedhashes expectedversion expectsmodel expired explain exponent expression expressions expressiontype extended \
+    extension external externalempty externalfilemissing externalfiles externalmissing externalshared externalstorage \
+    externalstray externaltoolarge externalunread externalzeroed externe externen externo extra extract eyj f fa facts \
+    fail failed failure failures faire fall fallback falls false falsepredicate falta falten far fate fault faults fb \
+    fchmod fchown fdopendir febrero februar february fehlen fehlende fehlt fermer festgestellt fetch fetchbatchsize \
+    fetched fetchedproperty fetchedpropertyfetchrequest fetches fetchindex fetchindexelement fetchlimit fetchoffset \
+    fetchrequest fetchrequestforsourceentitynamed fetchrequestsarray few fewer ff ffa ffe fff ffffff fichier field \
+    fields fil file filecount filedamaged fileempty fileencrypted filen filenewer filenotadatabase files filesunread \
+    filesystem fileunread fileunreadable fill fillcolor filled filter filtering find finding findingcount findings finds \
     fingerprint finished finishes finne finnes first firsthistorynumber fit fits five fixed flag flags flere flex \
     flipped floa float flow flush flytt focus fois fok folder folderexists folders follow followed following follows \
     font fontcolor fontname fontsize for forbid forbids force fordi foreach foreign fork form format formats fort \
@@ -124,61 +124,61 @@ extension PublicWords {
     intactentrycount integer integer16 integer32 integer64 integrity intent intentar intentarlo intentname interior \
     interiorindex interiortable interrupted intersect interval into intval inuse invalid invalidtext inverse \
     inverseentity inverseentityname inversename inverserelationship inwords inzwischen io ios iosversion iphone is \
-    isabstract isadded isallowed isascending isassumed isautoincrement iscancelled iscandidate ischanged isclean iscode \
-    iscolored iscomplete iscopied iscoredata iscut iscutshort isdemanded isdescending isdotted isdoubtful isdryrun \
-    isdumb isempty isequal isextension isfilling isfiltered isfinished isfirstsegment isflag isfree isgone isguess \
-    isheaderlost isheadersound ishex ishistory ishot isinbackground isindex isindexed isindexedbyspotlight isinteger \
-    isjoined isjournal iskept isknown islog islossless ismagicright ismainempty ismainthere ismissing isnew \
+    isabstract isadded isallowed isascending isassumed isautoincrement iscancelled iscandidate ischanged iscode \
+    iscolored iscomplete iscopied iscoredata iscut iscutshort isdemanded isdescending isdone isdotted isdoubtful \
+    isdryrun isdumb isempty isequal isextension isfilling isfiltered isfinished isfirstsegment isflag isfree isgone \
+    isguess isheaderlost isheadersound ishex ishistory ishot isinbackground isindex isindexed isindexedbyspotlight \
+    isinteger isjoined isjournal iskept isknown islog islossless ismagicright ismainempty ismainthere ismissing isnew \
     isnewerthanapp isnotnull isnull isnumber ison isoptional isordered isover isplural isprotecteddataavailable \
     isreadonly isrefusal isrefused isremoved issound isspotlightindexed isstart isstoredintruthfile isstrict \
-    issynchronous ist isterminal istext istomany istransient isunique isunopenable isuntouched isup isusedelsewhere \
-    isusedwithcloudkit isusedwithswiftdata isvalid isverified iswanted iswhole iswithoutrowid iswritten it item items \
-    its itself ja januar january janvier jn job join joined joiner jour journal journalmode journalpagecount json jsonb \
-    jsoninterval judge judged judgement juillet juin juli julianday julio july june juni junio junto jusque just k kan \
-    kana kann kanskje kb keep keepers keeps keepsdamagedlogs keepseverything keepsfailing kein keinen kennung kept \
-    keptmainpath keptpages keptsame key keycolumn keycounter keyed keylesslimit keylimit keyorder keyparts keypath keys \
-    keysnotchecked keytable khce kib killed kind kindname kinds kl know knowing known knows kommer konnte konnten \
-    kontakt kontakte kontroller kontrollere kopi kopie kryptert kunne können könnten l la label labelledby lack lacks \
-    lag lagrer lagret lagringen lagringsområde lagt laid laissé lang language languageid lar large larger largest las \
-    lassen last lastinsertrowid lastprint lastsavedtoolsversion later latest latin latt laufwerk launches layout le lead \
-    leads leaf leafindex leaftable lease leasename least leave leaves ledig leer leeren leerlos left leftbehind leftout \
-    leftoutcount leftover lenge lenger lengre length les lese lesen leses lets leur level levels li libera libre libérer \
-    lie liegen lies lifeboat ligge ligger light lightweight like likely limit line lineage lines link linkcache links \
-    lire list listed listing lists lite literal literals litt little live liverowcount lo load loads local localecompare \
-    locator lock lockbyte locked lockholder locking lockname log logfile logview long longer longvarchar look looked \
-    looklimit looks looksencrypted lookslikeswiftdata loosetrees lorsque los loss lost lostcount lostframes low lower \
-    lowest lr lstat lt ltrim lu lugar lukk là länger lässt lås låses låst löschen m machine macos macosversion made \
-    magic mai mail main mainempty mainkind mainmissing mainpagecount mainpages mainpath mainsize mainsizebytes mais make \
-    makers makesfreshstore makeunknown malformed managed manager mangle mangler manifest manifestmissing \
-    manifestnotfirst manquante manque manquent mantissa many map mapped mappen mapping mappingmismatch mappingmodel \
-    mappingnumber mappings mappingtypename maps march margin mark marked marker markerheight markerwidth marks mars \
-    marzo mask masked master match matches matchesequalcontent matchinfo materialized max maxbytes maxcells maxcolumns \
-    maxcount maxdatetimeinterval maxdepth maxentities maximum maximumageseconds maximumboxcount maximumbytes \
-    maximumcopybytes maximumcount maximumdepth maximumframeworkversion maximumpartcount maximumquarantines \
-    maximumrowcount maximumwaitseconds maxpages maxproofs maxremainders maxsamples maxtries maxvaluebytes maxvaluestring \
-    may maybefolder mayfit mayo mb mean meaning meantime meanwhile med media mediumint mehr mehrmals meist member \
-    memberentity memberlimit members memory men mended menos mentions menudo merge message messages met meta metadata \
-    metadatachanges metadatamissing metadatatable metadataunreadable method mettre mib middle mientras migrate \
-    migratesnothing migration migrationdestination migrationpolicyclassname min mincount mindatetimeinterval mine \
-    minimumfreebytes minimumtoolsversion minisig minisign minmax minste minus minute minutes minvaluestring mise mises \
-    mismatch mismatches misplaced miss missing missingcount missingdestination missinginverse missingmember \
-    missingpagecount missingparent missingpolicy missingproperty missingtype missingversion mistaken misuse misused mit \
-    mix mixed mkdir mkdirat mo mode model modelcache modelcacheunreadable modelforeign modelmismatch modelnewer \
-    modelnewerrules models modelunrecorded modelversionidentifier modifications modificó modified modifiednanoseconds \
-    modifier modifié module moins mom momd moment momentary momento momv month more morethanfile most mostwords mot move \
-    moved movefailed mover moves moving mua muevas mulig multiply must muy más märz möglich möglicherweise müssen n nach \
-    nada name named namenottext names namesall namesfile nan native natural nav nb nchar ndjson ne near nearest neben \
-    necesitarlos necesitas need needed needs negative neighbours neither nennen nest nested nettverksmappe network \
-    netzwerkordner neu neue neuen neueren neueste neuesten never new newcount newentity newer newerrules newerstore \
-    newerversion newest newestmissing newhasrowids newleaves newnames newrowcount newvalue next nextreport nextstep ni \
-    nicht nichts nil ninguna nn nno no noaccess noaction nob nobody nocase noch node noe noexample noframes nok \
-    nokeyfits non nonce none nor norecord normal noroom noroot norowid nosourcemodel nospace nosql nostores nosuchentity \
-    nosuchincident nosuchproperty not nota notable notabundle notadatabase notafile notamapping notamodel notanarchive \
-    notapropertylist notastore notatet notazip notchecked note noted notencrypted notentered noteworthy notfree \
-    nothandled nothing nothingkept nothingtodo notice notindexed notinferable notintact notiz notnoted notnull \
-    notregular notunique nouveau nouvelles november novembre noviembre now noway nowhere nowrap npm ns \
-    nsaggregateexpression nsallocationtype nsanykeyexpression nsarguments nsarray nsascending nsattributedescription \
-    nsattributemappings nsattributetype nsattributevalueclassname nsautovacuumlevel nsbatchsize \
+    issynchronous ist isterminal istext istokens istomany istransient isunique isunopenable isuntouched isup \
+    isusedelsewhere isusedwithcloudkit isusedwithswiftdata isvalid isverified iswanted iswhole iswithoutrowid iswritten \
+    it item items its itself ja januar january janvier jn job join joined joiner jour journal journalmode \
+    journalpagecount json jsonb jsoninterval judge judged judgement juillet juin juli julianday julio july june juni \
+    junio junto jusque just k kan kana kann kanskje kb keep keepers keeps keepsdamagedlogs keepseverything keepsfailing \
+    kein keinen kennung kept keptmainpath keptpages keptsame key keycolumn keycounter keyed keylesslimit keylimit \
+    keyorder keyparts keypath keys keysnotchecked keytable khce kib killed kind kindname kinds kl know knowing known \
+    knows kommer konnte konnten kontakt kontakte kontroller kontrollere kopi kopie kryptert kunne können könnten l la \
+    label labelledby lack lacks lag lagrer lagret lagringen lagringsområde lagt laid laissé lang language languageid lar \
+    large larger largest las lassen last lastinsertrowid lastprint lastsavedtoolsversion later latest latin latt \
+    laufwerk launches layout le lead leads leaf leafindex leaftable lease leasename least leave leaves ledig leer leeren \
+    leerlos left leftbehind leftout leftoutcount leftover lenge lenger lengre length les lese lesen leses lets leur \
+    level levels li libera libre libérer lie liegen lies lifeboat ligge ligger light lightweight like likely limit line \
+    lineage lines link linkcache links lire list listed listing lists lite literal literals litt little live \
+    liverowcount lo load loads local localecompare locator lock lockbyte locked lockholder locking lockname log logfile \
+    logview long longer longvarchar look looked looklimit looks looksencrypted lookslikeswiftdata loosetrees lorsque los \
+    loss lost lostcount lostframes low lower lowest lr lstat lt ltrim lu lugar lukk là länger lässt lås låses låst \
+    löschen m machine macos macosversion made magic mai mail main mainempty mainkind mainmissing mainpagecount mainpages \
+    mainpath mainsize mainsizebytes mais make makers makesfreshstore makeunknown malformed managed manager mangle \
+    mangler manifest manifestmissing manifestnotfirst manquante manque manquent mantissa many map mapped mappen mapping \
+    mappingmismatch mappingmodel mappingnumber mappings mappingtypename maps march margin mark marked marker \
+    markerheight markerwidth marks mars marzo mask masked master match matches matchesequalcontent matchinfo \
+    materialized max maxbytes maxcells maxcolumns maxcount maxdatetimeinterval maxdepth maxentities maximum \
+    maximumageseconds maximumboxcount maximumbytes maximumcopybytes maximumcount maximumdepth maximumframeworkversion \
+    maximumpartcount maximumquarantines maximumrowcount maximumwaitseconds maxpages maxproofs maxremainders maxsamples \
+    maxtries maxvaluebytes maxvaluestring may maybefolder mayfit mayo mb mean meaning meantime meanwhile med media \
+    mediumint mehr mehrmals meist member memberentity memberlimit members memory men mended menos mentions menudo merge \
+    message messages met meta metadata metadatachanges metadatamissing metadatatable metadataunreadable method mettre \
+    mib middle mientras migrate migratesnothing migration migrationdestination migrationpolicyclassname min mincount \
+    mindatetimeinterval mine minimumfreebytes minimumtoolsversion minisig minisign minmax minste minus minute minutes \
+    minvaluestring mise mises mismatch mismatches misplaced miss missing missingcount missingdestination missinginverse \
+    missingmember missingpagecount missingparent missingpolicy missingproperty missingtype missingversion mistaken \
+    misuse misused mit mix mixed mkdir mkdirat mo mode model modelcache modelcacheunreadable modelforeign modelmismatch \
+    modelnewer modelnewerrules models modelunrecorded modelversionidentifier modifications modificó modified \
+    modifiednanoseconds modifier modifié module moins mom momd moment momentary momento momv month more morethanfile \
+    most mostwords mot move moved movefailed mover moves moving mua muevas mulig multiply must muy más märz möglich \
+    möglicherweise müssen n nach nada name named namenottext names namesall namesfile nan native natural nav nb nchar \
+    ndjson ne near nearest neben necesitarlos necesitas need needed needs negative neighbours neither nennen nest nested \
+    nettverksmappe network netzwerkordner neu neue neuen neueren neueste neuesten never new newcount newentity newer \
+    newerrules newerstore newerversion newest newestmissing newhasrowids newleaves newnames newrowcount newvalue next \
+    nextreport nextstep ni nicht nichts nil ninguna nn nno no noaccess noaction nob nobody nocase noch node noe \
+    noexample noframes nok nokeyfits non nonce none nor norecord normal noroom noroot norowid nosourcemodel nospace \
+    nosql nostores nosuchentity nosuchincident nosuchproperty not nota notable notabundle notadatabase notafile \
+    notamapping notamodel notanarchive notapropertylist notastore notatet notazip notchecked note noted notencrypted \
+    notentered noteworthy notfree nothandled nothing nothingkept nothingtodo notice notindexed notinferable notintact \
+    notiz notnoted notnull notregular notunique nouveau nouvelles november novembre noviembre now noway nowhere nowrap \
+    npm ns nsaggregateexpression nsallocationtype nsanykeyexpression nsarguments nsarray nsascending \
+    nsattributedescription nsattributemappings nsattributetype nsattributevalueclassname nsautovacuumlevel nsbatchsize \
     nsbetweenpredicateoperator nsclassnameforentity nscocoaerrordomain nscollatefinderlike nscollatelocalesensitive \
     nscollatenocase nscollection nscomparisonpredicate nscomparisonpredicateoperator nscompositeattributedescription \
     nscompositeelements nscompoundindexes nscompoundpredicate nscompoundpredicatetype nsconfigurations nsconstantvalue \

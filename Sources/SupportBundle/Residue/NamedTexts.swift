@@ -1,0 +1,69 @@
+import CoreDataStore
+import SQLiteFile
+import SafeText
+import StoreFiles
+import StoreRecovery
+
+/// Names that a user may have chosen, as far as they are not in the form of a program's names: records speak of what they
+/// name, and must not hold them.
+enum NamedTexts {
+  /// Calls `body` with each until it returns false; returns whether it never did.
+  static func forEach(
+    of store: CoreDataStore?, _ incident: Incident?, _ body: (String) -> Bool
+  ) -> Bool {
+    for name in names(of: store) + names(of: incident) where !isOrdinary(name) && !body(name) {
+      return false
+    }
+    guard let store else { return true }
+    let path = store.database.path
+    // Only UUIDs are names that Core Data gives to files.
+    for member in StoreSet(at: path).members {
+      let parts = PathText.components(of: member.name)
+      guard parts.count > 1, let name = parts.last, !isUUID(name) else { continue }
+      if !body(name) { return false }
+    }
+    return true
+  }
+
+  private static func names(of store: CoreDataStore?) -> [String] {
+    guard let store else { return [] }
+    let path = store.database.path
+    var names = [PathText.lastComponent(of: path), PathText.folder(of: path)]
+    let schema = store.database.schema
+    names += (schema.entries + schema.repairedEntries).flatMap { [$0.name, $0.tableName] }
+    names += schema.tables.flatMap(\.columnNames)
+    names += store.entities.map(\.name)
+    if let metadata = store.metadata {
+      names += [metadata.uuid].compactMap { $0 } + metadata.versionIdentifiers
+      names += metadata.versionHashes.keys.sorted() + metadata.otherKeys.map(\.name)
+    }
+    return names
+  }
+
+  private static func names(of incident: Incident?) -> [String] {
+    guard let incident else { return [] }
+    return [incident.folder, incident.storeUUID].compactMap { $0 }
+      + (incident.model.map { $0.differing + $0.onlyInStore + $0.onlyInModel } ?? [])
+  }
+
+  /// Whether a name has only letters, digits and signs that programs use; a version may have a space before its number.
+  private static func isOrdinary(_ name: String) -> Bool {
+    var bytes = Array(name.utf8)[...]
+    if let space = bytes.lastIndex(of: 0x20), space + 1 < bytes.count,
+      bytes[(space + 1)...].allSatisfy({ (0x30...0x39).contains($0) })
+    {
+      bytes = bytes[..<space]
+    }
+    return bytes.allSatisfy {
+      (0x30...0x39).contains($0) || (0x61...0x7a).contains($0 | 0x20) && $0 < 0x80
+        || "_$.+:-".utf8.contains($0)
+    }
+  }
+
+  private static func isUUID(_ name: String) -> Bool {
+    name.utf8.count == 36
+      && name.utf8.allSatisfy {
+        (0x30...0x39).contains($0) || (0x61...0x66).contains($0 | 0x20) || $0 == 0x2d
+      }
+  }
+}
