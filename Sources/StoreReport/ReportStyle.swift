@@ -26,6 +26,8 @@ enum ReportStyle {
       th[aria-sort=ascending] button::after { content: " \\2191"; } th[aria-sort=descending] button::after { content: " \\2193"; }
       .filter { display: block; margin: 0.5rem 0; } .filter input { font: inherit; padding: 0.2rem 0.4rem; color: inherit; background: var(--back); border: 1px solid var(--same-line); border-radius: 4px; }
       tr.bad td:nth-child(3), tr.damage td:first-child { color: var(--lost); font-weight: 600; }
+      td img { display: block; max-width: 12rem; max-height: 8rem; margin-top: 0.3rem; border: 1px solid var(--rule); }
+      .changes tbody th { white-space: nowrap; }
       .strip { overflow: auto; }
       .page.table { fill: var(--rows); } .page.index { fill: var(--entries); } .page.overflow { fill: var(--long); }
       .page.free { fill: var(--free); } .page.other { fill: var(--rest); } .page.orphan { fill: var(--alone); } .page.damaged { fill: var(--lost); }
@@ -40,6 +42,7 @@ enum ReportStyle {
       @media print { nav, .filter { display: none; } table { display: table; } tr, .strip { break-inside: avoid; } }
       @media (max-width: 40rem) { body { padding: 0.8rem; } dl { grid-template-columns: 1fr; } dd { margin-bottom: 0.4rem; }
         .stacked thead { display: none; } .stacked, .stacked tbody, .stacked tr { display: block; } .stacked td { display: inline; border: 0; padding: 0 0.6rem 0 0; }
+        .changes td:nth-child(n + 2) { display: block; } .changes td:nth-child(3)::before { content: "before: "; color: var(--quiet); } .changes td:nth-child(4)::before { content: "now: "; color: var(--quiet); }
         .stacked tr { border-bottom: 1px solid var(--rule); padding: 0.4rem 0; } .stacked tr[hidden] { display: none; } .stacked td:last-child { display: block; } }
 
       """

@@ -58,6 +58,17 @@ enum ReportTemplate {
     </tbody>
     </table>
     </section>{{/rows}}
+    {{#changes}}<section aria-labelledby="changes">
+    <h2 id="changes">Before and after</h2>
+    <p>{{note}}</p>
+    {{#hasRows}}<table class="sortable stacked changes" tabindex="0">
+    <thead><tr><th scope="col">Row</th><th scope="col">Attribute</th><th scope="col">Before</th><th scope="col">Now</th><th scope="col">Found</th></tr></thead>
+    <tbody>
+    {{#rows}}{{#lines}}<tr class="{{fate}}"><th scope="row">{{name}}</th><td>{{attribute}}</td><td>{{before}}{{#beforeImage}}<img alt="" src="{{beforeImage}}">{{/beforeImage}}</td><td>{{after}}{{#afterImage}}<img alt="" src="{{afterImage}}">{{/afterImage}}</td><td>{{place}}</td></tr>
+    {{/lines}}{{/rows}}
+    </tbody>
+    </table>{{/hasRows}}
+    </section>{{/changes}}
     {{#findings}}<section aria-labelledby="findings">
     <h2 id="findings">Findings</h2>
     {{#note}}<p>{{note}}</p>{{/note}}

@@ -11,6 +11,7 @@ import SQLiteForensics
 package import StoreExtraction
 package import StoreRecovery
 import StoreFiles
+package import SupportBundle
 import Terminal
 
 /// A file that is, was or may be a store, and why it is not read.
@@ -21,8 +22,18 @@ package struct PassedOver: Error {
   package init(_ message: String) { self.message = message }
 }
 
+/// Whose values a page shows.
+package enum ShownValues: Sendable {
+  /// Nobody's: the page holds no value of a row.
+  case none
+  /// Those that a list allows.
+  case listed(AllowList)
+  /// All.
+  case all
+}
+
 /// What is known about a store, as one page for a browser: it loads nothing, works without its script and on paper, and
-/// holds no value of a row.
+/// holds no value of a row unless it is asked for.
 package struct StoreReport {
   /// What the page says of the store as a whole.
   private struct Verdict {
@@ -38,6 +49,10 @@ package struct StoreReport {
   private let survey: RebuildResult?
   private let pages: PageStrip?
   private let times: DateHistogram?
+  /// Nil for a page without values.
+  private let changes: ChangedRows?
+  /// How many deleted rows of each entity are still in the files; nil when that was not counted.
+  private let deletedCounts: [String: Int]?
   private let model: ManagedObjectModel?
   private let expected: (name: String, model: ManagedObjectModel)?
   private let incident: Incident?
@@ -57,12 +72,13 @@ package struct StoreReport {
   ///   - logView: which part of the write-ahead log counts.
   ///   - expected: the model that the app has now, and its name; nil when it is not known.
   ///   - incident: the incident that the store was kept for; nil without one.
+  ///   - values: whose values are shown, where an older version of a row differs.
   ///   - made: the time that the page names.
   /// - Throws: `SQLiteFileError` when the file cannot be opened or contains no database page.
   package init(
     storeAt path: String, logView: SQLiteDatabase.LogView = .committed,
     expected: (name: String, model: ManagedObjectModel)? = nil, incident: Incident? = nil,
-    made: Date
+    values: ShownValues = .none, made: Date
   ) throws {
     name = PathText.lastComponent(of: path)
     inspection = try StoreInspection(path: path, logView: logView)
@@ -70,7 +86,17 @@ package struct StoreReport {
     model = store.cachedModel
     var rebuild = StoreRebuild()
     rebuild.includesDeleted = true
-    survey = try rebuild.survey(DamagedStore(path: path, logView: logView))
+    let damaged = try DamagedStore(path: path, logView: logView)
+    survey = try rebuild.survey(damaged)
+    deletedCounts = inspection.damageCount == 0 ? try Self.deletedCounts(damaged) : nil
+    changes =
+      switch values {
+      case .none: nil
+      case .all:
+        try ChangedRows(damaged, isDamaged: inspection.damageCount > 0, showing: nil)
+      case .listed(let list):
+        try ChangedRows(damaged, isDamaged: inspection.damageCount > 0, showing: list)
+      }
     pages = try PageStrip(
       SQLiteDatabase.surveyed(path: path, logView: logView), inspection.findings)
     // A timeline always takes the log as SQLite would.
@@ -106,7 +132,7 @@ package struct StoreReport {
     incident = try? decoder.decode(Incident.self, from: content("incident.json"))
     self.expected = expected
     self.made = made
-    (survey, pages, times) = (nil, nil, nil)
+    (survey, pages, times, changes, deletedCounts) = (nil, nil, nil, nil, nil)
     logView = nil
   }
 
@@ -138,6 +164,7 @@ package struct StoreReport {
       context["incident"] = Self.context(incident)
     }
     add("rows", "Rows", rows)
+    add("changes", "Before and after", changes?.context)
     add("findings", "Findings", findings)
     add("pages", "Pages", pages?.context)
     add("times", "When", times?.context)
@@ -146,7 +173,7 @@ package struct StoreReport {
     add("hashes", "Version hashes", hashes)
     sections += [("method", "How this was read"), ("glossary", "Words")]
     context["sections"] = sections.map { ["id": $0.0, "name": $0.1] }
-    return try Self.page(ReportTemplate.text, context)
+    return try Self.page(ReportTemplate.text, context, showsImages: changes?.hasImages ?? false)
   }
 
   /// A page of several stores.
@@ -188,10 +215,13 @@ package struct StoreReport {
       ])
   }
 
-  private static func page(_ template: String, _ context: [String: Any]) throws -> String {
+  private static func page(
+    _ template: String, _ context: [String: Any], showsImages: Bool = false
+  ) throws -> String {
     // Only this style sheet and this script run, whatever a store has put into the page.
     let policy =
       "default-src 'none'; base-uri 'none'; form-action 'none'; style-src '\(source(ReportStyle.sheet))'; script-src '\(source(ReportStyle.script))'"
+      + (showsImages ? "; img-src data:" : "")
     var context = context
     context["policy"] = policy
     context["style"] = ReportStyle.sheet
@@ -399,12 +429,25 @@ package struct StoreReport {
       note += " Deleted rows that are still in the file: \(Quantity.count(deleted))."
     }
     note += Self.cut(inspection.entities.count)
+    let hasDeleted = deletedCounts?.isEmpty == false
     return [
-      "holder": "Entity", "columns": ["Rows"], "note": note,
-      "lines": inspection.entities.prefix(Self.maxLines).map {
-        ["name": Self.text($0.name), "counts": [Quantity.count($0.rowCount)]]
+      "holder": "Entity", "columns": ["Rows"] + (hasDeleted ? ["Deleted"] : []), "note": note,
+      "lines": inspection.entities.prefix(Self.maxLines).map { entity -> [String: Any] in
+        let counts = [entity.rowCount] + (hasDeleted ? [deletedCounts?[entity.name] ?? 0] : [])
+        return ["name": Self.text(entity.name), "counts": counts.map { Quantity.count($0) }]
       },
     ]
+  }
+
+  /// The deleted and replaced rows of each entity.
+  private static func deletedCounts(_ store: DamagedStore) throws -> [String: Int]? {
+    guard store.kind != .sqlite else { return nil }
+    var counts: [String: Int] = [:]
+    _ = try RecoveredRowOutput(store).forEachRow(.deleted) { row, _, _ in
+      if let name = row.entityName { counts[name, default: 0] += 1 }
+      return true
+    }
+    return counts
   }
 
   private func tableRows(_ survey: RebuildResult) -> [String: Any] {

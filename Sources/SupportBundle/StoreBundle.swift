@@ -72,6 +72,9 @@ public struct StoreBundle {
     let name = mask.storeFile()
     // First, so that the names of the schema have their tokens when a record mentions them.
     let schema = MaskedSchema(store.database.schema) { mask.schemaName($0, isName: $1) }
+    for entry in store.database.schema.entries + store.database.schema.repairedEntries {
+      for name in [entry.name, entry.tableName] { _ = mask.schemaName(name, isName: true) }
+    }
     for table in store.database.schema.tables {
       for column in table.columnNames { _ = mask.schemaName(column, isName: true) }
     }

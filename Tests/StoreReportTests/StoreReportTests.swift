@@ -181,4 +181,57 @@ import Testing
     let log = String(decoding: result.stderr, as: UTF8.self)
     #expect(!log.contains("CONSOLE"), "\(log)")
   }
+
+  /// Sorting and searching, by clicks of a script in a copy of the page without its policy.
+  @Test func tablesSortAndFilterInABrowser() throws {
+    guard let browser = Self.browser else {
+      return print("skipped: a browser sorts and filters a table: no chromium")
+    }
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("rows.sqlite")
+    let connection = try SQLiteConnection(url)
+    for (name, count) in [("bravo", 20), ("alfa", 3), ("charlie", 100)] {
+      try connection.exec(
+        """
+        CREATE TABLE \(name)(a);
+        WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < \(count))
+          INSERT INTO \(name) SELECT k FROM n;
+        """)
+    }
+    connection.close()
+    var html = try Self.html(of: url)
+    let policy = try #require(
+      html.range(of: "<meta http-equiv=[^>]*>", options: .regularExpression))
+    html.removeSubrange(policy)
+    html += """
+      <script>
+      const table = document.querySelector("#rows").parentElement.querySelector("table");
+      const names = () => [...table.tBodies[0].rows].filter(r => !r.hidden).map(r => r.cells[0].textContent).join(" ");
+      const told = [];
+      const [name, count] = table.tHead.querySelectorAll("button");
+      name.click(); told.push(names()); count.click(); told.push(names()); count.click(); told.push(names());
+      const search = document.querySelectorAll(".filter input")[0];
+      if (search) { search.value = "ALF"; search.dispatchEvent(new Event("input")); told.push(names()); }
+      document.title = told.join("; ");
+      </script>
+      """
+    let page = folder.url.appendingPathComponent("page.html")
+    try Data(html.utf8).write(to: page)
+    let result = try run(
+      browser,
+      [
+        "--headless", "--no-sandbox", "--disable-gpu",
+        "--user-data-dir=\(folder.url.path)/profile", "--dump-dom", page.absoluteString,
+      ])
+    let dom = String(decoding: result.stdout, as: UTF8.self)
+    let title = dom.firstMatch(of: /<title>([^<]*)<\/title>/)?.output.1
+    #expect(
+      title?.hasPrefix("alfa bravo charlie; alfa bravo charlie; charlie bravo alfa") == true,
+      "\(title ?? "no title")")
+    #expect(
+      title == nil
+        || title?.contains("; ") == true
+          && (title?.split(separator: ";").count != 4 || title?.hasSuffix("; alfa") == true)
+    )
+  }
 }

@@ -20,7 +20,8 @@ struct Report: ParsableCommand, RecordedCommand {
       Examples: lifeboat report Notes.sqlite -o Notes.html
                 lifeboat report Notes.sqlite --model Notes.momd -o Notes.html
 
-      The page is one file. It loads nothing, works without its script and on paper, and holds no value of a row.
+      The page is one file. It loads nothing, works without its script and on paper, and holds no value of a row \
+      unless --values or --allow asks for it.
 
       Exit status: 0, also when the store is damaged (this command describes); 1 when stores of a folder could \
       not be read; 65 when there is no readable store; 73 when the output exists.
@@ -40,6 +41,17 @@ struct Report: ParsableCommand, RecordedCommand {
 
   @Option(name: .customLong("model-version"), help: "The version of --model to use.")
   var modelVersion: String?
+
+  @Flag(
+    name: .long,
+    help: "Also show values: rows that were changed or deleted, before and after, side by side.")
+  var values = false
+
+  @Option(
+    name: .long,
+    help: "Show only values of the attributes that this allow-list names, as ENTITY.ATTRIBUTE.",
+    completion: .file())
+  var allow: String?
 
   @OptionGroup(title: "Encryption") var secrets: SecretOptions
   @OptionGroup var store: StoreOptions
@@ -107,7 +119,8 @@ struct Report: ParsableCommand, RecordedCommand {
     of path: String, _ incident: Incident?, _ warnings: [String] = []
   ) throws -> String {
     var report = try StoreReport(
-      storeAt: path, logView: store.wal, expected: try expected(), incident: incident, made: Date())
+      storeAt: path, logView: store.wal, expected: try expected(), incident: incident,
+      values: try shownValues(), made: Date())
     report.warnings = warnings
     return try report.html()
   }
@@ -138,6 +151,11 @@ struct Report: ParsableCommand, RecordedCommand {
     } catch is DecodingError {
       throw Failure(65, "report.noInspection", "\(path) holds no inspection of a store")
     }
+  }
+
+  private func shownValues() throws -> ShownValues {
+    if let allow { return .listed(try AllowList(contentsOf: allow)) }
+    return values ? .all : .none
   }
 
   private func expected() throws -> (name: String, model: ManagedObjectModel)? {

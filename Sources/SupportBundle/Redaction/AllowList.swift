@@ -84,7 +84,7 @@ package struct AllowList: Sendable, Equatable {
   }
 
   /// Whether an attribute's values are allowed in rows of the first of these entities; the others are its ancestors.
-  func allows(_ attribute: String, of entities: [String]) -> Bool {
+  package func allows(_ attribute: String, of entities: [String]) -> Bool {
     entities.contains {
       permissions.contains(Permission(entity: $0, attribute: attribute))
         || permissions.contains(Permission(entity: $0, attribute: nil))

@@ -6,8 +6,8 @@ extension PublicWords {
     a abcdef abcdefghijklmnopqrstuvwxyz aber able abort about abre abril abrir abrirla abrirlos abrió abs absolute \
     abstract ac acceder accept accepted acceso access accounted accès accéder achange acl act action actualiza \
     actualización actuelle add added addedcount addeventlistener address ae affected affectscontent affectsversionhash \
-    affinity after again against age agg aggregate agosto agree agreeing agrees ahead aide aider aiza akia akkurat \
-    aktualisieren al algo align all allcut alles allocation allocationtype allow allowed allows \
+    affinity after afterimage again against age agg aggregate agosto agree agreeing agrees ahead aide aider aiza akia \
+    akkurat aktualisieren al algo align all allcut alles allocation allocationtype allow allowed allows \
     allowsexternalbinarydatastorage allowsrepetition allsteps almacenamiento alone already als also alt alter although \
     always am among amount amp an analyze ancestor ancestors anchor and andere anderen anderer anderes andre anew \
     angeboten annen annet announced announces another anscheinend anteriores antes any anykey anything anywhere \
@@ -74,10 +74,10 @@ extension PublicWords {
     décembre déjà démarré déplacez déverrouiller déverrouillées e ea each earlier earliest early eb ecff ed edf edge \
     editor eef effect ein eine einem einen einer eines eingaben either ekstern el element elementid elements eliminarse \
     elimines eliminó elle eller elles else em embeddednul empezar empezó emplacement empty emptycount emptytoken en \
-    encoder encoding encodingsource encontraron encore encrypt encrypted encryption end ended endframe endommagé \
-    endommagées endret endringene ends endswith enero enheten ennå enough enregistre enregistrées ensuite ent enthält \
-    entities entitiesleftbehind entitiesonly entity entityadded entitychanged entityclassname entitycolumn entitycount \
-    entitylimit entitymapping entitymappings entityname entitynames entitynumber entitypolicy entityremoved \
+    encodedstring encoder encoding encodingsource encontraron encore encrypt encrypted encryption end ended endframe \
+    endommagé endommagées endret endringene ends endswith enero enheten ennå enough enregistre enregistrées ensuite ent \
+    enthält entities entitiesleftbehind entitiesonly entity entityadded entitychanged entityclassname entitycolumn \
+    entitycount entitylimit entitymapping entitymappings entityname entitynames entitynumber entitypolicy entityremoved \
     entityrenamed entitytables entitytext entonces entries entry entrychanged entrylimit entrymissing entryname \
     entryunlisted entschlüsselt entsperren environment equal equiv er erneut erreichbar errno error errorcancelled \
     errorunknown es escape escaped escapes eso esos espace espacio espera essayer est esta estaba estaban estar este \
@@ -101,59 +101,59 @@ extension PublicWords {
     from früheren fstat fstatat fsync fts fue full fullest fullfsync fullstendig fully function funnet futimens får \
     février før für g gangen ganger gap gathered gave gb geben gelassen gelesen gelöscht general generated generates \
     generation genug geopoly gerade gerät geräts geschehen gespeichert gesperrt get getattribute getrennt gets geöffnet \
-    gf gho ghp gib gibt github give given gives givesvalues gjenopprette gjenopprettes gjøre glob glossary glpat go goes \
-    goeson gone gonecount good graph greatest greek green grew grid group grouped grouping groups grow grunn gt guarda \
-    guardan guardaron guarden guardó guess guesses går général h ha haber había hacer had hadde han hand handle handled \
-    handledifdataallows hangul hans hant happened happens har harm has hasbins haschanges haschecks hasescapes hash \
-    hashed hasher hashes hashesagree hashesversion hashing hasleft haslines hasoverlays haspointermap hassteps hasta hat \
-    hatte have having havingpredicate hay haya haz head headbytes header headerchanged headerdamaged headerlost \
-    headermismatch headlost headmissing headmoved heads health healthy hebrew height held helfen heller help helvetica \
-    hentet her herauszufinden here hex hexadecimal hf hidden hide hier high highest highestkey highlight hilfe hilft \
-    hint hintergrund histogram history hjelp hjelpe hjelper hk hold holdbackground holdcopyopens holdcopyunavailable \
-    holder holdextension holdfreshfails holdhostdecides holdlocked holdnospace holdnotafile holdrepeated holds \
-    holdshared holdsymboliclink holdunreadable holdunrecorded hollow home host hostdecides hosterror hostname \
-    hostnewerstore hostotherversion hoststate hostwrongkey hot hour hours how href html http https hva hvis i id \
-    idecoredatamodeler identifier identifiers idrefs ids iem if ifnull igjen ignore ignored ihnen ihr ihre ihrem ihren \
-    ihrer ihres iif ikke il im images img immediate importing impossible impossibleratio in inaccessibles inbackground \
-    inchangées incident incidentlimit incidentname incidents include includependingchanges includepropertyvalues \
-    includes includesdeleted includespendingchanges includespropertyvalues includessubentities includesubentities \
-    incompatible incomplet incomplete incompletecount incompleteset incompleto inconsistent incremental index indexed \
-    indexentries indexes indexnotbuilt indica indices indiquez inf inferred infinite infinity info ingenting inherit \
-    inherited inherits initial initially inline inlined inneholder inner inode input inputmissing inputoutput insert \
-    inserted inside inspect inspection inspectionname installer instant instead instr insuffisant int intact \
-    intactentrycount integer integer16 integer32 integer64 integrity intent intentar intentarlo intentname interior \
-    interiorindex interiortable interrupted intersect interval into intval inuse invalid invalidtext inverse \
-    inverseentity inverseentityname inversename inverserelationship inwords inzwischen io ios iosversion iphone is \
-    isabstract isadded isallowed isascending isassumed isautoincrement iscancelled iscandidate ischanged iscode \
-    iscolored iscomplete iscopied iscoredata iscut iscutshort isdemanded isdescending isdone isdotted isdoubtful \
-    isdryrun isdumb isempty isequal isextension isfilling isfiltered isfinished isfirstsegment isflag isfree isgone \
-    isguess isheaderlost isheadersound ishex ishistory ishot isinbackground isindex isindexed isindexedbyspotlight \
-    isinteger isjoined isjournal iskept isknown islog islossless ismagicright ismainempty ismainthere ismissing isnew \
-    isnewerthanapp isnotnull isnull isnumber ison isoptional isordered isover isplural isprotecteddataavailable \
-    isreadonly isrefusal isrefused isremoved issound isspotlightindexed isstart isstoredintruthfile isstrict \
-    issynchronous ist isterminal istext istokens istomany istransient isunique isunopenable isuntouched isup \
-    isusedelsewhere isusedwithcloudkit isusedwithswiftdata isvalid isverified iswanted iswhole iswithoutrowid iswritten \
-    it item items its itself ja januar january janvier jn job join joined joiner jour journal journalmode \
-    journalpagecount json jsonb jsoninterval judge judged judgement juillet juin juli julianday julio july june juni \
-    junio junto jusque just k kan kana kann kanskje kb keep keepers keeps keepsdamagedlogs keepseverything keepsfailing \
-    kein keinen kennung kept keptmainpath keptpages keptsame key keycolumn keycounter keyed keylesslimit keylimit \
-    keyorder keyparts keypath keys keysnotchecked keytable khce kib killed kind kindname kinds kl know knowing known \
-    knows kommer konnte konnten kontakt kontakte kontroller kontrollere kopi kopie kryptert kunne können könnten l la \
-    label labelledby lack lacks lag lagrer lagret lagringen lagringsområde lagt laid laissé lang language languageid lar \
-    large larger largest las lassen last lastinsertrowid lastprint lastsavedtoolsversion later latest latin latt \
-    laufwerk launches layout le lead leads leaf leafindex leaftable lease leasename least leave leaves ledig leer leeren \
-    leerlos left leftbehind leftout leftoutcount leftover lenge lenger lengre length les lese lesen leses lets leur \
-    level levels li libera libre libérer lie liegen lies lifeboat ligge ligger light lightweight like likely limit line \
-    lineage lines link linkcache links lire list listed listing lists lite literal literals litt little live \
-    liverowcount lo load loads local localecompare locator lock lockbyte locked lockholder locking lockname log logfile \
-    logview long longer longvarchar look looked looklimit looks looksencrypted lookslikeswiftdata loosetrees lorsque los \
-    loss lost lostcount lostframes low lower lowest lr lstat lt ltrim lu lugar lukk là länger lässt lås låses låst \
-    löschen m machine macos macosversion made magic mai mail main mainempty mainkind mainmissing mainpagecount mainpages \
-    mainpath mainsize mainsizebytes mais make makers makesfreshstore makeunknown malformed managed manager mangle \
-    mangler manifest manifestmissing manifestnotfirst manquante manque manquent mantissa many map mapped mappen mapping \
-    mappingmismatch mappingmodel mappingnumber mappings mappingtypename maps march margin mark marked marker \
-    markerheight markerwidth marks mars marzo mask masked master match matches matchesequalcontent matchinfo \
-    materialized max maxbytes maxcells maxcolumns maxcount maxdatetimeinterval maxdepth maxentities maximum \
+    gf gho ghp gib gibt gif github give given gives givesvalues gjenopprette gjenopprettes gjøre glob glossary glpat go \
+    goes goeson gone gonecount good graph greatest greek green grew grid group grouped grouping groups grow grunn gt \
+    guarda guardan guardaron guarden guardó guess guesses gzip går général h ha haber había hacer had hadde han hand \
+    handle handled handledifdataallows hangul hans hant happened happens har harm has hasbins haschanges haschecks \
+    hasescapes hash hashed hasher hashes hashesagree hashesversion hashing hasleft haslines hasoverlays haspointermap \
+    hasrows hassteps hasta hat hatte have having havingpredicate hay haya haz head headbytes header headerchanged \
+    headerdamaged headerlost headermismatch headlost headmissing headmoved heads health healthy hebrew height held \
+    helfen heller help helvetica hentet her herauszufinden here hex hexadecimal hf hidden hide hier high highest \
+    highestkey highlight hilfe hilft hint hintergrund histogram history hjelp hjelpe hjelper hk hold holdbackground \
+    holdcopyopens holdcopyunavailable holder holdextension holdfreshfails holdhostdecides holdlocked holdnospace \
+    holdnotafile holdrepeated holds holdshared holdsymboliclink holdunreadable holdunrecorded hollow home host \
+    hostdecides hosterror hostname hostnewerstore hostotherversion hoststate hostwrongkey hot hour hours how href html \
+    http https hva hvis i id idecoredatamodeler identifier identifiers idrefs ids iem if ifnull igjen ignore ignored \
+    ihnen ihr ihre ihrem ihren ihrer ihres iif ikke il im image images img immediate importing impossible \
+    impossibleratio in inaccessibles inbackground inchangées incident incidentlimit incidentname incidents include \
+    includependingchanges includepropertyvalues includes includesdeleted includespendingchanges includespropertyvalues \
+    includessubentities includesubentities incompatible incomplet incomplete incompletecount incompleteset incompleto \
+    inconsistent incremental index indexed indexentries indexes indexnotbuilt indica indices indiquez inf inferred \
+    infinite infinity info ingenting inherit inherited inherits initial initially inline inlined inneholder inner inode \
+    input inputmissing inputoutput insert inserted inside inspect inspection inspectionname installer instant instead \
+    instr insuffisant int intact intactentrycount integer integer16 integer32 integer64 integrity intent intentar \
+    intentarlo intentname interior interiorindex interiortable interrupted intersect interval into intval inuse invalid \
+    invalidtext inverse inverseentity inverseentityname inversename inverserelationship inwords inzwischen io ios \
+    iosversion iphone is isabstract isadded isallowed isascending isassumed isautoincrement iscancelled iscandidate \
+    ischanged iscode iscolored iscomplete iscopied iscoredata iscut iscutshort isdemanded isdescending isdone isdotted \
+    isdoubtful isdryrun isdumb isempty isequal isextension isfilling isfiltered isfinished isfirstsegment isflag isfree \
+    isgone isguess isheaderlost isheadersound ishex ishistory ishot isinbackground isindex isindexed \
+    isindexedbyspotlight isinteger isjoined isjournal iskept isknown islog islossless ismagicright ismainempty \
+    ismainthere ismissing isnew isnewerthanapp isnotnull isnull isnumber ison isoptional isordered isover isplural \
+    isprotecteddataavailable isreadonly isrefusal isrefused isremoved issound isspotlightindexed isstart \
+    isstoredintruthfile isstrict issynchronous ist isterminal istext istokens istomany istransient isunique isunopenable \
+    isuntouched isup isusedelsewhere isusedwithcloudkit isusedwithswiftdata isvalid isverified iswanted iswhole \
+    iswithoutrowid iswritten it item items its itself ja januar january janvier jn job join joined joiner jour journal \
+    journalmode journalpagecount jpeg json jsonb jsoninterval judge judged judgement juillet juin juli julianday julio \
+    july june juni junio junto jusque just k kan kana kann kanskje kb keep keepers keeps keepsdamagedlogs \
+    keepseverything keepsfailing kein keinen kennung kept keptmainpath keptpages keptsame key keycolumn keycounter keyed \
+    keylesslimit keylimit keyorder keyparts keypath keys keysnotchecked keytable khce kib killed kind kindname kinds kl \
+    know knowing known knows kommer konnte konnten kontakt kontakte kontroller kontrollere kopi kopie kryptert kunne \
+    können könnten l la label labelledby lack lacks lag lagrer lagret lagringen lagringsområde lagt laid laissé lang \
+    language languageid lar large larger largest las lassen last lastinsertrowid lastprint lastsavedtoolsversion later \
+    latest latin latt laufwerk launches layout le lead leads leaf leafindex leaftable lease leasename least leave leaves \
+    ledig leer leeren leerlos left leftbehind leftout leftoutcount leftover lenge lenger lengre length les lese lesen \
+    leses lets leur level levels li libera libre libérer lie liegen lies lifeboat ligge ligger light lightweight like \
+    likely limit line lineage lines link linkcache links lire list listed listing lists lite literal literals litt \
+    little live liverowcount lo load loads local localecompare locator lock lockbyte locked lockholder locking lockname \
+    log logfile logview long longer longvarchar look looked looklimit looks looksencrypted lookslikeswiftdata loosetrees \
+    lorsque los loss lost lostcount lostframes low lower lowest lr lstat lt ltrim lu lugar lukk là länger lässt lås \
+    låses låst löschen m machine macos macosversion made magic mai mail main mainempty mainkind mainmissing \
+    mainpagecount mainpages mainpath mainsize mainsizebytes mais make makers makesfreshstore makeunknown malformed \
+    managed manager mangle mangler manifest manifestmissing manifestnotfirst manquante manque manquent mantissa many map \
+    mapped mappen mapping mappingmismatch mappingmodel mappingnumber mappings mappingtypename maps march margin mark \
+    marked marker markerheight markerwidth marks mars marzo mask masked master match matches matchesequalcontent \
+    matchinfo materialized max maxbytes maxcells maxcolumns maxcount maxdatetimeinterval maxdepth maxentities maximum \
     maximumageseconds maximumboxcount maximumbytes maximumcopybytes maximumcount maximumdepth maximumframeworkversion \
     maximumpartcount maximumquarantines maximumrowcount maximumwaitseconds maxpages maxproofs maxremainders maxsamples \
     maxtries maxvaluebytes maxvaluestring may maybefolder mayfit mayo mb mean meaning meantime meanwhile med media \
@@ -228,10 +228,10 @@ extension PublicWords {
     partialpredicate partialrowcount partie partition parts partsuffix pas pasajero pass passager passe passedover \
     passes passiert passord passphrase password passwort passé past pastend pat patch path paths patienter pattk pause \
     payload payloads pb pending percent perhaps permet permettra permission permissiondenied permissions permite \
-    permitted pero persistent personal peu peut phone phrase picture piece piecebytes pipe pk place places plain \
-    plaininterval plainkeypath plaintext plan plano plass platz playback please plist pliststate plus plusieurs pm poco \
-    podría podrían point pointer pointermap pointers pointersend points policies policy policyclass policyvalues ponte \
-    por porque porter posible position positions posix posixcode possible pour pourra pourraient power ppsk pragma \
+    permitted pero persistent personal peu peut phone phrase picture piece piecebytes pipe pixels pk place places plain \
+    plaininterval plainkeypath plaintext plan plano plass platz playback please plist pliststate plus plusieurs pm png \
+    poco podría podrían point pointer pointermap pointers pointersend points policies policy policyclass policyvalues \
+    ponte por porque porter posible position positions posix posixcode possible pour pourra pourraient power ppsk pragma \
     preceding precision predicate predicates predicatestring prefers prefetchedkeypaths prefix prepared present \
     presentcount presentstore preserveafterdeletion preserved preservedondeletion pretty prevents previous primary \
     primarykey primaryresultcode print printf private prk problem problema problemer problems problème process produce \
@@ -322,7 +322,7 @@ extension PublicWords {
     vérifiez w wait waiting waituntilwritable wal waldamaged walforeign walked want wanted wantsmore wantsrows war waren \
     warning warten was wasempty watch way ways wegen weight weil weiter weiterarbeiten weiterhin weitermachen \
     weiterverwendet well wenden wenig wenn werden were what whatever whathappened whattodo whatwaskept when where \
-    whether which whichversion while white whole whose why width wie wieder wiederherstellen will window windowbytes \
+    whether which whichversion while white who whole whose why width wie wieder wiederherstellen will window windowbytes \
     windowcount wird with withheld within withindex withinlimits without withoutindex withoutrowid \
     withouttracesofexternalfiles witness witnesses wo word words work worth would wrap writable write writeaheadlog \
     writefailed writer writes writing written writtenby writtencount wrong wrongkey wrongkind wrongtype wrote ws wurde \

@@ -1,0 +1,156 @@
+import Foundation
+package import ObjectModel
+import SafeText
+
+/// What the bytes of a binary value say that they are. Nothing in them is run or instantiated.
+package enum BlobContent: Equatable {
+  /// A property list, binary or XML, that is no keyed archive.
+  case propertyList(PropertyList)
+  /// A keyed archive: the classes that it names, in order.
+  case keyedArchive(classes: [String])
+  /// An image, with its media type, and its size in pixels where the header gives it.
+  case image(type: String, width: Int, height: Int)
+  /// Compressed by gzip or zlib.
+  case compressed(String)
+  /// JSON, or other text in UTF-8.
+  case text(String)
+  /// Anything else.
+  case unknown
+
+  /// The most bytes of a property list or text that are read.
+  private static let maxBytes = 1 << 20
+
+  /// Tells from the bytes.
+  package init(_ bytes: [UInt8]) {
+    // A value that Core Data may keep in a file begins with 1 when it is in the row.
+    if let image = Self.image(bytes) {
+      self = image
+    } else if bytes.starts(with: [0x1f, 0x8b, 0x08]) {
+      self = .compressed("gzip")
+    } else if bytes.starts(with: "bplist0".utf8) || bytes.starts(with: "<?xml".utf8),
+      bytes.count <= Self.maxBytes, let list = try? PropertyList(bytes: bytes)
+    {
+      self = Self.archive(list) ?? .propertyList(list)
+    } else if bytes.count > 2, bytes[0] == 0x78,
+      (Int(bytes[0]) << 8 | Int(bytes[1])) % 31 == 0, bytes[1] & 0x20 == 0
+    {
+      // RFC 1950: the two bytes are a multiple of 31.
+      self = .compressed("zlib")
+    } else if bytes.count <= Self.maxBytes, let text = Self.text(bytes) {
+      self = .text(text)
+    } else {
+      self = .unknown
+    }
+  }
+
+  /// What it is, in a few words; `limit` is the most scalars of a content that is quoted.
+  package func summary(sizeBytes: Int, limit: Int = 200) -> String {
+    let size = "\(sizeBytes) \(sizeBytes == 1 ? "byte" : "bytes")"
+    switch self {
+    case .propertyList(let list):
+      var text = ""
+      Self.describe(list, depth: 0, limit, &text)
+      return "property list: \(text) (\(size))"
+    case .keyedArchive(let classes):
+      let names = classes.prefix(8).joined(separator: ", ") + (classes.count > 8 ? ", …" : "")
+      return "keyed archive of \(names.isEmpty ? "no class" : names) (\(size))"
+    case .image(let type, let width, let height):
+      return "\(type), \(width) by \(height) pixels (\(size))"
+    case .compressed(let format): return "compressed by \(format) (\(size))"
+    case .text(let text):
+      let scalars = text.unicodeScalars
+      return "text: \(String(scalars.prefix(limit)))\(scalars.count > limit ? "…" : "") (\(size))"
+    case .unknown: return size
+    }
+  }
+
+  // MARK: - Property lists
+
+  private static func archive(_ list: PropertyList) -> BlobContent? {
+    guard case .dictionary(let top) = list, case .string("NSKeyedArchiver")? = top["$archiver"],
+      case .array(let objects)? = top["$objects"]
+    else { return nil }
+    var classes: [String] = []
+    for case .dictionary(let object) in objects {
+      if case .string(let name)? = object["$classname"], !classes.contains(name) {
+        classes.append(name)
+      }
+    }
+    return .keyedArchive(classes: classes)
+  }
+
+  /// Appends a value as text until it has `limit` bytes.
+  private static func describe(
+    _ list: PropertyList, depth: Int, _ limit: Int, _ text: inout String
+  ) {
+    guard text.utf8.count < limit, depth < 6 else {
+      text += "…"
+      return
+    }
+    func items(_ values: some Sequence<(String, PropertyList)>) {
+      for (place, (lead, value)) in values.enumerated() {
+        guard text.utf8.count < limit else {
+          text += "…"
+          return
+        }
+        text += (place == 0 ? "" : ", ") + lead
+        describe(value, depth: depth + 1, limit, &text)
+      }
+    }
+    switch list {
+    case .null: text += "null"
+    case .bool(let flag): text += flag ? "true" : "false"
+    case .integer(let number): text += String(number)
+    case .real(let number): text += number.description
+    case .date(let seconds): text += Date(timeIntervalSinceReferenceDate: seconds).description
+    case .data(let bytes): text += "\(bytes.count) bytes"
+    case .string(let string): text += "\"\(String(string.unicodeScalars.prefix(limit)))\""
+    case .uid(let number): text += "object \(number)"
+    case .array(let values), .set(let values):
+      text += "["
+      items(values.lazy.map { ("", $0) })
+      text += "]"
+    case .dictionary(let members):
+      text += "{"
+      items(members.sorted { $0.key < $1.key }.lazy.map { ("\($0.key): ", $0.value) })
+      text += "}"
+    }
+  }
+
+  private static func text(_ bytes: [UInt8]) -> String? {
+    guard !bytes.isEmpty,
+      bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 || $0 == 0x0a || $0 == 0x0d })
+    else { return nil }
+    return String(validating: bytes, as: UTF8.self)
+  }
+
+  // MARK: - Images
+
+  private static func image(_ bytes: [UInt8]) -> BlobContent? {
+    func big(_ place: Int, _ count: Int) -> Int {
+      bytes[place..<place + count].reduce(0) { $0 << 8 | Int($1) }
+    }
+    func little(_ place: Int) -> Int { Int(bytes[place]) | Int(bytes[place + 1]) << 8 }
+    // PNG, 11.2.2: IHDR is the first chunk.
+    if bytes.starts(with: [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]), bytes.count >= 24 {
+      return .image(type: "image/png", width: big(16, 4), height: big(20, 4))
+    }
+    // GIF89a: the logical screen follows the signature.
+    if bytes.starts(with: "GIF8".utf8), bytes.count >= 10 {
+      return .image(type: "image/gif", width: little(6), height: little(8))
+    }
+    // JPEG, ITU-T T.81, B.2.2: the frame header has the size.
+    if bytes.starts(with: [0xff, 0xd8, 0xff]) {
+      var place = 2
+      while place + 9 < bytes.count, bytes[place] == 0xff {
+        let marker = bytes[place + 1]
+        if (0xc0...0xcf).contains(marker), ![0xc4, 0xc8, 0xcc].contains(marker) {
+          return .image(type: "image/jpeg", width: big(place + 7, 2), height: big(place + 5, 2))
+        }
+        // The length counts itself, so that the place always grows.
+        place += 2 + max(2, big(place + 2, 2))
+      }
+    }
+    return nil
+  }
+}

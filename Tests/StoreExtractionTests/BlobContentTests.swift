@@ -1,0 +1,76 @@
+import Fixtures
+import Foundation
+import ObjectModel
+import Testing
+
+@testable import StoreExtraction
+
+/// What bytes say that they are.
+@Suite struct BlobContentTests {
+  @Test func formsAreTold() throws {
+    func list(_ value: Any, _ format: PropertyListSerialization.PropertyListFormat) throws
+      -> [UInt8]
+    {
+      [UInt8](
+        try PropertyListSerialization.data(fromPropertyList: value, format: format, options: 0))
+    }
+    for format in [PropertyListSerialization.PropertyListFormat.binary, .xml] {
+      let content = BlobContent(try list(["b": [1, 2.5, "x"], "a": true], format))
+      #expect(
+        content.summary(sizeBytes: 9) == "property list: {a: true, b: [1, 2.5, \"x\"]} (9 bytes)")
+    }
+    let archive: [String: Any] = [
+      "$archiver": "NSKeyedArchiver", "$top": [String: Any](),
+      "$objects": [
+        "$null", ["$classname": "NSArray", "$classes": ["NSArray"]], ["$classname": "MyApp.Note"],
+      ],
+    ]
+    #expect(
+      BlobContent(try list(archive, .binary)) == .keyedArchive(classes: ["NSArray", "MyApp.Note"]))
+    let png: [UInt8] = [
+      0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52, 0, 0, 2,
+      0, 0, 0, 1, 44,
+    ]
+    #expect(BlobContent(png) == .image(type: "image/png", width: 512, height: 300))
+    #expect(BlobContent(Array(png.dropLast())) == .unknown)
+    let jpeg: [UInt8] = [
+      0xff, 0xd8, 0xff, 0xe0, 0, 4, 1, 2, 0xff, 0xc0, 0, 11, 8, 0, 32, 0, 64, 1, 0,
+    ]
+    #expect(BlobContent(jpeg) == .image(type: "image/jpeg", width: 64, height: 32))
+    #expect(
+      BlobContent(Array("GIF89a".utf8) + [10, 0, 20, 0])
+        == .image(type: "image/gif", width: 10, height: 20))
+    #expect(BlobContent([0x1f, 0x8b, 0x08, 0]) == .compressed("gzip"))
+    #expect(BlobContent([0x78, 0x9c, 1, 2]) == .compressed("zlib"))
+    #expect(BlobContent(Array("{\"a\":1}".utf8)) == .text("{\"a\":1}"))
+    #expect(BlobContent(Array("xyz".utf8)) == .text("xyz"))
+    for bytes: [UInt8] in [[], [0], [0xff, 0xfe], [0x1b, 0x5b], Array("bplist00".utf8)] {
+      #expect(BlobContent(bytes) != .compressed("gzip"))
+      _ = BlobContent(bytes).summary(sizeBytes: bytes.count)
+    }
+  }
+
+  /// No prefix and no flipped bit of a value makes trouble, and a summary stays short.
+  @Test func hostileBytes() throws {
+    var deep: Any = "x"
+    for _ in 0..<100 { deep = [deep, deep as Any].count > 0 ? [deep] : [] }
+    var seeds: [[UInt8]] = try [
+      deep, ["k": Data(repeating: 1, count: 40)], Array(repeating: "long text", count: 500),
+    ].map {
+      [UInt8](try PropertyListSerialization.data(fromPropertyList: $0, format: .binary, options: 0))
+    }
+    seeds.append([0xff, 0xd8, 0xff, 0xe0, 0xff, 0xff] + Array(repeating: 0xff, count: 40))
+    var random = SplitMix64(seed: 7)
+    for seed in seeds {
+      for length in stride(from: 0, through: seed.count, by: max(1, seed.count / 200)) {
+        _ = BlobContent(Array(seed.prefix(length))).summary(sizeBytes: length)
+      }
+      for _ in 0..<500 {
+        var bytes = seed
+        bytes[Int(random.next() % UInt64(bytes.count))] ^= 1 << UInt8(random.next() % 8)
+        let text = BlobContent(bytes).summary(sizeBytes: bytes.count)
+        #expect(text.utf8.count < 2_000)
+      }
+    }
+  }
+}
