@@ -2,11 +2,11 @@ import ModelTools
 import ObjectModel
 import RowText
 import SafeFiles
-public import CoreDataStore
+package import CoreDataStore
 import StoreFiles
 import SQLiteForensics
-public import StoreExtraction
-public import StoreRecovery
+package import StoreExtraction
+package import StoreRecovery
 import Foundation
 import SQLiteFile
 import SafeText
@@ -15,14 +15,14 @@ import SafeText
 ///
 /// The default is structure: metadata, hashes, the model, schema and counts, nothing that a user typed. Rows and the raw
 /// files go in only when asked for, and the values of rows as tokens unless more is asked for.
-public struct StoreBundle {
+package struct StoreBundle {
   /// The entry with what is known of the store: its inspection.
   package static let inspectionName = "inspection.json"
   /// The entry with the rows.
   package static let rowsName = "rows.ndjson"
 
   /// The plan, to be measured and written.
-  public var plan: BundlePlan {
+  package var plan: BundlePlan {
     var plan = gathered
     for sentence in mask.tokens.sentences { plan.withhold(sentence) }
     return plan
@@ -33,7 +33,7 @@ public struct StoreBundle {
   private var mask: RecordMask
 
   /// Starts a bundle about the store whose main file is at `storePath`.
-  public init(
+  package init(
     storePath: String, tool: BundleManifest.Tool, created: BundleDate,
     contents: BundleManifest.Contents
   ) throws(BundleError) {
@@ -43,7 +43,7 @@ public struct StoreBundle {
   }
 
   /// Adds the record of an incident.
-  public mutating func add(_ incident: Incident) throws {
+  package mutating func add(_ incident: Incident) throws {
     // The record names the folder in which it was made, which may be on another machine.
     mask.add(folder: incident.folder)
     try gathered.add(
@@ -63,7 +63,7 @@ public struct StoreBundle {
   ///   - includesModel: whether the model that the store carries goes in, without default values, user info and
   ///     expressions.
   /// - Throws: ``BundleError`` when an entry has a name that is not allowed in a bundle.
-  public mutating func add(
+  package mutating func add(
     _ store: CoreDataStore, _ inspection: StoreInspection, rows: Rows? = nil,
     includesModel: Bool = true
   )
@@ -141,7 +141,7 @@ public struct StoreBundle {
   }
 
   /// Rows in a file of JSON lines, which has no name and is gone with this value.
-  public struct Rows: Sendable {
+  package struct Rows: Sendable {
     let file: InputFile
     let redaction: Redaction
   }
@@ -236,7 +236,7 @@ public struct StoreBundle {
   }
 
   /// Adds the reason why a store could not be read at all. Its files are added only when asked for.
-  public mutating func add(unreadable path: String, code: String, message: String) throws {
+  package mutating func add(unreadable path: String, code: String, message: String) throws {
     let words = RecordMask.quotesNothing(code) ? message : RecordMask.leftOut
     try gathered.add(
       name: "problem.json", source: .bytes(json(["code": code, "message": words])),

@@ -1,6 +1,6 @@
 extension NoticeWords {
   /// English.
-  static let english = NoticeWords(
+  package static let english = NoticeWords(
     unnamedApp: ("the app", "The app"), quotes: ("", ""), date: date,
     kept: [
       .otherVersion: kept(

@@ -1,5 +1,5 @@
 /// The parts of a language tag (BCP 47) that decide which words are used.
-struct LanguageTag {
+package struct LanguageTag {
   /// In lower case; all codes of Norwegian become `nb`, all of Chinese `zh`.
   let language: String
   /// In lower case, for example `hans`; nil when the tag names none and none follows from it.
@@ -61,7 +61,7 @@ struct LanguageTag {
 
   /// The first of the `preferred` languages that is in `available`, spelled as it is there, and the region of the
   /// preferred tag; nil when none is.
-  static func best(
+  package static func best(
     of available: some Sequence<String>, preferring preferred: [String]
   ) -> (language: String, region: String?)? {
     let byName = Dictionary(

@@ -59,13 +59,13 @@ public struct NoticeWords: Sendable {
   }
 
   /// The languages that come with the package.
-  static let all: [String: NoticeWords] = [
+  package static let all: [String: NoticeWords] = [
     "en": english, "de": german, "fr": french, "es": spanish, "nb": norwegian, "ja": japanese,
     "zh-Hans": simplifiedChinese,
   ]
 
   /// The values for `{app}` and `{App}`.
-  func names(of app: String) -> [String: String] {
+  package func names(of app: String) -> [String: String] {
     let name = app.trimmingCharacters(in: .whitespacesAndNewlines)  // characters: a set of scalars
     guard !name.isEmpty else { return ["app": unnamedApp.inside, "App": unnamedApp.first] }
     let quoted = quotes.opening + name + quotes.closing
@@ -74,7 +74,7 @@ public struct NoticeWords: Sendable {
 
   /// Replaces names in braces with their `values`. Values are not searched for names; a name without a value stays as
   /// it is.
-  static func fill(_ text: String, _ values: [String: String]) -> String {
+  package static func fill(_ text: String, _ values: [String: String]) -> String {
     var result = String.UnicodeScalarView()
     var rest = text.unicodeScalars[...]
     while let open = rest.firstIndex(of: "{") {  // characters: a view of scalars

@@ -1,0 +1,54 @@
+public import Foundation
+import StoreRecovery
+
+/// What an app asks its user before a bundle leaves the device: it says what is in the bundle and who can read it.
+///
+/// It comes in English, German, French, Spanish, Norwegian (Bokmål), Japanese and Simplified Chinese.
+public struct ConsentText: Sendable, Equatable {
+  /// The language, as a BCP 47 tag.
+  public let language: String
+  /// The title of a dialog.
+  public let title: String
+  /// The paragraphs: why, what is in it, who can read it, and that the user decides.
+  public let paragraphs: [String]
+  /// The button that sends it, and the one that does not.
+  public let buttons: (send: String, keep: String)
+
+  /// Whether two are the same text.
+  public static func == (one: Self, other: Self) -> Bool {
+    one.language == other.language && one.title == other.title
+      && one.paragraphs == other.paragraphs && one.buttons == other.buttons
+  }
+}
+
+extension BundleRequest {
+  /// What to ask the user before a bundle of this request is sent.
+  ///
+  /// - Parameters:
+  ///   - app: the name of the app; empty when it has none.
+  ///   - languages: the user's languages as BCP 47 tags, most preferred first; without words for any of them, the text is
+  ///     English.
+  /// - Returns: the text.
+  public func consentText(
+    app: String, preferring languages: [String] = Locale.preferredLanguages
+  ) -> ConsentText {
+    let best = LanguageTag.best(of: ConsentWords.all.keys, preferring: languages)
+    let language = best?.language ?? "en"
+    let words = ConsentWords.all[language] ?? .english
+    let names = (NoticeWords.all[language] ?? .english).names(of: app)
+    let contents =
+      switch (contents, redaction) {
+      case (.structure, _): words.structure
+      case (.store, _): words.store
+      case (.rows, .none): words.values
+      case (.rows, .values(except: .nothing)): words.tokens
+      case (.rows, .values): words.tokens + words.joint + words.listed
+      }
+    let sentences = [
+      words.why, contents, encryption == nil ? words.open : words.sealed, words.choice,
+    ]
+    return ConsentText(
+      language: language, title: NoticeWords.fill(words.title, names),
+      paragraphs: sentences.map { NoticeWords.fill($0, names) }, buttons: words.buttons)
+  }
+}
