@@ -168,6 +168,11 @@ final class StoreInput {
       if try FileStatus.of(files)?.kind == .folder {
         store = try Self.only(in: files, named: given)
       }
+    } catch let error as BundleError where error.code == .cannotCreate {
+      throw Failure(
+        73, error.code.rawValue,
+        "\(given): a part of it cannot be unpacked into the temporary folder: \(error.message)",
+        hint: "check TMPDIR and its free space; unzip shows the names of the parts")
     } catch let error as BundleError where error.code == .tooLarge {
       throw Failure(
         65, error.code.rawValue, "\(given): \(error.message)",

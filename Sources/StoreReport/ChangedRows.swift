@@ -31,6 +31,8 @@ struct ChangedRows {
   private(set) var rows: [Row] = []
   /// How many older versions are not shown, because there are too many.
   private(set) var restCount = 0
+  /// Whether the store has entities; rows of other tables are not compared.
+  private let isOfEntities: Bool
   /// The attributes that may be shown; nil for all.
   private let allowed: AllowList?
   private let lineage: (String) -> [String]
@@ -52,6 +54,7 @@ struct ChangedRows {
   /// - Throws: `SQLiteFileError` when the device fails.
   init(_ damaged: DamagedStore, isDamaged: Bool, showing allowed: AllowList?) throws {
     self.allowed = allowed
+    isOfEntities = damaged.kind != .sqlite
     let model = damaged.model
     lineage = { name in [name] + (model?.ancestors(of: name).map(\.name) ?? []) }
     var older: [(row: ManagedRow, columns: Set<Int>, recovered: RecoveredRow)] = []
@@ -172,7 +175,12 @@ struct ChangedRows {
   var context: [String: Any] {
     var note =
       "Older versions that were not overwritten yet, with the attributes that differ. This part holds values: pass it on only to who may see them."
-    if rows.isEmpty { note = "No older version of a row is left in the files." }
+    if rows.isEmpty {
+      note =
+        isOfEntities
+        ? "No older version of a row is left in the files."
+        : "Rows are compared where a model names their entities; this file has none. lifeboat rows --deleted prints the older versions."
+    }
     if restCount > 0 { note += " \(rows.count) are shown, and \(restCount) more are there." }
     return [
       "note": note, "hasRows": !rows.isEmpty,

@@ -145,6 +145,30 @@ import Testing
     #expect(made.status == 0, "\(String(decoding: made.stderr, as: UTF8.self))")
     let zipped = try Program.run("rows", path("folder.zip"))
     #expect(zipped.text == truth, "\(zipped.errors)")
+    // A store is known by what is in it, whatever its name is.
+    let moody = place.url.appendingPathComponent("moody")
+    try FileManager.default.createDirectory(at: moody, withIntermediateDirectories: false)
+    try FileManager.default.copyItem(
+      at: demo.kept, to: moody.appendingPathComponent("Notes.moody"))
+    try FileManager.default.copyItem(
+      atPath: demo.kept.path + "-wal", toPath: moody.path + "/Notes.moody-wal")
+    let other = try Fixtures.run(python, ["-c", script, path("moody.zip"), moody.path])
+    #expect(other.status == 0)
+    let named = try Program.run("rows", "--entity", "Tag", path("moody.zip"))
+    #expect(
+      named.text == (try Program.run("rows", "--entity", "Tag", demo.kept.path).text),
+      "\(named.errors)")
+    // A name that no file can have.
+    let long = try Fixtures.run(
+      python,
+      [
+        "-c",
+        "import sys, zipfile; zipfile.ZipFile(sys.argv[1], 'w').write(sys.argv[2], 'l' * 300 + '.db')",
+        path("long.zip"), demo.kept.path,
+      ])
+    #expect(long.status == 0)
+    let refused = try Program.run("inspect", path("long.zip"))
+    #expect(refused.status == 73 && !Self.namesPrivateFolder(refused.stderr), "\(refused.errors)")
     // An archive of something else.
     let empty = try Fixtures.run(
       python,

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Quoting
 import SafeText
 import StoreExtraction
 import SupportBundle
@@ -77,10 +78,17 @@ struct BundleRedact: ParsableCommand, RecordedCommand {
   }
 
   private func redact(_ input: StoreInput) throws {
-    guard let bundle = input.bundle else {
+    guard let bundle = input.bundle, let file = input.file else {
       throw Failure(
         65, BundleError.Code.badManifest.rawValue, "\(path) is not a bundle",
         hint: "make one with: lifeboat bundle create")
+    }
+    let verification = try BundleVerification.verify(file)
+    guard verification.outcome == .intact else {
+      throw Failure(
+        65, BundleError.Code.notIntact.rawValue,
+        "\(path) is not as it was made: \(verification.problems.first?.message ?? "")",
+        hint: "see what is wrong with: lifeboat bundle verify \(ShellText.path(path))")
     }
     try packing.target.map(input.check)
     var request = try packing.request(include.contents, encryption)

@@ -93,6 +93,12 @@ struct RowLines {
   mutating func append(_ line: ArraySlice<UInt8>, to output: inout OutputBuffer) throws {
     guard !line.isEmpty else { return }
     let row = try Row(line)
+    guard ([row.name] + row.values.map(\.name)).allSatisfy(Self.isUsual) else {
+      throw BundleError(
+        .residue,
+        "a table or column has a name that a user may have chosen; make the bundle anew from the store, or with --include structure",
+        entry: StoreBundle.rowsName)
+    }
     names[row.name, default: []].formUnion(row.values.map(\.name))
     guard entities?.contains(row.name) ?? true else {
       droppedRowCount += 1
@@ -142,6 +148,14 @@ struct RowLines {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     return (try? encoder.encode(value)).map { [UInt8]($0) } ?? Array("null".utf8)
+  }
+
+  /// Whether a name has the usual form, or is a token already.
+  private static func isUsual(_ name: String) -> Bool {
+    NameForm.isIdentifier(name)
+      || PathText.dropping(prefix: "name-", from: name).map {
+        !$0.isEmpty && $0.utf8.allSatisfy { (0x30...0x39).contains($0) }
+      } ?? false
   }
 
   // MARK: - References

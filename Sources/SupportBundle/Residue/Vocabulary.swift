@@ -242,12 +242,12 @@ extension PublicWords {
     policyclass policyvalues ponte por porque porter posible position positions posix posixcode possible pour pourquoi \
     pourra pourraient pourrait power ppsk pragma preceding precision predicate predicates predicatestring prefers \
     prefetchedkeypaths prefix prepared present presentcount presentstore preserveafterdeletion preserved \
-    preservedondeletion pretty prevents previous primary primarykey primaryresultcode print printf private prk problem \
-    problema problemer problems problème process produce produit program programa programm programme progress prolonge \
-    proofsleft properties propertiestofetch propertiestogroupby property propertylist propertyname proposée protect \
-    protection protects protege protocol protège prove provenance proviennent pruned précédentes prøv prøve prøver \
-    prüfen psk ptrmap pu public pudieron pudo pueda puedan puedas puede pueden puis puissiez put putback puts px på \
-    qpzry qu quarantine quarantinenospace quarantines quarter que queda quelque quelques quels queries query \
+    preservedondeletion pretty prevents previous primary primarykey primaryresultcode print printf prints private prk \
+    problem problema problemer problems problème process produce produit program programa programm programme progress \
+    prolonge proofsleft properties propertiestofetch propertiestogroupby property propertylist propertyname proposée \
+    protect protection protects protege protocol protège prove provenance proviennent pruned précédentes prøv prøve \
+    prøver prüfen psk ptrmap pu public pudieron pudo pueda puedan puedas puede pueden puis puissiez put putback puts px \
+    på qpzry qu quarantine quarantinenospace quarantines quarter que queda quelque quelques quels queries query \
     queryselectorall queue qui quick quickly quien quiet quot quotation quote quoted quoting qué r radius raise raison \
     ran random randomblob range ranges rank rankdir ranks rate raw rawvalue reached reaches read readable readdir reader \
     readfailed reading readlink readonly reads readversion real reason reasonable reasons rebuild rebuilt receive reciba \

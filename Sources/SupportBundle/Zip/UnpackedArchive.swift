@@ -34,7 +34,10 @@ package final class UnpackedArchive {
   ) throws {
     let reader = try ZipReader(file)
     isBundle = reader.entry(named: BundleManifest.entryName) != nil
-    let wanted = reader.entries.filter { !$0.isFolder && Self.isWanted($0.name) }
+    let stores = Self.stores(in: reader)
+    let wanted = reader.entries.filter { entry in
+      !entry.isFolder && (Self.isWanted(entry.name) || stores.contains(Array(entry.name.utf8)))
+    }
     try Self.check(wanted, of: reader)
     privateFolder = try PrivateFolder(
       in: FileManager.default.temporaryDirectory.path, making: making)
@@ -99,6 +102,29 @@ package final class UnpackedArchive {
       isIn(last, ["contents", "elements", "xcmapping.xml"])
       || isIn(PathText.ending(of: last), ["mom", "omo", "cdm"])
     return isModel ? modelLimit : byteLimit
+  }
+
+  // MARK: - Stores
+
+  /// The first bytes of every SQLite database (https://sqlite.org/fileformat.html, 1.3.1).
+  private static let magic = Array("SQLite format 3".utf8) + [0]
+
+  /// The names of entries that begin like a store, whatever their extension is, and of the logs and journals beside them.
+  private static func stores(in reader: ZipReader) -> Set<[UInt8]> {
+    struct Enough: Error {}
+    var names: Set<[UInt8]> = []
+    for entry in reader.entries.prefix(entryLimit)
+    where !entry.isFolder && entry.size >= 512 && !isWanted(entry.name) {
+      var lead: [UInt8] = []
+      // What cannot be unpacked is no store.
+      _ = try? reader.read(entry) { bytes in
+        lead += bytes.prefix(magic.count - lead.count)
+        if lead.count == magic.count { throw Enough() }
+      }
+      guard lead == magic else { continue }
+      for suffix in ["", "-wal", "-journal"] { names.insert(Array((entry.name + suffix).utf8)) }
+    }
+    return names
   }
 
   // MARK: - Parts

@@ -1,0 +1,67 @@
+import Foundation
+import Testing
+
+@testable import SupportBundle
+
+/// Stricter copies of bundles that were made by hand, and are consistent.
+@Suite struct BundleCopyTests {
+  /// Copies a bundle of these entries.
+  private static func copy(_ entries: [(String, String)], _ space: Workspace) throws -> BundleCopy {
+    let bundle = space.path("in.zip")
+    var plan = try BundlePlan(
+      tool: .init(name: "t", version: "1"), created: BundleDate(secondsSince1970: 0),
+      contents: .rows)
+    for (name, text) in entries {
+      try plan.add(name: name, source: .bytes(Array(text.utf8)), origin: "x", why: "x")
+    }
+    _ = try plan.measured().write(to: bundle)
+    let unpacked = try UnpackedBundle(BundleFile(bundle), making: { _ = $1() })
+    return try BundleRequest(.rows).copy(of: unpacked, to: space.path("out.zip"))
+  }
+
+  private static let row =
+    #"{"entity":"Note","pk":1,"values":{"title":"milk, bread, something for Grandma"}}"# + "\n"
+
+  /// A record that holds a text of a row, rows in another form, and tokens that hide nothing.
+  @Test(arguments: [
+    (("incident.txt", "the note: milk, bread, something for Grandma"), row, "bundle.residue"),
+    (("counts.json", "{}"), row + "[1]\n", "bundle.badRecord"),
+    (("counts.json", "{}"), row + "{\"entity\":1}\n", "bundle.badRecord"),
+    (("counts.json", "{}"), String(repeating: "[", count: 100_000) + "\n", "bundle.badRecord"),
+    (
+      ("counts.json", "{}"),
+      #"{"entity":"Tag","pk":1,"values":{"a":{"text":"0123456789abcdef","script":"Shopping list"}}}"#,
+      "bundle.residue"
+    ),
+    (
+      ("counts.json", "{}"), #"{"entity":"Tag","pk":1,"values":{"a":{"date":"in spring"}}}"#,
+      "bundle.residue"
+    ),
+    (("counts.json", "{}"), #"{"entity":"my Tag","pk":1,"values":{}}"#, "bundle.residue"),
+    (("counts.json", "{}"), #"{"entity":"Tag","pk":1,"values":{"my secret":1}}"#, "bundle.residue"),
+  ])
+  func whatDoesNotFitIsRefused(
+    _ record: (String, String), _ rows: String, _ code: String
+  ) throws {
+    let space = try Workspace()
+    let error = #expect(throws: BundleError.self) {
+      _ = try Self.copy([record, ("rows.ndjson", rows)], space)
+    }
+    #expect(error?.code.rawValue == code)
+    #expect(!FileManager.default.fileExists(atPath: space.path("out.zip")))
+  }
+
+  /// An entry that no version writes is left out, and said.
+  @Test func nothingElseGetsIn() throws {
+    let space = try Workspace()
+    let copy = try Self.copy(
+      [
+        ("counts.json", "{}"), ("notes.txt", "Shopping list of Grandma"), ("rows.ndjson", Self.row),
+      ],
+      space)
+    #expect(copy.receipt.manifest.entries.map(\.name) == ["counts.json", "rows.ndjson"])
+    #expect(copy.removed.contains { $0.hasPrefix("\"notes.txt\"") })
+    #expect(copy.removed.contains("Values of rows, each replaced by a token: 1."))
+    #expect(try BundleVerification.verify(path: space.path("out.zip")).outcome == .intact)
+  }
+}
