@@ -71,12 +71,7 @@ final class StoreInput {
   ///
   /// - Throws: a failure when a bundle does not hold the store, or not as it was packed.
   func storePath() throws -> String {
-    if let part = leftOut.first(where: { PathText.starts($0.name, with: "store/") }) {
-      throw Failure(
-        65, "bundle.entryChanged", "\(given): \(part.name) is not as it was packed: \(part.reason)",
-        hint: "ask for the bundle once more; unpack what is whole with: lifeboat bundle extract "
-          + "\(ShellText.path(given)) -o DIR")
-    }
+    try requireAsPacked("store/")
     guard let store else {
       throw Failure(
         65, "bundle.noStore", "\(given) holds no store, only what was recorded about one",
@@ -90,19 +85,26 @@ final class StoreInput {
   /// What a bundle without the store recorded about it; nil when the store itself is there.
   func recordedInspection() throws -> StoreInspection? {
     guard let bundleFolder, store == nil else { return nil }
-    let name = StoreBundle.inspectionName
-    if let part = leftOut.first(where: { PathText.isSame($0.name, name) }) {
-      throw Failure(
-        65, "bundle.entryChanged", "\(given): \(part.name) is not as it was packed: \(part.reason)",
-        hint: "ask for the bundle once more")
-    }
-    let record = PathText.joined(bundleFolder, name)
+    // A store that was left out is not a bundle without one.
+    try requireAsPacked("store/")
+    try requireAsPacked(StoreBundle.inspectionName)
+    let record = PathText.joined(bundleFolder, StoreBundle.inspectionName)
     guard ByteFile.exists(record),
       let inspection = try? RecordFile.read(record, as: StoreInspection.self)
     else {
       throw Failure(65, "report.noInspection", "\(given) holds no inspection of a store")
     }
     return inspection
+  }
+
+  /// Throws when an entry whose name begins so is not as it was packed.
+  func requireAsPacked(_ name: String) throws {
+    guard let part = leftOut.first(where: { PathText.starts($0.name, with: name) }) else { return }
+    throw Failure(
+      65, BundleError.Code.entryChanged.rawValue,
+      "\(given): \(part.name) is not as it was packed: \(part.reason)",
+      hint: "ask for the bundle once more; unpack what is whole with: lifeboat bundle extract "
+        + "\(ShellText.path(given)) -o DIR")
   }
 
   /// Refuses an output that would become part of what is read.

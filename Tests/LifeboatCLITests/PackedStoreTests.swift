@@ -224,16 +224,19 @@ import Testing
       old = zipfile.ZipFile(sys.argv[1]); new = zipfile.ZipFile(sys.argv[2], 'w')
       for entry in old.infolist():
         data = old.read(entry)
-        if entry.filename.endswith('-wal'): data = data[:-1] + bytes([data[-1] ^ 1])
+        if entry.filename.endswith(sys.argv[3]): data = data[:-1] + bytes([data[-1] ^ 1])
         new.writestr(entry, data)
       new.close()
       """
-    let made = try Fixtures.run(python, ["-c", script, path("store.zip"), path("changed.zip")])
-    #expect(made.status == 0, "\(String(decoding: made.stderr, as: UTF8.self))")
-    for command in ["rows", "check", "inspect"] {
-      let refused = try Program.run(command, path("changed.zip"))
-      #expect(
-        refused.status == 65 && refused.errorCode == "bundle.entryChanged", "\(refused.errors)")
+    for (number, ending) in ["-wal", "Notes.sqlite", "D90A41"].enumerated() {
+      let changed = path("changed-\(number).zip")
+      let made = try Fixtures.run(python, ["-c", script, path("store.zip"), changed, ending])
+      #expect(made.status == 0, "\(String(decoding: made.stderr, as: UTF8.self))")
+      for command in ["rows", "check", "inspect"] {
+        let refused = try Program.run(command, changed)
+        #expect(
+          refused.status == 65 && refused.errorCode == "bundle.entryChanged", "\(refused.errors)")
+      }
     }
     let log = path("custody.ndjson")
     #expect(try Program.run("rows", "--custody-log", log, path("store.zip")).status == 0)

@@ -20,11 +20,7 @@ struct BundledRows {
     else { return nil }
     path = PathText.joined(bundle.path, StoreBundle.rowsName)
     given = input.given
-    if let part = input.leftOut.first(where: { PathText.isSame($0.name, StoreBundle.rowsName) }) {
-      throw Failure(
-        65, "bundle.entryChanged", "\(given): \(part.name) is not as it was packed: \(part.reason)",
-        hint: "ask for the bundle once more")
-    }
+    try input.requireAsPacked(StoreBundle.rowsName)
   }
 
   /// Writes the rows that the options choose.
