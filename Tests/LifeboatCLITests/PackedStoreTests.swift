@@ -158,6 +158,21 @@ import Testing
     #expect(
       named.text == (try Program.run("rows", "--entity", "Tag", demo.kept.path).text),
       "\(named.errors)")
+    // A link beside the store is not its log.
+    let linking = try Fixtures.run(
+      python,
+      [
+        "-c",
+        """
+        import sys, zipfile
+        z = zipfile.ZipFile(sys.argv[1], 'w'); z.write(sys.argv[2], 'x.db')
+        link = zipfile.ZipInfo('x.db-wal'); link.create_system = 3; link.external_attr = 0o120777 << 16
+        z.writestr(link, '/etc/passwd'); z.close()
+        """, path("link.zip"), demo.kept.path,
+      ])
+    #expect(linking.status == 0)
+    let link = try Program.run("check", path("link.zip"))
+    #expect(link.status == 65 && link.errorCode == "bundle.unsupported", "\(link.errors)")
     // A name that no file can have.
     let long = try Fixtures.run(
       python,

@@ -38,6 +38,12 @@ package final class UnpackedArchive {
     let wanted = reader.entries.filter { entry in
       !entry.isFolder && (Self.isWanted(entry.name) || stores.contains(Array(entry.name.utf8)))
     }
+    // The text of a link is not the file that it leads to, and nothing outside of an archive is read for it.
+    if let link = wanted.first(where: \.isLink) {
+      throw BundleError(
+        .unsupported, "a symbolic link stands where a file of a store or model is expected",
+        path: reader.path, entry: link.name)
+    }
     try Self.check(wanted, of: reader)
     privateFolder = try PrivateFolder(
       in: FileManager.default.temporaryDirectory.path, making: making)

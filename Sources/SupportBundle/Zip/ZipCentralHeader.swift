@@ -8,6 +8,8 @@ struct ZipCentralHeader {
   let compressedSize: UInt64
   let size: UInt64
   let headerOffset: UInt64
+  /// Whether the entry stands for a symbolic link of Unix (4.4.2: host 3; 4.4.15: the mode is in the upper half).
+  let isLink: Bool
   let name: [UInt8]
   /// The size of the header in bytes with name, extra field and comment.
   let length: Int
@@ -20,6 +22,9 @@ struct ZipCentralHeader {
         .badDirectory, "the central directory has no entry where one is announced",
         offset: fields.place(start))
     }
+    let host = try fields.u16(start + 4) >> 8
+    let mode = try fields.u32(start + 38) >> 16
+    isLink = (host == 3 || host == 19) && mode & 0xf000 == 0xa000
     flags = try fields.u16(start + 8)
     method = try fields.u16(start + 10)
     time = try fields.u16(start + 12)

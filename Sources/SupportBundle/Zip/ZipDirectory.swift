@@ -163,7 +163,7 @@ extension ZipDirectory {
           ZipReader.Entry(
             name: name, method: central.method == ZipFormat.methodStored ? .stored : .deflated,
             size: central.size, compressedSize: central.compressedSize, crc32: central.crc32,
-            headerOffset: central.headerOffset, dataOffset: dataOffset,
+            headerOffset: central.headerOffset, isLink: central.isLink, dataOffset: dataOffset,
             directoryOffset: fields.place(position), directorySize: central.length))
       } catch {
         throw BundleError(

@@ -28,6 +28,8 @@ package final class ZipReader: Sendable {
     package let crc32: UInt32
     /// Where the local header starts, in bytes from the start of the archive.
     package let headerOffset: UInt64
+    /// Whether it stands for a symbolic link, whose target is its bytes.
+    package let isLink: Bool
     /// Where the (compressed) bytes start.
     let dataOffset: UInt64
     /// Where the central header starts, and its size with name, extra field and comment.
