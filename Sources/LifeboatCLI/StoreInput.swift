@@ -127,7 +127,7 @@ final class StoreInput {
         if let hint = failure.hint {
           let named = ShellText.path(input.store ?? folder)
           let shown = Self.replacing(named, with: ShellText.path(path), in: hint)
-          // A hint that quotes anything else of a private folder helps nobody.
+          // A hint that quotes anything else of a private folder is of no use.
           failure.hint = shown.utf8.firstRange(of: folder.utf8) == nil ? shown : nil
         }
         throw failure

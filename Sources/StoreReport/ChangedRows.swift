@@ -5,7 +5,17 @@ import SQLiteFile
 import SQLiteForensics
 import SafeText
 import StoreExtraction
-import SupportBundle
+package import SupportBundle
+
+/// Whose values a page shows.
+package enum ShownValues: Sendable {
+  /// Nobody's: the page holds no value of a row.
+  case none
+  /// Those that a list allows.
+  case listed(AllowList)
+  /// All.
+  case all
+}
 
 /// Older versions of rows that are still in the files, beside what the rows are now. It holds values, so it is made only
 /// for who may see them.
@@ -22,10 +32,10 @@ struct ChangedRows {
     let entity: String
     let key: Int64
     /// What became of it: `changed`, `deleted`.
-    var fate: String
+    let fate: String
     /// Where the older version is.
     let place: String
-    var lines: [(attribute: String, before: Cell, after: Cell?)]
+    let lines: [(attribute: String, before: Cell, after: Cell?)]
   }
 
   private(set) var rows: [Row] = []
@@ -57,14 +67,14 @@ struct ChangedRows {
     isOfEntities = damaged.kind != .sqlite
     let model = damaged.model
     lineage = { name in [name] + (model?.ancestors(of: name).map(\.name) ?? []) }
-    var older: [(row: ManagedRow, columns: Set<Int>, recovered: RecoveredRow)] = []
+    var older: [(row: ManagedRow, origin: RowOrigin)] = []
     var count = 0
     let output = RecoveredRowOutput(damaged)
-    _ = try output.forEachRow(.deleted) { row, columns, recovered in
+    _ = try output.forEachRow(.deleted) { row, _, recovered in
       guard row.entityName != nil else { return true }
       count += 1
       // More than are shown: many are equal to what the row is now.
-      if older.count < Self.maxRows * 4 { older.append((row, Set(columns), recovered)) }
+      if older.count < Self.maxRows * 4 { older.append((row, recovered.origin)) }
       return true
     }
     let wanted = Set(older.map { Key($0.row) })
@@ -93,7 +103,7 @@ struct ChangedRows {
       rows.append(
         Row(
           entity: one.row.entityName ?? "", key: one.row.primaryKey,
-          fate: now == nil ? "deleted" : "changed", place: Self.place(one.recovered.origin),
+          fate: now == nil ? "deleted" : "changed", place: Self.place(one.origin),
           lines: lines))
     }
     restCount = max(0, count - rows.count)

@@ -11,7 +11,7 @@ import SQLiteForensics
 package import StoreExtraction
 package import StoreRecovery
 import StoreFiles
-package import SupportBundle
+import SupportBundle
 import Terminal
 
 /// A file that is, was or may be a store, and why it is not read.
@@ -20,16 +20,6 @@ package struct PassedOver: Error {
 
   /// With the reason.
   package init(_ message: String) { self.message = message }
-}
-
-/// Whose values a page shows.
-package enum ShownValues: Sendable {
-  /// Nobody's: the page holds no value of a row.
-  case none
-  /// Those that a list allows.
-  case listed(AllowList)
-  /// All.
-  case all
 }
 
 /// What is known about a store, as one page for a browser: it loads nothing, works without its script and on paper, and

@@ -92,8 +92,10 @@ extension BundleRequest {
     try packed.check()
     try ResidueScan(copying: kind, redaction, model, lines?.names ?? [:]) { body in
       guard old.entries.contains(where: { $0.name == StoreBundle.rowsName }) else { return }
-      let rows = try InputFile(path: path(StoreBundle.rowsName), followsLink: false)
-      try RowLines.forEach(of: rows, body)
+      try RowLines.forEach(at: path(StoreBundle.rowsName)) {
+        try body($0)
+        return true
+      }
     }.check(packed)
     let size = output == nil ? 0 : try packed.publish(isCancelled: isCancelled, making: making)
     return BundleCopy(
@@ -112,8 +114,9 @@ extension BundleRequest {
     var lines = RowLines(of: entities, allowing: allowed, model)
     let made = try ExclusiveOutput(unnamed: StoreBundle.rowsName)
     var output = OutputBuffer(descriptor: made.descriptor)
-    try RowLines.forEach(of: InputFile(path: path, followsLink: false)) {
+    try RowLines.forEach(at: path) {
       try lines.append($0, to: &output)
+      return true
     }
     try output.finish()
     if let name = entities?.subtracting(lines.names.keys).min() {

@@ -7,10 +7,6 @@ import Terminal
 
 /// The rows in a bundle that does not hold the store: tokens, unless it was made with `--redact none`.
 struct BundledRows {
-  /// The most bytes of one row.
-  private static let maxLineBytes = 64 << 20
-  private static let windowBytes = 1 << 20
-
   private let path: String
   private let given: String
 
@@ -111,40 +107,23 @@ struct BundledRows {
   private func forEachRow(
     of names: [String], _ body: (Row, String) throws -> Bool
   ) throws {
-    let file = try ByteFile(path)
     let wanted = Set(names)
     var seen: Set<String> = []
-    var pending: [UInt8] = []
-    var offset: Int64 = 0
-    while true {
-      let window = try file.bytes(at: offset, count: Self.windowBytes)
-      offset += Int64(window.count)
-      var rest = (pending + window)[...]
-      while let end = rest.firstIndex(of: 0x0a) {
-        guard try pass(rest[..<end], wanted, &seen, body) else { return }
-        rest = rest[(end + 1)...]
-      }
-      pending = Array(rest)
-      guard pending.count <= Self.maxLineBytes else { throw notRows() }
-      guard !window.isEmpty else { break }
+    var isStopped = false
+    try RowLines.forEach(at: path) { line in
+      guard !line.isEmpty else { return true }
+      guard let row = Row(line) else { throw notRows() }
+      seen.insert(row.name)
+      guard wanted.isEmpty || wanted.contains(row.name) else { return true }
+      isStopped = try !body(row, String(decoding: line, as: UTF8.self))
+      return !isStopped
     }
-    if !pending.isEmpty { _ = try pass(pending[...], wanted, &seen, body) }
+    guard !isStopped else { return }
     for name in names where !seen.contains(name) {
       throw ExtractionError(
         .unknownName, "the bundle has no rows of \(name)", path: given,
         nearest: NearestName.of(name, among: seen.sorted()))
     }
-  }
-
-  private func pass(
-    _ line: ArraySlice<UInt8>, _ wanted: Set<String>, _ seen: inout Set<String>,
-    _ body: (Row, String) throws -> Bool
-  ) throws -> Bool {
-    guard !line.isEmpty else { return true }
-    guard let row = Row(line) else { throw notRows() }
-    seen.insert(row.name)
-    guard wanted.isEmpty || wanted.contains(row.name) else { return true }
-    return try body(row, String(decoding: line, as: UTF8.self))
   }
 
   private func notRows() -> Failure {

@@ -8,7 +8,7 @@ import SafeText
 /// Rows of a bundle, as JSON lines, with tokens for the values that are still in them. Tokens that are there already stay.
 ///
 /// The types of values are those that JSON shows: a text in the form of a date or a UUID counts as one.
-struct RowLines {
+package struct RowLines {
   /// Rows that cannot be read.
   static let unreadable = BundleError(
     .badRecord, "the rows are not in the form of this version", entry: StoreBundle.rowsName)
@@ -38,18 +38,20 @@ struct RowLines {
     lineage = { name in [name] + (model?.ancestors(of: name).map(\.name) ?? []) }
   }
 
-  /// Calls `body` with each line of a file, without its end.
-  static func forEach(
-    of file: InputFile, _ body: (ArraySlice<UInt8>) throws -> Void
+  /// Calls `body` with each line of a file, without its end, until it returns false.
+  ///
+  /// - Throws: `bundle.badRecord` for a line of more than 64 MiB, and the errors of reading.
+  package static func forEach(
+    at path: String, _ body: (ArraySlice<UInt8>) throws -> Bool
   ) throws {
-    let source = SequentialInput(file)
+    let source = SequentialInput(try InputFile(path: path, followsLink: false))
     var rest: [UInt8] = []
     while true {
       let bytes = try source.next(1 << 18)
       var start = bytes.startIndex
       while let end = bytes[start...].firstIndex(of: 0x0a) {
         rest += bytes[start..<end]
-        try body(rest[...])
+        guard try body(rest[...]) else { return }
         rest.removeAll(keepingCapacity: true)
         start = end + 1
       }
@@ -57,7 +59,7 @@ struct RowLines {
       guard rest.count <= maxLineBytes else { throw unreadable }
       if bytes.isEmpty { break }
     }
-    if !rest.isEmpty { try body(rest[...]) }
+    if !rest.isEmpty { _ = try body(rest[...]) }
   }
 
   // MARK: - Rows
