@@ -12,6 +12,13 @@ enum AgeArmor {
     byte == 0x20 || byte == 0x09 || byte == 0x0a || byte == 0x0d
   }
 
+  /// The size of bytes as lines.
+  static func size(of bytes: UInt64) -> UInt64 {
+    let lines = bytes / UInt64(lineBytes) + (bytes % UInt64(lineBytes) == 0 ? 0 : 1)
+    let groups = bytes / 3 + (bytes % 3 == 0 ? 0 : 1)
+    return groups * 4 + lines + UInt64(first.count + last.count + 2)
+  }
+
   /// Turns bytes into lines.
   struct Writer {
     private var waiting: [UInt8] = []

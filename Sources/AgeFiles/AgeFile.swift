@@ -49,6 +49,18 @@ package enum AgeFile {
     return AgeCheck(fileKey: fileKey)
   }
 
+  /// The size in bytes of what ``encrypt(to:isArmored:workFactor:read:write:)`` makes of a content.
+  package static func size(
+    of plainBytes: UInt64, to recipients: AgeRecipients, isArmored: Bool = false
+  ) -> UInt64 {
+    let chunk = UInt64(AgePayload.chunkBytes)
+    let chunks = max(1, plainBytes / chunk + (plainBytes % chunk == 0 ? 0 : 1))
+    let size =
+      UInt64(AgeHeader.size(for: recipients) + AgePayload.nonceBytes) + plainBytes
+      + chunks * UInt64(AgePayload.tagBytes)
+    return isArmored ? AgeArmor.size(of: size) : size
+  }
+
   /// Opens a file.
   ///
   /// - Parameters:

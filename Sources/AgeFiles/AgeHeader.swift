@@ -50,7 +50,29 @@ struct AgeHeader: Sendable {
       stanzas.append(
         try Stanza(wrapping: fileKey, passphrase: passphrase, workFactor: workFactor))
     }
-    var text = Self.versionLine
+    let text = Self.text(stanzas)
+    self.stanzas = stanzas
+    covered = text
+    code = Self.code(of: text, fileKey)
+    byteCount = text.count + 1 + Base64.text(code).count + 1
+    guard byteCount <= Self.maxBytes else {
+      throw AgeError(.badKey, "\(stanzas.count) recipients are more than a header has room for")
+    }
+  }
+
+  /// The size in bytes of a header for recipients.
+  static func size(for recipients: AgeRecipients) -> Int {
+    let stanzas =
+      switch recipients {
+      case .keys(let keys): keys.map { _ in Stanza.x25519Sample }
+      case .passphrase: [Stanza.scryptSample]
+      }
+    return text(stanzas).count + 1 + Base64.text([UInt8](repeating: 0, count: 32)).count + 1
+  }
+
+  /// The header up to its code.
+  private static func text(_ stanzas: [Stanza]) -> [UInt8] {
+    var text = versionLine
     for stanza in stanzas {
       text += "->".utf8
       for argument in stanza.arguments { text += [UInt8(ascii: " ")] + argument }
@@ -59,19 +81,12 @@ struct AgeHeader: Sendable {
       let body = Base64.text(stanza.body)
       var start = 0
       repeat {
-        let line = body[start..<min(start + Self.columns, body.count)]
+        let line = body[start..<min(start + columns, body.count)]
         text += line + [0x0a]
-        start += Self.columns
+        start += columns
       } while start <= body.count
     }
-    text += Self.end
-    self.stanzas = stanzas
-    covered = text
-    code = Self.code(of: text, fileKey)
-    byteCount = text.count + 1 + Base64.text(code).count + 1
-    guard byteCount <= Self.maxBytes else {
-      throw AgeError(.badKey, "\(stanzas.count) recipients are more than a header has room for")
-    }
+    return text + end
   }
 
   var text: [UInt8] { covered + [UInt8(ascii: " ")] + Base64.text(code) + [0x0a] }

@@ -42,6 +42,15 @@ struct Stanza: Sendable, Equatable {
   private static let label = "age-encryption.org/v1/"
   private static let wrappedBytes = FileKey.byteCount + 16
 
+  /// Stanzas as long as those that are written.
+  static let x25519Sample = Stanza(
+    arguments: [x25519, Base64.text([UInt8](repeating: 0, count: 32))],
+    body: [UInt8](repeating: 0, count: wrappedBytes))
+  static let scryptSample = Stanza(
+    arguments: [
+      scrypt, Base64.text([UInt8](repeating: 0, count: 16)), Array(String(workFactor).utf8),
+    ], body: x25519Sample.body)
+
   var type: [UInt8] { arguments.first ?? [] }
 
   init(arguments: [[UInt8]], body: [UInt8]) {

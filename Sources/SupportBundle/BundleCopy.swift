@@ -86,9 +86,8 @@ extension BundleRequest {
       default: leaveOut("\(Quoted.text(entry.name)), \(entry.sizeBytes) bytes: \(entry.why)")
       }
     }
-    let measured = try plan.measured(isCancelled: isCancelled)
-    let packed = try measured.packed(
-      for: output, level: level, encryption: encryption, isCancelled: isCancelled, making: making)
+    let (manifest, packed, cut) = try packed(
+      plan, for: output, isCancelled: isCancelled, making: making)
     try packed.check()
     try ResidueScan(copying: kind, redaction, model, lines?.names ?? [:]) { body in
       guard old.entries.contains(where: { $0.name == StoreBundle.rowsName }) else { return }
@@ -97,11 +96,13 @@ extension BundleRequest {
         return true
       }
     }.check(packed)
-    let size = output == nil ? 0 : try packed.publish(isCancelled: isCancelled, making: making)
+    let size =
+      output == nil
+      ? packed.sizeBytes : try packed.publish(isCancelled: isCancelled, making: making)
     return BundleCopy(
       receipt: Receipt(
-        manifest: measured.manifest, sizeBytes: size, findings: [], isPartial: false),
-      removed: removed)
+        manifest: manifest, sizeBytes: size, findings: [], isPartial: false),
+      removed: removed + cut)
   }
 
   /// The rows in a file, with tokens for their values.

@@ -73,6 +73,12 @@ extension BundleError.Code {
   /// zlib reported an error that the input did not cause (70).
   package static let compressionFailed = Self(rawValue: "bundle.compressionFailed")
 
+  /// A backup of a phone is encrypted (65).
+  package static let encryptedBackup = Self(rawValue: "backup.encrypted")
+  /// The list of a backup cannot be read (65).
+  package static let badBackup = Self(rawValue: "backup.badManifest")
+  /// The bundle is larger than was asked for, whatever is left out (73).
+  package static let overLimit = Self(rawValue: "bundle.overLimit")
   /// What was written does not read back as it was to be (74).
   package static let notIntact = Self(rawValue: "bundle.notIntact")
   /// A text is not a key of minisign, or one with a passphrase (65).
@@ -160,6 +166,9 @@ extension BundleError: CustomStringConvertible {
       "do not unpack this archive with other tools: it may have been made to do harm"
     case .tooLarge:
       "if you trust the sender, unpack the archive where there is space, and pass the unpacked file instead"
+    case .encryptedBackup:
+      "ask for a backup without encryption, or for the app's own files"
+    case .overLimit: "allow more with --max-size, or ask for less with --include"
     case .encrypted: "ask for the archive without a zip password"
     case .residue:
       "the store is as it was; tell the makers of lifeboat which entry it is, and not the text"

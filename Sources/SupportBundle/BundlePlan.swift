@@ -106,6 +106,27 @@ public struct BundlePlan: Sendable {
     withheld.append(sentence)
   }
 
+  /// The rows of the bundle as they are planned, as JSON lines; nil without rows.
+  var rows: InputFile? {
+    get throws(BundleError) {
+      guard let entry = entries.first(where: { $0.name == StoreBundle.rowsName }),
+        case .file(let file) = try entry.source.open()
+      else { return nil }
+      return file
+    }
+  }
+
+  /// The plan with other rows and without some entries.
+  func with(rows: InputFile?, without names: Set<String>) -> BundlePlan {
+    var plan = self
+    plan.entries.removeAll { names.contains($0.name) }
+    guard let rows else { return plan }
+    for place in plan.entries.indices where plan.entries[place].name == StoreBundle.rowsName {
+      plan.entries[place].source = .opened(rows)
+    }
+    return plan
+  }
+
   // MARK: - First pass
 
   /// Hashes every source.

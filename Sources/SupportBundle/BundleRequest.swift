@@ -21,6 +21,8 @@ public struct BundleRequest: Sendable {
   package var includesModel = true
   /// How hard the entries are compressed.
   package var level = CompressionLevel.standard
+  /// The most bytes that the bundle may have; nil for no limit. What was asked for becomes smaller to fit.
+  package var maxBytes: UInt64?
   /// Nil for a bundle that everybody can read.
   package var encryption: BundleEncryption?
   /// Which part of the write-ahead log counts.
@@ -53,7 +55,7 @@ public struct BundleRequest: Sendable {
   package struct Receipt: Sendable {
     /// The manifest.
     package let manifest: BundleManifest
-    /// The size of the bundle in bytes; 0 when none was made.
+    /// The size of the bundle in bytes, also when none was made.
     package let sizeBytes: UInt64
     /// What was found in the store.
     package let findings: [Finding]
@@ -106,11 +108,8 @@ public struct BundleRequest: Sendable {
       try bundle.add(unreadable: storePath, code: error.code.rawValue, message: error.message)
       findings = [Finding(.init(rawValue: error.code.rawValue), error.message)]
     }
-    let measured = try bundle.plan.measured(isCancelled: isCancelled)
-    // What would not be made is packed, too: only the finished bundle can be searched.
-    let packed = try measured.packed(
-      for: output, level: level, encryption: encryption, progress: progress,
-      isCancelled: isCancelled, making: making)
+    let (manifest, packed, _) = try packed(
+      bundle.plan, for: output, progress: progress, isCancelled: isCancelled, making: making)
     try packed.check()
     try ResidueScan(store, contents, redaction, incident: incident).check(packed)
     let changed = watch.changes()
@@ -120,9 +119,11 @@ public struct BundleRequest: Sendable {
         "the store changed while it was packed: \(changed.joined(separator: ", "))",
         path: storePath)
     }
-    let size = output == nil ? 0 : try packed.publish(isCancelled: isCancelled, making: making)
+    let size =
+      output == nil
+      ? packed.sizeBytes : try packed.publish(isCancelled: isCancelled, making: making)
     return Receipt(
-      manifest: measured.manifest, sizeBytes: size, findings: findings,
+      manifest: manifest, sizeBytes: size, findings: findings,
       isPartial: !StoreSet(at: storePath).isComplete)
   }
 }

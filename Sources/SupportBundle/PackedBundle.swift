@@ -17,6 +17,9 @@ package final class PackedBundle {
 
   deinit { writer.cancel() }
 
+  /// The size in bytes that the bundle will have under its name.
+  var sizeBytes: UInt64 { encryption?.size(of: file.size) ?? file.size }
+
   /// Reads the bundle back, as a reader would.
   ///
   /// - Throws: `bundle.notIntact` when it is not as it was to be written.

@@ -178,7 +178,7 @@ package struct StoreBundle {
         try RowOutput(.init(entityNames: entities)).writeJSON(of: store, to: descriptor)
       }
     case .values(except: let allowed):
-      try checkNames(in: allowed, store)
+      try allowed.check(against: store)
       var rows = RedactedRows(
         ValueTokens(), allowing: allowed, numbers, store.model, mask, to: descriptor)
       try rows.write(store, of: entities)
@@ -188,33 +188,6 @@ package struct StoreBundle {
       mask = rows.mask
     }
     return Rows(file: try output.input(), redaction: redaction)
-  }
-
-  /// Throws for a permission that allows nothing: a slip of the pen would otherwise only show when it is too late to ask
-  /// again.
-  private func checkNames(in allowed: AllowList, _ store: CoreDataStore) throws {
-    var attributes: [String: Set<String>] = [:]
-    if store.kind == .sqlite {
-      for table in store.database.schema.tables { attributes[table.name] = Set(table.columnNames) }
-    } else {
-      for table in store.entityTables {
-        for entity in try store.describedEntities(of: table) {
-          let lineage = [entity.name] + (store.model?.ancestors(of: entity.name).map(\.name) ?? [])
-          for name in lineage {
-            attributes[name, default: []].formUnion(entity.properties.map(\.name))
-          }
-        }
-      }
-    }
-    for permission in allowed.permissions {
-      guard let known = attributes[permission.entity],
-        permission.attribute.map(known.contains) ?? true
-      else {
-        let name = permission.entity + "." + (permission.attribute ?? "*")
-        throw BundleError(
-          .unknownName, "the allow-list names \(Quoted.text(name)), which the store does not have")
-      }
-    }
   }
 
   private mutating func add(_ model: ManagedObjectModel, of name: String, isWanted: Bool) throws {

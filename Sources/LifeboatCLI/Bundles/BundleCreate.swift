@@ -129,7 +129,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
       var text = packing.text(receipt, isEncrypted: request.encryption != nil, key, display)
       text += warning(request).map { "note: \($0)\n" } ?? ""
       for sentence in receipt.manifest.withheld {
-        text += "left out: \(VisibleText.visible(sentence))\n"
+        text += BundleText.hanging("left out: \(VisibleText.visible(sentence))", display)
       }
       try display.write(text)
     }
@@ -184,10 +184,19 @@ enum BundleText {
   }
 
   /// The entries in whole sentences, one per line.
-  static func lines(_ manifest: BundleManifest) -> String {
+  static func lines(_ manifest: BundleManifest, _ display: DisplayOptions) -> String {
     manifest.entries.map { entry in
-      "  \(VisibleText.visible(entry.name)), \(Quantity.bytes(entry.sizeBytes)): \(entry.why)\n"
+      hanging(
+        "  \(VisibleText.visible(entry.name)), \(Quantity.bytes(entry.sizeBytes)): \(entry.why)",
+        display)
     }.joined()
+  }
+
+  /// A line of text; what does not fit follows below, indented.
+  static func hanging(_ line: String, _ display: DisplayOptions) -> String {
+    let lines = DisplayText.wrapped(line, to: display.width - 6)
+    return lines.enumerated().map { place, line in (place == 0 ? "" : "      ") + line + "\n" }
+      .joined()
   }
 
   /// The problems, one per line.

@@ -29,7 +29,7 @@ struct BundleExtract: ParsableCommand {
   @Option(
     name: .customLong("max-size"),
     help: "The most bytes to write; default: 100 times the size of the bundle, at least 64 MiB.")
-  var maxSize: UInt64?
+  var maxSize: ByteCount?
 
   @OptionGroup(title: "Encryption") var secrets: SecretOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
@@ -55,7 +55,7 @@ struct BundleExtract: ParsableCommand {
     let extraction: BundleExtraction
     let bundle = try secrets.open(path)
     do throws(BundleError) {
-      extraction = try BundleExtraction(bundle, maxBytes: maxSize)
+      extraction = try BundleExtraction(bundle, maxBytes: maxSize.map { UInt64($0.count) })
     } catch {
       guard error.code == .tooLarge else { throw error }
       throw Failure(

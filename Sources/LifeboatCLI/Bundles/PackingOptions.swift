@@ -30,6 +30,13 @@ struct PackingOptions: ParsableArguments {
 
   @Option(
     name: .long,
+    help:
+      "The most bytes that the bundle may have, such as 20MB. Of rows the first of each entity go in, and the largest external files stay out."
+  )
+  var maxSize: ByteCount?
+
+  @Option(
+    name: .long,
     help: "Sign the bundle with this secret key of minisign, beside it in OUTPUT.minisig.",
     completion: .file())
   var sign: String?
@@ -64,6 +71,7 @@ struct PackingOptions: ParsableArguments {
   ) throws -> BundleRequest {
     var request = try BundleRequest(contents)
     request.includesModel = !noModel
+    request.maxBytes = maxSize.map { UInt64($0.count) }
     request.level = CompressionLevel(level) ?? .standard
     request.encryption = try encryption.encryption()
     return request
@@ -90,7 +98,8 @@ struct PackingOptions: ParsableArguments {
     _ display: DisplayOptions
   ) -> String {
     guard let target else {
-      return "This would leave the machine:\n" + BundleText.lines(receipt.manifest)
+      return "This would leave the machine, in \(Quantity.bytes(receipt.sizeBytes)):\n"
+        + BundleText.lines(receipt.manifest, display)
     }
     let how =
       (isEncrypted ? "packed and encrypted" : "packed")

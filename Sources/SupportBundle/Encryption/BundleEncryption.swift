@@ -12,6 +12,11 @@ package struct BundleEncryption: Sendable {
     self.isArmored = isArmored
   }
 
+  /// The size in bytes of an archive once it is encrypted.
+  func size(of plainBytes: UInt64) -> UInt64 {
+    AgeFile.size(of: plainBytes, to: recipients, isArmored: isArmored)
+  }
+
   /// Encrypts a finished archive. The result is opened again and compared with the archive before it gets its name.
   ///
   /// - Returns: the size of the result in bytes, and the temporary name if it could not be removed.

@@ -44,7 +44,11 @@ package struct RowLines {
   package static func forEach(
     at path: String, _ body: (ArraySlice<UInt8>) throws -> Bool
   ) throws {
-    let source = SequentialInput(try InputFile(path: path, followsLink: false))
+    try forEach(in: try InputFile(path: path, followsLink: false), body)
+  }
+
+  static func forEach(in file: InputFile, _ body: (ArraySlice<UInt8>) throws -> Bool) throws {
+    let source = SequentialInput(file)
     var rest: [UInt8] = []
     while true {
       let bytes = try source.next(1 << 18)

@@ -1,0 +1,34 @@
+package import CoreDataStore
+import ObjectModel
+import SQLiteFile
+
+extension AllowList {
+  /// Throws for a permission that allows nothing in a store: a slip of the pen would otherwise only show when it is too
+  /// late to ask again.
+  ///
+  /// - Throws: `bundle.unknownName`, and `SQLiteFileError` when the device fails.
+  package func check(against store: CoreDataStore) throws {
+    var attributes: [String: Set<String>] = [:]
+    if store.kind == .sqlite {
+      for table in store.database.schema.tables { attributes[table.name] = Set(table.columnNames) }
+    } else {
+      for table in store.entityTables {
+        for entity in try store.describedEntities(of: table) {
+          let lineage = [entity.name] + (store.model?.ancestors(of: entity.name).map(\.name) ?? [])
+          for name in lineage {
+            attributes[name, default: []].formUnion(entity.properties.map(\.name))
+          }
+        }
+      }
+    }
+    for permission in permissions {
+      guard let known = attributes[permission.entity],
+        permission.attribute.map(known.contains) ?? true
+      else {
+        let name = permission.entity + "." + (permission.attribute ?? "*")
+        throw BundleError(
+          .unknownName, "the allow-list names \(Quoted.text(name)), which the store does not have")
+      }
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import RowText
+
+/// The rows of a bundle by the entity or table that they belong to, told by the start of each line.
+enum RowParts {
+  /// The rows of one entity or table.
+  struct Part {
+    /// How many rows it has.
+    var rowCount = 0
+    /// The bytes of their lines.
+    var byteCount = 0
+  }
+
+  /// The rows and bytes of each entity or table in a file of JSON lines.
+  static func count(in rows: InputFile) throws -> [Part] {
+    var parts: [[UInt8]: Part] = [:]
+    try RowLines.forEach(in: rows) { line in
+      parts[name(of: line), default: Part()].rowCount += 1
+      parts[name(of: line), default: Part()].byteCount += line.count + 1
+      return true
+    }
+    return Array(parts.values)
+  }
+
+  /// The first rows of each entity or table, and how many rows were left out.
+  static func first(_ limit: Int, of rows: InputFile) throws -> (rows: InputFile, dropped: Int) {
+    let made = try ExclusiveOutput(unnamed: StoreBundle.rowsName)
+    var output = OutputBuffer(descriptor: made.descriptor)
+    var counts: [[UInt8]: Int] = [:]
+    var dropped = 0
+    try RowLines.forEach(in: rows) { line in
+      let count = counts[name(of: line), default: 0]
+      guard count < limit else {
+        dropped += 1
+        return true
+      }
+      counts[name(of: line)] = count + 1
+      output.append(Array(line))
+      output.append(UInt8(ascii: "\n"))
+      return !output.isBroken
+    }
+    try output.finish()
+    return (try made.input(), dropped)
+  }
+
+  /// The most rows of each part that together have at most `byteCount` bytes, if the rows of a part are equally long.
+  static func rowsPerPart(_ parts: [Part], within byteCount: Double) -> Int {
+    func size(_ limit: Int) -> Double {
+      parts.reduce(0) { sum, part in
+        sum + Double(part.byteCount) * min(1, Double(limit) / Double(max(1, part.rowCount)))
+      }
+    }
+    var (fits, tooMany) = (0, (parts.map(\.rowCount).max() ?? 0) + 1)
+    while tooMany - fits > 1 {
+      let middle = fits + (tooMany - fits) / 2
+      if size(middle) <= byteCount { fits = middle } else { tooMany = middle }
+    }
+    return fits
+  }
+
+  /// A line up to the end of the name in it, as in `{"entity":"Note"`. Lines of another form are of one part.
+  private static func name(of line: ArraySlice<UInt8>) -> [UInt8] {
+    var quotes = 0
+    var isEscaped = false
+    for place in line.indices.prefix(1024) {
+      switch line[place] {
+      case _ where isEscaped: isEscaped = false
+      case UInt8(ascii: "\\"): isEscaped = true
+      case UInt8(ascii: "\""):
+        quotes += 1
+        if quotes == 4 { return Array(line[...place]) }
+      default: break
+      }
+    }
+    return []
+  }
+}

@@ -1,0 +1,104 @@
+import SafeText
+
+/// What is left out of a bundle to keep it within the size that was asked for. What was asked for becomes smaller; it
+/// never becomes another kind of bundle, such as one of rows without a row.
+struct SizeCut {
+  /// The most rows of each entity or table; nil for all.
+  private(set) var rowsPerPart: Int?
+  /// The sizes of external files, by the names of their entries.
+  private(set) var files: [String: UInt64] = [:]
+
+  /// Whether an entry is one of the store's external files: only those lie below a folder beside the store.
+  private static func isExternal(_ entryName: String) -> Bool {
+    entryName.utf8.starts(with: "store/".utf8) && PathText.components(of: entryName).count > 2
+  }
+
+  /// What is left out, in sentences.
+  func sentences(droppedRowCount: Int, _ maxBytes: UInt64) -> [String] {
+    var sentences: [String] = []
+    let why = "so that the bundle has at most \(maxBytes) bytes"
+    if let rowsPerPart {
+      sentences.append(
+        "Rows after the first \(rowsPerPart) of each entity or table, \(why): \(droppedRowCount).")
+    }
+    if !files.isEmpty {
+      sentences.append(
+        "The largest external files of the store, \(why): \(files.count), with \(files.values.reduce(0, +)) bytes."
+      )
+    }
+    return sentences
+  }
+
+  /// The next cut, after a bundle with this one turned out to be too large.
+  ///
+  /// - Parameters:
+  ///   - entries: the entries of the bundle, with the sizes that they have in it.
+  ///   - excess: how many bytes are too many.
+  ///   - parts: the rows of each entity or table before any was left out.
+  /// - Returns: nil when nothing more can be left out.
+  func next(_ entries: [ZipReader.Entry], excess: UInt64, _ parts: [RowParts.Part]) -> SizeCut? {
+    var cut = self
+    // The sentences that tell of the cut take room, too.
+    var excess = excess + 512
+    for entry in entries.filter({ Self.isExternal($0.name) })
+      .sorted(by: { ($1.compressedSize, $0.name) < ($0.compressedSize, $1.name) })
+    where excess > 0 {
+      cut.files[entry.name] = entry.size
+      excess -= min(excess, entry.compressedSize)
+    }
+    if cut.files.count > files.count { return cut }
+    guard let rows = entries.first(where: { $0.name == StoreBundle.rowsName }),
+      rows.compressedSize > excess
+    else { return nil }
+    let share = Double(rows.compressedSize - excess) / Double(rows.compressedSize)
+    // Fewer than now in any case, so that this ends.
+    let most = min((rowsPerPart ?? .max) / 10 * 9, parts.map(\.rowCount).max() ?? 0)
+    let fitting = RowParts.rowsPerPart(parts, within: Double(rows.size) * share)
+    cut.rowsPerPart = min(most, fitting)
+    return cut.rowsPerPart == 0 ? nil : cut
+  }
+}
+
+extension BundleRequest {
+  /// Packs a bundle within the limit on its size: all of it, and if that is too large, less.
+  ///
+  /// - Returns: the bundle, its manifest, and what was left out because of the limit.
+  /// - Throws: `bundle.overLimit` when even the least that can be packed is larger; otherwise as `MeasuredBundle`.
+  func packed(
+    _ plan: BundlePlan, for output: String?,
+    progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }, isCancelled: () -> Bool,
+    making: (String, () -> Bool) -> Void
+  ) throws -> (manifest: BundleManifest, packed: PackedBundle, cut: [String]) {
+    let parts = maxBytes == nil ? [] : try plan.rows.map { try RowParts.count(in: $0) } ?? []
+    var cut = SizeCut()
+    while true {
+      var rows: InputFile?
+      var dropped = 0
+      if let limit = cut.rowsPerPart, let all = try plan.rows {
+        (rows, dropped) = try RowParts.first(limit, of: all)
+      }
+      var smaller = plan.with(rows: rows, without: Set(cut.files.keys))
+      let sentences = cut.sentences(droppedRowCount: dropped, maxBytes ?? 0)
+      sentences.forEach { smaller.withhold($0) }
+      let measured = try smaller.measured(isCancelled: isCancelled)
+      // What would not be made is packed, too: only the finished bundle has a size and can be searched.
+      let packed = try measured.packed(
+        for: output, level: level, encryption: encryption, progress: progress,
+        isCancelled: isCancelled, making: making)
+      guard let maxBytes, packed.sizeBytes > maxBytes else {
+        return (measured.manifest, packed, sentences)
+      }
+      let entries = try ZipReader(packed.file).entries
+      // An armored bundle is a third larger than its entries.
+      let growth = Double(packed.sizeBytes) / Double(max(1, packed.file.size))
+      let excess = UInt64(Double(packed.sizeBytes - maxBytes) / max(1, growth)) + 1
+      guard let next = cut.next(entries, excess: excess, parts) else {
+        throw BundleError(
+          .overLimit,
+          "the bundle has \(packed.sizeBytes) bytes with all left out that can be, and the limit is \(maxBytes) bytes"
+        )
+      }
+      cut = next
+    }
+  }
+}
