@@ -10,21 +10,20 @@ struct CSVRowSink: RawRowSink, ~Copyable {
   private(set) var rowCount = 0
 
   private let limit: Int
-  private let isSafe: Bool
+  private let form: CSVForm
 
-  /// Writes at most `limit` rows; nil means all. `isSafeForSpreadsheets`: whether text that a spreadsheet would take
-  /// for a formula gets an apostrophe.
-  init(output: consuming OutputBuffer, limit: Int?, isSafeForSpreadsheets: Bool = false) {
+  /// Writes at most `limit` rows; nil means all.
+  init(output: consuming OutputBuffer, limit: Int?, _ form: CSVForm) {
     self.output = output
     self.limit = limit ?? .max
-    isSafe = isSafeForSpreadsheets
+    self.form = form
   }
 
   var wantsMore: Bool { rowCount < limit && !isBroken }
   var isBroken: Bool { output.isBroken }
 
   func another() -> CSVRowSink {
-    CSVRowSink(output: .ofBlock(), limit: nil, isSafeForSpreadsheets: isSafe)
+    CSVRowSink(output: .ofBlock(), limit: nil, form)
   }
 
   mutating func take(from other: inout CSVRowSink) {
@@ -37,16 +36,17 @@ struct CSVRowSink: RawRowSink, ~Copyable {
   mutating func begin(columns: [String]) {
     rowCount = 0
     column = 0
+    if form.hasByteOrderMark { output.append(CSVForm.byteOrderMark) }
     for name in columns {
       separate()
-      output.append(csvField: name, safeForSpreadsheets: isSafe)
+      output.append(csvField: name, safeForSpreadsheets: form.isSafeForSpreadsheets)
     }
     output.append("\r\n")
   }
 
   @inline(__always)
   private mutating func separate() {
-    if column > 0 { output.append(UInt8(ascii: ",")) }
+    if column > 0 { output.append(form.separator) }
     column &+= 1
   }
 
@@ -58,11 +58,11 @@ struct CSVRowSink: RawRowSink, ~Copyable {
   }
   mutating func real(_ value: Double) {
     separate()
-    output.append(value.description)
+    output.append(csvReal: value, form)
   }
   mutating func text(_ bytes: RawSpan) {
     separate()
-    output.append(csvField: bytes, safeForSpreadsheets: isSafe)
+    output.append(csvField: bytes, safeForSpreadsheets: form.isSafeForSpreadsheets)
   }
   mutating func blob(_ bytes: RawSpan) {
     separate()

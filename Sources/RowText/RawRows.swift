@@ -8,11 +8,13 @@ extension SQLiteDatabase {
   ///   - form: a line for each row, or one object with all rows under `rows`.
   ///   - limit: the most rows of all tables together; nil for all.
   ///   - descriptor: an open file descriptor; it is not closed.
+  ///   - watch: returns the receiver that is given the rows, which may count them before it passes them on.
   /// - Returns: the number of rows of each table.
   /// - Throws: ``SQLiteFileError`` when the device fails or the output cannot be written.
   @discardableResult
   package func writeJSON(
-    of tables: [Table], as form: JSONForm = .lines, limit: Int? = nil, to descriptor: Int32
+    of tables: [Table], as form: JSONForm = .lines, limit: Int? = nil, to descriptor: Int32,
+    watch: (any RecordReceiver) -> any RecordReceiver = { $0 }
   ) throws(SQLiteFileError) -> [Int] {
     let rows = RawRows(
       JSONRowSink(output: OutputBuffer(descriptor: descriptor), form: form, limit: limit),
@@ -21,7 +23,7 @@ extension SQLiteDatabase {
     rows.sink.start()
     for table in tables where rows.wantsMore {
       rows.sink.begin(table: table.name, columns: try layout(of: table).0.names)
-      try read(table, by: rows)
+      try read(table, by: watch(rows))
       counts.append(rows.sink.rowCount)
     }
     try rows.sink.finish()
@@ -41,13 +43,30 @@ extension SQLiteDatabase {
   package func writeCSV(
     of table: Table, limit: Int? = nil, isSafeForSpreadsheets: Bool = false, to descriptor: Int32
   ) throws(SQLiteFileError) -> Int {
+    try writeCSV(
+      of: table, limit: limit, as: CSVForm(isSafeForSpreadsheets: isSafeForSpreadsheets),
+      to: descriptor)
+  }
+
+  /// Writes a table as CSV in one of its forms.
+  ///
+  /// - Parameters:
+  ///   - table: the table.
+  ///   - limit: the most rows; nil for all.
+  ///   - form: the form.
+  ///   - descriptor: an open file descriptor; it is not closed.
+  ///   - watch: returns the receiver that is given the rows, which may count them before it passes them on.
+  /// - Returns: the number of rows.
+  /// - Throws: ``SQLiteFileError`` when the device fails or the output cannot be written.
+  package func writeCSV(
+    of table: Table, limit: Int?, as form: CSVForm, to descriptor: Int32,
+    watch: (any RecordReceiver) -> any RecordReceiver = { $0 }
+  ) throws(SQLiteFileError) -> Int {
     let rows = RawRows(
-      CSVRowSink(
-        output: OutputBuffer(descriptor: descriptor), limit: limit,
-        isSafeForSpreadsheets: isSafeForSpreadsheets),
+      CSVRowSink(output: OutputBuffer(descriptor: descriptor), limit: limit, form),
       takesBlocks: limit == nil)
     rows.sink.begin(columns: try layout(of: table).0.names)
-    if rows.wantsMore { try read(table, by: rows) }
+    if rows.wantsMore { try read(table, by: watch(rows)) }
     try rows.sink.finish()
     return rows.sink.rowCount
   }

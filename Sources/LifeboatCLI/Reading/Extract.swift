@@ -1,19 +1,30 @@
 import ArgumentParser
+import CLibrary
 import CoreDataStore
+import Foundation
 import SQLiteFile
 import SafeText
 import StoreExtraction
+import SupportBundle
 import Terminal
 
 /// `lifeboat extract`
 struct Extract: StoreReader {
+  enum Format: String, ExpressibleByArgument, CaseIterable {
+    case csv, ndjson, sqlite, xlsx
+  }
+
   static let configuration = CommandConfiguration(
-    abstract: "Save every row that can be read, as CSV, NDJSON or one clean SQLite file.",
+    abstract:
+      "Save every row that can be read, as CSV, NDJSON, a workbook or one clean SQLite file.",
     discussion: """
       Examples: lifeboat extract Notes.sqlite -o Rows
+                lifeboat extract Notes.sqlite -o Rows.xlsx --time-zone Europe/Berlin
                 lifeboat extract Notes.sqlite --format sqlite -o Rows.sqlite
 
       For a sound store; lifeboat recover saves more of a damaged one.
+
+      A workbook has a sheet for each entity. What no cell holds goes into a folder beside it, Rows_files.
 
       Files of external binary data are copied into _EXTERNAL_DATA in the folder, under the names that rows give.
 
@@ -26,38 +37,98 @@ struct Extract: StoreReader {
   var path: String
 
   @Option(
-    name: .shortAndLong, help: "The folder (CSV, NDJSON) or file (SQLite) to make.",
+    name: .shortAndLong, help: "The folder (CSV, NDJSON) or file (SQLite, workbook) to make.",
     completion: .file())
   var output: String
 
-  @Option(name: .long, help: "csv, ndjson or sqlite.")
-  var format: StoreExport.Format = .csv
+  @Option(
+    name: .long,
+    help: "csv, ndjson, sqlite or xlsx; csv by default, xlsx where the output's name ends so.")
+  var format: Format?
+
+  @Flag(
+    name: .long,
+    help: "Write CSV as Excel opens it: with a mark for UTF-8, plain dates, and no formulas.")
+  var excel = false
+
+  @Option(
+    name: .customLong("time-zone"),
+    help: "The time zone of dates in a workbook or with --excel, as Europe/Berlin, or local.")
+  var timeZone: String?
 
   @OptionGroup var verification: VerificationOptions
   @OptionGroup var rows: RowOptions
   @OptionGroup(title: "Encryption") var secrets: SecretOptions
   @OptionGroup var store: StoreOptions
   @OptionGroup var custody: CustodyOptions
+  @OptionGroup var progress: ProgressOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  var outputPaths: [String] { [output] }
+  var outputPaths: [String] {
+    let folder = StoreExport.filesFolder(beside: output)
+    return [output] + (form == .xlsx && ByteFile.exists(folder) ? [folder] : [])
+  }
+
+  /// The format that was asked for; else the one that the output's name asks for.
+  private var form: Format {
+    format ?? (PathText.ends(output.lowercased(), with: ".xlsx") ? .xlsx : .csv)
+  }
+
+  func validate() throws {
+    guard !excel || form == .csv else {
+      throw ValidationError("--excel is a form of CSV, and this output is \(form.rawValue).")
+    }
+    guard let timeZone else { return }
+    guard excel || form == .xlsx else {
+      throw ValidationError(
+        "--time-zone is for --format xlsx and for --excel; other forms give dates in UTC.")
+    }
+    guard LocalDates(named: timeZone) == nil else { return }
+    let nearest = NearestName.of(timeZone, among: LocalDates.names)
+    throw ValidationError(
+      "There is no time zone \(VisibleText.visible(timeZone)). "
+        + (nearest.map { "Did you mean \($0)?" } ?? "Name one as Europe/Berlin, or UTC, or local."))
+  }
+
+  private var dates: LocalDates { timeZone.flatMap { LocalDates(named: $0) } ?? .utc }
 
   func read(_ input: StoreInput) throws {
     let path = try input.storePath()
     let coreData = try rows.open(path, store, display)
     try input.check(output)
     let interruption = Interruption()
-    var export = StoreExport(rows.output)
+    var options = rows.output
+    if excel {
+      options.excel = ExcelForm(hasDecimalComma: Self.hasDecimalComma, dates: dates)
+    }
+    var export = StoreExport(options)
     export.made = interruption.files
     export.verifies = verification.verify
     export.sourceName = input.shown(path)
-    let result = try withExtendedLifetime(interruption) {
-      try export.run(coreData, as: format, to: output)
+    let meter = progress.meter("Extracting", unit: .rows, display)
+    defer { meter.cancel() }
+    if meter.isShown {
+      export.progress = { done, total in
+        meter.update(UInt64(clamping: done), of: total.map { UInt64(clamping: max(done, $0)) })
+      }
+      // Counting reads the rows once more: only for somebody who looks on.
+      export.countsRows = progress.progress != .auto || isatty(2) == 1
     }
+    let result = try withExtendedLifetime(interruption) {
+      switch form {
+      case .csv: try export.run(coreData, as: .csv, to: output)
+      case .ndjson: try export.run(coreData, as: .ndjson, to: output)
+      case .sqlite: try export.run(coreData, as: .sqlite, to: output)
+      case .xlsx:
+        try export.run(
+          coreData, toWorkbook: output, dates: dates, archive: { try ZippedParts($0, $1) })
+      }
+    }
+    meter.finish()
     if display.json {
       try display.write(json: result)
     } else if !display.quiet {
-      try display.write(text(result))
+      try display.write(ExtractText(result, form, display, hasTimeZone: timeZone != nil).text)
     }
     display.note(result.findings)
     // A file that no row names is not damage, but it is left behind.
@@ -76,23 +147,86 @@ struct Extract: StoreReader {
     if result.damageCount > 0 || files?.strayCount ?? 0 > 0 { try display.exitWithFindings() }
   }
 
-  private func text(_ result: StoreExport.Result) -> String {
-    var table = TextTable([
-      .init("Name", isFlexible: true), .init("Rows", .trailing),
-      .init(format == .sqlite ? "Table" : "File", isFlexible: true),
-    ])
-    for part in result.parts { table.add([part.name, Quantity.count(part.rowCount), part.target]) }
-    return table.text(width: display.width, style: display.style)
-      + "\(Quantity.count(result.rowCount)) rows saved in \(VisibleText.visible(result.output))\n"
-      + externalText(result)
+  private static var hasDecimalComma: Bool {
+    ExcelForm.hasDecimalComma(ProcessInfo.processInfo.environment)
+  }
+}
+
+/// The report of an export as text.
+private struct ExtractText {
+  private let result: StoreExport.Result
+  private let form: Extract.Format
+  private let display: DisplayOptions
+  private let hasTimeZone: Bool
+
+  init(
+    _ result: StoreExport.Result, _ form: Extract.Format, _ display: DisplayOptions,
+    hasTimeZone: Bool
+  ) {
+    self.result = result
+    self.form = form
+    self.display = display
+    self.hasTimeZone = hasTimeZone
   }
 
-  private func externalText(_ result: StoreExport.Result) -> String {
-    guard let files = result.externalFiles, files.fileCount > 0 else { return "" }
-    let count =
-      "\(Quantity.count(files.fileCount)) external \(files.fileCount == 1 ? "file" : "files")"
-    let size = Quantity.bytes(UInt64(clamping: files.sizeBytes))
-    return files.output.map { "\(count) (\(size) in total) saved in \($0)\n" }
-      ?? "\(count) (\(size) in total) included in the rows\n"
+  var text: String {
+    var lines = [
+      "\(Self.count(result.rowCount, "row")) saved in \(VisibleText.visible(result.output))"
+    ]
+    if let files = result.externalFiles, files.fileCount > 0 {
+      let size = Quantity.bytes(UInt64(clamping: files.sizeBytes))
+      let place =
+        files.output.map { "saved in \(VisibleText.visible($0))" } ?? "included in the rows"
+      lines.append("\(Self.count(files.fileCount, "external file")) (\(size) in total) \(place)")
+    }
+    if let long = result.longValues {
+      lines.append(
+        "\(Self.count(long.fileCount, "value")) too long for a cell "
+          + "(\(Quantity.bytes(UInt64(clamping: long.sizeBytes))) in total) saved in "
+          + VisibleText.visible(long.output))
+    }
+    if let count = result.invalidTextCount {
+      lines.append(
+        "\(Self.count(count, "text")) with bytes that are no text: U+FFFD stands for these; "
+          + "--format ndjson keeps them")
+    }
+    if let zone = result.timeZone {
+      lines.append(
+        "Dates are in \(VisibleText.visible(zone))"
+          + (hasTimeZone ? "" : "; --time-zone chooses another time zone"))
+    }
+    if !result.emptyNames.isEmpty {
+      let names = result.emptyNames.map { VisibleText.visible($0) }.joined(separator: ", ")
+      lines.append("No rows: \(names)")
+    }
+    return table
+      + lines.map { Self.wrapped($0, display.width) }.joined()
+  }
+
+  /// What was written, entity by entity; empty without rows.
+  private var table: String {
+    let parts = result.parts.filter { $0.rowCount > 0 }
+    guard !parts.isEmpty else { return "" }
+    let place =
+      switch form {
+      case .sqlite: "Table"
+      case .xlsx: "Sheet"
+      case .csv, .ndjson: "File"
+      }
+    var table = TextTable([
+      .init("Name", isFlexible: true), .init("Rows", .trailing), .init(place, isFlexible: true),
+    ])
+    for part in parts { table.add([part.name, Quantity.count(part.rowCount), part.target]) }
+    return table.text(width: display.width, style: display.style)
+  }
+
+  private static func count(_ count: Int, _ noun: String) -> String {
+    "\(Quantity.count(count)) \(noun)\(count == 1 ? "" : "s")"
+  }
+
+  /// A line broken at the terminal's width, the rest indented.
+  private static func wrapped(_ line: String, _ width: Int) -> String {
+    let lines = DisplayText.wrapped(line, to: max(20, width - 2))
+    return lines.enumerated().map { ($0 == 0 ? "" : "  ") + $1 + "\n" }.joined()
   }
 }

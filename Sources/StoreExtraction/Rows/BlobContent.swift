@@ -1,3 +1,4 @@
+import CoreDataStore
 import Foundation
 package import ObjectModel
 import SafeText
@@ -6,36 +7,36 @@ import SafeText
 package enum BlobContent: Equatable {
   /// A property list, binary or XML, that is no keyed archive.
   case propertyList(PropertyList)
-  /// A keyed archive: the classes that it names, in order.
-  case keyedArchive(classes: [String])
+  /// A keyed archive: the classes that it names, in order, and the values that it stands for.
+  case keyedArchive(classes: [String], tree: PropertyList)
   /// An image, with its media type, and its size in pixels where the header gives it.
   case image(type: String, width: Int, height: Int)
-  /// Compressed by gzip or zlib.
-  case compressed(String)
+  /// Compressed by gzip or zlib; the content is nil where it is damaged or has more than 16 MiB.
+  indirect case compressed(String, BlobContent?)
   /// JSON, or other text in UTF-8.
   case text(String)
   /// Anything else.
   case unknown
 
+  /// The most bytes of an external file that are decoded: 16 MiB.
+  package static let maxFileBytes: Int64 = 16 << 20
   /// The most bytes of a property list or text that are read.
   private static let maxBytes = 1 << 20
 
   /// Tells from the bytes.
-  package init(_ bytes: [UInt8]) {
+  package init(_ bytes: [UInt8]) { self.init(bytes, depth: 0) }
+
+  private init(_ bytes: [UInt8], depth: Int) {
     // A value that Core Data may keep in a file begins with 1 when it is in the row.
     if let image = Self.image(bytes) {
       self = image
-    } else if bytes.starts(with: [0x1f, 0x8b, 0x08]) {
-      self = .compressed("gzip")
+    } else if let form = Inflation.form(of: bytes) {
+      let content = depth < 3 ? try? Inflation.bytes(of: bytes, form) : nil
+      self = .compressed(form.rawValue, content.map { BlobContent($0, depth: depth + 1) })
     } else if bytes.starts(with: "bplist0".utf8) || bytes.starts(with: "<?xml".utf8),
       bytes.count <= Self.maxBytes, let list = try? PropertyList(bytes: bytes)
     {
       self = Self.archive(list) ?? .propertyList(list)
-    } else if bytes.count > 2, bytes[0] == 0x78,
-      (Int(bytes[0]) << 8 | Int(bytes[1])) % 31 == 0, bytes[1] & 0x20 == 0
-    {
-      // RFC 1950: the two bytes are a multiple of 31.
-      self = .compressed("zlib")
     } else if bytes.count <= Self.maxBytes, let text = Self.text(bytes) {
       self = .text(text)
     } else {
@@ -51,12 +52,16 @@ package enum BlobContent: Equatable {
       var text = ""
       Self.describe(list, depth: 0, limit, &text)
       return "property list: \(text) (\(size))"
-    case .keyedArchive(let classes):
+    case .keyedArchive(let classes, let tree):
       let names = classes.prefix(8).joined(separator: ", ") + (classes.count > 8 ? ", …" : "")
-      return "keyed archive of \(names.isEmpty ? "no class" : names) (\(size))"
+      var text = ""
+      Self.describe(tree, depth: 0, limit, &text)
+      return "keyed archive of \(names.isEmpty ? "no class" : names): \(text) (\(size))"
     case .image(let type, let width, let height):
       return "\(type), \(width) by \(height) pixels (\(size))"
-    case .compressed(let format): return "compressed by \(format) (\(size))"
+    case .compressed(let format, nil): return "compressed by \(format) (\(size))"
+    case .compressed(let format, let content?):
+      return content.summary(sizeBytes: sizeBytes, limit: limit) + ", compressed by \(format)"
     case .text(let text):
       let scalars = text.unicodeScalars
       return "text: \(String(scalars.prefix(limit)))\(scalars.count > limit ? "…" : "") (\(size))"
@@ -76,7 +81,8 @@ package enum BlobContent: Equatable {
         classes.append(name)
       }
     }
-    return .keyedArchive(classes: classes)
+    guard let tree = ArchiveTree.tree(of: list) else { return nil }
+    return .keyedArchive(classes: classes, tree: tree)
   }
 
   /// Appends a value as text until it has `limit` bytes.

@@ -88,15 +88,17 @@ package final class MadeRecords: RecordReceiver {
   ///   - table: the table.
   ///   - database: its file.
   ///   - maker: makes the new records.
+  ///   - progress: is told of the rows.
   ///   - receive: takes them, in the order of their rows, on another thread.
   /// - Throws: what reading them or `receive` has thrown.
   package static func read(
     _ table: Table, of database: SQLiteDatabase, with maker: any RecordMaker,
-    _ receive: @escaping Receive
+    _ progress: RowProgress? = nil, _ receive: @escaping Receive
   ) throws {
     let writing = WaitingBatches(receive)
     let records = MadeRecords(maker, writing)
-    let result = Result { try database.read(table, by: records) }
+    let receiver = progress?.watching(records) ?? records
+    let result = Result { try database.read(table, by: receiver) }
     records.passOn()
     try writing.finish()
     try result.get()

@@ -18,7 +18,9 @@ struct NamedRowSink: RowSink, ~Copyable {
   private let isObject: Bool
   private let storePath: String
   private let blobs: BlobForm
-  private let isSafe: Bool
+  private let csv: CSVForm
+  /// How dates are shown in CSV; nil for ISO 8601 in UTC.
+  private let dates: LocalDates?
   private var output = OutputBuffer(capacity: 0)
 
   /// The rendering of the row's entity, with its `roles` and `literals`.
@@ -38,19 +40,23 @@ struct NamedRowSink: RowSink, ~Copyable {
   /// The external files that the row names.
   var externals: [String] = []
 
-  init(_ form: Form, storePath: String, blobs: BlobForm, isSafeForSpreadsheets: Bool = false) {
+  init(
+    _ form: Form, storePath: String, blobs: BlobForm, csv: CSVForm = CSVForm(),
+    dates: LocalDates? = nil
+  ) {
     self.form = form
     isObject = form == .json(.object)
     self.storePath = storePath
     self.blobs = blobs
-    isSafe = isSafeForSpreadsheets
+    self.csv = csv
+    self.dates = dates
   }
 
   /// A sink with the same form and options.
   init(like other: borrowing NamedRowSink) {
     self.init(
-      other.form, storePath: other.storePath, blobs: other.blobs,
-      isSafeForSpreadsheets: other.isSafe)
+      other.form, storePath: other.storePath, blobs: other.blobs, csv: other.csv,
+      dates: other.dates)
   }
 
   var isBroken: Bool { output.isBroken }
@@ -85,8 +91,8 @@ struct NamedRowSink: RowSink, ~Copyable {
     self.key = key
     guard !isCSV else {
       if let name = entity?.csvName {
-        output.append(csvField: name.rawSpan, safeForSpreadsheets: isSafe)
-        output.append(UInt8(ascii: ","))
+        output.append(csvField: name.rawSpan, safeForSpreadsheets: csv.isSafeForSpreadsheets)
+        output.append(csv.separator)
       }
       return output.append(integer: key)
     }
@@ -152,7 +158,7 @@ struct NamedRowSink: RowSink, ~Copyable {
 
   @inline(__always)
   private mutating func appendCommas(_ count: Int) {
-    for _ in 0..<count { output.append(UInt8(ascii: ",")) }
+    for _ in 0..<count { output.append(csv.separator) }
   }
 
   mutating func null() {
@@ -190,7 +196,7 @@ struct NamedRowSink: RowSink, ~Copyable {
   mutating func text(_ bytes: RawSpan) {
     guard next(key: nil) != nil else { return }
     if isCSV {
-      output.append(csvField: bytes, safeForSpreadsheets: isSafe)
+      output.append(csvField: bytes, safeForSpreadsheets: csv.isSafeForSpreadsheets)
     } else if !output.appendIfValid(jsonString: bytes) {
       output.append(json: StoredText(utf8: bytes.array()))
     }
@@ -228,16 +234,18 @@ struct NamedRowSink: RowSink, ~Copyable {
   }
 
   private mutating func append(real value: Double) {
-    if isCSV { output.append(value.description) } else { output.append(jsonReal: value) }
+    if isCSV { output.append(csvReal: value, csv) } else { output.append(jsonReal: value) }
   }
 
   private mutating func append(date seconds: Double) {
     let date = ReferenceDate(seconds: seconds)
     guard isCSV else { return output.append(json: date) }
-    if let moment = date.moment {
+    if let dates, let text = dates.text(of: date) {
+      output.append(text)
+    } else if dates == nil, let moment = date.moment {
       output.append(iso8601: moment)
     } else {
-      output.append(seconds.description)
+      output.append(csvReal: seconds, csv)
     }
   }
 

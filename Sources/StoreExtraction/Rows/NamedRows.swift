@@ -103,8 +103,8 @@ final class NamedRows: RecordReceiver {
       numbered.enumerated().map { ($1.key, $0) }, uniquingKeysWith: { one, _ in one })
     state = State(
       NamedRowSink(
-        form, storePath: store.database.path, blobs: options.blobs,
-        isSafeForSpreadsheets: options.isSafeForSpreadsheets))
+        form, storePath: store.database.path, blobs: options.blobs, csv: options.csv,
+        dates: options.excel?.dates))
     state.targets = numbered.map { target($0.value, $0.key) } + [target(nil, nil)]
   }
 
@@ -126,9 +126,10 @@ final class NamedRows: RecordReceiver {
     state.targets = whole.state.targets.map { $0.flatMap { parts[ObjectIdentifier($0)] } }
   }
 
-  /// Renders the rows of the table. Problems with them are added to the store's findings.
-  func read(from store: CoreDataStore) throws {
-    let result = Result { try store.database.read(plan.table, by: self) }
+  /// Renders the rows of the table. Problems with them are added to the store's findings; `progress` is told of them.
+  func read(from store: CoreDataStore, _ progress: RowProgress? = nil) throws {
+    let receiver = progress?.watching(self) ?? self
+    let result = Result { try store.database.read(plan.table, by: receiver) }
     state.write(to: nil)
     store.note(state.unknownNumbers, in: plan.table)
     try result.get()

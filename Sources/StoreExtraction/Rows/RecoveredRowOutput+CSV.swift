@@ -147,7 +147,7 @@ extension RecoveredRowOutput {
 }
 
 extension OutputBuffer {
-  mutating func append(csvLine fields: [String], safeForSpreadsheets isSafe: Bool) {
+  package mutating func append(csvLine fields: [String], safeForSpreadsheets isSafe: Bool) {
     for (index, field) in fields.enumerated() {
       if index > 0 { append(UInt8(ascii: ",")) }
       append(csvField: field, safeForSpreadsheets: isSafe)

@@ -9,6 +9,8 @@ public enum BlobForm: String, Sendable, CaseIterable {
   case hex
   /// Only size and SHA-256.
   case summary
+  /// What the bytes say that they are: a property list or keyed archive as JSON, text, an image by its size.
+  case decoded
 }
 
 extension OutputBuffer {
@@ -133,6 +135,7 @@ extension OutputBuffer {
       append("{\"sizeBytes\":")
       append(integer: Int64(bytes.byteCount))
       append(",\"sha256\":\"" + Digest.sha256(bytes.array()) + "\"}")
+    case .decoded: append(json: BlobContent(bytes.array()), sizeBytes: bytes.byteCount)
     }
   }
 
@@ -154,6 +157,11 @@ extension OutputBuffer {
       case .hex: try append(hexadecimalOf: ByteFile(blob.path))
       case .summary:
         append(",\"sha256\":\"" + (try StoreSeal.sha256(ofFile: blob.path)) + "\"")
+      case .decoded:
+        let file = try ByteFile(blob.path)
+        let lead = try file.bytes(at: 0, count: Int(min(file.size, BlobContent.maxFileBytes)))
+        append(",\"content\":")
+        append(json: BlobContent(lead), sizeBytes: Int(clamping: size))
       }
     } catch {
       let problem = (error as? SQLiteFileError)?.message ?? (error as? StoreSealError)?.message

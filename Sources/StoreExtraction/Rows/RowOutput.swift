@@ -14,6 +14,8 @@ public struct RowOutput: Sendable {
     public var blobs: BlobForm
     /// Whether CSV text that a spreadsheet would treat as a formula gets an apostrophe.
     public var isSafeForSpreadsheets: Bool
+    /// How CSV is written for Excel; nil for the form of RFC 4180.
+    package var excel: ExcelForm?
 
     /// Options for all rows, with blobs in full.
     public init(
@@ -24,6 +26,12 @@ public struct RowOutput: Sendable {
       self.limit = limit
       self.blobs = blobs
       self.isSafeForSpreadsheets = isSafeForSpreadsheets
+    }
+
+    /// The form of CSV.
+    package var csv: CSVForm {
+      excel.map { CSVForm(forExcel: $0.hasDecimalComma) }
+        ?? CSVForm(isSafeForSpreadsheets: isSafeForSpreadsheets)
     }
   }
 
@@ -106,6 +114,17 @@ extension RowOutput {
 extension OutputBuffer {
   /// Appends the header line of an entity's CSV.
   mutating func append(csvHeader entity: DescribedEntity, safeForSpreadsheets isSafe: Bool) {
-    append(csvLine: ["_pk"] + entity.properties.map(\.name), safeForSpreadsheets: isSafe)
+    append(csvHeader: entity, CSVForm(isSafeForSpreadsheets: isSafe))
+  }
+
+  /// Appends what comes before the rows of an entity's CSV.
+  mutating func append(csvHeader entity: DescribedEntity, _ form: CSVForm) {
+    if form.hasByteOrderMark { append(CSVForm.byteOrderMark) }
+    append(csvField: "_pk", safeForSpreadsheets: form.isSafeForSpreadsheets)
+    for property in entity.properties {
+      append(form.separator)
+      append(csvField: property.name, safeForSpreadsheets: form.isSafeForSpreadsheets)
+    }
+    append("\r\n")
   }
 }

@@ -13,13 +13,15 @@ struct SQLiteExport {
   private let made: MadeFiles
   private let external: ExternalFiles
   private let verifies: Bool
+  private let progress: RowProgress?
 
   init(
     _ store: CoreDataStore, named name: String, _ options: RowOutput.Options, _ made: MadeFiles,
-    _ external: ExternalFiles, verifies: Bool,
+    _ external: ExternalFiles, verifies: Bool, _ progress: RowProgress? = nil,
     sourceHashes: @escaping () throws -> [String: String]
   ) {
     self.verifies = verifies
+    self.progress = progress
     self.store = store
     self.name = name
     self.options = options
@@ -108,7 +110,7 @@ struct SQLiteExport {
       let maker = EntityRecords(
         source.plan, of: store, to: targets, limit: options.limit, noteExternal: external.note)
       defer { store.note(maker.unknownNumbers, in: source.plan.table) }
-      try MadeRecords.read(source.plan.table, of: store.database, with: maker, tables.add)
+      try MadeRecords.read(source.plan.table, of: store.database, with: maker, progress, tables.add)
     }
     try tables.finish()
     return sources.flatMap { source in
@@ -150,7 +152,7 @@ struct SQLiteExport {
       where !SQLName(table.name).hasPrefix("sqlite_")
         && (options.entityNames?.contains(table.name) ?? true)
       {
-        let names = try columnNames(of: table)
+        let names = try store.database.fieldNames(of: table)
         guard !names.isEmpty else { continue }
         var taken = UniqueNames([OverflowColumns.name])
         var columns = try names.prefix(OverflowColumns.maxColumns).map {
@@ -169,22 +171,10 @@ struct SQLiteExport {
       let maker = TableRecords(
         names, ownCount: min(names.count, OverflowColumns.maxColumns), to: target,
         limit: options.limit)
-      try MadeRecords.read(table, of: store.database, with: maker, tables.add)
+      try MadeRecords.read(table, of: store.database, with: maker, progress, tables.add)
     }
     try tables.finish()
     return sources.map { tables.tables[$0.target].part(of: $0.table.name) }
-  }
-
-  /// The names of a table's columns. If the CREATE statement is not readable, these are all fields as they are, as many
-  /// as the widest row has.
-  private func columnNames(of table: Table) throws -> [String] {
-    guard table.columnNames.isEmpty else { return table.columnNames }
-    var widest = 0
-    try store.database.forEachRow(of: table) { row in
-      widest = max(widest, row.values.count)
-      return true
-    }
-    return (0..<widest).map { "c\($0)" }
   }
 
   // MARK: - Provenance

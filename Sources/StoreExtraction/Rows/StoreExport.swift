@@ -1,5 +1,4 @@
 public import CoreDataStore
-import StoreFiles
 import RowText
 public import SQLiteFile
 import SafeText
@@ -29,7 +28,9 @@ public struct StoreExport: Sendable {
     /// The folder or file.
     public let output: String
     /// What was written, entity by entity or table by table.
-    public let parts: [Part]
+    public package(set) var parts: [Part]
+    /// Entities and tables without rows, for which there is no file or sheet.
+    package var emptyNames: [String] = []
     /// The number of rows in all parts.
     public let rowCount: Int
     /// SHA-256 of each file of the store set, by name.
@@ -37,10 +38,27 @@ public struct StoreExport: Sendable {
     /// Files beside the store that hold values of its rows, copied to the output under the names in the rows; nil when
     /// there are none.
     package let externalFiles: RebuildResult.ExternalFiles?
+    /// Files beside a workbook with the values that no cell holds; nil when there are none.
+    package var longValues: LongValueFiles?
+    /// Texts of a workbook whose bytes are not valid UTF-8, so that their cells do not show all of them; nil when there
+    /// are none.
+    package var invalidTextCount: Int?
+    /// The time zone of the dates in a workbook, or in CSV for Excel; nil in other forms, where dates are of UTC.
+    package var timeZone: String?
     /// What was wrong or noteworthy in the store.
     public let findings: [Finding]
     /// How many of the findings are damage.
     public let damageCount: Int
+
+    /// Files that hold a value each.
+    package struct LongValueFiles: Sendable, Codable {
+      /// How many there are.
+      package let fileCount: Int
+      /// The bytes of all files together.
+      package let sizeBytes: Int64
+      /// The folder beside the workbook.
+      package let output: String
+    }
 
     /// One entity or table.
     public struct Part: Sendable, Codable {
@@ -60,6 +78,11 @@ public struct StoreExport: Sendable {
   /// Tracks what is made, for a caller that must remove it quickly.
   package var made = MadeFiles()
 
+  /// Is told how many rows were read, and how many there are if they were counted; nil for silence.
+  package var progress: (@Sendable (_ done: Int, _ total: Int?) -> Void)?
+  /// Whether rows are counted beforehand for ``progress``, which reads them once more.
+  package var countsRows = false
+
   /// Whether SQLite runs `integrity_check`, not just `quick_check`, on a large SQLite file before it gets its final
   /// name.
   public var verifies = false
@@ -77,65 +100,76 @@ public struct StoreExport: Sendable {
   /// - Throws: ``ExtractionError``, `SQLiteFileError`, `SQLiteWriterError`. What was written until then is removed.
   public func run(_ store: CoreDataStore, as format: Format, to output: String) throws -> Result {
     try checkNames(store)
-    let watch = EvidenceWatch(store.database.path)
-    let hashing = StoreSet(at: store.database.path).hashing()
+    let source = ExportSource(store, options)
+    let progress = try rowProgress(of: store)
+    var parts: [Result.Part]
     var hashes: [String: String] = [:]
-    func checkUnchanged() throws {
-      let changed = watch.changes()
-      guard !changed.isEmpty else { return }
-      throw ExtractionError(
-        .changedDuringRead,
-        "the store changed while it was read (\(changed.joined(separator: ", "))), so nothing was written; close what uses it or work on a copy",
-        path: store.database.path)
-    }
-    // A store that changed is reported as such, not as a file that could not be hashed.
-    func unchanged(_ hashed: MemberHashes) throws -> [String: String] {
-      try checkUnchanged()
-      return try hashed.mapValues { try $0.get() }
-    }
-    let external = ExternalFiles(ofStore: store.database.path, isOn: store.kind != .sqlite)
-    let namesAll = options.entityNames == nil && options.limit == nil
-    let parts: [Result.Part]
     var files: (RebuildResult.ExternalFiles?, [Finding])
     switch format {
     case .sqlite:
       parts = try SQLiteExport(
-        store, named: sourceName ?? store.database.path, options, made, external,
-        verifies: verifies,
+        store, named: sourceName ?? store.database.path, options, made, source.external,
+        verifies: verifies, progress,
         sourceHashes: {
-          hashes = try unchanged(hashing.wait())
+          hashes = try source.hashes()
           return hashes
         }
-      ).write(to: output, checkUnchanged)
-      files = try external.survey(namesAll: namesAll, maxBytes: SQLiteExport.maxValueBytes)
+      ).write(to: output, source.checkUnchanged)
+      files = try source.external.survey(
+        namesAll: source.namesAll, maxBytes: SQLiteExport.maxValueBytes)
     case .ndjson, .csv:
       let folder = try OutputFolder(output, made)
       do {
         parts =
           store.kind == .sqlite
-          ? try writeTables(of: store, as: format, into: folder)
-          : try writeEntities(of: store, as: format, into: folder, external)
-        files = try external.survey(namesAll: namesAll)
-        try folder.take(external)
+          ? try writeTables(of: store, as: format, into: folder, progress)
+          : try writeEntities(of: store, as: format, into: folder, source.external, progress)
+        files = try source.external.survey(namesAll: source.namesAll)
+        try folder.take(source.external)
         if files.0?.fileCount ?? 0 > 0 { files.0?.output = ExternalFiles.folderName }
-        hashes = try unchanged(hashing.wait())
+        hashes = try source.hashes()
         folder.keep()
       } catch {
         folder.discard()
         throw error
       }
     }
-    var findings = store.findings
+    var result = result(source, format.rawValue, output, parts, hashes, files)
+    // In an SQLite file each entity has its table.
+    if format != .sqlite { result.parts.removeAll { $0.rowCount == 0 } }
+    if format == .csv { result.timeZone = options.excel?.dates.name }
+    return result
+  }
+
+  /// What was written.
+  func result(
+    _ source: ExportSource, _ format: String, _ output: String, _ parts: [Result.Part],
+    _ hashes: [String: String], _ files: (RebuildResult.ExternalFiles?, [Finding])
+  ) -> Result {
+    var findings = source.store.findings
     for finding in files.1 { findings.add(finding) }
-    return Result(
-      source: sourceName ?? store.database.path, format: format.rawValue, output: output,
-      parts: parts,
-      rowCount: parts.reduce(0) { $0 + $1.rowCount }, sourceSHA256: hashes,
+    var result = Result(
+      source: sourceName ?? source.store.database.path, format: format, output: output,
+      parts: parts, rowCount: parts.reduce(0) { $0 + $1.rowCount }, sourceSHA256: hashes,
       externalFiles: files.0, findings: findings.kept, damageCount: findings.damageCount)
+    var met = Set(parts.lazy.filter { $0.rowCount > 0 }.map { Array($0.name.utf8) })
+    result.emptyNames = parts.map(\.name).filter { met.insert(Array($0.utf8)).inserted }
+    return result
+  }
+
+  /// What is told of the rows; nil when nobody waits.
+  func rowProgress(of store: CoreDataStore) throws -> RowProgress? {
+    guard let progress else { return nil }
+    var total: Int?
+    if countsRows {
+      let tables = store.kind == .sqlite ? store.database.schema.tables : store.entityTables
+      total = try tables.reduce(0) { try $0 + store.database.rowCount(of: $1).count }
+    }
+    return RowProgress(of: total, progress)
   }
 
   /// Throws for a name that the store does not have, instead of exporting nothing.
-  private func checkNames(_ store: CoreDataStore) throws {
+  func checkNames(_ store: CoreDataStore) throws {
     guard let wanted = options.entityNames else { return }
     let known: [String] =
       store.kind == .coreData
@@ -161,7 +195,8 @@ public struct StoreExport: Sendable {
   }
 
   private func writeEntities(
-    of store: CoreDataStore, as format: Format, into folder: OutputFolder, _ external: ExternalFiles
+    of store: CoreDataStore, as format: Format, into folder: OutputFolder,
+    _ external: ExternalFiles, _ progress: RowProgress?
   ) throws -> [Result.Part] {
     var parts: [Result.Part] = []
     let wanted = options.entityNames.map(store.withDescendants)
@@ -174,8 +209,7 @@ public struct StoreExport: Sendable {
         let file = try RowFile(
           folder.fileName(for: entity.name, extension: format.rawValue), in: folder)
         if format == .csv {
-          file.target.output.append(
-            csvHeader: entity, safeForSpreadsheets: options.isSafeForSpreadsheets)
+          file.target.output.append(csvHeader: entity, options.csv)
         }
         files[entity.number] = file
       }
@@ -191,21 +225,26 @@ public struct StoreExport: Sendable {
       try NamedRows(
         plan, of: store, as: format == .csv ? .csv : .json(.lines), options, limitsTargets: true,
         noteExternal: external.note, unknownTarget: wanted == nil ? makeUnknown : nil
-      ) { _, number in number.flatMap { files[$0]?.target } }.read(from: store)
+      ) { _, number in number.flatMap { files[$0]?.target } }.read(from: store, progress)
       for (name, file) in entities.map({ ($0.name, files[$0.number]) }) + [(table.name, unknown)] {
         guard let file else { continue }
         try file.target.output.finish()
         try folder.finish(file.descriptor)
+        if file.target.rowCount == 0 { folder.remove(file.name) }
         parts.append(.init(name: name, target: file.name, rowCount: file.target.rowCount))
       }
     }
     return parts
   }
 
-  private func writeTables(of store: CoreDataStore, as format: Format, into folder: OutputFolder)
-    throws -> [Result.Part]
-  {
+  private func writeTables(
+    of store: CoreDataStore, as format: Format, into folder: OutputFolder,
+    _ progress: RowProgress?
+  ) throws -> [Result.Part] {
     var parts: [Result.Part] = []
+    func watch(_ receiver: any RecordReceiver) -> any RecordReceiver {
+      progress?.watching(receiver) ?? receiver
+    }
     for table in store.database.schema.tables
     where options.entityNames?.contains(table.name) ?? true {
       let name = folder.fileName(for: table.name, extension: format.rawValue)
@@ -213,10 +252,12 @@ public struct StoreExport: Sendable {
       let count =
         format == .csv
         ? try store.database.writeCSV(
-          of: table, limit: options.limit,
-          isSafeForSpreadsheets: options.isSafeForSpreadsheets, to: descriptor)
-        : try store.database.writeJSON(of: [table], limit: options.limit, to: descriptor).first ?? 0
+          of: table, limit: options.limit, as: options.csv, to: descriptor, watch: watch)
+        : try store.database.writeJSON(
+          of: [table], limit: options.limit, to: descriptor, watch: watch
+        ).first ?? 0
       try folder.finish(descriptor)
+      if count == 0 { folder.remove(name) }
       parts.append(.init(name: table.name, target: name, rowCount: count))
     }
     return parts

@@ -43,11 +43,15 @@ final class DeflateRound: @unchecked Sendable {
   private var last: ArraySlice<UInt8> = []
   private(set) var digest = EntryDigest()
 
+  /// How many blocks one round has if it is the only one.
+  static var usualBlockCount: Int {
+    min(32, max(8, ProcessInfo.processInfo.activeProcessorCount * 2))
+  }
+
   /// Allocates the blocks of one round; each takes 0.8 MiB.
-  init(level: CompressionLevel) throws(BundleError) {
-    let cores = ProcessInfo.processInfo.activeProcessorCount
+  init(level: CompressionLevel, blockCount: Int = usualBlockCount) throws(BundleError) {
     var blocks: [Block] = []
-    for _ in 0..<min(32, max(8, cores * 2)) { blocks.append(try Block(level: level)) }
+    for _ in 0..<max(1, blockCount) { blocks.append(try Block(level: level)) }
     self.blocks = blocks
   }
 

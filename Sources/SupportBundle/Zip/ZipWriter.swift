@@ -111,21 +111,56 @@ public final class ZipWriter {
     name: String, from source: EntrySource, tick: (UInt64) throws(BundleError) -> Void
   ) throws(BundleError) -> Entry {
     try cancelling { () throws(BundleError) in
-      guard state == .open else {
-        throw BundleError(
-          .misuse, "an entry was added after the archive was finished", path: path, entry: name)
-      }
-      guard entries.count < Self.maxEntryCount else {
-        throw BundleError(
-          .tooLarge, "the archive would have more than \(Self.maxEntryCount) entries", path: path)
-      }
-      let bytes = Array(name.utf8)
-      _ = try names.add(bytes)
-      guard !ZipNames.isFolder(name) else {
-        throw BundleError(.badName, "the entry name denotes a folder", path: path, entry: name)
-      }
-      return try write(bytes, named: name, from: source, tick: tick)
+      try write(admitted(name), named: name, from: source, tick: tick)
     }
+  }
+
+  /// Adds an entry that has its bytes already. After an error the archive is cancelled.
+  @discardableResult
+  func add(_ packed: PackedEntry) throws(BundleError) -> Entry {
+    let content = try cancelling { () throws(BundleError) in try packed.end() }
+    switch content {
+    case .short(let bytes): return try add(name: packed.name, bytes: bytes)
+    case .deflated(let file, let digest):
+      return try cancelling { () throws(BundleError) in
+        var header = ZipHeader(
+          name: try admitted(packed.name), method: ZipFormat.methodDeflated,
+          crc32: digest.crc.value, compressedSize: file.size, size: packed.size,
+          headerOffset: output.size, hasLocalZip64: false)
+        header.hasLocalZip64 = max(file.size, packed.size) >= threshold.bytes
+        try output.append(header.localBytes[...])
+        try file.forEachPiece { (piece) throws(BundleError) in try output.append(piece) }
+        return note(header, named: packed.name, digest)
+      }
+    }
+  }
+
+  /// The bytes of a name that the next entry may have.
+  private func admitted(_ name: String) throws(BundleError) -> [UInt8] {
+    guard state == .open else {
+      throw BundleError(
+        .misuse, "an entry was added after the archive was finished", path: path, entry: name)
+    }
+    guard entries.count < Self.maxEntryCount else {
+      throw BundleError(
+        .tooLarge, "the archive would have more than \(Self.maxEntryCount) entries", path: path)
+    }
+    let bytes = Array(name.utf8)
+    _ = try names.add(bytes)
+    guard !ZipNames.isFolder(name) else {
+      throw BundleError(.badName, "the entry name denotes a folder", path: path, entry: name)
+    }
+    return bytes
+  }
+
+  /// Notes an entry that was written.
+  private func note(_ header: ZipHeader, named name: String, _ digest: EntryDigest) -> Entry {
+    directory += header.centralBytes(threshold: threshold)
+    let entry = Entry(
+      name: name, size: header.size, compressedSize: header.compressedSize, crc32: header.crc32,
+      sha256: digest.sha256Hex)
+    entries.append(entry)
+    return entry
   }
 
   private func write(
@@ -161,13 +196,24 @@ public final class ZipWriter {
     }
     header.crc32 = digest.crc.value
     try output.overwrite(header.localBytes, at: header.headerOffset)
-    directory += header.centralBytes(threshold: threshold)
+    return note(header, named: name, digest)
+  }
 
-    let entry = Entry(
-      name: name, size: size, compressedSize: header.compressedSize, crc32: header.crc32,
-      sha256: digest.sha256Hex)
-    entries.append(entry)
-    return entry
+  /// Begins an entry whose bytes come piece by piece; several may be begun at a time, each for ``add(_:)``.
+  ///
+  /// - Parameters:
+  ///   - name: the name within the archive.
+  ///   - count: how many are begun at a time at most, for a fair share of memory.
+  ///   - making: as for the archive itself, for a file that waits beside it and has no name.
+  /// - Returns: the entry, to be filled.
+  func begin(
+    _ name: String, among count: Int, making: @escaping (String, () -> Bool) -> Void
+  ) -> PackedEntry {
+    PackedEntry(
+      name: name, level: level, blockCount: DeflateRound.usualBlockCount / max(1, count)
+    ) { [path] () throws(BundleError) in
+      try ExclusiveOutput(path: path, isUnnamed: true, calls: OutputCalls(), making: making)
+    }
   }
 
   /// The deflated form of a small piece; nil when it is not smaller.

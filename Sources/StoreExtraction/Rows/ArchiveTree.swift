@@ -1,0 +1,104 @@
+import ObjectModel
+
+/// A keyed archive as the tree of values that it stands for. No class is looked up and nothing is instantiated: an object
+/// is a dictionary with the name of its class.
+///
+/// The form is that of `NSKeyedArchiver`: `$objects` has all objects, a reference is an index into it, `$top` has the
+/// roots, and each object's `$class` leads to a dictionary with `$classname`.
+struct ArchiveTree {
+  /// What a tree may have at most. An archive of a few objects that refer to each other stands for a tree without end.
+  static let limit = (values: 20_000, depth: 40)
+
+  private let objects: [PropertyList]
+  private var left = Self.limit.values
+  /// The references on the way to the value at hand.
+  private var open: Set<Int> = []
+
+  /// The tree of an archive; nil for any other property list.
+  static func tree(of list: PropertyList) -> PropertyList? {
+    guard case .dictionary(let members) = list,
+      case .string("NSKeyedArchiver")? = members["$archiver"],
+      case .array(let objects)? = members["$objects"], case .dictionary(let top)? = members["$top"]
+    else { return nil }
+    var tree = ArchiveTree(objects: objects)
+    let values = top.mapValues { tree.value($0, depth: 0) }
+    return values.count == 1 ? values.first?.value : .dictionary(values)
+  }
+
+  private init(objects: [PropertyList]) { self.objects = objects }
+
+  private mutating func value(_ list: PropertyList, depth: Int) -> PropertyList {
+    left -= 1
+    guard left > 0, depth < Self.limit.depth else { return .string("…") }
+    switch list {
+    case .uid(let number):
+      guard let place = Int(exactly: number), place < objects.count else {
+        return .string("no object \(number)")
+      }
+      // The first object stands for nil.
+      if place == 0 { return .null }
+      guard open.insert(place).inserted else { return .dictionary(["$cycle": .uid(number)]) }
+      defer { open.remove(place) }
+      return value(objects[place], depth: depth + 1)
+    case .array(let values): return .array(values.map { value($0, depth: depth + 1) })
+    case .set(let values): return .set(values.map { value($0, depth: depth + 1) })
+    case .dictionary(let members): return object(members, depth: depth)
+    default: return list
+    }
+  }
+
+  private mutating func object(_ members: [String: PropertyList], depth: Int) -> PropertyList {
+    let className = name(of: members["$class"])
+    if let plain = plain(members, of: className, depth: depth) { return plain }
+    var values: [String: PropertyList] = [:]
+    for (key, member) in members.sorted(by: { $0.key < $1.key }) where key != "$class" {
+      values[key] = value(member, depth: depth + 1)
+    }
+    if let className { values["$class"] = .string(className) }
+    return .dictionary(values)
+  }
+
+  private func name(of reference: PropertyList?) -> String? {
+    guard case .uid(let number)? = reference, let place = Int(exactly: number),
+      place < objects.count, case .dictionary(let described) = objects[place],
+      case .string(let name)? = described["$classname"]
+    else { return nil }
+    return name
+  }
+
+  /// Foundation's own classes as the values that they hold; nil for any other object.
+  private mutating func plain(
+    _ members: [String: PropertyList], of className: String?, depth: Int
+  ) -> PropertyList? {
+    switch className {
+    case "NSString"?, "NSMutableString"?: return members["NS.string"]
+    case "NSData"?, "NSMutableData"?: return members["NS.data"]
+    case "NSDate"?:
+      if case .real(let seconds)? = members["NS.time"] { return .date(seconds) }
+    case "NSUUID"?: return members["NS.uuidbytes"]
+    case "NSURL"?:
+      guard case .null? = members["NS.base"].map({ value($0, depth: depth + 1) }) else {
+        return nil
+      }
+      return members["NS.relative"].map { value($0, depth: depth + 1) }
+    case "NSArray"?, "NSMutableArray"?, "NSSet"?, "NSMutableSet"?, "NSOrderedSet"?,
+      "NSMutableOrderedSet"?:
+      guard case .array(let values)? = members["NS.objects"] else { return nil }
+      return .array(values.map { value($0, depth: depth + 1) })
+    case "NSDictionary"?, "NSMutableDictionary"?:
+      guard case .array(let keys)? = members["NS.keys"],
+        case .array(let values)? = members["NS.objects"], keys.count == values.count
+      else { return nil }
+      var result: [String: PropertyList] = [:]
+      for (key, member) in zip(keys, values) {
+        guard case .string(let name) = value(key, depth: depth + 1), result[name] == nil else {
+          return nil
+        }
+        result[name] = value(member, depth: depth + 1)
+      }
+      return .dictionary(result)
+    default: break
+    }
+    return nil
+  }
+}

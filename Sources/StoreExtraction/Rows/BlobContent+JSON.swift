@@ -1,0 +1,72 @@
+import CoreDataStore
+import ObjectModel
+package import RowText
+
+extension OutputBuffer {
+  /// Appends what a binary value is: `{"sizeBytes":9,"propertyList":{…}}`, or in place of `propertyList` one of
+  /// `keyedArchive`, `text`, `image`, with `compressed` before it; nothing but the size for anything else.
+  package mutating func append(json content: BlobContent, sizeBytes: Int) {
+    append("{\"sizeBytes\":")
+    append(integer: Int64(sizeBytes))
+    append(membersOf: content)
+    append("}")
+  }
+
+  private mutating func append(membersOf content: BlobContent) {
+    switch content {
+    case .propertyList(let list):
+      append(",\"propertyList\":")
+      append(json: list)
+    case .keyedArchive(_, let tree):
+      append(",\"keyedArchive\":")
+      append(json: tree)
+    case .image(let type, let width, let height):
+      append(",\"image\":{\"type\":\"" + type + "\",\"width\":")
+      append(integer: Int64(width))
+      append(",\"height\":")
+      append(integer: Int64(height))
+      append("}")
+    case .compressed(let format, let inner):
+      append(",\"compressed\":\"" + format + "\"")
+      if let inner { append(membersOf: inner) }
+    case .text(let text):
+      append(",\"text\":")
+      append(jsonString: text)
+    case .unknown: break
+    }
+  }
+
+  /// Appends a property list. JSON has no dates, bytes and references: they are ISO 8601, `{"hex":…}` and `{"uid":…}`.
+  private mutating func append(json list: PropertyList) {
+    switch list {
+    case .null: append("null")
+    case .bool(let flag): append(flag ? "true" : "false")
+    case .integer(let number): append(integer: number)
+    case .real(let number): append(jsonReal: number)
+    case .date(let seconds):
+      append(json: PropertyValue.date(ReferenceDate(seconds: seconds)), blobs: .hex)
+    case .data(let bytes): append(json: PropertyValue.binary(bytes), blobs: .hex)
+    case .string(let text): append(jsonString: text)
+    case .uid(let number):
+      append("{\"uid\":")
+      append(integer: Int64(clamping: number))
+      append("}")
+    case .array(let values), .set(let values):
+      append("[")
+      for (index, value) in values.enumerated() {
+        if index > 0 { append(",") }
+        append(json: value)
+      }
+      append("]")
+    case .dictionary(let members):
+      append("{")
+      for (index, (key, value)) in members.sorted(by: { $0.key < $1.key }).enumerated() {
+        if index > 0 { append(",") }
+        append(jsonString: key)
+        append(":")
+        append(json: value)
+      }
+      append("}")
+    }
+  }
+}

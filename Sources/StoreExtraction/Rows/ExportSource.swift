@@ -1,0 +1,42 @@
+import CoreDataStore
+import SQLiteFile
+import StoreFiles
+
+/// The store of an export, which is hashed and watched while its rows are written.
+struct ExportSource {
+  let store: CoreDataStore
+  /// The files beside the store that rows name.
+  let external: ExternalFiles
+  /// Whether all rows of the store are asked for.
+  let namesAll: Bool
+  private let watch: EvidenceWatch
+  private let hashing: AnotherThread<MemberHashes>
+
+  /// Begins to watch and to hash a store.
+  init(_ store: CoreDataStore, _ options: RowOutput.Options) {
+    self.store = store
+    external = ExternalFiles(ofStore: store.database.path, isOn: store.kind != .sqlite)
+    namesAll = options.entityNames == nil && options.limit == nil && store.shows == nil
+    watch = EvidenceWatch(store.database.path)
+    hashing = StoreSet(at: store.database.path).hashing()
+  }
+
+  /// Throws when the store has changed since it was opened.
+  func checkUnchanged() throws {
+    let changed = watch.changes()
+    guard !changed.isEmpty else { return }
+    throw ExtractionError(
+      .changedDuringRead,
+      "the store changed while it was read (\(changed.joined(separator: ", "))), so nothing was written; close what uses it or work on a copy",
+      path: store.database.path)
+  }
+
+  /// Waits for the SHA-256 of each file of the store set, by name; called once.
+  ///
+  /// - Throws: an error of reading; for a store that changed, that it did.
+  func hashes() throws -> [String: String] {
+    let hashed = try hashing.wait()
+    try checkUnchanged()
+    return try hashed.mapValues { try $0.get() }
+  }
+}

@@ -1,0 +1,128 @@
+import RowText
+import SQLiteFile
+
+/// Text as the cells of a spreadsheet hold it (ECMA-376, part 1, 22.9.2.19, ST_Xstring).
+enum CellText {
+  /// The most UTF-16 units of text that a cell holds.
+  static let maxUnits = 32_767
+  /// The most bytes that the text of a cell takes in the form of ``RowText/OutputBuffer/append(cellText:)``: seven for a
+  /// unit.
+  static let maxBytes = 7 * maxUnits
+
+  /// Whether text fits into a cell.
+  static func fits(_ bytes: RawSpan) -> Bool {
+    // A unit takes one to three bytes of UTF-8.
+    if bytes.byteCount <= maxUnits { return true }
+    if bytes.byteCount > 3 * maxUnits { return false }
+    var units = 0
+    var offset = 0
+    while offset < bytes.byteCount {
+      let length = length(of: bytes, at: offset)
+      units &+= length == 4 ? 2 : 1
+      offset &+= max(1, length)
+    }
+    return units <= maxUnits
+  }
+
+  /// Whether text begins like a formula, and would become one as soon as somebody edits its cell.
+  static func looksLikeFormula(_ bytes: RawSpan) -> Bool {
+    guard bytes.byteCount > 0 else { return false }
+    switch bytes.byte(at: 0) {
+    case UInt8(ascii: "="), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "@"): return true
+    default: return false
+    }
+  }
+
+  /// The length of the character at an offset; 0 when its bytes are not UTF-8. A lone surrogate of UTF-16 counts, in its
+  /// three bytes.
+  fileprivate static func length(of bytes: RawSpan, at offset: Int) -> Int {
+    if bytes.byte(at: offset) < 0x80 { return 1 }
+    let length = UTF8Scan.sequenceLength(bytes, at: offset)
+    return length == 0 && isSurrogate(bytes, at: offset) ? 3 : length
+  }
+
+  private static func isSurrogate(_ bytes: RawSpan, at offset: Int) -> Bool {
+    bytes.byteCount &- offset >= 3 && bytes.byte(at: offset) == 0xed
+      && bytes.byte(at: offset &+ 1) >= 0xa0 && bytes.byte(at: offset &+ 1) <= 0xbf
+      && bytes.byte(at: offset &+ 2) & 0xc0 == 0x80
+  }
+
+  /// Whether `_xHHHH_` begins at an offset: readers take it for a character.
+  fileprivate static func isEscape(_ bytes: RawSpan, at offset: Int) -> Bool {
+    guard bytes.byteCount &- offset >= 7, bytes.byte(at: offset &+ 1) == UInt8(ascii: "x"),
+      bytes.byte(at: offset &+ 6) == UInt8(ascii: "_")
+    else { return false }
+    return (2...5).allSatisfy { place in
+      switch bytes.byte(at: offset &+ place) {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+        UInt8(ascii: "A")...UInt8(ascii: "F"):
+        true
+      default: false
+      }
+    }
+  }
+}
+
+extension OutputBuffer {
+  /// Appends text as the content of an element or of a value in quotation marks. What XML 1.0 has no characters for is
+  /// written as `_xHHHH_`, and so is an underscore that begins such a text.
+  ///
+  /// - Parameter bytes: the text; the buffer has room for seven bytes for each UTF-16 unit of it.
+  /// - Returns: false when the bytes are not valid UTF-8; U+FFFD replaces each invalid byte.
+  @discardableResult
+  mutating func append(cellText bytes: RawSpan) -> Bool {
+    var isValid = true
+    /// The first byte that was not appended.
+    var start = 0
+    var offset = 0
+    let end = bytes.byteCount
+    while offset < end {
+      let byte = bytes.byte(at: offset)
+      var length = 1
+      var text: String?
+      switch byte {
+      case UInt8(ascii: "&"): text = "&amp;"
+      case UInt8(ascii: "<"): text = "&lt;"
+      case UInt8(ascii: ">"): text = "&gt;"
+      case UInt8(ascii: "\""): text = "&quot;"
+      // As it is, a reader would make a line feed of it (XML 1.0, 2.11).
+      case 0x0d: text = "&#13;"
+      case 0x09, 0x0a: break
+      case 0x00..<0x20: text = Self.escape(UInt16(byte))
+      case UInt8(ascii: "_"): if CellText.isEscape(bytes, at: offset) { text = Self.escape(0x5f) }
+      case 0x00..<0x80: break
+      default:
+        length = CellText.length(of: bytes, at: offset)
+        if length == 0 {
+          length = 1
+          text = "\u{FFFD}"
+          isValid = false
+        } else if length == 3 {
+          let unit =
+            UInt16(byte & 0xf) << 12 | UInt16(bytes.byte(at: offset &+ 1) & 0x3f) << 6
+            | UInt16(bytes.byte(at: offset &+ 2) & 0x3f)
+          if unit >= 0xfffe || (0xd800...0xdfff).contains(unit) { text = Self.escape(unit) }
+        }
+      }
+      if let text {
+        append(bytes.part(start, offset &- start))
+        append(text)
+        start = offset &+ length
+      }
+      offset &+= length
+    }
+    append(bytes.part(start, end &- start))
+    return isValid
+  }
+
+  /// Appends text as ``append(cellText:)`` does.
+  mutating func append(cellText text: String) {
+    let bytes = ContiguousArray(text.utf8)
+    append(cellText: bytes.rawSpan)
+  }
+
+  private static func escape(_ unit: UInt16) -> String {
+    let digits = String(unit, radix: 16, uppercase: true)
+    return "_x" + String(repeating: "0", count: 4 - digits.utf8.count) + digits + "_"
+  }
+}

@@ -1,0 +1,70 @@
+/// The names of a workbook's sheets: at most 31 UTF-16 units, without some signs, and distinct whatever the case.
+struct SheetNames {
+  private static let maxUnits = 31
+  /// Names in lower case. Excel keeps "History" for itself.
+  private var taken: Set<String> = ["history"]
+  /// The number to try next for a taken name: a hostile file may repeat a name many times.
+  private var numbers: [String: Int] = [:]
+
+  /// A free name like that of an entity or a table.
+  mutating func unique(_ name: String) -> String {
+    let plain = Self.plain(name)
+    return free(plain, from: 1) { $0 == 1 ? "" : "_\($0)" }
+  }
+
+  /// A free name for a further sheet of the same rows, such as `Note (2)`.
+  ///
+  /// - Parameters:
+  ///   - name: the entity or table.
+  ///   - number: which sheet it is: 2 or more.
+  /// - Returns: the name, which is taken from now on.
+  mutating func further(_ name: String, _ number: Int) -> String {
+    free(Self.plain(name), from: number) { " (\($0))" }
+  }
+
+  private mutating func free(
+    _ plain: String, from first: Int, _ ending: (Int) -> String
+  ) -> String {
+    let key = plain + ending(0)
+    var number = max(first, numbers[key] ?? first)
+    while true {
+      let end = ending(number)
+      let candidate = Self.fitting(plain, Self.maxUnits - end.utf16.count) + end
+      number += 1
+      guard taken.insert(candidate.lowercased()).inserted else { continue }
+      numbers[key] = number
+      return candidate
+    }
+  }
+
+  /// A name without the signs that references need, and without control characters.
+  private static func plain(_ name: String) -> String {
+    var plain = ""
+    for scalar in name.unicodeScalars.prefix(maxUnits) {
+      let isKept =
+        switch scalar {
+        case "[", "]", ":", "*", "?", "/", "\\": false
+        default: scalar.properties.generalCategory != .control && scalar.value & 0xfffe != 0xfffe
+        }
+      plain.unicodeScalars.append(isKept ? scalar : "_")
+    }
+    return plain.utf8.isEmpty ? "_unnamed" : plain
+  }
+
+  /// The start of a name. An apostrophe may be within a name only.
+  private static func fitting(_ name: String, _ maxUnits: Int) -> String {
+    var scalars: [Unicode.Scalar] = []
+    var units = 0
+    for scalar in name.unicodeScalars {
+      units += UTF16.width(scalar)
+      if units > maxUnits { break }
+      scalars.append(scalar)
+    }
+    for place in [0, scalars.count - 1] where scalars.indices.contains(place) {
+      if scalars[place] == "'" { scalars[place] = "_" }
+    }
+    var result = ""
+    result.unicodeScalars.append(contentsOf: scalars)
+    return result
+  }
+}

@@ -1,0 +1,104 @@
+import CoreDataStore
+import RowText
+import SQLiteFile
+
+/// How the rows of an entity or a table become the rows of a sheet.
+struct SheetPlan {
+  /// A column of the sheet.
+  struct Column {
+    /// What its header says.
+    let title: String
+    /// Its width, in digits of the standard font.
+    let width: Int
+  }
+
+  /// The most columns of a sheet. Where rows have more values, the last column holds all others.
+  static let maxColumns = 16_384
+
+  /// The entity or table.
+  let name: String
+  /// The columns of the sheet.
+  let columns: [Column]
+  /// The names of all values, some of which have no column of their own.
+  let names: [String]
+  /// What the values hold, in the order in which they come.
+  let roles: ContiguousArray<EntityRendering.Column>
+  /// The many-to-many relationships, whose columns come last.
+  let links: [EntityRendering.Link]
+  /// The columns of the table in the order of ``roles``; nil for the table's own layout.
+  let layout: RowLayout?
+  /// Whether the first column is the number of the row's entity.
+  let hasEntityNumber: Bool
+
+  /// How many values have a column of their own.
+  var ownCount: Int { names.count > Self.maxColumns ? Self.maxColumns - 1 : names.count }
+
+  /// Rows of an entity.
+  init(_ rendering: EntityRendering, linkNames: [String]) {
+    self.init(
+      name: rendering.name ?? "", rendering, [(.key, "_pk")], linkNames, hasEntityNumber: false)
+  }
+
+  /// Rows of unknown entities in a table.
+  init(unknownEntitiesOf plan: RowPlan) {
+    self.init(
+      name: plan.table.name + "-unknown", EntityRendering(unknownEntitiesOf: plan),
+      [(.stored, "_ent"), (.key, "_pk")], [], hasEntityNumber: true)
+  }
+
+  private init(
+    name: String, _ rendering: EntityRendering, _ first: [(EntityRendering.Role, String)],
+    _ linkNames: [String], hasEntityNumber: Bool
+  ) {
+    var titles = first
+    for (role, field) in zip(rendering.roles, rendering.fields) {
+      if let field, role.role != .destinationEntity { titles.append((role.role, field.name)) }
+    }
+    for name in linkNames { titles.append((.stored, name)) }
+    self.init(
+      name: name, titles, rendering.roles, rendering.links, rendering.layout,
+      hasEntityNumber: hasEntityNumber)
+  }
+
+  /// Rows of a table as they are stored.
+  ///
+  /// - Parameters:
+  ///   - table: the name of the table.
+  ///   - names: the names of its columns.
+  init(table: String, names: [String]) {
+    self.init(
+      name: table, names.map { (.stored, $0) },
+      ContiguousArray(repeating: .init(role: .stored), count: names.count), [], nil,
+      hasEntityNumber: false)
+  }
+
+  private init(
+    name: String, _ titles: [(role: EntityRendering.Role, name: String)],
+    _ roles: ContiguousArray<EntityRendering.Column>, _ links: [EntityRendering.Link],
+    _ layout: RowLayout?, hasEntityNumber: Bool
+  ) {
+    self.name = name
+    self.roles = roles
+    self.links = links
+    self.layout = layout
+    self.hasEntityNumber = hasEntityNumber
+    names = titles.map(\.name)
+    let own = titles.prefix(titles.count > Self.maxColumns ? Self.maxColumns - 1 : titles.count)
+    columns =
+      own.map { Column(title: $0.name, width: Self.width($0.role, $0.name)) }
+      + (own.count < titles.count ? [Column(title: OverflowColumns.name, width: 40)] : [])
+  }
+
+  /// Wide enough for the header with its button, and for a date, which is not shown in a column that is too narrow.
+  private static func width(_ role: EntityRendering.Role, _ title: String) -> Int {
+    let width =
+      switch role {
+      case .key, .toOne, .boolean, .destinationEntity: 10
+      case .number: 14
+      case .date: 20
+      case .stored: 24
+      case .uuid: 40
+      }
+    return max(width, min(40, title.unicodeScalars.count + 5))
+  }
+}

@@ -1,0 +1,322 @@
+import CoreDataStore
+import RowText
+import SQLiteFile
+import SQLiteWriter
+import StoreFiles
+
+/// Writes the values of rows as the cells of sheets.
+///
+/// Each value is a cell of its kind: numbers that a 64-bit float holds, truth values and dates are what they are; all
+/// other values are text. There are no formulas. NULL has no cell.
+struct SheetRowSink: RowSink, ~Copyable {
+  private let storePath: String
+  private let dates: LocalDates
+  private let blobs: BlobForm
+  private let longValues: LongValues
+  private var output = OutputBuffer(capacity: drainSize + CellText.maxBytes + 4096)
+  /// Holds a text that is made of something else until it is known to fit into a cell.
+  private var text = OutputBuffer(capacity: CellText.maxUnits + 256)
+
+  /// The sheet of the row, with the roles of its values and the letters of its columns.
+  private var sheet: Sheet?
+  private var roles: ContiguousArray<EntityRendering.Column> = []
+  private var letters: [[UInt8]] = []
+  private var ownCount = 0
+  private var number = 0
+  private var rowID: Int64?
+  private var key: Int64?
+  private var entityNumber: Int64?
+  private var role = 0
+  private var column = 0
+  private var destinationEntity: Int64?
+  /// The values that have no column of their own, after a NULL for each that has.
+  private var others: [SQLiteValue] = []
+  /// The external files that the row names.
+  var externals: [String] = []
+  /// Texts whose bytes are not valid UTF-8.
+  private(set) var invalidTextCount = 0
+  /// What went wrong with the output; rows after that are dropped.
+  private(set) var failure: (any Error)?
+
+  /// The bytes that are passed on together.
+  private static let drainSize = 64 << 10
+
+  /// - Parameters:
+  ///   - storePath: the store, beside which external files are.
+  ///   - dates: how dates are shown.
+  ///   - blobs: how binary values are shown.
+  ///   - longValues: takes the values that no cell holds.
+  init(
+    storePath: String, _ dates: LocalDates, _ longValues: LongValues, _ blobs: BlobForm = .hex
+  ) {
+    self.blobs = blobs
+    self.storePath = storePath
+    self.dates = dates
+    self.longValues = longValues
+  }
+
+  var wantsMore: Bool { failure == nil }
+
+  /// Prepares for rows of this sheet.
+  mutating func turn(to sheet: Sheet?) {
+    guard self.sheet !== sheet else { return }
+    drain()
+    self.sheet = sheet
+    roles = sheet?.plan.roles ?? []
+    letters = (sheet?.plan.columns.indices).map { $0.map { Array(Sheet.letters($0).utf8) } } ?? []
+    ownCount = sheet?.plan.ownCount ?? 0
+  }
+
+  /// Prepares for the next row. `entityNumber` is written if the sheet is one of unknown entities.
+  mutating func begin(entityNumber: Int64?) { self.entityNumber = entityNumber }
+
+  /// Passes on what is left.
+  mutating func finish() { turn(to: nil) }
+
+  private mutating func drain() {
+    guard let sheet, failure == nil else { return output.removeAll() }
+    do { try output.drain { try sheet.append($0) } } catch { failure = error }
+  }
+
+  // MARK: - A row
+
+  mutating func beginRow(_ rowID: Int64?) {
+    self.rowID = rowID
+    key = nil
+    role = 0
+    column = 0
+    destinationEntity = nil
+    if !others.isEmpty { others.removeAll() }
+    guard let sheet, failure == nil else { return }
+    // A sheet that is full ends here: what belongs to it must be in it.
+    if output.count > Self.drainSize || sheet.isFull { drain() }
+    do { number = try sheet.beginRow() } catch { failure = error }
+    output.append("<row r=\"")
+    output.append(integer: Int64(number))
+    output.append("\">")
+    guard sheet.plan.hasEntityNumber else { return }
+    if let entityNumber { cell(integer: entityNumber) } else { column += 1 }
+  }
+
+  mutating func endRow() {
+    guard let sheet, failure == nil else { return }
+    for link in sheet.plan.links {
+      let keys = link.destinations.destinations(of: key ?? 0)
+      let joined = keys.map { String($0) }.joined(separator: " ")
+      if joined.utf8.isEmpty { skip() } else { cell(joined) }
+    }
+    if ownCount < sheet.plan.names.count {
+      let all = Array(repeating: SQLiteValue.null, count: ownCount) + others
+      column = ownCount
+      if let json = OverflowColumns.json(of: all, from: ownCount, names: sheet.plan.names) {
+        let bytes = ContiguousArray(json)
+        cell(text: bytes.rawSpan, "json", isLast: true)
+      }
+    }
+    output.append("</row>")
+    sheet.endRow()
+    if output.isBroken {
+      failure = ExtractionError(.writeFailed, "a row is longer than expected")
+    }
+  }
+
+  // MARK: - Values
+
+  /// The role of the next value; nil for one that has no cell. `key` is the value if it is an integer.
+  private mutating func next(key: Int64?) -> EntityRendering.Column? {
+    guard role < roles.count, failure == nil else { return nil }
+    let next = roles[role]
+    role &+= 1
+    switch next.role {
+    case .key:
+      self.key = key ?? rowID ?? 0
+      cell(integer: self.key ?? 0)
+      return nil
+    case .destinationEntity:
+      destinationEntity = key
+      return nil
+    default: return next
+    }
+  }
+
+  mutating func null() { if next(key: nil) != nil { skip() } }
+
+  mutating func integer(_ value: Int64) {
+    guard let next = next(key: value) else { return }
+    switch next.role {
+    case .boolean where value == 0 || value == 1: cell(boolean: value == 1)
+    case .date: cell(date: Double(value))
+    default: cell(integer: value)
+    }
+  }
+
+  mutating func real(_ value: Double) {
+    guard let next = next(key: nil) else { return }
+    if next.role == .date { cell(date: value) } else { cell(real: value) }
+  }
+
+  mutating func text(_ bytes: RawSpan) {
+    if next(key: nil) != nil { cell(text: bytes, "txt") }
+  }
+
+  mutating func blob(_ bytes: RawSpan) {
+    guard let next = next(key: nil) else { return }
+    if next.role == .uuid, bytes.byteCount == 16 {
+      text.append(uuid: bytes)
+      cellOfText()
+    } else if next.mayBeExternal, bytes.byteCount > 0 {
+      if bytes.byteCount == 38, let name = ExternalBlob.identifier(in: bytes.array()) {
+        cell(external: name)
+      } else {
+        // A first byte of 1 marks a value that is stored here.
+        cell(binary: bytes.byte(at: 0) == 1 ? bytes.part(1, bytes.byteCount - 1) : bytes)
+      }
+    } else {
+      cell(binary: bytes)
+    }
+  }
+
+  // MARK: - Cells
+
+  private mutating func skip() {
+    if column >= ownCount { others.append(.null) }
+    column &+= 1
+  }
+
+  /// Begins the next cell, up to its reference; false when the value has no column of its own.
+  private mutating func begin(_ value: @autoclosure () -> SQLiteValue) -> Bool {
+    guard column < ownCount else {
+      others.append(value())
+      column &+= 1
+      return false
+    }
+    beginCell()
+    return true
+  }
+
+  private mutating func beginCell() {
+    output.append("<c r=\"")
+    output.append(letters[column])
+    output.append(integer: Int64(number))
+    output.append(UInt8(ascii: "\""))
+    column &+= 1
+  }
+
+  private mutating func style(_ style: CellStyle) {
+    output.append(" s=\"")
+    output.append(integer: Int64(style.rawValue))
+    output.append(UInt8(ascii: "\""))
+  }
+
+  private mutating func endCell() {
+    if output.count > Self.drainSize { drain() }
+  }
+
+  /// The largest number up to which a 64-bit float holds each whole number.
+  private static let maxExact: Int64 = 1 << 53
+  /// Whole numbers from here on are not shown in full without a format.
+  private static let minFormatted: Int64 = 100_000_000_000
+
+  private mutating func cell(integer value: Int64) {
+    guard value.magnitude <= Self.maxExact.magnitude else {
+      text.append(integer: value)
+      return cellOfText()
+    }
+    guard begin(.integer(value)) else { return }
+    if value.magnitude >= Self.minFormatted.magnitude { style(.wholeNumber) }
+    output.append("><v>")
+    output.append(integer: value)
+    output.append("</v></c>")
+    endCell()
+  }
+
+  private mutating func cell(real value: Double) {
+    // Spreadsheets have neither infinity nor the numbers next to 0 that are not normal.
+    guard value.isFinite, !value.isSubnormal else { return cell(value.description) }
+    guard begin(.real(value)) else { return }
+    output.append("><v>")
+    output.append(jsonReal: value)
+    output.append("</v></c>")
+    endCell()
+  }
+
+  private mutating func cell(boolean value: Bool) {
+    guard begin(.integer(value ? 1 : 0)) else { return }
+    output.append(value ? " t=\"b\"><v>1</v></c>" : " t=\"b\"><v>0</v></c>")
+    endCell()
+  }
+
+  private mutating func cell(date seconds: Double) {
+    let date = ReferenceDate(seconds: seconds)
+    guard let serial = dates.serial(of: date) else {
+      return cell(dates.text(of: date) ?? "\(seconds) seconds since 2001")
+    }
+    guard begin(.real(seconds)) else { return }
+    style(.date)
+    output.append("><v>")
+    output.append(jsonReal: serial)
+    output.append("</v></c>")
+    endCell()
+  }
+
+  private mutating func cell(binary bytes: RawSpan) {
+    switch blobs {
+    case .hex: break
+    case .summary:
+      return cell("\(bytes.byteCount) bytes, SHA-256 \(Digest.sha256(bytes.array()))")
+    case .decoded:
+      let content = BlobContent(bytes.array())
+      if content != .unknown { return cell(content.summary(sizeBytes: bytes.byteCount)) }
+    }
+    guard bytes.byteCount <= CellText.maxUnits / 2 else { return cell(long: bytes, nil) }
+    text.append(hexadecimal: bytes)
+    cellOfText()
+  }
+
+  private mutating func cell(external name: String) {
+    externals.append(name)
+    let blob = ExternalBlob(identifier: name, storePath: storePath)
+    cell(
+      blob.sizeBytes != nil
+        ? longValues.reference(toExternal: name)
+        : (blob.unreadable == nil ? "missing file " : "unreadable file ") + name)
+  }
+
+  /// A cell with what was put into ``text``.
+  private mutating func cellOfText() {
+    var value = ContiguousArray<UInt8>()
+    text.drain { value = ContiguousArray($0.array()) }
+    cell(text: value.rawSpan, "txt")
+  }
+
+  private mutating func cell(_ text: String) {
+    let bytes = ContiguousArray(text.utf8)
+    cell(text: bytes.rawSpan, "txt")
+  }
+
+  /// A cell with text; a text that is too long goes to a file, and the cell says to which.
+  private mutating func cell(text bytes: RawSpan, _ ending: String, isLast: Bool = false) {
+    guard CellText.fits(bytes) else { return cell(long: bytes, ending, isLast: isLast) }
+    if isLast { beginCell() } else if !begin(.text(bytes.array())) { return }
+    if CellText.looksLikeFormula(bytes) { style(.quoted) }
+    output.append(" t=\"inlineStr\"><is><t xml:space=\"preserve\">")
+    if !output.append(cellText: bytes) { invalidTextCount += 1 }
+    output.append("</t></is></c>")
+    endCell()
+  }
+
+  /// A cell with the name of a file that holds the value. `ending` is that of the file's name; nil to go by its bytes.
+  private mutating func cell(long bytes: RawSpan, _ ending: String?, isLast: Bool = false) {
+    guard let sheet else { return }
+    let names = sheet.plan.names
+    let title = isLast || column >= names.count ? OverflowColumns.name : names[column]
+    let key = key ?? rowID ?? Int64(sheet.rowCount + 1)
+    do {
+      let name = try longValues.write(bytes, of: "\(sheet.plan.name)-\(key)-\(title)", ending)
+      let reference = ContiguousArray(name.utf8)
+      cell(text: reference.rawSpan, "txt", isLast: isLast)
+    } catch {
+      failure = error
+    }
+  }
+}

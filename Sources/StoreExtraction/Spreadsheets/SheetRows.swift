@@ -1,0 +1,136 @@
+import CoreDataStore
+import RowText
+import SQLiteFile
+
+/// Writes the rows of a table into sheets, straight from their records.
+final class SheetRows: RecordReceiver {
+  /// Where the rows of a table go.
+  struct Targets {
+    /// The sheets by entity number; empty for a table that is written as it is stored.
+    var entities: [Int64: Sheet] = [:]
+    /// The sheet for all other rows; nil when they are not wanted.
+    var others: Sheet?
+  }
+
+  /// The most sheets that are written at a time. A table with rows of more entities is read several times.
+  static let maxOpenSheets = 32
+
+  /// Nil for a table that is written as it is stored.
+  private let plan: RowPlan?
+  private let targets: Targets
+  private let renderings: [Int64: EntityRendering]
+  private let limit: Int?
+  private let noteExternal: (_ file: String, _ entity: String) -> Void
+  private var sink: SheetRowSink
+  private var openSheets: [Sheet] = []
+  /// Sheets that have all their rows.
+  private var done: Set<ObjectIdentifier> = []
+  private var isFirstPass = true
+  /// Whether rows were passed over because enough sheets were open.
+  private var hasMore = false
+  /// Rows of unknown entities, by number; -1 for rows without one.
+  private var unknownNumbers: [Int64: Int] = [:]
+  /// Texts in the rows that are not valid UTF-8.
+  var invalidTextCount: Int { sink.invalidTextCount }
+
+  /// - Parameters:
+  ///   - plan: how the columns of the table become properties; nil to write the table as it is stored.
+  ///   - renderings: how the rows of each entity are rendered, by its number.
+  ///   - targets: the sheets.
+  ///   - limit: the most rows of each sheet; nil for all.
+  ///   - sink: writes the cells.
+  ///   - noteExternal: called with the name of each external file that a row names, and with the row's entity or table.
+  init(
+    _ plan: RowPlan?, _ renderings: [Int64: EntityRendering], to targets: Targets, limit: Int?,
+    _ sink: consuming SheetRowSink,
+    noteExternal: @escaping (_ file: String, _ entity: String) -> Void
+  ) {
+    self.plan = plan
+    self.renderings = renderings
+    self.targets = targets
+    self.limit = limit
+    self.sink = sink
+    self.noteExternal = noteExternal
+  }
+
+  /// Reads the table, and ends the sheets. Problems with its rows are added to the store's findings.
+  ///
+  /// - Parameters:
+  ///   - table: the table.
+  ///   - store: its store.
+  ///   - progress: is told of the rows.
+  /// - Throws: `SQLiteFileError`, or an error of the output.
+  func read(_ table: Table, of store: CoreDataStore, _ progress: RowProgress?) throws {
+    repeat {
+      hasMore = false
+      let watched = isFirstPass ? progress?.watching(self) ?? self : self
+      let result = Result { try store.database.read(table, by: watched) }
+      if isFirstPass, plan != nil { store.note(unknownNumbers, in: table) }
+      try result.get()
+      sink.finish()
+      if let failure = sink.failure { throw failure }
+      for sheet in openSheets {
+        try sheet.end()
+        done.insert(ObjectIdentifier(sheet))
+      }
+      openSheets = []
+      isFirstPass = false
+    } while hasMore
+  }
+
+  // MARK: - Receiving
+
+  var wantsMore: Bool { sink.wantsMore && !hasAll }
+
+  /// Whether the only sheet has as many rows as are wanted.
+  private var hasAll: Bool {
+    guard plan == nil, let limit, let others = targets.others else { return false }
+    return others.rowCount >= limit
+  }
+
+  func take(
+    _ record: RawSpan, rowID: Int64?, _ layout: borrowing RowLayout,
+    _ decoder: inout RecordDecoder
+  ) -> RecordDecoder.Defect? {
+    guard let plan else {
+      guard let sheet = targets.others, wants(sheet) else { return nil }
+      sink.turn(to: sheet)
+      return decoder.decode(record, rowID: rowID, layout: layout, into: &sink)
+    }
+    if let defect = decoder.open(record) { return defect }
+    let number = plan.entityNumber(of: record, rowID: rowID, layout, decoder)
+    let rendering = number.flatMap { renderings[$0] }
+    if rendering == nil, isFirstPass { unknownNumbers[number ?? -1, default: 0] += 1 }
+    let sheet = rendering == nil ? targets.others : number.flatMap { targets.entities[$0] }
+    guard let sheet, let own = sheet.plan.layout, wants(sheet) else {
+      // The decoder still counts what is odd about the record.
+      var nothing = NoSink()
+      if let rendering {
+        decoder.emit(record, rowID: rowID, layout: rendering.layout, into: &nothing)
+      } else {
+        decoder.emit(record, rowID: rowID, layout: layout, into: &nothing)
+      }
+      return nil
+    }
+    sink.turn(to: sheet)
+    sink.begin(entityNumber: number)
+    decoder.emit(record, rowID: rowID, layout: own, into: &sink)
+    guard !sink.externals.isEmpty else { return nil }
+    for file in sink.externals { noteExternal(file, rendering?.name ?? plan.table.name) }
+    sink.externals.removeAll()
+    return nil
+  }
+
+  /// Whether a row goes into its sheet in this pass.
+  private func wants(_ sheet: Sheet) -> Bool {
+    if let limit, sheet.rowCount >= limit { return false }
+    if sheet.isOpen { return true }
+    guard !done.contains(ObjectIdentifier(sheet)) else { return false }
+    guard openSheets.count < Self.maxOpenSheets else {
+      hasMore = true
+      return false
+    }
+    openSheets.append(sheet)
+    return true
+  }
+}

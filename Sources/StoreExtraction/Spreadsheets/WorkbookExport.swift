@@ -1,0 +1,242 @@
+package import CoreDataStore
+import RowText
+import SQLiteFile
+
+/// Writes rows into a workbook: a sheet for each entity or table that has any, and one that says where they are from.
+struct WorkbookExport {
+  private let source: ExportSource
+  private let options: RowOutput.Options
+  private let dates: LocalDates
+  private let longValues: LongValues
+  private let workbook: Workbook
+  private let progress: RowProgress?
+  private let provenance: Sheet
+
+  private static let provenanceName = "_provenance"
+
+  /// What was written.
+  struct Written {
+    var parts: [StoreExport.Result.Part] = []
+    fileprivate(set) var sheets: [Sheet] = []
+    var invalidTextCount = 0
+  }
+
+  /// - Parameters:
+  ///   - source: the store.
+  ///   - options: the entities and the limit.
+  ///   - dates: how dates are shown.
+  ///   - longValues: takes the values that no cell holds.
+  ///   - workbook: the workbook.
+  ///   - progress: is told of the rows.
+  init(
+    _ source: ExportSource, _ options: RowOutput.Options, _ dates: LocalDates,
+    _ longValues: LongValues, _ workbook: Workbook, _ progress: RowProgress?
+  ) {
+    self.source = source
+    self.options = options
+    self.dates = dates
+    self.longValues = longValues
+    self.workbook = workbook
+    self.progress = progress
+    // Before all others, so that it has this name whatever the entities are called.
+    provenance = Sheet(
+      SheetPlan(table: Self.provenanceName, names: ["key", "value"]), in: workbook, among: 1)
+  }
+
+  /// Writes the rows of the store.
+  func writeRows() throws -> Written {
+    source.store.kind == .sqlite ? try writeTables() : try writeEntities()
+  }
+
+  /// Ends the workbook: what the rows are, and which sheets there are.
+  func end(_ written: Written, _ facts: [(String, String)]) throws {
+    var sink = newSink()
+    sink.turn(to: provenance)
+    for (key, value) in facts {
+      sink.beginRow(nil)
+      for text in [key, value] {
+        let bytes = ContiguousArray(text.utf8)
+        sink.text(bytes.rawSpan)
+      }
+      sink.endRow()
+    }
+    sink.finish()
+    if let failure = sink.failure { throw failure }
+    try provenance.end()
+    try workbook.end(written.sheets + [provenance])
+  }
+
+  private func newSink() -> SheetRowSink {
+    SheetRowSink(
+      storePath: source.store.database.path, dates, longValues, options.blobs)
+  }
+
+  // MARK: - Entities
+
+  private func writeEntities() throws -> Written {
+    struct Place {
+      let plan: RowPlan
+      let renderings: [Int64: EntityRendering]
+      let names: [(number: Int64, name: String)]
+      let targets: SheetRows.Targets
+    }
+    let store = source.store
+    let wanted = options.entityNames.map(store.withDescendants)
+    // All sheets get their names before the first row is read, so that these do not depend on the rows.
+    var places: [Place] = []
+    for table in store.entityTables {
+      guard let plan = try store.plan(for: table, wanted: nil) else { continue }
+      let renderings = plan.entities.mapValues { EntityRendering($0, plan, store.entityNames) }
+      let names = plan.entities.sorted { $0.key < $1.key }.map { ($0.key, $0.value.name) }
+        .filter { wanted?.contains($0.1) ?? true }
+      let openCount = min(names.count + 1, SheetRows.maxOpenSheets)
+      var targets = SheetRows.Targets()
+      for (number, _) in names {
+        guard let rendering = renderings[number], let entity = plan.entities[number] else {
+          continue
+        }
+        targets.entities[number] = Sheet(
+          SheetPlan(rendering, linkNames: entity.links.map(\.name)), in: workbook,
+          among: openCount)
+      }
+      if wanted == nil {
+        targets.others = Sheet(
+          SheetPlan(unknownEntitiesOf: plan), in: workbook, among: openCount)
+      }
+      places.append(Place(plan: plan, renderings: renderings, names: names, targets: targets))
+    }
+    var written = Written()
+    for place in places {
+      let rows = SheetRows(
+        place.plan, place.renderings, to: place.targets, limit: options.limit, newSink(),
+        noteExternal: source.external.note)
+      try rows.read(place.plan.table, of: store, progress)
+      written.invalidTextCount += rows.invalidTextCount
+      for (number, name) in place.names {
+        if let sheet = place.targets.entities[number] { written.add(sheet, name) }
+      }
+      if let others = place.targets.others, others.rowCount > 0 {
+        written.add(others, place.plan.table.name)
+      }
+    }
+    return written
+  }
+
+  // MARK: - Tables
+
+  private func writeTables() throws -> Written {
+    let database = source.store.database
+    var sheets: [(table: Table, sheet: Sheet)] = []
+    for table in database.schema.tables where options.entityNames?.contains(table.name) ?? true {
+      let plan = SheetPlan(table: table.name, names: try database.fieldNames(of: table))
+      sheets.append((table, Sheet(plan, in: workbook, among: 1)))
+    }
+    var written = Written()
+    for (table, sheet) in sheets {
+      let rows = SheetRows(
+        nil, [:], to: SheetRows.Targets(others: sheet), limit: options.limit, newSink()
+      ) { _, _ in }
+      try rows.read(table, of: source.store, progress)
+      written.invalidTextCount += rows.invalidTextCount
+      written.add(sheet, table.name)
+    }
+    return written
+  }
+}
+
+extension WorkbookExport.Written {
+  /// Adds the sheets of an entity or a table; one part without rows when there are none.
+  fileprivate mutating func add(_ sheet: Sheet, _ name: String) {
+    sheets.append(sheet)
+    for part in sheet.parts {
+      parts.append(.init(name: name, target: part.name, rowCount: part.rowCount))
+    }
+    if sheet.parts.isEmpty { parts.append(.init(name: name, target: "", rowCount: 0)) }
+  }
+}
+
+extension SQLiteDatabase {
+  /// The names of a table's columns. If the CREATE statement is not readable, these are all fields as they are, as many
+  /// as the widest row has.
+  func fieldNames(of table: Table) throws -> [String] {
+    guard table.columnNames.isEmpty else { return table.columnNames }
+    var widest = 0
+    try forEachRow(of: table) { row in
+      widest = max(widest, row.values.count)
+      return true
+    }
+    return (0..<widest).map { "c\($0)" }
+  }
+}
+
+extension StoreExport {
+  /// The folder beside a workbook for what no cell holds, whether it is made or not.
+  package static func filesFolder(beside workbook: String) -> String {
+    LongValues.folder(beside: workbook)
+  }
+
+  /// Writes the rows of a store into a workbook. Values that no cell holds, and the store's external files, go into a
+  /// folder beside it, `Rows_files` beside `Rows.xlsx`.
+  ///
+  /// - Parameters:
+  ///   - store: the store, opened.
+  ///   - output: the workbook. Nothing may exist there, nor at the path of the folder.
+  ///   - dates: how dates are shown.
+  ///   - maxRows: the most rows of a sheet; fewer in tests.
+  ///   - makeArchive: makes the archive at a path.
+  /// - Returns: what was written, and the hashes and findings of the store.
+  /// - Throws: ``ExtractionError``, `SQLiteFileError`. What was written until then is removed.
+  package func run(
+    _ store: CoreDataStore, toWorkbook output: String, dates: LocalDates = .utc,
+    maxRows: Int = 1_048_576,
+    archive makeArchive: (_ path: String, _ made: MadeFiles) throws -> any PartArchive
+  ) throws -> Result {
+    try checkNames(store)
+    let source = ExportSource(store, options)
+    let progress = try rowProgress(of: store)
+    let longValues = LongValues(LongValues.folder(beside: output), made)
+    try longValues.checkFree()
+    let count = made.count
+    let archive = try makeArchive(output, made)
+    do {
+      let export = WorkbookExport(
+        source, options, dates, longValues, try Workbook(archive, maxRows: maxRows), progress)
+      let written = try export.writeRows()
+      var files = try source.external.survey(namesAll: source.namesAll)
+      if files.0?.fileCount ?? 0 > 0 {
+        try longValues.opened().take(source.external)
+        files.0?.output = longValues.externalFolder
+      }
+      let hashes = try source.hashes()
+      var result = result(source, "xlsx", output, written.parts, hashes, files)
+      result.parts.removeAll { $0.rowCount == 0 }
+      result.timeZone = dates.name
+      if longValues.fileCount > 0 {
+        result.longValues = .init(
+          fileCount: longValues.fileCount, sizeBytes: longValues.sizeBytes,
+          output: longValues.path)
+      }
+      if written.invalidTextCount > 0 { result.invalidTextCount = written.invalidTextCount }
+      try export.end(written, facts(of: result, store))
+      try made.keep(to: count) { try archive.finish() }
+      return result
+    } catch {
+      archive.cancel()
+      longValues.discard()
+      made.takeBack(to: count)
+      throw error
+    }
+  }
+
+  /// What the workbook says of where its rows are from.
+  private func facts(of result: Result, _ store: CoreDataStore) -> [(String, String)] {
+    var facts = [("source", result.source)]
+    for (name, hash) in result.sourceSHA256.sorted(by: { $0.key < $1.key }) {
+      facts.append(("sha256 of \(name)", hash))
+    }
+    facts.append(("write-ahead log", store.database.logView.rawValue))
+    facts.append(("time zone of dates", result.timeZone ?? ""))
+    facts.append(("findings of damage", String(result.damageCount)))
+    return facts
+  }
+}

@@ -1,0 +1,63 @@
+package import StoreExtraction
+
+/// A zip archive as an export writes it: part by part, with the errors of an export.
+package final class ZippedParts: PartArchive {
+  private let writer: ZipWriter
+  private let made: MadeFiles
+
+  /// Starts an archive that will have this path.
+  ///
+  /// - Parameters:
+  ///   - path: its path, where nothing may exist.
+  ///   - made: notes what is made on the way.
+  /// - Throws: an error of the output.
+  package init(_ path: String, _ made: MadeFiles) throws(ExtractionError) {
+    self.made = made
+    writer = try Self.naming { () throws(BundleError) in
+      try ZipWriter(path: path, making: made.making)
+    }
+  }
+
+  package func begin(_ name: String, among count: Int) -> any ArchivePart {
+    Part(writer.begin(name, among: count, making: made.making), writer)
+  }
+
+  package func finish() throws(ExtractionError) {
+    _ = try Self.naming { () throws(BundleError) in try writer.finish() }
+  }
+
+  package func cancel() { writer.cancel() }
+
+  private final class Part: ArchivePart {
+    private let entry: PackedEntry
+    private let writer: ZipWriter
+
+    init(_ entry: PackedEntry, _ writer: ZipWriter) {
+      self.entry = entry
+      self.writer = writer
+    }
+
+    func append(_ bytes: RawSpan) throws(ExtractionError) {
+      // A closure cannot borrow a span.
+      do throws(BundleError) { try entry.append(bytes) } catch { throw ZippedParts.error(error) }
+    }
+
+    func end() throws(ExtractionError) {
+      _ = try ZippedParts.naming { () throws(BundleError) in try writer.add(entry) }
+    }
+  }
+
+  private static func naming<T>(_ body: () throws(BundleError) -> T) throws(ExtractionError) -> T {
+    do throws(BundleError) { return try body() } catch { throw Self.error(error) }
+  }
+
+  private static func error(_ error: BundleError) -> ExtractionError {
+    let code: ExtractionError.Code =
+      switch error.code {
+      case .outputExists: .outputExists
+      case .cannotCreate, .permissionDenied, .inputMissing: .cannotCreate
+      default: .writeFailed
+      }
+    return ExtractionError(code, error.message, path: error.path)
+  }
+}
