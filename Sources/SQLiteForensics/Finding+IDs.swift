@@ -159,4 +159,21 @@ extension Finding.ID {
 
   /// Note: primary keys are so far apart that references to their table are not checked.
   package static let coredataKeysNotChecked = Self(rawValue: "coredata.keysNotChecked")
+
+  // MARK: - Earlier states
+
+  /// No database can be put together for a state.
+  package static let stateNone = Self(rawValue: "state.none")
+  /// The main file already has pages of a state in a later version.
+  package static let stateMixed = Self(rawValue: "state.mixed")
+  /// A state is the middle of a transaction.
+  package static let stateInterrupted = Self(rawValue: "state.interrupted")
+  /// It is not certain that the pages of a finished journal are a state that the database once had.
+  package static let stateUncertain = Self(rawValue: "state.uncertain")
+  /// A state has pages that neither the main file nor the files beside it hold.
+  package static let statePagesMissing = Self(rawValue: "state.pagesMissing")
+  /// SQLite's own check objects to the file that was made of a state.
+  package static let stateCheckFails = Self(rawValue: "state.checkFails")
+  /// Note: values of the store are in files beside it, which have only one state.
+  package static let stateExternalFiles = Self(rawValue: "state.externalFiles")
 }

@@ -38,6 +38,8 @@ package final class LogStates {
     package let commitCount: Int
     /// The number of frames that match their checksums.
     package let verifiedCount: Int
+    /// The number of distinct pages in these frames.
+    package let pageCount: Int
   }
 
   /// The commits, oldest first.
@@ -48,30 +50,46 @@ package final class LogStates {
   /// What is wrong with log and journal.
   package let findings: FindingList
 
-  private let path: String
-  private let main: ByteFile
-  private let pageSize: Int
+  let path: String
+  let main: ByteFile
+  /// Bytes in a page.
+  package let pageSize: Int
+  let logFile: ByteFile?
+  /// The log; nil when there is none with pages of the database's size.
+  let log: LogSalvage?
+  let journalFile: ByteFile?
+  /// The rollback journal; nil when there is none with pages of the database's size.
+  let journal: JournalSalvage?
+  /// The number of the commit up to which SQLite reads the log: 0 when it ignores it.
+  package var currentCommit: Int { log?.headerLost == false ? commits.count : 0 }
   private let index: LogIndex?
-  private let logFile: ByteFile?
   private let under: [PageReader.Overlay]
   private let journalPageCount: UInt32?
 
-  private static let maxRemainders = 1000
-
   /// Reads the log and the journal of a database that can be opened.
-  package init(of database: SQLiteDatabase) throws(SQLiteFileError) {
-    path = database.path
+  package convenience init(of database: SQLiteDatabase) throws(SQLiteFileError) {
+    try self.init(path: database.path, pageSize: database.header.pageSize)
+  }
+
+  /// Reads the log and the journal beside the database at `path`, whose pages have `pageSize` bytes.
+  ///
+  /// - Throws: ``SQLiteFileError`` when a file cannot be read, or when the page size is impossible.
+  package init(path: String, pageSize: Int) throws(SQLiteFileError) {
+    self.path = path
+    self.pageSize = pageSize
     main = try ByteFile(path)
-    pageSize = database.header.pageSize
     let sides = try SideFiles(beside: path, main: main, pageSize: pageSize)
     under = sides.overlays.filter { $0.member == .journal }
     journalPageCount = under.isEmpty ? nil : sides.journal?.databasePageCount
+    journalFile = sides.files[.journal]
+    journal = sides.journal.flatMap { $0.pageSize == pageSize ? $0 : nil }
     findings = sides.findings
     logFile = sides.files[.wal]
-    let usable = sides.log.flatMap { $0.pageSize == database.header.pageSize ? $0 : nil }
+    let usable = sides.log.flatMap { $0.pageSize == pageSize ? $0 : nil }
+    log = usable
     index = usable.map(LogIndex.init)
     var commits: [Commit] = []
-    var remainders: [Remainder] = []
+    var remainders = RemainderList()
     var pages: Set<UInt32> = []
     var frameCount = 0
     for frame in usable ?? LogSalvage.empty {
@@ -87,31 +105,41 @@ package final class LogStates {
             endFrame: UInt32(clamping: frame.index + 1)))
         pages = []
         frameCount = 0
-      case .uncommitted: Self.add(frame, .uncommitted, to: &remainders)
-      case .stale: Self.add(frame, .stale, to: &remainders)
-      case .unverified: Self.add(frame, .unverified, to: &remainders)
+      case .uncommitted: remainders.add(frame, .uncommitted)
+      case .stale: remainders.add(frame, .stale)
+      case .unverified: remainders.add(frame, .unverified)
       }
     }
     self.commits = commits
-    self.remainders = remainders
+    self.remainders = remainders.all
   }
 
-  private static func add(
-    _ frame: LogSalvage.Frame, _ kind: Remainder.Kind, to remainders: inout [Remainder]
-  ) {
-    var before: Remainder?
-    if let last = remainders.last, last.kind == kind,
-      last.salts == frame.salts || remainders.count >= maxRemainders
-    {
-      before = last
-      remainders.removeLast()
+  /// Adds up frames that follow each other and are of one kind and generation.
+  private struct RemainderList {
+    private(set) var all: [Remainder] = []
+    private var pages: Set<UInt32> = []
+
+    private static let limit = 1000
+
+    mutating func add(_ frame: LogSalvage.Frame, _ kind: Remainder.Kind) {
+      var before: Remainder?
+      if let last = all.last, last.kind == kind,
+        last.salts == frame.salts || all.count >= Self.limit
+      {
+        before = last
+        all.removeLast()
+      }
+      guard before != nil || all.count < Self.limit else { return }
+      if before == nil { pages.removeAll() }
+      pages.insert(frame.page)
+      all.append(
+        Remainder(
+          kind: kind, salts: before?.salts ?? frame.salts,
+          frameCount: (before?.frameCount ?? 0) + 1,
+          commitCount: (before?.commitCount ?? 0) + (frame.commitPageCount > 0 ? 1 : 0),
+          verifiedCount: (before?.verifiedCount ?? 0) + (frame.isVerified ? 1 : 0),
+          pageCount: pages.count))
     }
-    guard before != nil || remainders.count < maxRemainders else { return }
-    remainders.append(
-      Remainder(
-        kind: kind, salts: before?.salts ?? frame.salts, frameCount: (before?.frameCount ?? 0) + 1,
-        commitCount: (before?.commitCount ?? 0) + (frame.commitPageCount > 0 ? 1 : 0),
-        verifiedCount: (before?.verifiedCount ?? 0) + (frame.isVerified ? 1 : 0)))
   }
 
   /// The database as it was after a commit; commit 0 is the state without the log.
@@ -127,6 +155,20 @@ package final class LogStates {
       overlays.insert(
         PageReader.Overlay(file: logFile, member: .wal, offsets: [:], history: index), at: 0)
     }
+    return try database(overlays, pageCount: pageCount) { "after commit \(commit) of the log" }
+  }
+
+  /// The main file under overlays.
+  ///
+  /// - Parameters:
+  ///   - overlays: pages that replace those of the main file; the first one that has a page wins.
+  ///   - pageCount: size of the database in pages; nil for what its header says.
+  ///   - name: what the state is called in a message.
+  /// - Returns: the database.
+  /// - Throws: ``SQLiteFileError`` when the device fails, or when page 1 cannot be read.
+  func database(
+    _ overlays: [PageReader.Overlay], pageCount: UInt32?, name: () -> String
+  ) throws(SQLiteFileError) -> SQLiteDatabase {
     let place = overlays.lazy.compactMap { overlay in
       overlay.offset(of: 1).map { (overlay.file, $0) }
     }.first
@@ -134,14 +176,17 @@ package final class LogStates {
       try (place?.0 ?? main).bytes(at: place?.1 ?? 0, count: DatabaseHeader.length))
     guard let header = try? DatabaseHeader(parsing: bytes.rawSpan), header.pageSize == pageSize
     else {
-      throw SQLiteFileError(
-        .badHeader, "there is no readable page 1 after commit \(commit) of the log", path: path)
+      throw SQLiteFileError(.badHeader, "there is no readable page 1 \(name())", path: path)
     }
-    let mainPages = UInt32(clamping: (main.size + Int64(pageSize) - 1) / Int64(pageSize))
     return try SQLiteDatabase(
       SQLiteDatabase.Parts(
         path: path, logView: .committed, main: main, header: header, overlays: overlays,
-        pageCount: pageCount ?? (header.isPageCountValid ? header.pageCount : mainPages), log: nil,
-        journal: nil, findings: FindingList()))
+        pageCount: pageCount ?? (header.isPageCountValid ? header.pageCount : mainPageCount),
+        log: nil, journal: nil, findings: FindingList()))
+  }
+
+  /// Pages of the main file, an incomplete last one counted.
+  var mainPageCount: UInt32 {
+    UInt32(clamping: (main.size + Int64(pageSize) - 1) / Int64(pageSize))
   }
 }

@@ -1,0 +1,136 @@
+import ArgumentParser
+import SQLiteFile
+import StoreExtraction
+import Terminal
+
+/// `lifeboat states`
+struct States: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "List the states that log and journal still hold, and write one as a file.",
+    discussion: """
+      Examples: lifeboat states Notes.sqlite
+                lifeboat states export Notes.sqlite 3 -o Before.sqlite
+
+      A write-ahead log holds the database as it was after each of its commits; a rollback journal holds it as it \
+      was before a transaction.
+      """,
+    subcommands: [StatesList.self, StatesExport.self], defaultSubcommand: StatesList.self)
+}
+
+/// `lifeboat states list`
+struct StatesList: StoreReader {
+  static let configuration = CommandConfiguration(
+    commandName: "list", abstract: "List the states that log and journal still hold.",
+    discussion: """
+      Examples: lifeboat states Notes.sqlite
+                lifeboat states Notes.sqlite -v --limit 5
+
+      Exit status: 1 when damage was found; 65 when the file is not a readable store; 75 when it changed \
+      while it was read.
+      """)
+
+  @Argument(help: .store, completion: .file())
+  var path: String
+
+  @Option(
+    name: .long,
+    help: "The maximum number of states, the newest ones; in text 20 by default.")
+  var limit: Int?
+
+  @OptionGroup(title: "Encryption") var secrets: SecretOptions
+  @OptionGroup var custody: CustodyOptions
+  @OptionGroup(title: "Display") var display: DisplayOptions
+
+  var outputPaths: [String] { [] }
+
+  func validate() throws {
+    if let limit, limit < 0 {
+      throw ValidationError("--limit takes a number of states, 0 or more.")
+    }
+  }
+
+  /// The states that a list as text has without `--limit`.
+  private static let shownStates = 20
+
+  func read(_ input: StoreInput) throws {
+    let path = try input.storePath()
+    let watch = EvidenceWatch(path)
+    let states = try StoreStates(path: path)
+    var list = try states.list(limit: limit ?? (display.json ? nil : Self.shownStates))
+    list.path = input.shown(path)
+    try watch.requireUnchanged()
+    if display.json {
+      try display.write(json: list)
+    } else {
+      try display.write(StatesText(list, display).text)
+    }
+    display.note(list.findings)
+    if list.damageCount > 0 { try display.exitWithFindings() }
+  }
+}
+
+extension StoreState.Name: ExpressibleByArgument {
+  /// A state as it is named on the command line.
+  init?(argument: String) { self.init(argument) }
+}
+
+/// `lifeboat states export`
+struct StatesExport: StoreReader {
+  static let configuration = CommandConfiguration(
+    commandName: "export", abstract: "Write a state of a store as a database file of its own.",
+    discussion: """
+      Examples: lifeboat states export Notes.sqlite 3 -o Before.sqlite
+                lifeboat states export Notes.sqlite before -o Before.sqlite
+
+      The new file has the pages of the state as they are. FILE.json beside it says where they come from. SQLite \
+      checks the file before it gets its name.
+
+      Exit status: 0 when the state is whole; 1 when it was written and something speaks against it; 64 when the \
+      store has no such state; 65 when it cannot be put together; 73 when the output exists; 75 when the store \
+      changed while it was read.
+      """)
+
+  @Argument(help: .store, completion: .file())
+  var path: String
+
+  @Argument(
+    help:
+      "The state, as lifeboat states lists it: the number of a commit, before or interrupted.")
+  var state: StoreState.Name
+
+  @Option(name: .shortAndLong, help: "The file to make.", completion: .file())
+  var output: String
+
+  @OptionGroup(title: "Encryption") var secrets: SecretOptions
+  @OptionGroup var custody: CustodyOptions
+  @OptionGroup var progress: ProgressOptions
+  @OptionGroup(title: "Display") var display: DisplayOptions
+
+  var outputPaths: [String] { [output, StateManifest.path(for: output)] }
+
+  func read(_ input: StoreInput) throws {
+    let path = try input.storePath()
+    for output in outputPaths { try input.check(output) }
+    let states = try StoreStates(path: path)
+    let interruption = Interruption()
+    var export = StateExport()
+    export.made = interruption.files
+    export.sourceName = input.shown(path)
+    let meter = progress.meter("Writing", unit: .pages, display)
+    export.progress = { done, total in
+      meter.update(UInt64(clamping: done), of: UInt64(clamping: total))
+    }
+    defer { meter.finish() }
+    let manifest = try withExtendedLifetime(interruption) {
+      try export.run(state, of: states, to: output)
+    }
+    meter.finish()
+    if display.json {
+      try display.write(json: manifest)
+    } else if !display.quiet {
+      try display.write(StatesText.text(manifest, display))
+    }
+    display.note(manifest.findings)
+    if !manifest.isWhole { try display.exitWithFindings() }
+  }
+}

@@ -1,0 +1,248 @@
+import Quoting
+import SQLiteFile
+import SafeText
+import StoreExtraction
+import Terminal
+
+/// The states of a store as text.
+struct StatesText {
+  private let list: StateList
+  private let display: DisplayOptions
+
+  init(_ list: StateList, _ display: DisplayOptions) {
+    self.list = list
+    self.display = display
+  }
+
+  var text: String {
+    var block = KeyValueBlock()
+    block.add(PathText.lastComponent(of: list.path), head)
+    if let size = commonSize { block.add("Size", size) }
+    if list.states.contains(where: { $0.tables?.isEmpty == false }) {
+      block.add(
+        "Rows", "+ added, ~ changed, - removed" + (display.verbose > 0 ? "" : " (-v lists them)"))
+    }
+    if let shown = exportable { block.add("Next", next(shown)) }
+    var text = block.text(width: display.width, style: display.style)
+    if !list.states.isEmpty { text += "\n" + table }
+    let hidden = list.stateCount - list.states.count
+    if hidden > 0 {
+      text += "and \(Self.count(hidden, "older state")) (--limit shows more)\n"
+    }
+    for (label, notes) in [("", notes), ("Also held", remainders)] where !notes.isEmpty {
+      text += "\n" + (label.isEmpty ? "" : label + "\n")
+      for note in notes { text += FindingText.block(note, display) }
+    }
+    if display.verbose > 0 { text += details }
+    return text
+  }
+
+  private static func count(_ number: Int, _ noun: String) -> String {
+    "\(Quantity.count(number)) \(noun)\(number == 1 ? "" : "s")"
+  }
+
+  private var head: String {
+    let current = list.states.first { $0.isCurrent }.map { "; SQLite reads state \($0.state)" }
+    return Self.count(list.stateCount, "state") + (current ?? "")
+  }
+
+  /// The newest state that is not the present one and is whole.
+  private var exportable: StoreState? {
+    list.states.last { !$0.isCurrent && $0.isWhole }
+  }
+
+  private func next(_ state: StoreState) -> [KeyValueBlock.Suggestion] {
+    let store = ShellText.path(list.path)
+    return [
+      .init("lifeboat states export \(store) \(state.state) -o NEW.sqlite", "write it as a file")
+    ]
+  }
+
+  // MARK: - The table
+
+  private var table: String {
+    let hasTimes = list.states.contains { $0.time != nil }
+    let hasSizes = commonSize == nil
+    var columns: [TextTable.Column] = [
+      .init("State", .trailing), .init("From"), .init("Pages", .trailing),
+    ]
+    if hasSizes { columns.append(.init("Size", .trailing)) }
+    if hasTimes { columns.append(.init("Time in UTC")) }
+    columns.append(.init("Rows", isFlexible: true))
+    var table = TextTable(columns)
+    for state in list.states {
+      let tone: Style.Tone? = state.isWhole ? state.isCurrent ? .bold : nil : .yellow
+      var cells: [TextTable.Cell] = [
+        .init(state.state + (state.isWhole ? "" : "?"), tone: tone), .init(state.source.rawValue),
+        .init(state.writtenPageCount.map { Quantity.count($0) } ?? ""),
+      ]
+      if hasSizes { cells.append(.init(size(state))) }
+      if hasTimes { cells.append(.init(state.time.map(Self.second) ?? "")) }
+      cells.append(.init(changes(state)))
+      table.add(cells)
+    }
+    return table.text(width: display.width, style: display.style)
+  }
+
+  /// The size of the database, if all listed states have the same.
+  private var commonSize: String? {
+    let counts = Set(list.states.map(\.databasePageCount))
+    guard counts.count == 1, let state = list.states.first, state.databasePageCount != nil else {
+      return nil
+    }
+    return size(state)
+  }
+
+  private func size(_ state: StoreState) -> String {
+    guard let count = state.databasePageCount else { return "none" }
+    return Quantity.bytes(UInt64(count) * UInt64(max(0, list.pageSizeBytes)))
+  }
+
+  /// A time without fractions of a second, `2026-11-20 21:53:07`.
+  private static func second(_ time: String) -> String {
+    let bytes = Array(time.utf8)
+    guard bytes.count >= 19 else { return time }
+    return String(decoding: bytes[..<10] + [UInt8(ascii: " ")] + bytes[11..<19], as: UTF8.self)
+  }
+
+  /// Tables that Core Data keeps for itself, which change whenever rows of entities do.
+  private static let ownTables = [
+    "Z_METADATA", "Z_MODELCACHE", "Z_PRIMARYKEY", "ACHANGE", "ATRANSACTION", "ATRANSACTIONSTRING",
+  ]
+
+  /// What changed, tables of entities first.
+  private func changes(_ state: StoreState) -> String {
+    guard let tables = state.tables else {
+      return state.writtenPageCount == nil ? "" : "not known"
+    }
+    let entities = tables.filter { $0.entity != nil }
+    let others = tables.filter { change in
+      change.entity == nil
+        && (entities.isEmpty
+          || !Self.ownTables.contains { PathText.isSame($0, change.table.uppercased()) })
+    }
+    var parts = (entities + others).map(Self.short)
+    parts += state.tablesNotCompared.map { $0 + " written" }
+    return parts.isEmpty ? "none" : parts.joined(separator: ", ")
+  }
+
+  private static func short(_ change: StoreState.Change) -> String {
+    var text = change.entity ?? change.table
+    if let what = change.tableChange { text += " " + what }
+    for (mark, count) in [("+", change.added), ("~", change.changed), ("-", change.removed)]
+    where count > 0 {
+      text += " \(mark)\(Quantity.count(count))"
+    }
+    return text
+  }
+
+  // MARK: - Notes
+
+  /// What speaks against states, each note once.
+  private var notes: [String] {
+    var order: [String] = []
+    var states: [String: [String]] = [:]
+    for state in list.states {
+      for finding in state.findings {
+        let line = FindingText.line(finding)
+        if states[line] == nil { order.append(line) }
+        states[line, default: []].append(state.state)
+      }
+    }
+    return order.map { line in
+      let names = states[line] ?? []
+      let shown = names.count > 6 ? Array(names.prefix(3)) + ["…"] + names.suffix(1) : names
+      return "state\(names.count == 1 ? "" : "s") \(shown.joined(separator: ", ")): \(line)"
+    }
+  }
+
+  private var remainders: [String] {
+    list.remainders.map { part in
+      let frames = Self.count(part.frameCount, "frame")
+      let pages = Self.count(part.pageCount ?? 0, "page")
+      let commits = part.commitCount.map { ", with \(Self.count($0, "commit"))" } ?? ""
+      switch part.kind {
+      case "uncommitted":
+        return "\(frames) of a transaction that was never finished, \(pages)"
+      case "stale":
+        return
+          "\(frames) of an earlier generation of the log\(commits): older versions of \(pages), not a whole database"
+      case "journal":
+        return
+          "\(Self.count(part.frameCount, "page")) of earlier transactions in the journal, not a whole database"
+      default:
+        return
+          "\(frames) in or after a broken transaction\(commits): versions of \(pages), not a whole database"
+      }
+    }
+      + (list.remainders.isEmpty
+        ? [] : ["their rows: lifeboat rows --deleted \(ShellText.path(list.path))"])
+  }
+
+  // MARK: - Details
+
+  /// The tables that each state changed, with row ids.
+  private var details: String {
+    var text = ""
+    for state in list.states {
+      guard let tables = state.tables, !tables.isEmpty else { continue }
+      var block = KeyValueBlock()
+      for change in tables {
+        let parts = [
+          ("added", change.added, change.addedKeys),
+          ("changed", change.changed, change.changedKeys),
+          ("removed", change.removed, change.removedKeys),
+        ].filter { $0.1 > 0 }
+          .map { "\(Quantity.count($0.1)) \($0.0)\(Self.keys($0.2, of: $0.1))" }
+        block.add(
+          change.table, ([change.tableChange].compactMap { $0 } + parts).joined(separator: "; "))
+      }
+      text += "\nState \(state.state)\n"
+      for line in block.lines(width: display.width - 2, style: display.style) {
+        text += "  " + line + "\n"
+      }
+    }
+    return text
+  }
+
+  private static func keys(_ keys: [Int64], of count: Int) -> String {
+    guard !keys.isEmpty else { return "" }
+    return " (" + keys.map(String.init).joined(separator: ", ")
+      + (keys.count < count ? ", …)" : ")")
+  }
+
+  // MARK: - An exported state
+
+  /// What was written, as text.
+  static func text(_ manifest: StateManifest, _ display: DisplayOptions) -> String {
+    var block = KeyValueBlock()
+    block.add(
+      "State \(manifest.state)",
+      manifest.isWhole ? "whole; SQLite's check finds nothing" : "not sure to be whole",
+      tone: manifest.isWhole ? .green : .yellow)
+    let pages = manifest.pages
+    let parts = [
+      (pages.main, "of the main file"), (pages.wal, "of the log"),
+      (pages.journal, "of the journal"), (pages.missing, "missing, written as zeros"),
+    ].filter { $0.0 > 0 }.map { "\(Quantity.count($0.0)) \($0.1)" }
+    block.add("Pages", parts.joined(separator: ", "))
+    if manifest.externalFileCount > 0 {
+      block.add(
+        "Files",
+        "\(count(manifest.externalFileCount, "file")) of external data beside the store, not part of it"
+      )
+    }
+    block.add(
+      "Written",
+      "\(manifest.output), \(Quantity.bytes(UInt64(clamping: manifest.sizeBytes)))")
+    block.add("Manifest", StateManifest.path(for: manifest.output))
+    block.add(
+      "Next",
+      [
+        .init(
+          "lifeboat compare \(ShellText.path(manifest.output)) \(ShellText.path(manifest.source))",
+          "what changed since")
+      ])
+    return block.text(width: display.width, style: display.style)
+  }
+}

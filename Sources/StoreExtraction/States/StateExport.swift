@@ -1,0 +1,244 @@
+import CoreDataStore
+import Foundation
+import SQLiteFile
+import SQLiteForensics
+import SQLiteWriter
+import SafeFiles
+import SafeText
+import StoreFiles
+
+/// Writes a state of a store as a database file of its own, with a manifest beside it.
+package struct StateExport: Sendable {
+  /// Tracks what is made, for a caller that must remove it quickly.
+  package var made = MadeFiles()
+  /// What the manifest calls the store; nil for its path.
+  package var sourceName: String?
+  /// Called with the number of pages written so far and the number of all pages.
+  package var progress: (@Sendable (_ done: Int64, _ total: Int64) -> Void)?
+
+  /// An export.
+  package init() {}
+
+  /// Zeros that a file may have for missing pages whatever it holds, in bytes.
+  private static let mostZeros: Int64 = 256 << 20
+  private static let reportEvery: UInt32 = 512
+
+  /// Writes a state.
+  ///
+  /// - Parameters:
+  ///   - name: the state.
+  ///   - states: the states of the store.
+  ///   - output: the new file. Nothing may exist there, nor under the name of the manifest.
+  /// - Returns: what was written; a state that is not whole is written too.
+  /// - Throws: ``ExtractionError`` for a state that the store does not have or that cannot be put together, and when
+  ///   the store changes; `SQLiteFileError`, `SQLiteWriterError`. What was written until then is removed.
+  package func run(_ name: StoreState.Name, of states: StoreStates, to output: String) throws
+    -> StateManifest
+  {
+    let path = states.store.database.path
+    let watch = EvidenceWatch(path)
+    try SQLiteWriter.checkFree(output)
+    let manifestPath = StateManifest.path(for: output)
+    if try FileStatus.of(manifestPath) != nil {
+      throw ExtractionError(
+        .outputExists, "something is already under the name of the manifest", path: manifestPath)
+    }
+    let database = try states.database(name)
+    var findings = states.findings(on: name, database)
+    try checkSize(of: database, name)
+    let hashing = StoreSet(at: path).hashing()
+    let count = made.count
+    let writer = try made.making {
+      let writer = try SQLiteWriter(
+        creating: SQLiteWriter.privatePath(for: output), options: options(for: database))
+      return (writer, writer.path)
+    }
+    do {
+      var image = StateImage(database)
+      try writer.replacePages(database.pageCount) { number, page in
+        if number % Self.reportEvery == 1 {
+          progress?(Int64(number - 1), Int64(database.pageCount))
+        }
+        return try image.write(number, into: &page)
+      }
+      findings += try check(writer, database)
+      let external = externalFileCount(of: states.store)
+      if external > 0 {
+        findings.append(
+          Finding(
+            .stateExternalFiles,
+            "values are in \(counted(external, "file")) beside the store, which \(external == 1 ? "has" : "have") no earlier state and \(external == 1 ? "is" : "are") not part of the new file",
+            severity: .note))
+      }
+      try writer.complete()
+      let hashes = try hashing.wait()
+      try watch.requireUnchanged(path)
+      let damage = findings.count { $0.severity == .damage }
+      let manifest = StateManifest(
+        exported: Date(), source: sourceName ?? path,
+        sourceSHA256: try hashes.mapValues { try $0.get() },
+        state: name.text, madeOf: states.source(of: name), isWhole: damage == 0, output: output,
+        sizeBytes: Int64(database.pageCount) * Int64(states.states.pageSize),
+        sha256: try StoreSeal.sha256(ofFile: writer.path),
+        pageSizeBytes: states.states.pageSize, pageCount: database.pageCount, pages: image.pages,
+        headerChanges: image.headerChanges, externalFileCount: external, findings: findings,
+        damageCount: damage)
+      // The manifest first: there is never an exported file without one.
+      try manifest.publish(made)
+      try made.keep(to: count) { try writer.publish(as: output) }
+      return manifest
+    } catch {
+      writer.discard()
+      made.takeBack(to: count)
+      throw error
+    }
+  }
+
+  private func options(for database: SQLiteDatabase) -> SQLiteWriter.Options {
+    var options = SQLiteWriter.Options(pageSize: database.header.pageSize, journalMode: .memory)
+    options.isSynchronous = false
+    options.maxValueBytes = RebuildLimits.valueBytes(
+      of: Int64(database.pageCount) * Int64(database.header.pageSize))
+    return options
+  }
+
+  /// Refuses a state that says to be far larger than what there is of it: its page count is damaged.
+  private func checkSize(of database: SQLiteDatabase, _ name: StoreState.Name) throws {
+    let missing = database.missingPageCount
+    let stored = Int64(database.pageCount) - Int64(missing)
+    guard Int64(missing) * Int64(database.header.pageSize) > Self.mostZeros,
+      Int64(missing) > 4 * stored
+    else { return }
+    throw ExtractionError(
+      .stateNotHeld,
+      "state \(name.text) has \(counted(database.pageCount, "page")), and only \(stored) of them are held",
+      path: database.path)
+  }
+
+  private func externalFileCount(of store: CoreDataStore) -> Int {
+    guard store.kind != .sqlite else { return 0 }
+    return StoreSet(at: store.database.path).members
+      .count { $0.role == .support && $0.kind == .file }
+  }
+
+  // MARK: - SQLite's check
+
+  /// Seconds of computing that SQLite's check may take in any case, and for each byte: ten times what it takes.
+  private static let checkSeconds = (base: 30.0, perByte: 200e-9)
+
+  /// What SQLite's own check says about the new file.
+  private func check(_ writer: SQLiteWriter, _ database: SQLiteDatabase) throws -> [Finding] {
+    let size = Double(database.pageCount) * Double(database.header.pageSize)
+    var seconds = Self.checkSeconds.base + size * Self.checkSeconds.perByte
+    var problems: [String]
+    do throws(SQLiteWriterError) {
+      problems = try writer.limited(to: &seconds) { () throws(SQLiteWriterError) in
+        try writer.check(.full)
+      }
+    } catch {
+      guard error.code == .sqlite || error.code == .tooLong || error.code == .tooBig else {
+        throw error
+      }
+      problems = ["the check does not come to its end: \(error.message)"]
+    }
+    // Older versions of SQLite put all faults of the pages into one row.
+    problems = problems.flatMap { $0.utf8.split(separator: UInt8(ascii: "\n")) }
+      .compactMap { String($0) }
+      .filter { !PathText.starts($0, with: "*** in database") }
+    // A CHECK constraint that fails is no fault of the file: some are true one day and false the next.
+    problems.removeAll { PathText.starts($0, with: "CHECK constraint failed in ") }
+    if !problems.isEmpty, problems.allSatisfy(mayBeMistaken),
+      try SQLiteDatabase(path: writer.path).check(depth: .full).findings.damageCount == 0
+    {
+      problems = []
+    }
+    let more = problems.count - 5
+    return problems.prefix(5).map { Finding(.stateCheckFails, "SQLite's own check: \($0)") }
+      + (more > 0
+        ? [Finding(.stateCheckFails, "SQLite's own check finds \(counted(more, "more fault"))")]
+        : [])
+  }
+
+  /// SQLite 3.40.1 confuses the columns of WITHOUT ROWID tables when it checks NOT NULL and types.
+  private func mayBeMistaken(_ problem: String) -> Bool {
+    ["NULL value in ", "TEXT value in ", "NUMERIC value in ", "non-"].contains {
+      PathText.starts(problem, with: $0)
+    }
+  }
+}
+
+/// The pages of a state as a file of its own has them.
+private struct StateImage: ~Copyable {
+  private(set) var pages = StateManifest.Pages()
+  private(set) var headerChanges: [String] = []
+  private let pageCount: UInt32
+  /// The lock-byte page has no content, and may be missing (file format, section 1.4).
+  private let lockPage: UInt32
+  private var reader: PageReader
+
+  init(_ database: SQLiteDatabase) {
+    pageCount = database.pageCount
+    lockPage = UInt32((1 << 30) / database.header.pageSize + 1)
+    reader = database.anotherReader()
+  }
+
+  /// Writes a page into the empty buffer, and nothing if no file holds it or if it is all zeros.
+  ///
+  /// - Returns: the number of the next page to write; pages in a hole of the main file are passed over.
+  /// - Throws: ``SQLiteFileError`` when the device fails.
+  mutating func write(_ number: UInt32, into page: inout ContiguousArray<UInt8>)
+    throws(SQLiteFileError) -> UInt32
+  {
+    guard number <= reader.pageLimit else {
+      page.removeAll(keepingCapacity: true)
+      let rest = Int(pageCount - number) + 1
+      pages.missing += rest
+      return .max
+    }
+    let stored = min(reader.nextStored(from: number), pageCount)
+    guard stored == number else {
+      pages.main += Int(stored - number)
+      return stored
+    }
+    guard try reader.copy(number, into: &page) > 0 else {
+      page.removeAll(keepingCapacity: true)
+      pages.missing += number == lockPage ? 0 : 1
+      pages.main += number == lockPage ? 1 : 0
+      return number + 1
+    }
+    switch reader.location(of: number).member {
+    case .main: pages.main += 1
+    case .wal: pages.wal += 1
+    case .journal: pages.journal += 1
+    }
+    if number == 1 { adjustHeader(&page) }
+    if page.allSatisfy({ $0 == 0 }) { page.removeAll(keepingCapacity: true) }
+    return number + 1
+  }
+
+  /// Makes the header that of a file without a log (file format, section 1.3): rollback mode, and the size of the file
+  /// recorded together with the change counter.
+  private mutating func adjustHeader(_ page: inout ContiguousArray<UInt8>) {
+    for (place, name) in [(18, "writeVersion"), (19, "readVersion")] where page[place] == 2 {
+      page[place] = 1
+      headerChanges.append(name)
+    }
+    let counter = Array(page[24..<28])
+    let count = (0..<4).map { UInt8(truncatingIfNeeded: pageCount >> UInt32(24 - 8 * $0)) }
+    for (start, value, name) in [(28, count, "pageCount"), (92, counter, "versionValidFor")]
+    where Array(page[start..<start + 4]) != value {
+      page.replaceSubrange(start..<start + 4, with: value)
+      headerChanges.append(name)
+    }
+  }
+}
+
+extension EvidenceWatch {
+  fileprivate func requireUnchanged(_ path: String) throws {
+    let changed = changes()
+    guard !changed.isEmpty else { return }
+    throw ExtractionError(
+      .changedDuringRead,
+      "the store changed while it was read: \(changed.joined(separator: ", "))", path: path)
+  }
+}
