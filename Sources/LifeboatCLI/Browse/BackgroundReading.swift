@@ -1,0 +1,325 @@
+import ArgumentParser
+import CoreDataStore
+import Foundation
+import ObjectModel
+import SQLiteFile
+import SQLiteForensics
+import StoreExtraction
+import Terminal
+
+/// Reading that cannot be done in steps: another thread does it, with readers of its own.
+enum BackgroundReading: Sendable {
+  /// What to read.
+  struct Place: Sendable {
+    let path: String
+    let logView: SQLiteDatabase.LogView
+    /// The model that the user gave; nil for the one in the store.
+    let model: ManagedObjectModel?
+
+    func open() throws -> CoreDataStore {
+      try CoreDataStore(SQLiteDatabase.surveyed(path: path, logView: logView), model: model)
+    }
+  }
+
+  case counts(Place, ContentsList)
+  case findings(Place)
+  case pages(Place)
+  case page(Place, UInt32)
+  case past(Place, BrowseSubject)
+
+  /// The most deleted rows and older versions of a table that are kept, and the bytes of all their values.
+  static let maxPastRows = 5_000
+  private static let maxPastBytes = 32 << 20
+  /// The most bytes of one value of them.
+  private static let maxPastValue = 65_536
+  /// The most runs of pages that are listed.
+  private static let maxRuns = 20_000
+
+  /// Does the reading.
+  ///
+  /// - Parameters:
+  ///   - isCancelled: asked now and then.
+  ///   - emit: takes answers, also of progress.
+  func run(isCancelled: () -> Bool, emit: @escaping (BrowseAnswer) -> Void) {
+    do {
+      switch self {
+      case .counts(let place, let list): try Self.count(place, list, isCancelled, emit)
+      case .findings(let place): try Self.check(place, emit)
+      case .pages(let place): try Self.list(place, emit)
+      case .page(let place, let number): try Self.detail(place, number, emit)
+      case .past(let place, let subject): try Self.past(place, subject, isCancelled, emit)
+      }
+    } catch {
+      emit(.failed(BrowseSource.sentence(error)))
+    }
+  }
+
+  // MARK: - Entities
+
+  private static func count(
+    _ place: Place, _ list: ContentsList, _ isCancelled: () -> Bool,
+    _ emit: @escaping (BrowseAnswer) -> Void
+  ) throws {
+    let store = try place.open()
+    let byTable = Dictionary(grouping: list.subjects, by: \.table)
+    var counts: [BrowseSubject: Int] = [:]
+    var said = 0
+    for table in store.database.schema.tables {
+      if isCancelled() { return }
+      let column = table.columnNames.firstIndex { $0.uppercased() == "Z_ENT" }
+      let rows = try store.database.rowCounts(of: table, byInteger: column)
+      for subject in byTable[table.name] ?? [] {
+        counts[subject] =
+          subject.entities.map { $0.reduce(0) { $0 + (rows.byInteger[$1] ?? 0) } } ?? rows.count
+      }
+      said += 1
+      // Not one screen for each of a hundred thousand tables.
+      if said < 64 || said % max(64, list.subjects.count / 16) == 0 {
+        emit(.contents(list.items(counts), note: nil))
+      }
+    }
+    let damage = store.findings.damageCount
+    emit(
+      .contents(
+        list.items(counts),
+        note: damage == 0
+          ? nil
+          : "\(Quantity.count(damage)) \(damage == 1 ? "finding" : "findings") of damage while counting (F)"
+      ))
+  }
+
+  // MARK: - Findings
+
+  private static func check(_ place: Place, _ emit: @escaping (BrowseAnswer) -> Void) throws {
+    var last = -1
+    let check = try StoreCheck(path: place.path, logView: place.logView) { done, total in
+      let percent = done * 100 / max(total, 1)
+      if percent != last { emit(.working("checking, \(percent)%")) }
+      last = percent
+    }
+    let items = check.findings.map { finding in
+      let line = FindingText.line(finding)
+      let isDamage = finding.severity == .damage
+      return ListItem(
+        label: isDamage ? "damage" : "note", text: line,
+        action: finding.page.map { .page($0) } ?? .text(title: finding.id.rawValue, lines: [line]),
+        tone: isDamage ? .red : nil, isLink: finding.page != nil)
+    }
+    let notes = check.findingCount - check.damageCount
+    var note =
+      check.isSound
+      ? "no damage found"
+      : "\(Quantity.count(check.damageCount)) \(check.damageCount == 1 ? "finding" : "findings") of damage"
+    note += ", \(Quantity.count(notes)) \(notes == 1 ? "note" : "notes")"
+    if check.findingCount > items.count {
+      note += "; the first \(Quantity.count(items.count)) are here"
+    }
+    if !check.notChecked.isEmpty {
+      note += "; not checked: " + check.notChecked.map(\.message).joined(separator: "; ")
+    }
+    emit(.working(""))
+    emit(.findings(items, note: note))
+  }
+
+  // MARK: - Pages
+
+  private static func list(_ place: Place, _ emit: @escaping (BrowseAnswer) -> Void) throws {
+    let database = try SQLiteDatabase.surveyed(path: place.path, logView: place.logView)
+    let total = Int(database.pageCount)
+    var last = -1
+    var runs: [(first: UInt32, count: Int, kind: PageKind, owner: String?)] = []
+    var isCutOff = false
+    let owners = try database.listPages { done in
+      let percent = min(done, total) * 100 / max(total, 1)
+      if percent != last { emit(.working("reading pages, \(percent)%")) }
+      last = percent
+    } _: { entry in
+      if let run = runs.last, run.kind == entry.kind, run.owner == entry.owner, !isCutOff {
+        runs[runs.count - 1].count += 1
+      } else if runs.count < maxRuns {
+        runs.append((entry.page, 1, entry.kind, entry.owner))
+      } else {
+        isCutOff = true
+      }
+    }
+    var items = owners.map { owner in
+      ListItem(
+        label: owner.name,
+        text: "\(owner.isIndex ? "index of \(owner.table)" : "table"), root "
+          + "\(Quantity.count(owner.rootPage)), \(counted(owner.treePages, "page")), "
+          + "\(counted(owner.overflowPages, "overflow page")), "
+          + "\(counted(owner.cells, "cell")), "
+          + "\(Quantity.bytes(UInt64(max(0, owner.freeBytes)))) free",
+        action: .page(owner.rootPage), isLink: true)
+    }
+    items += runs.map { run in
+      let end = UInt64(run.first) + UInt64(run.count) - 1
+      let owner = run.owner.map { " of \($0)" } ?? ""
+      let range =
+        run.count == 1
+        ? "page \(Quantity.count(run.first))"
+        : "pages \(Quantity.count(run.first)) to \(Quantity.count(end))"
+      return ListItem(
+        label: range,
+        text: "\(run.count == 1 ? "" : "\(Quantity.count(run.count)) of: ")"
+          + run.kind.words + owner,
+        action: .page(run.first),
+        tone: run.kind == .unreadable ? .red : run.kind == .orphan ? .yellow : nil, isLink: true)
+    }
+    emit(.working(""))
+    emit(
+      .pages(
+        items,
+        note: "\(counted(total, "page")) of \(Quantity.count(database.header.pageSize)) bytes: "
+          + "b-trees, then pages in order"
+          + (isCutOff ? "; the first \(Quantity.count(maxRuns)) runs are here" : "")))
+  }
+
+  private static func counted(_ count: Int, _ noun: String) -> String {
+    "\(Quantity.count(count)) \(noun)\(count == 1 ? "" : "s")"
+  }
+
+  private static func detail(
+    _ place: Place, _ number: UInt32, _ emit: @escaping (BrowseAnswer) -> Void
+  ) throws {
+    let database = try SQLiteDatabase.surveyed(path: place.path, logView: place.logView)
+    emit(.working("reading page \(Quantity.count(number))"))
+    guard let detail = try database.detail(ofPage: number) else {
+      return emit(
+        .failed(
+          "there is no page \(Quantity.count(number)); the store has \(Quantity.count(database.pageCount))"
+        ))
+    }
+    let display = try DisplayOptions.parse(["--no-color"])
+    let text = PageDetailText(detail, database, display).text
+    let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    emit(.working(""))
+    emit(
+      .page(
+        number,
+        BrowseText(
+          title: "page \(Quantity.count(number))",
+          lines: lines.map { String(Substring($0)) })))
+  }
+
+  // MARK: - Deleted rows
+
+  private static func past(
+    _ place: Place, _ subject: BrowseSubject, _ isCancelled: () -> Bool,
+    _ emit: @escaping (BrowseAnswer) -> Void
+  ) throws {
+    let store = try DamagedStore(
+      path: place.path, logView: place.logView, like: [], model: place.model)
+    var rows: [RowContent] = []
+    var bytes = 0
+    var isCutOff = false
+    func add(_ content: RowContent) -> Bool {
+      bytes += content.properties.reduce(64) { $0 + $1.byteCount }
+      guard rows.count < maxPastRows, bytes <= maxPastBytes else {
+        isCutOff = true
+        return false
+      }
+      rows.append(content)
+      if rows.count % 256 == 0 { emit(.working("\(Quantity.count(rows.count)) deleted rows")) }
+      return !isCancelled()
+    }
+    if subject.isRaw || store.kind == .sqlite {
+      let columns =
+        store.database.tables.first { $0.name == subject.table }?.definition.columns.map(\.name)
+        ?? []
+      try store.database.forEachRow(.deleted, of: [subject.table]) { row in
+        let (values, sizes) = cut(row.values)
+        let properties = values.enumerated().map { column, value in
+          RowContent.Property(
+            name: column < columns.count ? columns[column] : "c\(column)",
+            value: PropertyValue(value, isDate: false), size: sizes[column],
+            partial: RecoveredRows.partial(row, column))
+        }
+        return add(content(row, key: row.rowID, properties))
+      }
+    } else {
+      var output = RecoveredRowOutput(store)
+      output.names = [subject.table]
+      _ = try output.forEachRow(.deleted) { managed, columns, row in
+        let properties = zip(columns, managed.properties).map { column, property in
+          let (value, size) = property.value.cut(to: maxPastValue)
+          return RowContent.Property(
+            name: property.name, value: value, size: size,
+            partial: RecoveredRows.partial(row, column))
+        }
+        var content = content(
+          row, key: row.rowID == nil && managed.primaryKey == 0 ? nil : managed.primaryKey,
+          properties)
+        content.entity = managed.entityName
+        content.entityNumber = managed.entityNumber
+        content.saves = managed.saveCount
+        return add(content)
+      }
+    }
+    if isCancelled() { return }
+    rows.sort { ($0.key ?? .max, $0.saves ?? 0) < ($1.key ?? .max, $1.saves ?? 0) }
+    emit(.working(""))
+    emit(
+      .past(
+        subject, rows,
+        note: isCutOff
+          ? "the first \(Quantity.count(rows.count)) deleted rows are here; lifeboat rows --deleted shows all"
+          : nil))
+  }
+
+  private static func cut(_ values: [StoredValue]) -> ([StoredValue], [Int: Int]) {
+    let row = BrowsedRow(rowID: nil, page: nil, values: values).cut(to: maxPastValue)
+    return (row.values, row.sizes)
+  }
+
+  private static func content(
+    _ row: RecoveredRow, key: Int64?, _ properties: [RowContent.Property]
+  ) -> RowContent {
+    let origin = row.origin
+    let mark: RowMark =
+      switch origin.state {
+      case nil: .live
+      case .deleted, .superseded: .deleted
+      case .uncommitted: .uncommitted
+      case .stale: .stale
+      case .beforeImage: .before
+      case .contradicted: .doubtful
+      }
+    var words = "page \(Quantity.count(origin.page))"
+    if origin.member != .main { words += " of the -\(origin.member.rawValue)" }
+    words += ", offset \(Quantity.count(origin.offset)), \(origin.place.rawValue)"
+    if origin.confidence < 100 { words += ", confidence \(origin.confidence)%" }
+    if origin.table == nil { words += ", the table is a guess" }
+    return RowContent(
+      entity: nil, entityNumber: nil, key: key, saves: nil, mark: mark, origin: words,
+      properties: properties)
+  }
+}
+
+extension RowContent.Property {
+  /// About how many bytes the value takes in memory.
+  fileprivate var byteCount: Int {
+    switch value {
+    case .string(let text): 64 + text.utf8.count
+    case .binary(let bytes), .uuid(let bytes): 64 + bytes.count
+    case .toMany(let targets): 64 + targets.count * 32
+    default: 64
+    }
+  }
+}
+
+extension PropertyValue {
+  /// The value cut to a number of bytes, and its size if it was cut.
+  fileprivate func cut(to limit: Int) -> (PropertyValue, Int?) {
+    switch self {
+    case .string(let text) where text.utf8.count > limit:
+      guard case (.text(let part), let size) = BrowsedRow.cut(.text(text), to: limit) else {
+        return (self, nil)
+      }
+      return (.string(part), size)
+    case .binary(let bytes) where bytes.count > limit:
+      return (.binary(Array(bytes.prefix(limit))), bytes.count)
+    default: return (self, nil)
+    }
+  }
+}

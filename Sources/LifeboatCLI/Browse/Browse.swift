@@ -1,0 +1,102 @@
+import ArgumentParser
+import Quoting
+import SQLiteFile
+import SafeText
+import StoreExtraction
+import Terminal
+
+/// `lifeboat browse`
+struct Browse: StoreReader {
+  static let configuration = CommandConfiguration(
+    abstract: "Look through a store on the full screen: entities, rows, relationships, pages.",
+    usage: "lifeboat browse [<options>] <path>",
+    discussion: """
+      Examples: lifeboat browse Notes.sqlite
+                lifeboat browse --linear Notes.sqlite
+
+      Shows entities with their counts, rows by page, one row with its relationships to follow, deleted rows and \
+      older versions, blobs decoded or as bytes, findings and the page map. The keys are at the foot; ? shows all. \
+      Nothing is written to the store.
+
+      Without a terminal it prints rows, as lifeboat rows does. --linear is for screen readers, and for terminals \
+      that cannot move their cursor: each view in plain lines, then a prompt.
+
+      Exit status: 0 when you quit; 65 when the file is not a readable store; 75 when it changed while it was read.
+      """)
+
+  @Argument(help: .store, completion: .file())
+  var path: String
+
+  @Flag(name: .long, help: "Plain lines and a prompt instead of the full screen.")
+  var linear = false
+
+  @Option(
+    name: .long, help: "Use this model instead of the one in the store.", completion: .file())
+  var model: String?
+
+  @Option(name: .customLong("model-version"), help: "The version of --model to use.")
+  var modelVersion: String?
+
+  @OptionGroup(title: "Encryption") var secrets: SecretOptions
+  @OptionGroup var store: StoreOptions
+  @OptionGroup var custody: CustodyOptions
+  @OptionGroup(title: "Display") var display: DisplayOptions
+
+  var outputPaths: [String] { [] }
+
+  func read(_ input: StoreInput) throws {
+    guard linear || (!display.json && RawTerminal.refusal() == nil) else {
+      return try printRows(input)
+    }
+    let given = try model.map { model in
+      let input = try ModelInput(model)
+      for other in input.passedOver { display.note(other) }
+      return try input.model(named: modelVersion).model
+    }
+    let place = BackgroundReading.Place(
+      path: try input.storePath(), logView: store.wal, model: given)
+    // What is no store is refused here, while messages still have their place.
+    _ = try place.open()
+    let watch = EvidenceWatch(place.path)
+    if linear {
+      try LinearBrowse(place, name: input.given).run()
+    } else {
+      try showScreens(place, name: input.given)
+    }
+    try watch.requireUnchanged()
+  }
+
+  /// Without a terminal there is nothing to browse on: the rows are printed.
+  private func printRows(_ input: StoreInput) throws {
+    if !display.json {
+      display.note(
+        "note: no terminal to browse on; the rows follow as lifeboat rows prints them "
+          + "(--linear browses in plain lines)")
+    }
+    var arguments = ["--wal", store.wal.rawValue]
+    if let model { arguments += ["--model", model] }
+    if let modelVersion { arguments += ["--model-version", modelVersion] }
+    if display.json { arguments.append("--json") }
+    if display.quiet { arguments.append("--quiet") }
+    if display.exitZero { arguments.append("--exit-zero") }
+    if display.noColor { arguments.append("--no-color") }
+    arguments += ["--color", display.color.rawValue, "--", path]
+    try Rows.parse(arguments).read(input)
+  }
+
+  private func showScreens(_ place: BackgroundReading.Place, name: String) throws {
+    let terminal: RawTerminal
+    do { terminal = try RawTerminal() } catch {
+      throw Failure(74, "output.io", "the terminal cannot be put into raw mode: \(error)")
+    }
+    defer { terminal.restore() }
+    // A signal that ends the process gives the terminal back first.
+    let interruption = Interruption { _ in terminal.restore() }
+    let session = BrowseSession { terminal.wake() }
+    defer { session.end() }
+    session.start(place, name: name)
+    var loop = BrowseLoop(
+      terminal, session, BrowseModel(name: name), isColored: display.style.isColored)
+    withExtendedLifetime(interruption) { loop.run() }
+  }
+}

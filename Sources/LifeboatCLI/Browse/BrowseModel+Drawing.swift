@@ -1,0 +1,325 @@
+import SafeText
+import Terminal
+
+/// The screen that shows the model.
+extension BrowseModel {
+  /// The least size that has room for anything.
+  static let leastRows = 6
+  static let leastColumns = 30
+  /// The mark of the line that is chosen: it is seen without colour, too.
+  private static let chosen = "> "
+  private static let maxLabelWidth = 28
+  private static let maxItemLines = 3
+  private static let maxColumnWidth = 32
+
+  /// What the terminal is to show.
+  func screen() -> Screen {
+    var screen = Screen(rows: rows, columns: columns)
+    guard rows >= Self.leastRows, columns >= Self.leastColumns else {
+      screen.put("too small; q quits", 0, 0)
+      return screen
+    }
+    drawTitle(&screen)
+    switch view {
+    case .list(let list): draw(list, &screen)
+    case .rows(let rows): draw(rows, &screen)
+    case .text(let text): draw(text, &screen)
+    }
+    drawFoot(&screen)
+    return screen
+  }
+
+  // MARK: - Frame
+
+  private func drawTitle(_ screen: inout Screen) {
+    let title: String
+    switch view {
+    case .list(let list): title = list.title
+    case .rows(let rows): title = rows.title
+    case .text(let text): title = text.text.title + (text.showsBytes ? " (bytes)" : "")
+    }
+    let path = VisibleText.visible(name)
+    let depth = views.count > 1 ? " < Esc" : ""
+    let end = screen.put(title, 0, 0, width: max(columns - depth.utf8.count - 2, 10), .bold)
+    let tail = path + depth
+    let width = DisplayWidth.columns(of: tail)
+    if end + width + 2 <= columns { screen.put(tail, 0, columns - width, .dim) }
+  }
+
+  private func drawFoot(_ screen: inout Screen) {
+    let line = rows - 2
+    if let prompt {
+      let end = screen.put(prompt.label + prompt.text, line, 0, .bold)
+      screen.cursor = .init(row: line, column: min(end, columns - 1))
+      screen.put("Enter takes it, Esc leaves it, Ctrl-U empties it", rows - 1, 0, .reversed)
+      screen.paint(rows - 1, .reversed)
+      return
+    }
+    let place = placeText
+    let width = DisplayWidth.columns(of: place)
+    screen.put(statusText, line, 0, width: max(columns - width - 2, 10), statusLook)
+    if width < columns { screen.put(place, line, columns - width, .dim) }
+    screen.put(keysText, rows - 1, 0)
+    screen.paint(rows - 1, .reversed)
+  }
+
+  /// What is said at the foot.
+  var statusText: String {
+    if let message { return message }
+    if !working.isEmpty { return working + " (Esc stops)" }
+    switch view {
+    case .list(let list): return list.isLoaded ? list.note ?? "" : "reading"
+    case .rows(let rows):
+      guard let window = rows.window else { return "reading" }
+      if let note = window.note { return note }
+      if window.work != nil { return "" }
+      return window.count == 0 ? "no rows" : ""
+    case .text(let text): return text.isLoaded ? text.text.note ?? "" : "reading"
+    }
+  }
+
+  private var statusLook: Screen.Look { message == nil ? .dim : .bold }
+
+  /// Where the cursor is among all.
+  private var placeText: String {
+    switch view {
+    case .list(let list):
+      guard !list.items.isEmpty else { return "" }
+      return "\(Quantity.count(list.cursor + 1)) of \(Quantity.count(list.items.count))"
+    case .rows(let rows):
+      guard let window = rows.window, window.count > 0 else { return "" }
+      return "row \(Quantity.count(rows.cursor + 1)) of \(Quantity.count(window.count))"
+        + (window.work == nil ? "" : " or more")
+    case .text(let text):
+      guard text.lineCount > height else { return "" }
+      let end = min(text.top + height, text.lineCount)
+      return "line \(Quantity.count(end)) of \(Quantity.count(text.lineCount))"
+    }
+  }
+
+  /// The keys that matter here, as many as fit.
+  var keysText: String {
+    var keys: [String]
+    switch view {
+    case .list(let list):
+      switch list.kind {
+      case .contents: keys = ["Enter:rows", "/:search", "F:findings", "P:pages"]
+      case .row: keys = ["Enter:follow or read", "Esc:back", "/:search"]
+      default: keys = ["Enter:open", "Esc:back", "/:search"]
+      }
+    case .rows(let rows):
+      keys = ["Enter:row", "Esc:back", "/:search", "f:filter", "s:sort", "S:sections"]
+      keys.append(rows.query.isPast ? "d:live" : "d:deleted")
+    case .text(let text):
+      keys = ["Esc:back", "Space:on", "/:search"]
+      if text.text.bytes != nil { keys.append(text.showsBytes ? "x:decoded" : "x:hex") }
+    }
+    keys += ["?:keys", "q:quit"]
+    let wide = keys.joined(separator: "  ")
+    return wide.utf8.count <= columns ? wide : keys.joined(separator: " ")
+  }
+
+  // MARK: - Lists
+
+  /// Whether items of a list may take several lines.
+  private func isWrapped(_ list: ListView) -> Bool {
+    switch list.kind {
+    case .row, .findings: true
+    default: false
+    }
+  }
+
+  /// The columns of the labels.
+  private func labelWidth(_ list: ListView) -> Int {
+    // The first items are enough to tell; a list may have a hundred thousand.
+    let widest = list.items.prefix(500).map {
+      DisplayWidth.columns(of: VisibleText.visible($0.label, limit: 80))
+    }.max()
+    return min(widest ?? 0, Self.maxLabelWidth)
+  }
+
+  /// The text of an item in lines.
+  func itemLines(_ list: ListView, _ place: Int) -> [String] {
+    guard place < list.items.count else { return [] }
+    let width = max(columns - labelWidth(list) - 4, 10)
+    let limit = isWrapped(list) ? Self.maxItemLines : 1
+    let text = VisibleText.visible(list.items[place].text, limit: width * (limit + 1))
+    guard limit > 1 else { return [text] }
+    var lines = DisplayText.wrapped(text, to: width)
+    if lines.count > limit {
+      lines = Array(lines.prefix(limit))
+      lines[limit - 1] = DisplayText.truncated(lines[limit - 1] + "…", to: width)
+      if DisplayWidth.columns(of: lines[limit - 1]) >= width {
+        lines[limit - 1] = DisplayText.truncated(lines[limit - 1], to: width - 1) + "…"
+      }
+    }
+    return lines
+  }
+
+  private func draw(_ list: ListView, _ screen: inout Screen) {
+    let labels = labelWidth(list)
+    var row = 1
+    var place = list.top
+    while row <= height, place < list.items.count {
+      let item = list.items[place]
+      let isChosen = place == list.cursor
+      let look = isChosen ? Screen.Look.reversed : Screen.Look(item.tone)
+      for (number, line) in itemLines(list, place).enumerated() where row <= height {
+        if number == 0 {
+          if isChosen {
+            screen.put(Self.chosen, row, 0, look)
+            screen.cursor = .init(row: row, column: 0)
+          }
+          screen.put(item.label, row, 2, width: labels, isChosen ? look : .bold)
+        }
+        screen.put(line, row, labels + 4, look)
+        if isChosen { screen.paint(row, look) }
+        row += 1
+      }
+      place += 1
+    }
+    if list.isLoaded, list.items.isEmpty { screen.put("nothing", 1, 2, .dim) }
+  }
+
+  // MARK: - Rows
+
+  /// The columns that are shown: their names, cells and widths.
+  private struct Column {
+    var title: String
+    var width: Int
+    var isNumeric: Bool
+    /// Whether it is one of the row's properties.
+    var isProperty = false
+    /// The cell of a row.
+    var cell: (ShownRow) -> String
+  }
+
+  private func shownColumns(_ view: RowsView, _ rows: [ShownRow]) -> [Column] {
+    guard let window = view.window else { return [] }
+    var all = [Column(title: "key", width: 0, isNumeric: true) { $0.key }]
+    if view.query.isPast || rows.contains(where: { $0.mark != .live }) {
+      all.append(Column(title: "state", width: 0, isNumeric: false) { $0.mark.rawValue })
+    }
+    if Set(rows.compactMap(\.entity)).count > 1 {
+      all.append(Column(title: "entity", width: 0, isNumeric: false) { $0.entity ?? "" })
+    }
+    for (place, name) in window.columns.enumerated() where place >= view.firstColumn {
+      all.append(
+        Column(
+          title: name, width: 0, isNumeric: window.numeric.contains(place), isProperty: true
+        ) {
+          place < $0.cells.count ? $0.cells[place] : ""
+        })
+    }
+    var used = 2
+    var shown: [Column] = []
+    for (place, var column) in all.enumerated() where used < columns {
+      let limit = Self.maxColumnWidth
+      let widest = rows.reduce(DisplayWidth.columns(of: VisibleText.visible(column.title))) {
+        max(
+          $0, DisplayWidth.columns(of: VisibleText.visible(column.cell($1), limit: 2 * limit)))
+      }
+      let isLast = place == all.count - 1
+      column.width = min(
+        isLast ? max(min(widest, columns - used), 1) : min(widest, limit), columns - used)
+      // A sliver of a column says nothing.
+      guard column.width >= min(widest, 4) else { break }
+      used += column.width + 2
+      shown.append(column)
+    }
+    return shown
+  }
+
+  private func draw(_ view: RowsView, _ screen: inout Screen) {
+    let places = view.top..<min(view.top + view.height, max(view.count, view.top))
+    let shown = places.compactMap { view.row($0) }
+    let columns = shownColumns(view, shown)
+    var column = 2
+    for item in columns {
+      putCell(item.title, item, 1, column, .bold, &screen)
+      column += item.width + 2
+    }
+    let more = (view.window?.columns.count ?? 0) - view.firstColumn
+    let missing = more - columns.count { $0.isProperty }
+    if missing > 0 || view.firstColumn > 0 {
+      let hint = (view.firstColumn > 0 ? "<" : "") + (missing > 0 ? ">" : "")
+      screen.put(hint, 1, self.columns - hint.utf8.count, .bold)
+    }
+    var line = 2
+    for (number, place) in places.enumerated() {
+      guard let row = view.row(place), line <= height else { continue }
+      if let section = row.section, row.beginsSection || number == 0 {
+        screen.put("-- " + section, line, 0, .bold)
+        line += 1
+        guard line <= height else { break }
+      }
+      let isChosen = place == view.cursor
+      let look =
+        isChosen ? Screen.Look.reversed : Screen.Look(row.mark == .live ? nil : .yellow)
+      if isChosen {
+        screen.put(Self.chosen, line, 0, look)
+        screen.cursor = .init(row: line, column: 0)
+      }
+      column = 2
+      for item in columns {
+        putCell(item.cell(row), item, line, column, look, &screen)
+        column += item.width + 2
+      }
+      if isChosen { screen.paint(line, look) }
+      line += 1
+    }
+  }
+
+  private func putCell(
+    _ text: String, _ column: Column, _ row: Int, _ place: Int, _ look: Screen.Look,
+    _ screen: inout Screen
+  ) {
+    let visible = VisibleText.visible(text, limit: 4 * column.width + 16)
+    let missing = column.isNumeric ? column.width - DisplayWidth.columns(of: visible) : 0
+    screen.put(visible, row, place + max(missing, 0), width: column.width - max(missing, 0), look)
+  }
+
+  // MARK: - Text
+
+  private func draw(_ view: TextView, _ screen: inout Screen) {
+    for line in 0..<height {
+      let place = view.top + line
+      guard place < view.lineCount else { break }
+      screen.put(view.line(place), line + 1, 0)
+    }
+    screen.cursor = .init(row: 1, column: 0)
+  }
+}
+
+/// What `?` shows.
+enum BrowseHelp {
+  static let lines = [
+    "Up, Down, k, j      the line before, the next line",
+    "PageUp, PageDown    a screen back, a screen on; also b and Space",
+    "Home, End, g, G     the first line, the last line",
+    "Left, Right, h, l   columns to the left, to the right (in rows)",
+    "                    elsewhere Left is back",
+    "Enter               open a row, follow a relationship, read a value",
+    "Esc, Backspace      back; stops work that goes on",
+    "",
+    "/                   search texts, numbers, dates; upper and lower case alike",
+    "n, N                the next place with that text, the one before",
+    "f                   filter: only rows with a text in a value",
+    ":                   go to the row with a key",
+    "s                   sort by a property, or by one of a row that it leads to",
+    "S                   sections by a property",
+    "], [                the next section, the one before",
+    "u                   the table's own order, without sections",
+    "d                   deleted rows and older versions; once more for live rows",
+    "x                   a blob as bytes; once more for what it says",
+    "",
+    "F                   findings: what is wrong with the file",
+    "P                   pages: what each is for",
+    "Ctrl-Z              stops the program; fg goes on",
+    "q, Ctrl-C           quit",
+    "",
+    "A row's state is in words: nothing for a live row, \"deleted\", \"older\" for an",
+    "earlier version of a row that lives on, \"uncommitted\", \"stale\", \"before\" or",
+    "\"doubtful\". Texts are searched up to 64 KiB of each value.",
+  ]
+}

@@ -1,0 +1,266 @@
+import SafeText
+import StoreExtraction
+import Terminal
+
+/// What the browser shows, and what a key does to it: a value without a terminal, a thread or a store.
+///
+/// ``press(_:)`` and ``take(_:)`` change it; what it needs from the store is in ``requests``.
+struct BrowseModel: Sendable {
+  /// The store's name, as the user gave it.
+  let name: String
+  /// What is shown, and what was shown before, oldest first. It is never empty.
+  var views: [BrowseView]
+  var prompt: BrowsePrompt?
+  /// What was said last: an error, or that nothing was found.
+  var message: String?
+  /// What is being done; empty when nothing is.
+  var working = ""
+  /// Whether the user wants to leave.
+  private(set) var isFinished = false
+  /// Requests not taken yet.
+  private(set) var requests: [BrowseRequest] = [.contents]
+  private(set) var rows = 24
+  private(set) var columns = 80
+
+  /// The most views to go back through.
+  private static let maxViews = 100
+  /// The most characters of a prompt.
+  private static let maxPrompt = 200
+  /// The lines that are not the view's: title, and two at the foot.
+  static let frame = 3
+
+  /// A browser that shows the entities of a store.
+  init(name: String) {
+    self.name = name
+    views = [.list(ListView(.contents, title: "Entities and tables"))]
+  }
+
+  /// Lines of the view itself.
+  var height: Int { max(rows - Self.frame, 1) }
+
+  /// Hands over the requests.
+  mutating func takeRequests() -> [BrowseRequest] {
+    defer { requests = [] }
+    return requests
+  }
+
+  mutating func ask(_ request: BrowseRequest) { requests.append(request) }
+
+  var view: BrowseView {
+    get { views[views.count - 1] }
+    set { views[views.count - 1] = newValue }
+  }
+
+  /// The window has this size now.
+  mutating func resize(rows: Int, columns: Int) {
+    self.rows = max(rows, 1)
+    self.columns = max(columns, 1)
+    settle()
+  }
+
+  // MARK: - Views
+
+  mutating func push(_ view: BrowseView) {
+    views.append(view)
+    // The first view stays, so that there is always a way to it.
+    if views.count > Self.maxViews { views.remove(at: 1) }
+    message = nil
+    settle()
+  }
+
+  /// Leaves a view, or ends the work that goes on.
+  mutating func back() {
+    message = nil
+    if !working.isEmpty {
+      // Counting goes on beside what is shown; what was asked for is stopped before anything else.
+      let isCounting = PathText.starts(working, with: "counting")
+      working = ""
+      ask(.cancel)
+      if isShowingSomething, !isCounting { return message = "stopped" }
+    }
+    guard views.count > 1 else {
+      message = "there is nothing to go back to; q quits"
+      return
+    }
+    views.removeLast()
+    // Rows that were still being counted are counted on.
+    if case .rows(let rows) = view, let window = rows.window, window.work != nil {
+      ask(.rows(rows.query, window.start..<window.start + max(window.rows.count, 1)))
+    }
+    settle()
+  }
+
+  /// Whether the view has something to show, so that it may stay when its work is stopped.
+  private var isShowingSomething: Bool {
+    switch view {
+    case .list(let list): list.isLoaded
+    case .rows(let rows): rows.window?.rows.isEmpty == false
+    case .text(let text): text.isLoaded
+    }
+  }
+
+  /// Opens what an item of a list leads to.
+  mutating func perform(_ action: BrowseAction) {
+    switch action {
+    case .none: message = "there is nothing more to see here"
+    case .rows(let query): open(query)
+    case .row(let reference):
+      push(.list(ListView(.row(reference), title: "…")))
+      ask(.row(reference))
+    case .value(let reference, let property):
+      push(.text(.loading(.value(reference, property: property), property)))
+      ask(.value(reference, property: property))
+    case .text(let title, let lines):
+      push(.text(TextView(.fixed, BrowseText(title: title, lines: lines))))
+    case .page(let number):
+      push(.text(.loading(.page(number), "page \(Quantity.count(number))")))
+      ask(.page(number))
+    case .sort(let path):
+      change { query in
+        query.isDescending = query.sort == path && !query.isDescending
+        query.sort = path
+      }
+    case .section(let path): change { $0.section = path }
+    }
+  }
+
+  mutating func open(_ query: RowsQuery) {
+    push(.rows(RowsView(query)))
+  }
+
+  /// Leaves a list of key paths, and changes the query of the rows below it.
+  private mutating func change(_ body: (inout RowsQuery) -> Void) {
+    views.removeLast()
+    changeRows(body)
+  }
+
+  /// Changes which rows are shown.
+  mutating func changeRows(_ body: (inout RowsQuery) -> Void) {
+    guard case .rows(let old) = view else { return }
+    var query = old.query
+    body(&query)
+    var new = RowsView(query)
+    new.search = old.search
+    new.firstColumn = query.subject == old.query.subject ? old.firstColumn : 0
+    view = .rows(new)
+    message = nil
+    settle()
+  }
+
+  // MARK: - Keys
+
+  /// A key was pressed.
+  mutating func press(_ key: Key) {
+    if prompt != nil { return pressInPrompt(key) }
+    message = nil
+    switch key {
+    case .control("c"), .text("q"): isFinished = true
+    case .escape, .backspace: back()
+    case .text("?"):
+      push(.text(TextView(.fixed, BrowseText(title: "Keys", lines: BrowseHelp.lines))))
+    case .text("F"):
+      if case .list(let list) = view, list.kind == .findings { return }
+      push(.list(ListView(.findings, title: "Findings")))
+      ask(.findings)
+    case .text("P"):
+      if case .list(let list) = view, list.kind == .pages { return }
+      push(.list(ListView(.pages, title: "Pages")))
+      ask(.pages)
+    case .text("/"): prompt = BrowsePrompt(kind: .search)
+    case .text("n"): search(forward: true)
+    case .text("N"): search(forward: false)
+    default:
+      switch view {
+      case .list: pressInList(key)
+      case .rows: pressInRows(key)
+      case .text: pressInText(key)
+      }
+    }
+    settle()
+  }
+
+  private mutating func pressInPrompt(_ key: Key) {
+    guard var line = prompt else { return }
+    switch key {
+    case .text(let text):
+      if line.text.unicodeScalars.count < Self.maxPrompt { line.text += text }
+    case .backspace, .delete:
+      if line.text.isEmpty { return prompt = nil }
+      line.text.unicodeScalars.removeLast()
+    case .control("u"): line.text = ""
+    case .escape, .control("c"): return prompt = nil
+    case .enter:
+      prompt = nil
+      finish(line)
+      return settle()
+    default: break
+    }
+    prompt = line
+  }
+
+  private mutating func finish(_ line: BrowsePrompt) {
+    switch line.kind {
+    case .search:
+      guard !line.text.isEmpty else { return }
+      switch view {
+      case .list(var list):
+        list.search = line.text
+        view = .list(list)
+      case .rows(var rows):
+        rows.search = line.text
+        view = .rows(rows)
+      case .text(var text):
+        text.search = line.text
+        view = .text(text)
+      }
+      search(forward: true)
+    case .filter: changeRows { $0.filter = line.text.isEmpty ? nil : line.text }
+    case .key:
+      guard case .rows(let rows) = view else { return }
+      guard let key = Int64(line.text) else {
+        return message = "a key is a whole number"
+      }
+      ask(.place(rows.query, key: key))
+    }
+  }
+
+  /// Goes to the next or previous place with the text that was looked for last.
+  private mutating func search(forward: Bool) {
+    switch view {
+    case .list(var list):
+      guard let text = list.search else { return message = "/ searches" }
+      let filter = RowFilter(text)
+      let found = Self.next(from: list.cursor, of: list.items.count, forward: forward) {
+        filter.fits(list.items[$0].label) || filter.fits(list.items[$0].text)
+      }
+      guard let found else { return message = "\"\(text)\" is not in this list" }
+      list.cursor = found
+      view = .list(list)
+    case .rows(let rows):
+      guard let text = rows.search else { return message = "/ searches" }
+      ask(.find(rows.query, text, from: rows.cursor, forward: forward))
+      working = "searching"
+    case .text(var text):
+      guard let wanted = text.search else { return message = "/ searches" }
+      let filter = RowFilter(wanted)
+      let found = Self.next(from: text.top, of: text.lineCount, forward: forward) {
+        filter.fits(text.line($0))
+      }
+      guard let found else { return message = "\"\(wanted)\" is not in this text" }
+      text.top = found
+      view = .text(text)
+    }
+  }
+
+  /// The next place that fits, around the end.
+  private static func next(
+    from start: Int, of count: Int, forward: Bool, _ fits: (Int) -> Bool
+  ) -> Int? {
+    guard count > 0 else { return nil }
+    for step in 1...count {
+      let place = (start + (forward ? step : count - step % count)) % count
+      if fits(place) { return place }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,56 @@
+import CoreDataStore
+import ObjectModel
+import SQLiteFile
+
+/// The names of what rows have.
+extension BrowseSource {
+  /// The columns of a subject's rows, and which of them hold numbers.
+  func columns(of subject: BrowseSubject) -> (names: [String], numeric: Set<Int>) {
+    let numbers: Set = [
+      "integer16", "integer32", "integer64", "double", "float", "decimal", "boolean",
+    ]
+    guard !subject.isRaw, let plan = plans[subject.table] else {
+      let columns = store.database.schema.table(named: subject.table)?.definition?.columns ?? []
+      let numeric = columns.indices.filter {
+        ["INTEGER", "INT", "FLOAT", "REAL"].contains(columns[$0].declaredType.uppercased())
+      }
+      return (columns.map(\.name), Set(numeric))
+    }
+    var names: [String] = []
+    var numeric: Set<Int> = []
+    for described in plan.describedEntities
+    where subject.entities?.contains(described.number) != false {
+      for property in described.properties where !names.contains(property.name) {
+        if numbers.contains(property.typeName.lowercased()) { numeric.insert(names.count) }
+        names.append(property.name)
+      }
+    }
+    if names.isEmpty { names = plan.fallback.map(\.name) }
+    return (names, numeric)
+  }
+
+  /// The key paths that rows may be sorted by: properties, and attributes of the destinations of to-one relationships.
+  func keyPaths(of subject: BrowseSubject) -> [String] {
+    guard !subject.isRaw, let plan = plans[subject.table] else { return columns(of: subject).names }
+    var paths: [String] = []
+    for described in plan.describedEntities
+    where subject.entities?.contains(described.number) != false {
+      for property in described.properties where property.kind != .toMany {
+        if !paths.contains(property.name) { paths.append(property.name) }
+        guard property.kind == .toOne, let model = store.model else { continue }
+        for attribute in model.allAttributes(of: property.typeName) {
+          let path = "\(property.name).\(attribute.name)"
+          if !paths.contains(path) { paths.append(path) }
+        }
+      }
+    }
+    return paths
+  }
+
+  /// The subject of an entity; nil when the store has no table for it.
+  func subject(ofEntity name: String) -> BrowseSubject? {
+    plans.sorted { $0.key < $1.key }
+      .first { $0.value.entities.values.contains { $0.name == name } }
+      .map { BrowseSubject(table: $0.key, name: name) }
+  }
+}

@@ -1,0 +1,341 @@
+import CoreDataForensics
+import CoreDataStore
+import ObjectModel
+import SQLiteFile
+import SQLiteForensics
+import SafeText
+import StoreExtraction
+import Terminal
+
+/// The reading half of the browser: it answers requests, at once or step by step. It belongs to one thread.
+///
+/// What takes long is done in steps, between which other requests are answered; what cannot be done in steps is handed
+/// out as ``BackgroundReading``, for another thread.
+final class BrowseSource {
+  let store: CoreDataStore
+  let plans: [String: RowPlan]
+  /// The name to show for the store.
+  let name: String
+  private let reading: BackgroundReading.Place
+  private let giveOut: (BackgroundReading) -> Void
+  private let emit: (BrowseAnswer) -> Void
+
+  /// The rows of queries asked for lately, the newest last.
+  private var known: [BrowsedQuery] = []
+  private static let maxKnown = 6
+  /// Deleted rows and older versions of tables that were asked for lately.
+  private var past: [(subject: BrowseSubject, rows: [RowContent], note: String?)] = []
+  private static let maxPast = 3
+  private var leafRows: [String: LeafRows] = [:]
+  private var pathTexts: [PathKey: PropertyValue] = [:]
+  /// The request that the current steps belong to.
+  private var work: Work?
+  /// The request that goes on when deleted rows have been read.
+  private var waiting: Work?
+
+  private struct PathKey: Hashable {
+    let table: String
+    let key: Int64
+    let property: String
+  }
+
+  private enum Work {
+    case rows(RowsQuery, Range<Int>)
+    case find(RowSearch)
+  }
+
+  /// - Parameters:
+  ///   - place: the store to read.
+  ///   - name: its name as the user gave it.
+  ///   - giveOut: takes what another thread is to do; its answers come back by ``take(_:)``.
+  ///   - emit: takes answers.
+  /// - Throws: `SQLiteFileError` when the file is no database.
+  init(
+    _ place: BackgroundReading.Place, name: String,
+    giveOut: @escaping (BackgroundReading) -> Void, emit: @escaping (BrowseAnswer) -> Void
+  ) throws {
+    reading = place
+    self.name = name
+    self.giveOut = giveOut
+    self.emit = emit
+    store = try place.open()
+    var plans: [String: RowPlan] = [:]
+    for table in store.entityTables where store.kind != .sqlite {
+      if let plan = try store.plan(for: table) { plans[table.name] = plan }
+    }
+    self.plans = plans
+  }
+
+  // MARK: - Requests
+
+  /// Whether ``step()`` has something to do.
+  var hasWork: Bool { work != nil }
+
+  /// Answers a request, or begins to.
+  func handle(_ request: BrowseRequest) {
+    do {
+      switch request {
+      case .cancel:
+        work = nil
+        waiting = nil
+        emit(.working(""))
+      case .contents:
+        let list = ContentsList(store)
+        emit(.contents(list.items([:]), note: nil))
+        giveOut(.counts(reading, list))
+      case .rows(let query, let places):
+        work = .rows(query, places)
+        try step(atOnce: true)
+      case .row(let reference): try answerRow(reference)
+      case .value(let reference, let property):
+        emit(
+          .value(
+            reference, property: property,
+            RowDetail(self).text(of: try content(reference, longest: RowDetail.maxBytes), property))
+        )
+      case .find(let query, let text, let from, let forward):
+        work = .find(RowSearch(query, text, from: from, forward: forward))
+      case .place(let query, let key):
+        emit(.found(query, try place(of: key, in: query)))
+      case .keyPaths(let query): emit(.keyPaths(query, keyPaths(of: query.subject)))
+      case .findings: giveOut(.findings(reading))
+      case .pages: giveOut(.pages(reading))
+      case .page(let number): giveOut(.page(reading, number))
+      }
+    } catch {
+      work = nil
+      emit(.failed(Self.sentence(error)))
+    }
+  }
+
+  /// Takes what another thread has found.
+  func take(_ answer: BrowseAnswer) {
+    guard case .past(let subject, let rows, let note) = answer else { return emit(answer) }
+    do {
+      past.append((subject, try marked(rows, subject), note))
+      if past.count > Self.maxPast { past.removeFirst() }
+      guard work == nil, let waiting else { return }
+      work = waiting
+      self.waiting = nil
+      try step(atOnce: true)
+    } catch {
+      emit(.failed(Self.sentence(error)))
+    }
+  }
+
+  /// Does a part of the work that takes long.
+  func step() {
+    do { try step(atOnce: false) } catch {
+      work = nil
+      emit(.failed(Self.sentence(error)))
+    }
+  }
+
+  static func sentence(_ error: any Error) -> String {
+    (Failure(error) ?? Failure(foreign: error)).map { $0.message } ?? "\(error)"
+  }
+
+  private func step(atOnce: Bool) throws {
+    switch work {
+    case nil: return
+    case .rows(let query, let places):
+      guard let rows = try rows(of: query) else {
+        waiting = work
+        return work = nil
+      }
+      let isReady = try rows.advance(toShow: places, atOnce: atOnce)
+      if isReady {
+        emit(.rows(query, try window(of: rows, places)))
+        if let text = rows.workText { emit(.working(text)) }
+      }
+      if rows.isComplete {
+        work = nil
+        emit(.working(""))
+      }
+    case .find(var search):
+      guard let rows = try rows(of: search.query) else {
+        waiting = work
+        return work = nil
+      }
+      let result = try search.step(rows)
+      switch result {
+      case .goesOn:
+        work = .find(search)
+        emit(.working(search.words))
+      case .found(let place):
+        work = nil
+        emit(.working(""))
+        emit(.found(search.query, place))
+      }
+    }
+  }
+
+  // MARK: - Rows
+
+  /// The rows of a query; nil while deleted rows of its table are still being looked for.
+  private func rows(of query: RowsQuery) throws -> BrowsedQuery? {
+    if let place = known.firstIndex(where: { $0.query == query }) {
+      let found = known.remove(at: place)
+      known.append(found)
+      return found
+    }
+    let found: BrowsedQuery
+    if query.isPast {
+      guard let past = past.last(where: { $0.subject == query.subject }) else {
+        emit(.working("reading deleted rows and older versions"))
+        giveOut(.past(reading, query.subject))
+        return nil
+      }
+      found = try BrowsedQuery(query, past.rows, note: past.note, self)
+    } else {
+      found = try BrowsedQuery(query, try leaves(of: query.subject.table), self)
+    }
+    known.append(found)
+    if known.count > Self.maxKnown { known.removeFirst() }
+    return found
+  }
+
+  func leaves(of name: String) throws -> LeafRows {
+    if let known = leafRows[name] { return known }
+    guard let table = store.database.schema.table(named: name) else {
+      throw ExtractionError(.unknownName, "the store has no table \(name)", path: self.name)
+    }
+    let rows = try LeafRows(table, in: store.database)
+    // Twelve bytes for each leaf are little, but a file may have a hundred thousand tables.
+    if leafRows.count >= 64 { leafRows = [:] }
+    leafRows[name] = rows
+    return rows
+  }
+
+  private func window(of rows: BrowsedQuery, _ places: Range<Int>) throws -> RowsWindow {
+    let columns = columns(of: rows.query.subject)
+    var window = RowsWindow(
+      columns: columns.names, numeric: columns.numeric, start: places.lowerBound, rows: [],
+      count: rows.count, work: rows.workText, note: rows.note)
+    window.sectionStarts = rows.sectionStarts
+    for (place, content) in try rows.contents(places) {
+      var shown = ShownRow(
+        reference: reference(to: content, at: place, rows.query),
+        key: content.key.map { String($0) } ?? "?", entity: content.entity, mark: content.mark,
+        cells: columns.names.map { name in
+          content.property(name).map { RowDetail.cell($0) } ?? ""
+        })
+      if let section = rows.query.section, let range = rows.section(of: place) {
+        let text = text(of: section, content)
+        shown.section =
+          "\(section): \(text.isEmpty ? "(none)" : text)"
+          + " (\(Quantity.count(range.count)))"
+        shown.beginsSection = range.lowerBound == place
+      }
+      window.rows.append(shown)
+    }
+    return window
+  }
+
+  private func reference(to content: RowContent, at place: Int, _ query: RowsQuery)
+    -> RowReference
+  {
+    guard content.mark == .live, let key = content.key,
+      (try? leaves(of: query.subject.table))?.hasRowIDs == true
+    else { return .place(query, place) }
+    return .live(table: query.subject.table, key: key, isRaw: query.subject.isRaw)
+  }
+
+  private func place(of key: Int64, in query: RowsQuery) throws -> Int? {
+    guard let rows = try rows(of: query) else { return nil }
+    return try rows.place(of: key)
+  }
+
+  // MARK: - One row
+
+  /// The row that a reference names; nil when there is none.
+  func content(_ reference: RowReference, longest: Int) throws -> RowContent? {
+    switch reference {
+    case .live(let table, let key, let isRaw):
+      return try leaves(of: table).row(key, longest: longest)
+        .map { content($0, table: table, isRaw: isRaw) }
+    case .place(let query, let place):
+      return try rows(of: query)?.contents(place..<place + 1, longest: longest).first?.1
+    }
+  }
+
+  private func answerRow(_ reference: RowReference) throws {
+    guard let content = try content(reference, longest: RowIndex.shownBytes) else {
+      let key = if case .live(_, let key, _) = reference { " with the key \(key)" } else { "" }
+      return emit(.failed("there is no live row\(key) there; deleted rows are under d"))
+    }
+    let detail = RowDetail(self)
+    emit(
+      .row(
+        reference, title: detail.title(of: content, reference), try detail.items(content, reference)
+      ))
+  }
+
+  /// A row of a table as content, by the names of the model unless it is to be raw.
+  func content(_ row: BrowsedRow, table: String, isRaw: Bool) -> RowContent {
+    let origin = row.page.map { "page \(Quantity.count($0))" } ?? ""
+    guard !isRaw, let plan = plans[table] else {
+      let names = store.database.schema.table(named: table)?.columnNames ?? []
+      return RowContent(
+        entity: nil, key: row.rowID, origin: origin,
+        properties: row.values.enumerated().map { column, value in
+          .init(
+            name: column < names.count ? names[column] : "c\(column)",
+            value: PropertyValue(value, isDate: false), size: row.sizes[column])
+        })
+    }
+    let managed = store.managedRow(row.stored, plan)
+    let fields = managed.entityNumber.flatMap { plan.entities[$0]?.fields } ?? plan.fallback
+    let columns = fields.filter { $0.column < row.values.count }.map(\.column)
+    return RowContent(
+      entity: managed.entityName, entityNumber: managed.entityNumber, key: managed.primaryKey,
+      saves: managed.saveCount, origin: origin,
+      properties: managed.properties.enumerated().map { place, property in
+        .init(
+          name: property.name, value: property.value,
+          size: place < columns.count ? row.sizes[columns[place]] : nil)
+      })
+  }
+
+  // MARK: - Key paths
+
+  /// The value at a key path of a row.
+  func value(of path: String, _ content: RowContent) -> PropertyValue {
+    let parts = path.utf8.split(separator: UInt8(ascii: "."), maxSplits: 1)
+    if let property = content.property(path) { return property.value }
+    guard parts.count == 2, let first = content.property(String(Substring(parts[0]))),
+      case .toOne(let target) = first.value, let entity = target.entityName,
+      let subject = subject(ofEntity: entity)
+    else { return .null }
+    let key = PathKey(
+      table: subject.table, key: target.primaryKey, property: String(Substring(parts[1])))
+    if let known = pathTexts[key] { return known }
+    let row = try? leaves(of: subject.table).row(target.primaryKey, longest: 256)
+    let value =
+      row.flatMap { $0 }.flatMap {
+        self.content($0, table: subject.table, isRaw: false).property(key.property)?.value
+      } ?? .null
+    if pathTexts.count >= 20_000 { pathTexts = [:] }
+    pathTexts[key] = value
+    return value
+  }
+
+  /// The value at a key path as text.
+  func text(of path: String, _ content: RowContent) -> String {
+    CellText.text(value(of: path, content))
+  }
+
+  /// Whether rows of the past are older versions of rows that live on, or deleted ones.
+  private func marked(_ rows: [RowContent], _ subject: BrowseSubject) throws -> [RowContent] {
+    guard let leaves = try? leaves(of: subject.table), leaves.hasRowIDs else { return rows }
+    var isAlive: [Int64: Bool] = [:]
+    return try rows.map { row in
+      guard row.mark == .deleted || row.mark == .older, let key = row.key else { return row }
+      let alive = try isAlive[key] ?? (leaves.row(key, longest: 0) != nil)
+      isAlive[key] = alive
+      var row = row
+      row.mark = alive ? .older : .deleted
+      return row
+    }
+  }
+}

@@ -1,0 +1,281 @@
+import CoreDataStore
+import SQLiteFile
+import StoreExtraction
+import Terminal
+
+/// The rows that a query has, known part by part.
+final class BrowsedQuery {
+  let query: RowsQuery
+  /// What the user must know about these rows.
+  private(set) var note: String?
+
+  private enum Rows {
+    case live(RowIndex)
+    case past([RowContent])
+  }
+
+  private let rows: Rows
+  private unowned let source: BrowseSource
+  /// The order; nil where the table's order is wanted, and until it is known.
+  private var order: SortedRows?
+  /// The rows that the order already has.
+  private var building = SortedRows()
+  private var isOrdered: Bool
+  /// The share that was told last, in percent.
+  private var told = -1
+
+  /// How many leaves one step reads, and how many rows are put in order by one.
+  private static let leavesInStep = 8
+  private static let rowsInStep = 2_000
+  /// How many bytes of a long text a filter and a search see.
+  static let searchedBytes = 65_536
+
+  /// The live rows of a table that a query wants.
+  init(_ query: RowsQuery, _ leaves: LeafRows, _ source: BrowseSource) throws {
+    self.query = query
+    self.source = source
+    isOrdered = !query.needsOrder
+    let subject = query.subject
+    let definition = leaves.table.definition
+    let entityColumn = definition?.columns.firstIndex { $0.name.uppercased() == "Z_ENT" }
+    let keys: Set<Int64>? = if case .keys(let keys) = query.condition { Set(keys) } else { nil }
+    let filter = query.filter.map { RowFilter($0) }
+    rows = .live(
+      RowIndex(leaves, longest: filter == nil ? 0 : Self.searchedBytes) { [unowned source] row in
+        if let entities = subject.entities, let entityColumn {
+          guard entityColumn < row.values.count,
+            case .integer(let number) = row.values[entityColumn], entities.contains(number)
+          else { return false }
+        }
+        switch query.condition {
+        case .all: break
+        case .pointing(let column, let key):
+          guard column < row.values.count, row.values[column] == .integer(key) else { return false }
+        case .keys:
+          guard let id = row.rowID, keys?.contains(id) == true else { return false }
+        }
+        return filter.map { source.fits(row, $0, subject) } ?? true
+      })
+    if leaves.isCutOff {
+      note =
+        "a table without row ids: its first \(Quantity.count(LeafRows.maxKept)) rows are here; lifeboat rows shows all"
+    }
+  }
+
+  /// The rows of the past that a query wants.
+  init(_ query: RowsQuery, _ past: [RowContent], note: String?, _ source: BrowseSource) throws {
+    self.query = query
+    self.source = source
+    self.note = note
+    isOrdered = !query.needsOrder
+    let filter = query.filter.map { RowFilter($0) }
+    rows = .past(
+      past.filter { content in
+        if let entities = query.subject.entities, let number = content.entityNumber,
+          !entities.contains(number)
+        {
+          return false
+        }
+        switch query.condition {
+        case .all: break
+        case .keys(let keys): guard content.key.map(keys.contains) == true else { return false }
+        case .pointing: return false
+        }
+        return filter?.fits(content) ?? true
+      })
+  }
+
+  // MARK: - Progress
+
+  /// How many rows are known.
+  var count: Int { isOrdered ? order?.count ?? indexCount : 0 }
+  /// Whether all rows are known, in their order.
+  var isComplete: Bool { isIndexed && isOrdered }
+
+  private var indexCount: Int {
+    switch rows {
+    case .live(let index): index.count
+    case .past(let rows): rows.count
+    }
+  }
+
+  private var isIndexed: Bool {
+    if case .live(let index) = rows { index.isComplete } else { true }
+  }
+
+  /// How much of the work is done, in percent: first the index, then the order.
+  private var share: Int {
+    if case .live(let index) = rows, !index.isComplete { return Int(index.share * 100) }
+    return isOrdered ? 100 : building.count * 100 / max(indexCount, 1)
+  }
+
+  /// What is being done; nil when nothing is.
+  var workText: String? {
+    guard !isComplete else { return nil }
+    let work = isIndexed ? "sorting" : query.filter == nil ? "counting" : "filtering"
+    return "\(work), \(share)%"
+  }
+
+  /// Reads on by one step.
+  ///
+  /// - Parameters:
+  ///   - places: what is to be shown.
+  ///   - atOnce: whether to go on until the first rows can be shown, if that is soon.
+  /// - Returns: whether the places became known with this step, or all rows did.
+  /// - Throws: `SQLiteFileError` when the device fails.
+  func advance(toShow places: Range<Int>, atOnce: Bool) throws -> Bool {
+    if atOnce, count >= places.upperBound { return true }
+    let before = count
+    for _ in 0..<(atOnce ? 4 : 1) where !isComplete {
+      try advance()
+      if count >= places.upperBound { break }
+    }
+    // Not each step is worth a message.
+    let percent = share
+    defer { told = percent }
+    return isComplete || (before < places.upperBound && count > before) || percent != told
+  }
+
+  private func advance() throws {
+    guard isIndexed else {
+      if case .live(let index) = rows { try index.advance(Self.leavesInStep) }
+      if query.needsOrder, indexCount > SortedRows.limit {
+        note =
+          "not sorted: more than \(Quantity.count(SortedRows.limit)) rows; filter them first (f)"
+        isOrdered = true
+      }
+      return
+    }
+    guard !isOrdered else { return }
+    let start = building.count
+    let end = min(indexCount, start + Self.rowsInStep)
+    try forEachContent(from: start, longest: 256) { place, content in
+      guard place < end else { return false }
+      building.add(
+        place, section: query.section.map { key(source.value(of: $0, content)) } ?? .none,
+        query.sort.map { key(source.value(of: $0, content)) } ?? .none)
+      return place + 1 < end
+    }
+    // A table that lost rows between two looks must not keep this going.
+    if building.count >= indexCount || building.count == start {
+      building.sort(descending: query.isDescending)
+      order = building
+      building = SortedRows()
+      isOrdered = true
+    }
+  }
+
+  private func key(_ value: PropertyValue) -> SortedRows.Key {
+    switch value {
+    case .null: .none
+    case .integer(let number): .integer(number)
+    case .boolean(let flag): .integer(flag ? 1 : 0)
+    case .real(let number): .real(number)
+    case .date(let date): .real(date.seconds)
+    case .toOne(let target): .integer(target.primaryKey)
+    default: .text(CellText.text(value))
+    }
+  }
+
+  // MARK: - Rows
+
+  /// Calls `receive` with each row in the table's order, from a place on, until it returns false.
+  func forEachContent(
+    from place: Int, longest: Int, _ receive: (Int, RowContent) -> Bool
+  ) throws {
+    switch rows {
+    case .live(let index):
+      try index.forEachRow(from: place, longest: longest) { place, row in
+        receive(
+          place, source.content(row, table: query.subject.table, isRaw: query.subject.isRaw))
+      }
+    case .past(let rows):
+      for place in max(0, place)..<max(rows.count, place) {
+        guard receive(place, rows[place]) else { return }
+      }
+    }
+  }
+
+  /// The places of rows that have a text, in the table's order; for a part of it.
+  func places(having filter: RowFilter, in part: Range<Int>) throws -> [Int] {
+    var found: [Int] = []
+    switch rows {
+    case .live(let index):
+      try index.forEachRow(from: part.lowerBound, longest: Self.searchedBytes) { place, row in
+        guard place < part.upperBound else { return false }
+        if source.fits(row, filter, query.subject) { found.append(place) }
+        return place + 1 < part.upperBound
+      }
+    case .past(let rows):
+      found = part.clamped(to: rows.indices).filter { filter.fits(rows[$0]) }
+    }
+    return found
+  }
+
+  /// Whether the rows are shown in another order than the table's.
+  var isSorted: Bool { order != nil }
+
+  /// The rows at some places of the order shown.
+  func contents(_ places: Range<Int>, longest: Int = RowIndex.shownBytes) throws
+    -> [(Int, RowContent)]
+  {
+    let places = places.clamped(to: 0..<max(count, 0))
+    guard !places.isEmpty else { return [] }
+    var found: [(Int, RowContent)] = []
+    guard let order else {
+      try forEachContent(from: places.lowerBound, longest: longest) { place, content in
+        guard place < places.upperBound else { return false }
+        found.append((place, content))
+        return place + 1 < places.upperBound
+      }
+      return found
+    }
+    for position in places {
+      let place = order.place(position)
+      try forEachContent(from: place, longest: longest) { _, content in
+        found.append((position, content))
+        return false
+      }
+    }
+    return found
+  }
+
+  /// The position in the order shown of the row that has this place in the table's order.
+  func position(ofPlace place: Int) -> Int? {
+    guard let order else { return place }
+    return (0..<order.count).first { order.place($0) == place }
+  }
+
+  /// The first position whose row has one of some places in the table's order, from a position on and around.
+  func position(ofAny places: Set<Int>, from start: Int, forward: Bool) -> Int? {
+    guard let order, order.count > 0, !places.isEmpty else { return nil }
+    let count = order.count
+    for step in 0..<count {
+      let position = ((start + (forward ? step : -step)) % count + count) % count
+      if places.contains(order.place(position)) { return position }
+    }
+    return nil
+  }
+
+  /// The first row whose key is this or higher.
+  func place(of key: Int64) throws -> Int? {
+    switch rows {
+    case .live(let index):
+      return try index.place(of: key).flatMap { position(ofPlace: $0) }
+    case .past(let rows):
+      return rows.firstIndex { ($0.key ?? .min) >= key }.flatMap { position(ofPlace: $0) }
+    }
+  }
+
+  // MARK: - Sections
+
+  /// The places of the section that a place is in; nil without sections.
+  func section(of place: Int) -> Range<Int>? {
+    query.section == nil ? nil : order?.section(of: place)
+  }
+
+  /// Where sections start, at most a thousand of them.
+  var sectionStarts: [Int] {
+    query.section == nil ? [] : Array((order?.sectionStarts ?? []).prefix(1_000))
+  }
+}

@@ -1,0 +1,181 @@
+import CoreDataStore
+import ObjectModel
+import RowText
+import SQLiteFile
+import SafeText
+import StoreExtraction
+import Terminal
+
+/// One row as a list of its properties, and one value as something to read.
+struct RowDetail {
+  private let source: BrowseSource
+
+  /// The most bytes of a value that are read to be shown.
+  static let maxBytes = 1 << 20
+
+  init(_ source: BrowseSource) { self.source = source }
+
+  // MARK: - A cell
+
+  /// A value in a table.
+  static func cell(_ property: RowContent.Property) -> String {
+    if let partial = property.partial { return partial }
+    switch property.value {
+    case .binary(let bytes):
+      return property.size.map { "\(Quantity.count($0)) bytes" }
+        ?? "\(Quantity.count(bytes.count)) \(bytes.count == 1 ? "byte" : "bytes")"
+    case .toMany(let targets) where targets.count > 20:
+      return "\(Quantity.count(targets.count)) rows"
+    case .string(let text) where text.utf8.count > 400:
+      // A screen has no room for more.
+      return String(decoding: text.utf8.prefix(400), as: UTF8.self)
+    default: return CellText.text(property.value)
+    }
+  }
+
+  // MARK: - A row
+
+  func title(of content: RowContent, _ reference: RowReference) -> String {
+    let table: String
+    switch reference {
+    case .live(let name, _, _): table = name
+    case .place(let query, _): table = query.subject.name
+    }
+    let key = content.key.map { String($0) } ?? "?"
+    let mark = content.mark == .live ? "" : " [\(content.mark.rawValue)]"
+    return "\(content.entity ?? table) \(key)\(mark)"
+  }
+
+  /// The properties of a row, and its relationships to follow.
+  func items(_ content: RowContent, _ reference: RowReference) throws -> [ListItem] {
+    var items: [ListItem] = []
+    if content.mark != .live {
+      items.append(ListItem(label: "state", text: content.mark.words, tone: .yellow))
+    }
+    for property in content.properties { items.append(item(property, content, reference)) }
+    items += inverses(of: content)
+    var place = content.origin
+    if let saves = content.saves {
+      place += ", saved \(Quantity.count(saves)) \(saves == 1 ? "time" : "times")"
+    }
+    if !place.isEmpty { items.append(ListItem(label: "where", text: place, tone: .dim)) }
+    return items
+  }
+
+  private func item(
+    _ property: RowContent.Property, _ content: RowContent, _ reference: RowReference
+  ) -> ListItem {
+    let value = BrowseAction.value(reference, property: property.name)
+    if let partial = property.partial {
+      return ListItem(label: property.name, text: partial, tone: .yellow)
+    }
+    switch property.value {
+    case .null: return ListItem(label: property.name, text: "(none)", tone: .dim)
+    case .toOne(let target):
+      guard let name = target.entityName, let subject = source.subject(ofEntity: name) else {
+        return ListItem(label: property.name, text: CellText.text(property.value))
+      }
+      return ListItem(
+        label: property.name, text: "to " + CellText.text(property.value),
+        action: .row(.live(table: subject.table, key: target.primaryKey, isRaw: false)),
+        isLink: true)
+    case .toMany(let targets):
+      guard let name = targets.first?.entityName, let subject = source.subject(ofEntity: name)
+      else {
+        return ListItem(
+          label: property.name, text: targets.isEmpty ? "to none" : CellText.text(property.value),
+          tone: .dim)
+      }
+      return ListItem(
+        label: property.name,
+        text: "to \(Quantity.count(targets.count)) \(name): "
+          + targets.prefix(20).map { String($0.primaryKey) }.joined(separator: " ")
+          + (targets.count > 20 ? " …" : ""),
+        action: .rows(
+          RowsQuery(subject: subject, condition: .keys(targets.map(\.primaryKey)))),
+        isLink: true)
+    case .binary(let bytes):
+      let text =
+        property.size.map { "\(Quantity.count($0)) bytes" }
+        ?? BlobContent(bytes).summary(sizeBytes: bytes.count)
+      return ListItem(label: property.name, text: text, action: value)
+    case .string where property.size != nil:
+      return ListItem(
+        label: property.name,
+        text: Self.cell(property) + "… (\(Quantity.count(property.size ?? 0)) bytes)",
+        action: value)
+    case .string(let text):
+      return ListItem(
+        label: property.name, text: text.utf8.isEmpty ? "(empty)" : text.string, action: value,
+        tone: text.utf8.isEmpty ? .dim : nil)
+    default:
+      return ListItem(
+        label: property.name, text: CellText.text(property.value), action: value)
+    }
+  }
+
+  /// One-to-many relationships, which the rows at their other end hold.
+  private func inverses(of content: RowContent) -> [ListItem] {
+    guard content.mark == .live, let key = content.key, let entity = content.entity,
+      let layout = source.store.layout
+    else { return [] }
+    return layout.model.allRelationships(of: entity).compactMap { relationship in
+      guard relationship.isToMany, content.property(relationship.name) == nil,
+        let inverse = TableLayout.inverse(of: relationship, in: layout.model), !inverse.isToMany,
+        let column = layout.column(
+          of: inverse.name, in: relationship.destinationEntityName)?.name,
+        let subject = source.subject(ofEntity: relationship.destinationEntityName),
+        let place = source.store.database.schema.table(named: subject.table)?.definition?.columns
+          .firstIndex(where: { $0.name.uppercased() == column.uppercased() })
+      else { return nil }
+      return ListItem(
+        label: relationship.name,
+        text: "to the rows of \(subject.name) whose \(inverse.name) is this",
+        action: .rows(
+          RowsQuery(subject: subject, condition: .pointing(column: place, at: key))),
+        isLink: true)
+    }
+  }
+
+  // MARK: - A value
+
+  /// A value in full, up to ``maxBytes``.
+  func text(of content: RowContent?, _ name: String) -> BrowseText {
+    guard let content, let property = content.property(name) else {
+      return BrowseText(title: name, lines: ["the row is not there any more"])
+    }
+    let title =
+      "\(content.entity.map { "\($0) " } ?? "")\(content.key.map { String($0) } ?? "?"): \(name)"
+    let cut = property.size.map {
+      "the first \(Quantity.bytes(UInt64(Self.maxBytes))) of \(Quantity.bytes(UInt64($0))) are shown"
+    }
+    switch property.value {
+    case .string(let text):
+      let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+      return BrowseText(
+        title: title, lines: lines.map { String(decoding: $0, as: UTF8.self) },
+        bytes: text.isValid ? nil : text.utf8,
+        note: cut ?? (text.isValid ? nil : "not valid text: bytes that are none show as \u{FFFD}"))
+    case .binary(let bytes):
+      return BrowseText(title: title, lines: BlobOutline.lines(bytes), bytes: bytes, note: cut)
+    case .uuid(let bytes):
+      return BrowseText(title: title, lines: [CellText.text(property.value)], bytes: bytes)
+    case .external(let blob):
+      let file = Self.file(blob)
+      return BrowseText(
+        title: title,
+        lines: [CellText.text(property.value), "file \(blob.identifier)"]
+          + (file.map { BlobOutline.lines($0) } ?? []),
+        bytes: file,
+        note: blob.sizeBytes.map { $0 > Int64(Self.maxBytes) } == true
+          ? "the first \(Quantity.bytes(UInt64(Self.maxBytes))) are shown" : nil)
+    default: return BrowseText(title: title, lines: [CellText.text(property.value)])
+    }
+  }
+
+  /// The bytes of an external file; nil when it cannot be read, which its text says.
+  private static func file(_ blob: ExternalBlob) -> [UInt8]? {
+    guard let file = try? ByteFile(blob.path) else { return nil }
+    return try? file.bytes(at: 0, count: Int(min(file.size, Int64(maxBytes))))
+  }
+}

@@ -1,0 +1,219 @@
+package import SQLiteFile
+
+/// A row for a window on a table: long values are cut.
+package struct BrowsedRow: Sendable, Hashable {
+  /// The row id; nil in a WITHOUT ROWID table.
+  package var rowID: Int64?
+  /// The leaf that holds the row; nil where that is not known.
+  package var page: UInt32?
+  /// A value for each column; text and blobs may be cut.
+  package var values: [StoredValue]
+  /// The sizes in bytes of values that are cut, by column.
+  package var sizes: [Int: Int] = [:]
+
+  package init(rowID: Int64?, page: UInt32?, values: [StoredValue], sizes: [Int: Int] = [:]) {
+    self.rowID = rowID
+    self.page = page
+    self.values = values
+    self.sizes = sizes
+  }
+
+  /// The row as other readers have it.
+  package var stored: StoredRow { StoredRow(rowID: rowID, values: values) }
+
+  /// A value cut to a number of bytes, and its size if it was cut.
+  package static func cut(_ value: StoredValue, to limit: Int) -> (StoredValue, Int?) {
+    switch value {
+    case .text(let text) where text.utf8.count > limit:
+      return (.text(StoredText(utf8: wholeText(text.utf8, limit))), text.utf8.count)
+    case .blob(let bytes) where bytes.count > limit:
+      return (.blob(Array(bytes.prefix(limit))), bytes.count)
+    default: return (value, nil)
+    }
+  }
+
+  /// At most `limit` bytes, without a part of a scalar at the end.
+  static func wholeText(_ bytes: [UInt8], _ limit: Int) -> [UInt8] {
+    var end = min(limit, bytes.count)
+    while end > 0, end > limit - 4, end < bytes.count, bytes[end] & 0xC0 == 0x80 { end -= 1 }
+    return Array(bytes[..<end])
+  }
+}
+
+/// Reads the rows of a table leaf by leaf, in any order and as often as wanted. It holds twelve bytes for each leaf.
+///
+/// A table without row ids has no leaves in that sense: it is one part, and its first rows are kept.
+package final class LeafRows {
+  /// The table.
+  package let table: Table
+  /// How many parts there are: leaves in key order.
+  package var count: Int { leaves?.count ?? 1 }
+  /// Whether only the first ``maxKept`` rows of a table without row ids are here.
+  package private(set) var isCutOff = false
+  /// Whether rows are found by their row ids.
+  package var hasRowIDs: Bool { leaves != nil }
+  /// What was found while reading.
+  package private(set) var findings = FindingList()
+
+  private let database: SQLiteDatabase
+  private let layout: RowLayout
+  private let leaves: LeafList?
+  private var kept: [BrowsedRow] = []
+  private var reader: PageReader
+
+  /// The most rows of a table without row ids, and the bytes of a value that are kept of them.
+  package static let maxKept = 5_000
+  private static let keptBytes = 1024
+
+  /// Reads the interior pages of a table, or the first rows of one without row ids.
+  ///
+  /// - Throws: `SQLiteFileError` when the device fails; damage is among the ``findings``.
+  package init(_ table: Table, in database: SQLiteDatabase) throws(SQLiteFileError) {
+    self.table = table
+    self.database = database
+    reader = database.anotherReader()
+    let (layout, isRowIDTable) = try database.layout(of: table)
+    self.layout = layout
+    guard isRowIDTable else {
+      leaves = nil
+      var kept: [BrowsedRow] = []
+      var isCutOff = false
+      try database.forEachRow(of: table) { row in
+        guard kept.count < Self.maxKept else {
+          isCutOff = true
+          return false
+        }
+        kept.append(Self.cut(row, to: Self.keptBytes))
+        return true
+      }
+      self.kept = kept
+      self.isCutOff = isCutOff
+      return
+    }
+    var scan = database.newScan(of: table, true)
+    scan.begin()
+    leaves = try scan.leaves(below: table.rootPage, reader: &reader)
+    findings.add(scan.findings)
+  }
+
+  private static func cut(_ row: StoredRow, to limit: Int) -> BrowsedRow {
+    var values: [StoredValue] = []
+    var sizes: [Int: Int] = [:]
+    for (column, value) in row.values.enumerated() {
+      let (value, size) = BrowsedRow.cut(value, to: limit)
+      values.append(value)
+      if let size { sizes[column] = size }
+    }
+    return BrowsedRow(rowID: row.rowID, page: nil, values: values, sizes: sizes)
+  }
+
+  /// Calls `receive` with each row of a part until it returns false.
+  ///
+  /// - Parameters:
+  ///   - part: the part, from 0 to ``count`` - 1.
+  ///   - longest: the most bytes of a text or blob; what is longer is cut. With 0 they are left out: NULL.
+  ///   - receive: takes a row and says whether it wants the next.
+  /// - Throws: `SQLiteFileError` when the device fails.
+  package func read(
+    _ part: Int, longest: Int, _ receive: (BrowsedRow) -> Bool
+  ) throws(SQLiteFileError) {
+    guard part >= 0, part < count else { return }
+    guard let leaves else {
+      for row in kept {
+        guard receive(longest < Self.keptBytes ? row.cut(to: longest) : row) else { return }
+      }
+      return
+    }
+    // A scan of its own: one that read a leaf before would take its overflow pages for read twice.
+    var scan = database.newScan(of: table, true)
+    scan.begin()
+    let leaf = leaves[part]
+    try withoutActuallyEscaping(receive) { receive throws(SQLiteFileError) in
+      let receiver = CutRows(page: leaf.page, longest: longest, receive)
+      try scan.read(leaf: leaf, layout: layout, reader: &reader, into: receiver)
+    }
+    findings.add(scan.findings)
+  }
+
+  /// The row with this row id; nil when there is none, or when keys of a damaged table hide it.
+  package func row(_ rowID: Int64, longest: Int) throws(SQLiteFileError) -> BrowsedRow? {
+    guard let part = part(of: rowID) else { return nil }
+    var found: BrowsedRow?
+    try read(part, longest: longest) { row in
+      if row.rowID == rowID { found = row }
+      return found == nil
+    }
+    return found
+  }
+
+  /// The part in whose bounds a row id is; nil without row ids.
+  package func part(of rowID: Int64) -> Int? {
+    guard let leaves, leaves.count > 0 else { return nil }
+    var low = 0
+    var high = leaves.count - 1
+    while low < high {
+      let middle = low + (high - low) / 2
+      if leaves[middle].rowIDs.most < rowID { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+}
+
+/// Passes on rows with their long values cut.
+private final class CutRows: RecordReceiver {
+  private var sink: CutRowSink
+
+  init(page: UInt32, longest: Int, _ receive: @escaping (BrowsedRow) -> Bool) {
+    sink = CutRowSink(page: page, longest: longest, receive: receive)
+  }
+
+  var wantsMore: Bool { sink.wantsMore }
+
+  func take(
+    _ record: RawSpan, rowID: Int64?, _ layout: borrowing RowLayout,
+    _ decoder: inout RecordDecoder
+  ) -> RecordDecoder.Defect? {
+    sink.take(record, rowID: rowID, layout, &decoder)
+  }
+}
+
+private struct CutRowSink: RowSink, ~Copyable {
+  private let page: UInt32
+  private let longest: Int
+  private let receive: (BrowsedRow) -> Bool
+  private var row = BrowsedRow(rowID: nil, page: nil, values: [])
+  private(set) var wantsMore = true
+
+  init(page: UInt32, longest: Int, receive: @escaping (BrowsedRow) -> Bool) {
+    self.page = page
+    self.longest = longest
+    self.receive = receive
+  }
+
+  mutating func beginRow(_ rowID: Int64?) {
+    row = BrowsedRow(rowID: rowID, page: page, values: [])
+  }
+  mutating func null() { row.values.append(.null) }
+  mutating func integer(_ value: Int64) { row.values.append(.integer(value)) }
+  mutating func real(_ value: Double) { row.values.append(.real(value)) }
+  mutating func text(_ bytes: RawSpan) {
+    guard longest > 0 else { return null() }
+    let part = cut(bytes)
+    row.values.append(
+      .text(
+        StoredText(
+          utf8: part.count < bytes.byteCount ? BrowsedRow.wholeText(part, longest) : part)))
+  }
+  mutating func blob(_ bytes: RawSpan) {
+    guard longest > 0 else { return null() }
+    row.values.append(.blob(Array(cut(bytes).prefix(longest))))
+  }
+  mutating func endRow() { wantsMore = receive(row) }
+
+  /// The start of a value; of text one byte more, which shows whether a scalar ends at the limit.
+  private mutating func cut(_ bytes: RawSpan) -> [UInt8] {
+    guard bytes.byteCount > longest else { return bytes.array() }
+    row.sizes[row.values.count] = bytes.byteCount
+    return bytes.part(0, longest + 1).array()
+  }
+}

@@ -1,0 +1,143 @@
+package import SQLiteFile
+
+/// The rows of a table that fit a condition, by their place among each other. It is made part by part, so that a
+/// caller can show the first rows at once and stop at any time; it holds a number for each leaf, and no row.
+package final class RowIndex {
+  /// The table's rows.
+  package let rows: LeafRows
+  /// Whether all parts were read, so that ``count`` is final.
+  package var isComplete: Bool { ends.count == rows.count }
+  /// How many rows that fit were found so far.
+  package var count: Int { ends.last ?? 0 }
+  /// The share of the table that was read, from 0 to 1.
+  package var share: Double { rows.count == 0 ? 1 : Double(ends.count) / Double(rows.count) }
+
+  private let longest: Int
+  private let fits: (BrowsedRow) -> Bool
+  /// For each part read, how many rows that fit are in it and all before it.
+  private var ends: [Int] = []
+  /// The rows of the parts looked at last.
+  private var cache: [(part: Int, rows: [BrowsedRow])] = []
+
+  /// The most bytes of a value in a window.
+  package static let shownBytes = 2048
+  private static let cachedParts = 4
+
+  /// An index that has read nothing yet.
+  ///
+  /// - Parameters:
+  ///   - rows: the table's rows.
+  ///   - longest: the bytes of a long value that the condition sees.
+  ///   - fits: the condition. It must give the same answer each time.
+  package init(
+    _ rows: LeafRows, longest: Int = 0, where fits: @escaping (BrowsedRow) -> Bool = { _ in true }
+  ) {
+    self.rows = rows
+    self.longest = longest
+    self.fits = fits
+  }
+
+  /// Reads on.
+  ///
+  /// - Parameter parts: how many parts at most.
+  /// - Throws: `SQLiteFileError` when the device fails.
+  package func advance(_ parts: Int) throws(SQLiteFileError) {
+    var left = parts
+    while left > 0, !isComplete {
+      var found = 0
+      try rows.read(ends.count, longest: longest) { row in
+        if fits(row) { found += 1 }
+        return true
+      }
+      ends.append(count + found)
+      left -= 1
+    }
+  }
+
+  /// Calls `receive` with each row that fits, from a place on, until it returns false. Only parts that were read are
+  /// looked at.
+  ///
+  /// - Parameters:
+  ///   - place: the first row's place, from 0.
+  ///   - longest: the most bytes of a value.
+  ///   - receive: takes a row and its place, and says whether it wants the next.
+  /// - Throws: `SQLiteFileError` when the device fails.
+  package func forEachRow(
+    from place: Int, longest: Int = RowIndex.shownBytes, _ receive: (Int, BrowsedRow) -> Bool
+  ) throws(SQLiteFileError) {
+    guard place >= 0, place < count else { return }
+    var part = self.part(of: place)
+    var goesOn = true
+    while goesOn, part < ends.count {
+      let start = part == 0 ? 0 : ends[part - 1]
+      for (offset, row) in try fitting(part, longest).enumerated()
+      where goesOn && start + offset >= place {
+        goesOn = receive(start + offset, row)
+      }
+      part += 1
+    }
+  }
+
+  /// The rows at some places.
+  package func window(_ places: Range<Int>) throws(SQLiteFileError) -> [BrowsedRow] {
+    var window: [BrowsedRow] = []
+    try forEachRow(from: places.lowerBound) { place, row in
+      guard place < places.upperBound else { return false }
+      window.append(row)
+      return place + 1 < places.upperBound
+    }
+    return window
+  }
+
+  /// The place of the first row whose row id is this or higher; nil when all are lower, or not read yet.
+  package func place(of rowID: Int64) throws(SQLiteFileError) -> Int? {
+    guard let part = rows.part(of: rowID), part < ends.count else { return nil }
+    var found: Int?
+    try forEachRow(from: part == 0 ? 0 : ends[part - 1], longest: 0) { place, row in
+      if let id = row.rowID, id >= rowID { found = place }
+      return found == nil
+    }
+    return found
+  }
+
+  /// The first part that ends after a place.
+  private func part(of place: Int) -> Int {
+    var low = 0
+    var high = ends.count
+    while low < high {
+      let middle = low + (high - low) / 2
+      if ends[middle] <= place { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  private func fitting(_ part: Int, _ longest: Int) throws(SQLiteFileError) -> [BrowsedRow] {
+    let isShown = longest == Self.shownBytes
+    if isShown, let known = cache.first(where: { $0.part == part }) { return known.rows }
+    var found: [BrowsedRow] = []
+    // What the condition sees must be what it saw when the part was counted.
+    let read = max(longest, self.longest)
+    try rows.read(part, longest: read) { row in
+      if fits(row) { found.append(read > longest ? row.cut(to: longest) : row) }
+      return true
+    }
+    if isShown {
+      cache.append((part, found))
+      if cache.count > Self.cachedParts { cache.removeFirst() }
+    }
+    return found
+  }
+}
+
+extension BrowsedRow {
+  /// The row with its values cut further.
+  package func cut(to limit: Int) -> BrowsedRow {
+    var row = self
+    for column in values.indices {
+      let (value, size) = Self.cut(values[column], to: limit)
+      row.values[column] = value
+      if let size { row.sizes[column] = row.sizes[column] ?? size }
+    }
+    return row
+  }
+}

@@ -1,0 +1,178 @@
+/// A key of a terminal's keyboard.
+package enum Key: Sendable, Hashable {
+  /// What was typed: one scalar that is no control character.
+  case text(String)
+  /// Enter, on the main block or the keypad.
+  case enter
+  /// Escape, alone.
+  case escape
+  /// Tab.
+  case tab
+  /// Shift and Tab.
+  case backTab
+  /// Backspace, as DEL or BS.
+  case backspace
+  /// The Delete key.
+  case delete
+  /// An arrow.
+  case up
+  /// An arrow.
+  case down
+  /// An arrow.
+  case left
+  /// An arrow.
+  case right
+  /// Home.
+  case home
+  /// End.
+  case end
+  /// Page Up.
+  case pageUp
+  /// Page Down.
+  case pageDown
+  /// Control and a letter, in lower case.
+  case control(Character)
+}
+
+/// Makes keys of the bytes that a terminal sends: UTF-8, and the control sequences of ECMA-48 and xterm.
+///
+/// It is a state machine over bytes. An Escape that nothing follows yet may be the key or the start of a sequence: the
+/// caller waits a moment and then calls ``flush()``.
+package struct KeyDecoder: Sendable, Equatable {
+  private enum State: Sendable, Equatable {
+    case ground
+    case escape
+    /// After `ESC [`: the parameters so far.
+    case sequence([UInt8])
+    /// After `ESC O`.
+    case single
+    /// In a string that ends with BEL or ST, such as a terminal's report; it is dropped.
+    case string(afterEscape: Bool)
+    /// In a character of UTF-8: the bytes so far, and how many there are to be.
+    case character([UInt8], Int)
+  }
+
+  private var state = State.ground
+  /// A sequence with more bytes is no key; what is more is dropped.
+  private static let maxParameters = 32
+
+  /// A decoder before the first byte.
+  package init() {}
+
+  /// Whether an Escape waits for what follows.
+  package var isWaiting: Bool { state != .ground }
+
+  /// The keys that these bytes complete.
+  package mutating func keys(_ bytes: some Sequence<UInt8>) -> [Key] {
+    var keys: [Key] = []
+    for byte in bytes { take(byte, &keys) }
+    return keys
+  }
+
+  /// Nothing follows: an Escape is the key; an unfinished sequence is dropped.
+  package mutating func flush() -> [Key] {
+    defer { state = .ground }
+    return state == .escape ? [.escape] : []
+  }
+
+  private mutating func take(_ byte: UInt8, _ keys: inout [Key]) {
+    switch state {
+    case .ground: begin(byte, &keys)
+    case .escape:
+      switch byte {
+      case 0x1B: keys.append(.escape)
+      case UInt8(ascii: "["): state = .sequence([])
+      case UInt8(ascii: "O"): state = .single
+      case UInt8(ascii: "]"), UInt8(ascii: "P"), UInt8(ascii: "_"), UInt8(ascii: "^"):
+        state = .string(afterEscape: false)
+      default:
+        // Escape and a key pressed so fast that both came at once; Alt and a key look the same.
+        state = .ground
+        keys.append(.escape)
+        begin(byte, &keys)
+      }
+    case .sequence(let parameters):
+      switch byte {
+      case 0x20...0x3F:
+        if parameters.count < Self.maxParameters { state = .sequence(parameters + [byte]) }
+      case 0x40...0x7E:
+        state = .ground
+        if let key = Self.key(parameters, byte) { keys.append(key) }
+      default:
+        // A control character breaks the sequence off.
+        state = .ground
+        begin(byte, &keys)
+      }
+    case .single:
+      state = .ground
+      if byte == UInt8(ascii: "M") {
+        keys.append(.enter)
+      } else if let key = Self.key([], byte) {
+        keys.append(key)
+      }
+    case .string(let afterEscape):
+      if byte == 0x07 || (afterEscape && byte == UInt8(ascii: "\\")) {
+        state = .ground
+      } else {
+        state = .string(afterEscape: byte == 0x1B)
+      }
+    case .character(let bytes, let count):
+      guard byte & 0xC0 == 0x80 else {
+        state = .ground
+        return begin(byte, &keys)
+      }
+      guard bytes.count + 1 == count else {
+        state = .character(bytes + [byte], count)
+        return
+      }
+      state = .ground
+      if let text = String(validating: bytes + [byte], as: UTF8.self),
+        text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
+      {
+        keys.append(.text(text))
+      }
+    }
+  }
+
+  private mutating func begin(_ byte: UInt8, _ keys: inout [Key]) {
+    state = .ground
+    switch byte {
+    case 0x1B: state = .escape
+    case 0x0A, 0x0D: keys.append(.enter)
+    case 0x09: keys.append(.tab)
+    case 0x08, 0x7F: keys.append(.backspace)
+    case 0x01...0x1A:
+      keys.append(.control(Character(Unicode.Scalar(byte + 0x60))))
+    case 0x20...0x7E: keys.append(.text(String(Unicode.Scalar(byte))))
+    case 0xC2...0xDF: state = .character([byte], 2)
+    case 0xE0...0xEF: state = .character([byte], 3)
+    case 0xF0...0xF4: state = .character([byte], 4)
+    default: break
+    }
+  }
+
+  /// The key of a control sequence (xterm's "PC-Style Function Keys" and "VT220-Style"); nil for one that is no key
+  /// of ours. A modifier in the second parameter does not matter.
+  private static func key(_ parameters: [UInt8], _ final: UInt8) -> Key? {
+    switch final {
+    case UInt8(ascii: "A"): return .up
+    case UInt8(ascii: "B"): return .down
+    case UInt8(ascii: "C"): return .right
+    case UInt8(ascii: "D"): return .left
+    case UInt8(ascii: "H"): return .home
+    case UInt8(ascii: "F"): return .end
+    case UInt8(ascii: "Z"): return .backTab
+    case UInt8(ascii: "~"):
+      let first = parameters.prefix { $0 != UInt8(ascii: ";") }
+      switch String(decoding: first, as: UTF8.self) {
+      case "1", "7": return .home
+      case "4", "8": return .end
+      case "3": return .delete
+      case "5": return .pageUp
+      case "6": return .pageDown
+      default: return nil
+      }
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,227 @@
+import CLibrary
+import Dispatch
+
+/// A terminal in raw mode, with the alternate screen: it is read key by key and drawn as a ``Screen``.
+///
+/// Whoever makes one restores it at the end, also after an error and when a signal ends the process: `restore` may be
+/// called from any thread and more than once, and nothing is drawn after the last one.
+package final class RawTerminal: @unchecked Sendable {
+  // Unchecked because the lock protects the state.
+
+  /// What has happened.
+  package enum Event: Sendable, Equatable {
+    /// Bytes of keys.
+    case bytes([UInt8])
+    /// The window has another size, or the process goes on after it was stopped: all must be drawn.
+    case resized
+    /// The user or the shell wants the process to stop.
+    case stop
+    /// ``wake()`` was called.
+    case woken
+    /// Time has passed.
+    case timeout
+    /// The terminal is gone.
+    case closed
+  }
+
+  /// Why there is no such terminal.
+  package enum Refusal: Error, Equatable {
+    /// Standard input or output is not a terminal.
+    case notATerminal
+    /// The terminal cannot move its cursor: `TERM` is `dumb` or not set.
+    case cannotMoveCursor
+    /// A system call failed: the reason.
+    case failed(String)
+  }
+
+  private let input: Int32
+  private let output: Int32
+  private let wakeRead: Int32
+  private let wakeWrite: Int32
+  private let lock = Lock()
+  private var before = termios()
+  private var isRaw = false
+  private var isOver = false
+  private var shown: Screen?
+  private var sources: [any DispatchSourceSignal] = []
+
+  /// Bytes in the pipe that wakes the loop.
+  private enum Wake: UInt8 { case work, resized, stop }
+
+  private static let enterSequence = "\u{1B}[?1049h\u{1B}[?7l\u{1B}[2J"
+  private static let leaveSequence = "\u{1B}[0m\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
+
+  /// Why full screen is not possible here; nil when it is.
+  package static func refusal(input: Int32 = 0, output: Int32 = 1) -> Refusal? {
+    guard System.isTerminal(input), System.isTerminal(output) else { return .notATerminal }
+    let term = System.environment("TERM") ?? ""
+    return term.isEmpty || term == "dumb" ? .cannotMoveCursor : nil
+  }
+
+  /// Puts the terminal into raw mode and shows the alternate screen.
+  ///
+  /// Ctrl-C and Ctrl-Z still make signals: the first ends the process, if whoever handles it calls ``restore()``; the
+  /// second is ``Event/stop``.
+  /// - Throws: ``Refusal``.
+  package init(input: Int32 = 0, output: Int32 = 1) throws(Refusal) {
+    if let refusal = Self.refusal(input: input, output: output) { throw refusal }
+    var ends: [Int32] = [-1, -1]
+    guard unsafe pipe(&ends) == 0 else { throw .failed(System.message(errno)) }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    _ = fcntl(ends[1], F_SETFL, O_NONBLOCK)
+    _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
+    self.input = input
+    self.output = output
+    (wakeRead, wakeWrite) = (ends[0], ends[1])
+    guard unsafe tcgetattr(input, &before) == 0 else { throw .failed(System.message(errno)) }
+    let queue = DispatchQueue(label: "lifeboat.terminal", qos: .userInteractive)
+    for (number, wake) in [(SIGWINCH, Wake.resized), (SIGCONT, .resized), (SIGTSTP, .stop)] {
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+      let end = wakeWrite
+      source.setEventHandler { Self.write(wake, to: end) }
+      source.resume()
+      sources.append(source)
+    }
+    enter()
+  }
+
+  deinit {
+    restore()
+    for source in sources { source.cancel() }
+    for number in [SIGWINCH, SIGCONT, SIGTSTP] { signal(number, SIG_DFL) }
+    close(wakeRead)
+    close(wakeWrite)
+  }
+
+  // MARK: - Modes
+
+  /// Raw mode: no echo, no lines, no flow control; signals of keys stay, but none that dumps core.
+  private func enter() {
+    lock.locked {
+      guard !isOver else { return }
+      var raw = before
+      raw.c_iflag &= ~tcflag_t(BRKINT | ICRNL | INLCR | IGNCR | ISTRIP | IXON)
+      raw.c_oflag &= ~tcflag_t(OPOST)
+      raw.c_lflag &= ~tcflag_t(ECHO | ECHONL | ICANON | IEXTEN)
+      raw.c_lflag |= tcflag_t(ISIG)
+      unsafe withUnsafeMutableBytes(of: &raw.c_cc) { bytes in
+        // _POSIX_VDISABLE
+        #if canImport(Darwin)
+          unsafe bytes[Int(VQUIT)] = 0xFF
+          unsafe bytes[Int(VDSUSP)] = 0xFF
+        #else
+          unsafe bytes[Int(VQUIT)] = 0
+        #endif
+        unsafe bytes[Int(VMIN)] = 1
+        unsafe bytes[Int(VTIME)] = 0
+      }
+      _ = unsafe tcsetattr(input, TCSADRAIN, &raw)
+      shown = nil
+      isRaw = true
+      Self.write(Self.enterSequence, to: output)
+    }
+  }
+
+  private func leave() {
+    lock.locked {
+      guard isRaw else { return }
+      isRaw = false
+      Self.write(Self.leaveSequence, to: output)
+      _ = unsafe tcsetattr(input, TCSADRAIN, &before)
+    }
+  }
+
+  /// Gives the terminal back as it was, for good.
+  package func restore() {
+    lock.locked { isOver = true }
+    leave()
+  }
+
+  /// Stops the process as Ctrl-Z does, with the terminal as it was, and goes on when the shell says so.
+  package func stop() {
+    leave()
+    kill(getpid(), SIGSTOP)
+    enter()
+  }
+
+  // MARK: - Size and drawing
+
+  /// Lines and columns of the window; 24 and 80 when it does not say.
+  package var size: (rows: Int, columns: Int) {
+    var window = winsize()
+    guard unsafe ioctl(output, UInt(TIOCGWINSZ), &window) == 0, window.ws_row > 0,
+      window.ws_col > 0
+    else { return (24, 80) }
+    return (Int(window.ws_row), Int(window.ws_col))
+  }
+
+  /// Shows a screen; only lines that differ are sent. False when the terminal takes nothing any more.
+  package func show(_ screen: Screen, isColored: Bool) -> Bool {
+    lock.locked {
+      guard isRaw else { return true }
+      let text = screen.update(from: shown, isColored: isColored)
+      shown = screen
+      return Self.write(text, to: output)
+    }
+  }
+
+  @discardableResult
+  private static func write(_ text: String, to descriptor: Int32) -> Bool {
+    let stream = StandardStream(descriptor: descriptor, capacity: 0)
+    return (try? stream.write(text)) != nil
+  }
+
+  // MARK: - Events
+
+  /// Lets ``next(timeout:)`` return; from any thread.
+  package func wake() { Self.write(.work, to: wakeWrite) }
+
+  private static func write(_ wake: Wake, to end: Int32) {
+    var byte = wake.rawValue
+    // A full pipe has enough in it to wake anybody.
+    _ = unsafe CLibrary.write(end, &byte, 1)
+  }
+
+  /// Waits for an event.
+  ///
+  /// - Parameter timeout: milliseconds; nil to wait without end. With a timeout only bytes are waited for.
+  /// - Returns: what has happened.
+  package func next(timeout: Int? = nil) -> Event {
+    let wait = timeout.map { Int32(clamping: $0) } ?? -1
+    while true {
+      var entries = [
+        // poll(2) passes over a negative descriptor.
+        pollfd(fd: timeout == nil ? wakeRead : -1, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: input, events: Int16(POLLIN), revents: 0),
+      ]
+      let count = unsafe poll(&entries, 2, wait)
+      if count == 0 { return .timeout }
+      if count < 0 {
+        if errno == EINTR { continue }
+        return .closed
+      }
+      if entries[0].revents != 0, let event = wakeEvent() { return event }
+      guard entries[1].revents != 0 else { continue }
+      var bytes = [UInt8](repeating: 0, count: 1024)
+      let read = unsafe CLibrary.read(input, &bytes, bytes.count)
+      if read > 0 { return .bytes(Array(bytes[..<read])) }
+      if read < 0, errno == EINTR || errno == EAGAIN { continue }
+      return .closed
+    }
+  }
+
+  private func wakeEvent() -> Event? {
+    var bytes = [UInt8](repeating: 0, count: 256)
+    let count = unsafe CLibrary.read(wakeRead, &bytes, bytes.count)
+    guard count > 0 else { return nil }
+    let wakes = bytes[..<count]
+    if wakes.contains(Wake.stop.rawValue) { return .stop }
+    if wakes.contains(Wake.resized.rawValue) {
+      // After a stop that this process did not see, the shell has set its own modes.
+      enter()
+      return .resized
+    }
+    return .woken
+  }
+}

@@ -1,0 +1,164 @@
+import SafeText
+
+/// What a terminal shows: a value that can be compared and printed without a terminal.
+///
+/// All text is made visible when it is put (`VisibleText.visible`), so that no text from evidence reaches the terminal
+/// as a control sequence.
+package struct Screen: Sendable, Equatable {
+  /// How a cell looks. Colour only repeats what the words say.
+  package struct Look: Sendable, Hashable {
+    /// The tone; nil for plain.
+    package var tone: Style.Tone?
+    /// Whether foreground and background are exchanged.
+    package var isReversed = false
+
+    /// A look.
+    package init(_ tone: Style.Tone? = nil, isReversed: Bool = false) {
+      self.tone = tone
+      self.isReversed = isReversed
+    }
+
+    /// Plain text.
+    package static let plain = Look()
+    /// A title, or what is most important.
+    package static let bold = Look(.bold)
+    /// What is less important.
+    package static let dim = Look(.dim)
+    /// What is chosen.
+    package static let reversed = Look(isReversed: true)
+  }
+
+  private struct Cell: Sendable, Equatable {
+    /// The character; empty in the second column of a wide one.
+    var text = " "
+    var look = Look.plain
+  }
+
+  /// A place on the screen; rows and columns count from 0.
+  package struct Place: Sendable, Equatable {
+    /// The line, from 0.
+    package var row: Int
+    /// The column, from 0.
+    package var column: Int
+
+    /// A place.
+    package init(row: Int, column: Int) {
+      self.row = row
+      self.column = column
+    }
+  }
+
+  /// How many lines there are.
+  package let rows: Int
+  /// How many columns a line has.
+  package let columns: Int
+  /// Where the terminal's cursor is, which screen readers and magnifiers follow; nil to hide it.
+  package var cursor: Place?
+  private var cells: [Cell]
+
+  /// The most lines and columns: a terminal may claim any number.
+  private static let maxRows = 300
+  private static let maxColumns = 500
+
+  /// An empty screen of this size, at least one cell and at most 300 lines of 500 columns.
+  package init(rows: Int, columns: Int) {
+    self.rows = min(max(rows, 1), Self.maxRows)
+    self.columns = min(max(columns, 1), Self.maxColumns)
+    cells = Array(repeating: Cell(), count: self.rows * self.columns)
+  }
+
+  /// Puts text on a line. What does not fit is cut, with `…` in the last column.
+  ///
+  /// - Parameters:
+  ///   - text: the text; what a terminal would obey in it is shown.
+  ///   - row: the line, from 0; nothing is put on a line that does not exist.
+  ///   - column: the first column, from 0.
+  ///   - width: the most columns; nil for all up to the end of the line.
+  ///   - look: how it looks.
+  /// - Returns: the column after the text.
+  @discardableResult
+  package mutating func put(
+    _ text: String, _ row: Int, _ column: Int, width: Int? = nil, _ look: Look = .plain
+  ) -> Int {
+    guard row >= 0, row < rows, column >= 0, column < columns else { return column }
+    let room = min(width ?? columns, columns - column)
+    // Four scalars for each column are more than a line of text has.
+    let visible = VisibleText.visible(text, limit: 4 * max(room, 0) + 16)
+    var place = column
+    for character in DisplayText.truncated(visible, to: room) {  // characters: each has its columns
+      let count = DisplayWidth.columns(of: character)
+      guard count > 0 else {
+        // A mark without a base joins the character before it.
+        if place > column { cells[row * columns + place - 1].text.append(character) }
+        continue
+      }
+      guard place + count <= column + room else { break }
+      set(row, place, Cell(text: String(character), look: look))
+      for next in 1..<max(count, 1) { set(row, place + next, Cell(text: "", look: look)) }
+      place += count
+    }
+    return place
+  }
+
+  private mutating func set(_ row: Int, _ column: Int, _ cell: Cell) {
+    cells[row * columns + column] = cell
+  }
+
+  /// Gives a whole line a look.
+  package mutating func paint(_ row: Int, _ look: Look) {
+    guard row >= 0, row < rows else { return }
+    for column in 0..<columns { cells[row * columns + column].look = look }
+  }
+
+  /// The lines as plain text, without spaces at their ends.
+  package var lines: [String] {
+    (0..<rows).map { row in
+      var line = (0..<columns).map { cells[row * columns + $0].text }.joined()
+      while line.utf8.last == UInt8(ascii: " ") { line.removeLast() }
+      return line
+    }
+  }
+
+  // MARK: - Output
+
+  /// What to write to a terminal that shows `old` so that it shows this screen: the lines that differ.
+  ///
+  /// - Parameters:
+  ///   - old: what is there; nil for an unknown content.
+  ///   - isColored: whether tones are shown by colour. Bold, faint and reversed text is used without colour, too.
+  /// - Returns: text and control sequences.
+  package func update(from old: Screen?, isColored: Bool) -> String {
+    let known = old.flatMap { $0.rows == rows && $0.columns == columns ? $0 : nil }
+    var text = "\u{1B}[?25l"
+    if known == nil { text += "\u{1B}[0m\u{1B}[2J" }
+    for row in 0..<rows {
+      let line = cells[row * columns..<(row + 1) * columns]
+      if let known, known.cells[row * columns..<(row + 1) * columns] == line { continue }
+      text += "\u{1B}[\(row + 1);1H\u{1B}[0m"
+      var look = Look.plain
+      // Blank cells at the end are erased, which is less to send.
+      let end = line.lastIndex { $0 != Cell() }.map { $0 + 1 } ?? line.startIndex
+      for cell in line[..<end] {
+        if cell.look != look {
+          look = cell.look
+          text += Self.sequence(look, isColored)
+        }
+        text += cell.text
+      }
+      if look != .plain { text += "\u{1B}[0m" }
+      if end < line.endIndex { text += "\u{1B}[K" }
+    }
+    if let cursor { text += "\u{1B}[\(cursor.row + 1);\(cursor.column + 1)H\u{1B}[?25h" }
+    return text
+  }
+
+  /// Select graphic rendition (ECMA-48, 8.3.117).
+  private static func sequence(_ look: Look, _ isColored: Bool) -> String {
+    var codes = ["0"]
+    if let tone = look.tone, isColored || tone == .bold || tone == .dim {
+      codes.append(String(tone.rawValue))
+    }
+    if look.isReversed { codes.append("7") }
+    return "\u{1B}[" + codes.joined(separator: ";") + "m"
+  }
+}
