@@ -108,7 +108,7 @@ let package = Package(
       ],
       path: "Tests/RecoveryChild", swiftSettings: settings),
     .testTarget(
-      name: "LifeboatCLITests", dependencies: ["LifeboatCLI", "Fixtures"],
+      name: "LifeboatCLITests", dependencies: ["LifeboatCLI", "Fixtures", crypto],
       swiftSettings: settings),
   ]
     + room("SafeText", imports: [])

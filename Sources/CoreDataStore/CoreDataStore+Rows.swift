@@ -52,7 +52,7 @@ extension CoreDataStore {
   }
 
   /// How the columns of a table become properties; nil when it has no rows of entities.
-  func plan(for table: Table) throws(SQLiteFileError) -> RowPlan? {
+  package func plan(for table: Table) throws(SQLiteFileError) -> RowPlan? {
     guard let definition = table.definition else { return nil }
     let columns = Dictionary(
       definition.columns.enumerated().map { ($1.name.uppercased(), $0) },
@@ -62,19 +62,23 @@ extension CoreDataStore {
     var plans: [Int64: RowPlan.EntityPlan] = [:]
     for record in records(in: table) {
       guard let name = entityName(ofNumber: record.number) else { continue }
+      let names = [name] + (model?.ancestors(of: name).map(\.name) ?? [])
+      let isShown = { (property: String) in self.shows?(property, names) ?? true }
       guard let layout, let place = layout.table(of: name), place.name == table.name.uppercased()
       else {
-        plans[record.number] = RowPlan.EntityPlan(name: name, fields: declared, links: [])
+        plans[record.number] = RowPlan.EntityPlan(
+          name: name, fields: declared.filter { isShown($0.name) }, links: [])
         continue
       }
       let lineage = Set([name] + layout.model.ancestors(of: name).map(\.name))
       let fields = RowPlan.fields(of: name, in: definition, layout)
       plans[record.number] = RowPlan.EntityPlan(
-        name: name, fields: fields, links: try links(of: lineage, layout))
+        name: name, fields: fields.filter { isShown($0.name) },
+        links: try links(of: lineage, layout).filter { isShown($0.name) })
     }
     return RowPlan(
       table: table, keyColumn: keyColumn, entityColumn: columns["Z_ENT"],
-      saveCountColumn: columns["Z_OPT"], entities: plans, fallback: declared)
+      saveCountColumn: columns["Z_OPT"], entities: plans, fallback: shows == nil ? declared : [])
   }
 
   private func links(of lineage: Set<String>, _ layout: TableLayout) throws(SQLiteFileError)
@@ -168,7 +172,8 @@ extension CoreDataStore {
     return nil
   }
 
-  private func managedRow(_ row: StoredRow, _ plan: RowPlan) -> ManagedRow {
+  /// A row of a table as a row of its entity, by the table's plan.
+  package func managedRow(_ row: StoredRow, _ plan: RowPlan) -> ManagedRow {
     func integer(_ column: Int?) -> Int64? {
       guard let column, column < row.values.count, case .integer(let value) = row.values[column]
       else { return nil }

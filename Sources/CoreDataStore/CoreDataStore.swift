@@ -38,6 +38,10 @@ public final class CoreDataStore {
     return all
   }
 
+  /// Which properties of an entity's rows are read; the other names are those of its ancestors. Nil for all. Rows of
+  /// unknown entities have no properties then.
+  package var shows: ((_ property: String, _ lineage: [String]) -> Bool)?
+
   package var coreDataFindings = FindingList()
   /// The join tables read so far, by name and direction.
   var linkCache: [String: LinkTable] = [:]

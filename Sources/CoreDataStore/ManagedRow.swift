@@ -58,6 +58,12 @@ package struct DescribedEntity: Sendable, Hashable {
     package let kind: Kind
     /// The attribute's type, the relationship's destination, or the column's declared type.
     package let typeName: String
+
+    package init(name: String, kind: Kind, typeName: String) {
+      self.name = name
+      self.kind = kind
+      self.typeName = typeName
+    }
   }
 
   /// The name.

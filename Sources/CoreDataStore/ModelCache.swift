@@ -26,37 +26,16 @@ package enum ModelCache {
   /// Decompresses a raw DEFLATE stream, up to ``maximumSize`` bytes.
   static func inflate(_ content: [UInt8]) throws(Failure) -> [UInt8] {
     guard content.count <= maximumSize else { throw Failure(message: "larger than any model") }
-    var stream = unsafe z_stream()
-    let size = unsafe Int32(MemoryLayout<z_stream>.size)
-    guard unsafe inflateInit2_(&stream, -15, zlibVersion(), size) == Z_OK else {
-      throw Failure(message: "cannot start unpacking")
-    }
-    defer { _ = unsafe inflateEnd(&stream) }
-    var input = content
-    var output: [UInt8] = []
-    var piece = [UInt8](repeating: 0, count: 65_536)
-    var status = Z_OK
-    unsafe input.withUnsafeMutableBufferPointer { source in
-      unsafe stream.next_in = source.baseAddress
-      unsafe stream.avail_in = UInt32(source.count)
-      while status == Z_OK, output.count <= maximumSize {
-        let room = piece.count
-        unsafe piece.withUnsafeMutableBufferPointer { target in
-          unsafe stream.next_out = target.baseAddress
-          unsafe stream.avail_out = UInt32(target.count)
-          unsafe status = CZlib.inflate(&stream, Z_NO_FLUSH)
-        }
-        let made = unsafe room - Int(stream.avail_out)
-        output.append(contentsOf: piece[..<made])
-        if made == 0, status == Z_OK { break }
+    do {
+      return try Inflation.bytes(of: content, .deflate, limit: maximumSize)
+    } catch {
+      switch error {
+      case .cannotStart: throw Failure(message: "cannot start unpacking")
+      case .tooLarge: throw Failure(message: "larger than any model")
+      case .incomplete(let count):
+        throw Failure(message: "the DEFLATE stream is incomplete: it ends after \(count) bytes")
       }
     }
-    guard output.count <= maximumSize else { throw Failure(message: "larger than any model") }
-    guard status == Z_STREAM_END else {
-      throw Failure(
-        message: "the DEFLATE stream is incomplete: it ends after \(output.count) bytes")
-    }
-    return output
   }
 
   /// Compresses an archive as a store caches it.

@@ -8,7 +8,6 @@ public import Terminal
 extension ColorChoice: ExpressibleByArgument {}
 extension SQLiteDatabase.LogView: ExpressibleByArgument {}
 extension BlobForm: ExpressibleByArgument {}
-extension StoreExport.Format: ExpressibleByArgument {}
 extension StoreRebuild.Provenance: ExpressibleByArgument {}
 extension CheckDepth: ExpressibleByArgument {}
 extension ProgressMode: ExpressibleByArgument {}

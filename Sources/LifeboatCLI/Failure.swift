@@ -208,6 +208,16 @@ struct Failure: Error {
       case .noExample:
         (65, "name a healthy store, or an .xcdatamodeld, .xcdatamodel, .momd or .mom")
       case .unknownName: (64, Self.nameHint(error))
+      case .badCondition:
+        (
+          64,
+          "the format is that of NSPredicate, such as: title CONTAINS[c] \"milk\" AND rating > 3"
+        )
+      case .badAnalyser: (65, "see the form in: man lifeboat-check")
+      case .badPattern: (64, "a regular expression stands between slashes, such as '/[0-9]{4}/'")
+      case .unknownState:
+        (64, "see them with: lifeboat states \(error.path.map(ShellText.path) ?? "STORE")")
+      case .stateNotHeld: (65, "save what can be read of it with: lifeboat recover STORE -o NEW")
       case .whichVersion: (64, "name the version's own .mom or .xcdatamodel")
       case .changedDuringRead: (75, "close every program that writes to the store and try again")
       default: (70, nil)
@@ -256,7 +266,7 @@ struct Failure: Error {
   private init(_ error: BundleError) {
     let exit: Int32 =
       switch error.code {
-      case .outputExists, .cannotCreate: 73
+      case .outputExists, .cannotCreate, .overLimit: 73
       case .writeFailed, .readFailed: 74
       case .inputMissing, .notAFile: 66
       case .permissionDenied: 77

@@ -28,7 +28,8 @@ struct Lifeboat: ParsableCommand {
       CommandGroup(
         name: "Look",
         subcommands: [
-          Inspect.self, Check.self, Model.self, Rows.self, Pages.self, Timeline.self, Compare.self,
+          Inspect.self, Check.self, Model.self, Rows.self, Browse.self, Search.self, Pages.self,
+          Timeline.self, Compare.self, States.self,
         ]),
       CommandGroup(
         name: "Save",

@@ -5,6 +5,7 @@ import ObjectModel
 import SQLiteFile
 import SafeText
 import StoreExtraction
+import SupportBundle
 import Terminal
 
 /// Flags that every command takes.
@@ -94,13 +95,25 @@ struct RowOptions: ParsableArguments {
   @Option(name: .long, help: "The maximum number of rows (of each entity, in text and extract).")
   var limit: Int?
 
-  @Option(name: .long, help: "How binary values are written in JSON: hex or summary.")
+  @Option(name: .long, help: "How binary values are written in JSON: hex, summary or decoded.")
   var blobs: BlobForm = .hex
+
+  @Flag(
+    name: .long,
+    help: "Say what binary values are: property lists, archives, texts, images; as --blobs decoded."
+  )
+  var decode = false
 
   @Flag(
     name: .customLong("spreadsheet-safe"),
     help: "Put an apostrophe before CSV cells that a spreadsheet would take for formulas.")
   var spreadsheetSafe = false
+
+  @Option(
+    name: .long,
+    help: "Only attributes and relationships that this allow-list names, as ENTITY.ATTRIBUTE.",
+    completion: .file())
+  var allow: String?
 
   @Option(
     name: .long, help: "Use this model instead of the one in the store.", completion: .file())
@@ -116,8 +129,17 @@ struct RowOptions: ParsableArguments {
   /// The options in the form that the row output takes.
   var output: RowOutput.Options {
     .init(
-      entityNames: entity.isEmpty ? nil : Set(entity), limit: limit, blobs: blobs,
+      entityNames: entity.isEmpty ? nil : Set(entity), limit: limit,
+      blobs: decode ? .decoded : blobs,
       isSafeForSpreadsheets: spreadsheetSafe)
+  }
+
+  /// A value as a cell of a table.
+  func cell(_ value: PropertyValue) -> String {
+    guard decode || blobs == .decoded, case .binary(let bytes) = value else {
+      return CellText.text(value)
+    }
+    return BlobContent(bytes).summary(sizeBytes: bytes.count)
   }
 
   /// The model that `--model` names; nil without it. Reports files beside it that could not be read.
@@ -132,7 +154,17 @@ struct RowOptions: ParsableArguments {
   func open(
     _ path: String, _ store: StoreOptions, _ display: DisplayOptions
   ) throws -> CoreDataStore {
-    try CoreDataStore(path: path, model: givenModel(display), logView: store.wal)
+    let opened = try CoreDataStore(path: path, model: givenModel(display), logView: store.wal)
+    guard let allow else { return opened }
+    let list = try AllowList(contentsOf: allow)
+    guard opened.kind != .sqlite else {
+      throw Failure(
+        64, "usage.noChoice", "--allow names attributes of entities, and \(path) has none",
+        hint: "choose columns of its tables with: lifeboat rows --columns")
+    }
+    try list.check(against: opened)
+    opened.shows = { list.allows($0, of: $1) }
+    return opened
   }
 }
 

@@ -42,6 +42,7 @@ final class StoreInput {
   /// The unpacked bundle; nil for anything else.
   private(set) var bundle: UnpackedBundle?
   private var archive: UnpackedArchive?
+  private var backup: UnpackedBackup?
   /// Removes the private folder when the process is asked to end.
   private var interruption: Interruption?
 
@@ -63,8 +64,29 @@ final class StoreInput {
     } else if Self.isIncident(given) {
       (store, incident) = try Self.kept(in: PathText.withoutTrailingSlashes(given))
     } else {
-      store = try Self.only(in: given, named: given)
+      if let (backup, name) = PhoneBackup.split(given) {
+        try unpack(PhoneBackup(backup), name)
+      } else {
+        store = try Self.only(in: given, named: given)
+      }
     }
+  }
+
+  /// The paths of all stores that a path leads to: those of a folder or of a phone's backup, else the path itself. `tell`
+  /// receives what is, was or may be a store and is not among them.
+  static func all(
+    at path: String, _ tell: (StoreFinder.PassedOver) -> Void
+  ) throws -> [String] {
+    guard !isArchive(path), !isIncident(path) else { return [path] }
+    if let (folder, name) = PhoneBackup.split(path) {
+      guard name == nil else { return [path] }
+      let backup = try PhoneBackup(folder)
+      backup.passedOver.forEach(tell)
+      return backup.stores.map { PathText.joined(folder, $0.name) }
+    }
+    let found = try StoreFinder.find(at: path)
+    found.passedOver.forEach(tell)
+    return found.stores
   }
 
   /// The path of the store's main file.
@@ -147,7 +169,7 @@ final class StoreInput {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  private var privateFolder: String? { bundle?.path ?? archive?.folder.path }
+  private var privateFolder: String? { bundle?.path ?? archive?.folder.path ?? backup?.path }
 
   // MARK: - Archives
 
@@ -180,6 +202,29 @@ final class StoreInput {
         65, error.code.rawValue, "\(given): \(error.message)",
         hint: "if you trust its sender, unpack it first; lifeboat bundle extract takes --max-size")
     }
+  }
+
+  // MARK: - Backups
+
+  private func unpack(_ backup: PhoneBackup, _ name: String?) throws {
+    let stores = backup.stores
+    let wanted = name.map { name in stores.filter { PathText.isSame($0.name, name) } } ?? stores
+    guard let only = wanted.first, wanted.count == 1 else {
+      let names = stores.prefix(5).map(\.name).joined(separator: ", ")
+      throw Failure(
+        64, name == nil ? "usage.oneStore" : "input.unknownName",
+        name.map { "the backup \(backup.path) has no store \($0)" }
+          ?? "the backup \(given) holds \(stores.count) stores, and one is expected: "
+          + names + (stores.count > 5 ? ", …" : ""),
+        hint:
+          "lifeboat inspect \(ShellText.path(backup.path)) shows all; name one after the folder: "
+          + ShellText.path(PathText.joined(backup.path, stores.first?.name ?? "DOMAIN/PATH")))
+    }
+    let interruption = Interruption()
+    self.interruption = interruption
+    let unpacked = try UnpackedBackup(only, making: interruption.files.making)
+    self.backup = unpacked
+    store = unpacked.storePath
   }
 
   // MARK: - Folders

@@ -13,8 +13,12 @@ enum UsageAdvice {
   /// Refuses a word such as `-dash.sqlite`: the parser would take each letter for a flag, and the `h` in it would show
   /// help and nothing else.
   static func check(_ arguments: some Sequence<String>) throws(Failure) {
+    var previous = ""
     for argument in arguments {
+      defer { previous = argument }
       if PathText.isSame(argument, "--") { return }
+      // `--order -created` has the newest first.
+      if PathText.isSame(previous, "--order") { continue }
       // The parser knows this one.
       if PathText.isSame(argument, "-help") { continue }
       let bytes = argument.utf8

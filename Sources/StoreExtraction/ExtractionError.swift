@@ -20,6 +20,16 @@ public struct ExtractionError: Error, Sendable, CustomStringConvertible {
     public static let whichVersion = Code(rawValue: "usage.whichVersion")
     /// What `--like` names is neither a store nor a model.
     public static let noExample = Code(rawValue: "input.noExample")
+    /// What is searched for is no text and no regular expression.
+    package static let badPattern = Code(rawValue: "usage.badPattern")
+    /// The store has no state of the given name.
+    package static let unknownState = Code(rawValue: "input.unknownState")
+    /// A state of the store cannot be put together.
+    package static let stateNotHeld = Code(rawValue: "input.stateNotHeld")
+    /// A condition on rows is not in the predicate format, or cannot be held against rows.
+    package static let badCondition = Code(rawValue: "usage.badCondition")
+    /// A file is no analyser.
+    package static let badAnalyser = Code(rawValue: "input.badAnalyser")
     /// The store changed while it was read.
     public static let changedDuringRead = Code(rawValue: "evidence.changedDuringRead")
   }

@@ -28,6 +28,8 @@ package struct StoreCheck: Sendable, Codable {
   package let findingCount: Int
   /// How many of the findings are damage.
   package let damageCount: Int
+  /// What analysers say of these facts; nil when none was asked.
+  package var analyses: [Analysis]?
   /// The members that changed while the store was read; normally empty.
   package let changedDuringRead: [String]
 

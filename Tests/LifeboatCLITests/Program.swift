@@ -46,11 +46,13 @@ enum Program {
   }()
 
   /// Runs it with a plain terminal and an English locale.
-  static func run(_ arguments: [String], timeout: Double = 900) throws -> Outcome {
+  static func run(
+    _ arguments: [String], timeout: Double = 900, columns: Int = 200
+  ) throws -> Outcome {
     let path = try #require(path, "the executable was not built")
     var environment = ProcessInfo.processInfo.environment
     environment["NO_COLOR"] = "1"
-    environment["COLUMNS"] = "200"
+    environment["COLUMNS"] = String(columns)
     let result = try Fixtures.run(path, arguments, environment: environment, timeout: timeout)
     return Outcome(status: result.status, stdout: result.stdout, stderr: result.stderr)
   }

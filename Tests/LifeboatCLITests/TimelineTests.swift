@@ -66,7 +66,7 @@ import Testing
     let before = treeState(of: folder.url)
     let text = try Program.run("compare", flat.path, store.path)
     #expect(text.status == 1)
-    #expect(text.text.contains("~ numbered 4: note\n"))
+    #expect(text.text.contains("~ numbered 4  note: \"note number 4\" → \"in the log 4\"\n"))
     #expect(text.text.contains("50 of 125 rows shown"))
     let same = try Program.run("compare", flat.path, store.path, "--wal", "ignore")
     #expect(same.status == 0 && same.text == "no difference\n")

@@ -26,7 +26,9 @@ import Testing
       ],
     ]
     #expect(
-      BlobContent(try list(archive, .binary)) == .keyedArchive(classes: ["NSArray", "MyApp.Note"]))
+      BlobContent(try list(archive, .binary))
+        == .keyedArchive(
+          classes: ["NSArray", "MyApp.Note"], tree: .dictionary([:])))
     let png: [UInt8] = [
       0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52, 0, 0, 2,
       0, 0, 0, 1, 44,
@@ -40,14 +42,55 @@ import Testing
     #expect(
       BlobContent(Array("GIF89a".utf8) + [10, 0, 20, 0])
         == .image(type: "image/gif", width: 10, height: 20))
-    #expect(BlobContent([0x1f, 0x8b, 0x08, 0]) == .compressed("gzip"))
-    #expect(BlobContent([0x78, 0x9c, 1, 2]) == .compressed("zlib"))
+    #expect(BlobContent([0x1f, 0x8b, 0x08, 0]) == .compressed("gzip", nil))
+    #expect(BlobContent([0x78, 0x9c, 1, 2]) == .compressed("zlib", nil))
     #expect(BlobContent(Array("{\"a\":1}".utf8)) == .text("{\"a\":1}"))
     #expect(BlobContent(Array("xyz".utf8)) == .text("xyz"))
     for bytes: [UInt8] in [[], [0], [0xff, 0xfe], [0x1b, 0x5b], Array("bplist00".utf8)] {
-      #expect(BlobContent(bytes) != .compressed("gzip"))
+      #expect(BlobContent(bytes) != .compressed("gzip", nil))
       _ = BlobContent(bytes).summary(sizeBytes: bytes.count)
     }
+  }
+
+  /// What Foundation's own archiver writes, as values.
+  @Test func anArchiveIsATree() throws {
+    let value: [String: Any] = [
+      "title": "Milk", "tags": ["a", "b"], "when": Date(timeIntervalSinceReferenceDate: 86_400),
+      "inner": ["count": 3, "ratio": 0.5] as [String: Any],
+    ]
+    let bytes = [UInt8](
+      try NSKeyedArchiver.archivedData(withRootObject: value, requiringSecureCoding: false))
+    guard case .keyedArchive(_, let tree) = BlobContent(bytes) else {
+      Issue.record("not taken for an archive")
+      return
+    }
+    #expect(
+      tree
+        == .dictionary([
+          "title": .string("Milk"), "tags": .array([.string("a"), .string("b")]),
+          "when": .date(86_400), "inner": .dictionary(["count": .integer(3), "ratio": .real(0.5)]),
+        ]))
+  }
+
+  /// Objects that refer to themselves and to each other, and references that lead nowhere.
+  @Test func archivesWithoutEnd() {
+    func tree(_ objects: [PropertyList]) -> PropertyList? {
+      ArchiveTree.tree(
+        of: .dictionary([
+          "$archiver": .string("NSKeyedArchiver"), "$objects": .array([.string("$null")] + objects),
+          "$top": .dictionary(["root": .uid(1)]),
+        ]))
+    }
+    #expect(
+      tree([.dictionary(["a": .uid(1)])]) == .dictionary(["a": .dictionary(["$cycle": .uid(1)])]))
+    #expect(tree([.uid(7)]) == .string("no object 7"))
+    #expect(tree([.uid(.max)]) == .string("no object \(UInt64.max)"))
+    #expect(tree([]) == .string("no object 1"))
+    // Each level refers twice to the next one: 2^30 values if nothing stopped it.
+    let doubling = (2...31).map { PropertyList.array([.uid($0), .uid($0)]) } + [.null]
+    #expect(tree(doubling) != nil)
+    let chain = (2...100).map { PropertyList.array([.uid($0)]) } + [.null]
+    #expect(tree(chain) != nil)
   }
 
   /// No prefix and no flipped bit of a value makes trouble, and a summary stays short.

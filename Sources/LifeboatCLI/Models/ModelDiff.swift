@@ -11,7 +11,8 @@ struct ModelDiff: ParsableCommand {
     commandName: "diff",
     abstract: "Show what changed from one model to another.",
     discussion: """
-      Example: lifeboat model diff Notes.sqlite Notes.xcdatamodeld
+      Examples: lifeboat model diff Notes.sqlite Notes.xcdatamodeld
+                lifeboat model diff Notes.xcdatamodeld --from "Notes 2" --to "Notes 3"
 
       Each change is shown with what it means for a store: whether the store opens as before and, if not, whether \
       Core Data's lightweight migration handles it. --format html writes one page with a picture; dot and mermaid \
@@ -30,8 +31,11 @@ struct ModelDiff: ParsableCommand {
     completion: .file())
   var old: String
 
-  @Argument(help: "The new model, or anything that holds it.", completion: .file())
-  var new: String
+  @Argument(
+    help:
+      "The new model, or anything that holds it; without it, --from and --to are versions of the old one.",
+    completion: .file())
+  var new: String?
 
   @Option(name: .customLong("from"), help: "The version of the old model.")
   var oldVersion: String?
@@ -46,13 +50,18 @@ struct ModelDiff: ParsableCommand {
   @OptionGroup(title: "Display") var display: DisplayOptions
 
   func validate() throws {
+    guard new != nil || oldVersion != nil && newVersion != nil else {
+      throw ValidationError("Name the new model, too, or two versions of one with --from and --to.")
+    }
     if display.json, format != .text {
       throw ValidationError("--json and --format \(format.rawValue) cannot be used together.")
     }
   }
 
   func run() throws {
-    let (before, after) = (try ModelInput(old, secrets), try ModelInput(new, secrets))
+    let before = try ModelInput(old, secrets)
+    var after = before
+    if let new { after = try ModelInput(new, secrets) }
     let from = try before.model(named: oldVersion)
     let to = try after.model(named: newVersion)
     for version in [from.version, to.version] {

@@ -63,11 +63,12 @@ struct ModelInput {
   /// The version that is named, else the one marked as current, else the only one.
   func version(named name: String? = nil) throws -> ModelCollection.Version {
     if let name {
-      let bare = [".xcdatamodel", ".mom"].lazy
-        .compactMap { PathText.dropping(suffix: $0, from: name) }.first
-      let found = versions.filter { $0.name == name || $0.name == bare }
+      let found = named(name)
       guard let first = found.first else {
-        throw Failure(64, "usage.noSuchVersion", "\(path) has no version \(name); it has \(names)")
+        let nearest = NearestName.of(name, among: versions.map(\.name))
+        throw Failure(
+          64, "usage.noSuchVersion", "\(path) has no version \(name); it has \(names)",
+          hint: nearest.map { "did you mean \(ShellText.quoted($0))?" })
       }
       let models = Set(found.compactMap(\.model))
       guard models.count < 2 else {
@@ -84,6 +85,30 @@ struct ModelInput {
         hint: "name one with --model-version")
     }
     return current
+  }
+
+  /// The versions that a name means: its file's name, with or without its ending; else the name in other letters and
+  /// without blanks, the number at its end, or a version identifier.
+  private func named(_ name: String) -> [ModelCollection.Version] {
+    let bare =
+      [".xcdatamodel", ".mom"].lazy.compactMap { PathText.dropping(suffix: $0, from: name) }.first
+      ?? name
+    let exact = versions.filter { PathText.isSame($0.name, name) || PathText.isSame($0.name, bare) }
+    guard exact.isEmpty else { return exact }
+    func plain(_ text: String) -> [UInt8] {
+      text.lowercased().utf8.filter {
+        $0 > 0x20 && $0 != UInt8(ascii: "_") && $0 != UInt8(ascii: "-")
+      }
+    }
+    let wanted = plain(bare)
+    let alike = versions.filter { plain($0.name) == wanted }
+    guard alike.isEmpty else { return alike }
+    func number(_ text: String) -> [UInt8] {
+      text.utf8.reversed().prefix { (0x30...0x39).contains($0) }.reversed()
+    }
+    let byNumber = versions.filter { !wanted.isEmpty && number($0.name) == wanted }
+    guard byNumber.isEmpty else { return byNumber }
+    return versions.filter { $0.model?.versionIdentifiers.contains(name) ?? false }
   }
 
   /// The chosen version, with its model.

@@ -39,6 +39,11 @@ struct Check: StoreReader {
   @Option(name: .long, help: "text, json, or ndjson: a line for each finding.")
   var format: Format?
 
+  @Option(
+    name: .long, help: "A folder of analysers in JSON that are asked beside those that ship.",
+    completion: .directory)
+  var analysers: String?
+
   @OptionGroup(title: "Encryption") var secrets: SecretOptions
   @OptionGroup var store: StoreOptions
   @OptionGroup var custody: CustodyOptions
@@ -49,12 +54,19 @@ struct Check: StoreReader {
 
   func read(_ input: StoreInput) throws {
     let path = try input.storePath()
+    // What cannot be read is said before the work.
+    var analysers = Analysers.shipped
+    if let folder = self.analysers { try analysers.add(folder: folder) }
     let meter = progress.meter("Checking", unit: .pages, display)
     var check = try StoreCheck(path: path, logView: store.wal, depth: depth) { done, total in
       meter.update(UInt64(done), of: UInt64(total))
     }
     meter.finish()
     check.path = input.shown(path)
+    let record = try input.incident.map { try JSONEncoder().encode($0) }
+    check.analyses = analysers.analyses(
+      try AnalyserFacts(
+        path: path, logView: store.wal, findings: check.findings, incident: record))
     guard check.changedDuringRead.isEmpty else {
       throw Failure.changedDuringRead(check.changedDuringRead)
     }
@@ -90,7 +102,18 @@ struct CheckText {
     block.add("Checked", counts)
     if !check.notChecked.isEmpty { block.add("Not checked", notChecked) }
     block.add("Next", suggestions)
-    return block.text(width: display.width, style: display.style) + findings
+    return block.text(width: display.width, style: display.style) + analyses + findings
+  }
+
+  /// What the facts may mean, each with where more is written.
+  private var analyses: String {
+    (check.analyses ?? []).map { analysis in
+      let lines =
+        [analysis.sentence] + (analysis.link.map { [$0] } ?? []) + ["(\(analysis.id))"]
+      return "\n" + display.style.apply(VisibleText.visible(analysis.verdict), .bold) + "\n"
+        + lines.flatMap { DisplayText.wrapped(VisibleText.visible($0), to: display.width - 2) }
+        .map { "  " + $0 + "\n" }.joined()
+    }.joined()
   }
 
   private var verdict: String {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CoreDataStore
 import RowText
 import SQLiteFile
 import SafeText
@@ -65,7 +66,7 @@ struct Compare: ParsableCommand, RecordedCommand {
     case .text:
       var text = ComparisonText(limit: limit ?? 50)
       report = try comparison.run { row in
-        text.add(row)
+        text.add(row, comparison.properties(of: row))
         return text.wantsMore
       }
       try display.write(text.text(report, display))
@@ -88,13 +89,42 @@ struct ComparisonText {
   var wantsMore: Bool { rows.count < limit }
 
   /// Keeps a row while there is room.
-  mutating func add(_ row: StoreComparison.Row) {
+  mutating func add(_ row: StoreComparison.Row, _ properties: [StoreComparison.ChangedProperty]) {
     guard wantsMore else { return }
     let mark = ["added": "+", "removed": "-"][row.kind] ?? "~"
     var line = "  \(mark) \(row.entity ?? row.table)"
     if let rowID = row.rowID { line += " \(rowID)" }
-    if row.kind == "changed" { line += ": " + row.columnNames.joined(separator: ", ") }
-    rows.append(VisibleText.visible(line))
+    if row.kind != "changed" {
+      let values = properties.compactMap { property -> ManagedRow.Property? in
+        guard case .value(let value)? = property.new ?? property.old else { return nil }
+        return ManagedRow.Property(name: property.name, value: value)
+      }
+      if let title = RowTitle.title(of: values) { line += "  " + Self.quoted(title) }
+      return rows.append(VisibleText.visible(line))
+    }
+    let changes = properties.map { property in
+      "\(property.name): \(Self.text(property.old)) → \(Self.text(property.new))"
+    }
+    if changes.count == 1 { return rows.append(VisibleText.visible(line + "  " + changes[0])) }
+    rows.append(
+      ([VisibleText.visible(line)] + changes.map { "      " + VisibleText.visible($0) })
+        .joined(separator: "\n"))
+  }
+
+  private static func quoted(_ text: String) -> String {
+    "\"" + String(text.unicodeScalars.prefix(60)) + (text.unicodeScalars.count > 60 ? "…" : "")
+      + "\""
+  }
+
+  private static func text(_ value: StoreComparison.Value?) -> String {
+    switch value {
+    case nil: "not there"
+    case .long(let size, let isText)?:
+      "\(Quantity.count(size)) bytes" + (isText ? " of text" : "")
+    case .value(.null)?: "nothing"
+    case .value(.string(let text))?: quoted(text.string)
+    case .value(let value)?: CellText.text(value)
+    }
   }
 
   /// A value as text; one as long as a hash is cut to its first characters.

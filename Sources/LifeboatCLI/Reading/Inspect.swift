@@ -6,6 +6,7 @@ import SQLiteForensics
 import Quoting
 import SafeText
 import StoreExtraction
+import SupportBundle
 import Terminal
 
 /// `lifeboat inspect`
@@ -50,34 +51,45 @@ struct Inspect: ParsableCommand, RecordedCommand {
   }
 
   func run() throws {
+    // Several stores are a list; one is a screen.
+    let isList = try !display.json && display.verbose == 0 && areSeveral()
+    var list = StoreTable(display)
     var failures: [Failure] = []
     var inspections: [StoreInspection] = []
     var passedOver: [StoreFinder.PassedOver] = []
     for path in paths {
       guard !StoreInput.isArchive(path) else {
         do {
-          inspections.append(try inspectArchive(path, isFirst: inspections.isEmpty))
+          let inspection = try inspectArchive(
+            path, isFirst: inspections.isEmpty, isQuiet: isList)
+          inspections.append(inspection)
+          list.add(inspection, at: nil, wal: store.wal)
         } catch {
           failures.append(try failure(error))
+          list.add(try failure(error), at: path)
         }
         continue
       }
       var stores: [String] = []
       do {
-        let found = try StoreFinder.find(at: path)
-        stores += found.stores
-        passedOver += found.passedOver
+        stores = try StoreInput.all(at: path) { other in
+          passedOver.append(other)
+          list.add(other)
+        }
       } catch {
         failures.append(try failure(error))
+        list.add(try failure(error), at: path)
       }
       for path in stores {
         do {
-          let inspection = try StoreInspection(
-            path: path, logView: store.wal, takesHashes: !isWithoutHashes)
-          try tell(inspection, isFirst: inspections.isEmpty)
+          let inspection = try inspect(path) { inspection, place in
+            if isList { list.add(inspection, at: place, wal: store.wal) }
+          }
+          if !isList { try tell(inspection, isFirst: inspections.isEmpty) }
           inspections.append(inspection)
         } catch {
           failures.append(try failure(error))
+          list.add(try failure(error), at: path)
         }
       }
     }
@@ -90,7 +102,7 @@ struct Inspect: ParsableCommand, RecordedCommand {
             inspections: inspections, passedOver: passedOver.isEmpty ? nil : passedOver))
       }
     }
-    for other in passedOver { display.note(other) }
+    if isList { try display.write(list.text) } else { passedOver.forEach { display.note($0) } }
     // The worst failure has the highest code: a bug outranks a missing file, which outranks a finding.
     if let worst = failures.max(by: { $0.exitCode < $1.exitCode }) {
       guard failures.count + inspections.count + passedOver.count > 1 else { throw worst }
@@ -106,6 +118,34 @@ struct Inspect: ParsableCommand, RecordedCommand {
 }
 
 extension Inspect {
+  /// Whether the paths lead to more than one file that is or was a store.
+  private func areSeveral() throws -> Bool {
+    guard paths.count == 1, let path = paths.first else { return true }
+    var others = 0
+    guard !StoreInput.isArchive(path),
+      let stores = try? StoreInput.all(at: path, { _ in others += 1 })
+    else { return false }
+    return stores.count + others > 1
+  }
+
+  /// Inspects a store; `receive` gets the inspection while the store is at hand, and its main file.
+  private func inspect(
+    _ path: String, _ receive: (StoreInspection, String) -> Void
+  ) throws -> StoreInspection {
+    func inspected(_ place: String, as name: String) throws -> StoreInspection {
+      var inspection = try StoreInspection(
+        path: place, logView: store.wal, takesHashes: !isWithoutHashes)
+      inspection.path = name
+      receive(inspection, place)
+      return inspection
+    }
+    guard PhoneBackup.split(path) != nil else { return try inspected(path, as: path) }
+    return try StoreInput.reading(path, secrets) { input in
+      let place = try input.storePath()
+      return try inspected(place, as: input.shown(place))
+    }
+  }
+
   private func tell(
     _ inspection: StoreInspection, isFirst: Bool, isOfBundle: Bool = false
   ) throws {
@@ -115,18 +155,20 @@ extension Inspect {
   }
 
   /// The inspection of the store in a bundle or archive; the one that a bundle recorded when it does not hold the store.
-  private func inspectArchive(_ path: String, isFirst: Bool) throws -> StoreInspection {
+  private func inspectArchive(
+    _ path: String, isFirst: Bool, isQuiet: Bool
+  ) throws -> StoreInspection {
     try StoreInput.reading(path, secrets) { input in
       guard let recorded = try input.recordedInspection() else {
         let place = try input.storePath()
         var inspection = try StoreInspection(
           path: place, logView: store.wal, takesHashes: !isWithoutHashes)
         inspection.path = input.shown(place)
-        try tell(inspection, isFirst: isFirst)
+        if !isQuiet { try tell(inspection, isFirst: isFirst) }
         return inspection
       }
       display.note("note: the bundle does not hold the store; this is what was recorded about it")
-      try tell(recorded, isFirst: isFirst, isOfBundle: true)
+      if !isQuiet { try tell(recorded, isFirst: isFirst, isOfBundle: true) }
       return recorded
     }
   }
@@ -321,12 +363,18 @@ struct InspectionText {
       isCoreData
       ? inspection.entities.map { ($0.name, $0.rowCount) }
       : inspection.tables.map { ($0.name, $0.rowCount) }
-    let maxShown = display.verbose > 0 ? rows.count : 20
-    for (name, count) in rows.prefix(maxShown) { table.add([name, Quantity.count(count)]) }
+    // With what stands above, the report is one screen.
+    let maxShown = display.verbose > 0 ? rows.count : 7
+    let shown =
+      rows.count > maxShown
+      ? Array(rows.sorted { $0.1 > $1.1 }.prefix(maxShown)) : rows
+    for (name, count) in shown { table.add([name, Quantity.count(count)]) }
     guard !rows.isEmpty else { return "" }
     var text = table.text(width: display.width, style: display.style)
     if rows.count > maxShown {
-      text += "and \(Quantity.count(rows.count - maxShown)) more (-v shows all)\n"
+      let rest = rows.reduce(0) { $0 + $1.1 } - shown.reduce(0) { $0 + $1.1 }
+      text +=
+        "and \(Quantity.count(rows.count - maxShown)) more with \(Quantity.count(rest)) rows (-v shows all)\n"
     }
     return text
   }

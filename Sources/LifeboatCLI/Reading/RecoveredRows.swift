@@ -27,7 +27,7 @@ struct RecoveredRows {
     var output = RecoveredRowOutput(damaged)
     output.names = options.entity.isEmpty ? nil : Set(options.entity)
     output.limit = options.limit
-    output.blobs = options.blobs
+    output.blobs = options.output.blobs
     output.isSafeForSpreadsheets = options.output.isSafeForSpreadsheets
     var isRaw = raw
     if !raw, damaged.kind == .sqlite {
@@ -107,7 +107,7 @@ struct RecoveredRows {
       }
       texts[name]?.add {
         let cells = zip(columns, row.properties).map { column, property in
-          Self.partial(recovered, column) ?? CellText.text(property.value)
+          Self.partial(recovered, column) ?? options.cell(property.value)
         }
         return [
           recovered.rowID == nil && row.primaryKey == 0 ? "?" : String(row.primaryKey),
@@ -140,7 +140,7 @@ struct RecoveredRows {
       texts[place]?.add {
         let width = hasNames(place) ? tables[place].definition.columns.count : 16
         var cells = row.values.prefix(width).enumerated().map { column, value in
-          Self.partial(row, column) ?? CellText.text(value)
+          Self.partial(row, column) ?? options.cell(PropertyValue(value, isDate: false))
         }
         cells += Array(repeating: "", count: max(0, width - cells.count))
         return [row.rowID.map { String($0) } ?? "?", row.origin.state?.rawValue ?? ""] + cells
@@ -153,7 +153,8 @@ struct RecoveredRows {
     return isPartial
   }
 
-  private static func partial(_ row: RecoveredRow, _ column: Int) -> String? {
+  /// What is said in place of an incomplete value; nil for a whole one.
+  static func partial(_ row: RecoveredRow, _ column: Int) -> String? {
     row.partial.first { $0.column == column }.map { value in
       let amount = "\(Quantity.count(value.have)) of \(Quantity.count(value.of)) bytes"
       guard value.isDoubtful else { return "(\(amount))" }

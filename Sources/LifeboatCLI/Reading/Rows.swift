@@ -47,6 +47,7 @@ struct Rows: StoreReader {
   @Option(name: .long, help: "text, json, ndjson or csv; text by default.")
   var format: Format?
 
+  @OptionGroup(title: "Choice of rows") var selection: SelectionOptions
   @OptionGroup var rows: RowOptions
   @OptionGroup var likes: LikeOptions
   @OptionGroup(title: "Encryption") var secrets: SecretOptions
@@ -60,11 +61,25 @@ struct Rows: StoreReader {
     guard likes.like.isEmpty || all || deleted else {
       throw ValidationError("--like needs --all or --deleted.")
     }
+    guard rows.allow == nil || !all && !deleted && !raw else {
+      throw ValidationError(
+        "--allow is for rows of entities that the store has, without --all, --deleted and --raw.")
+    }
+    guard !selection.isNeeded || !all && !deleted else {
+      throw ValidationError(
+        "--where, --columns and --order are for rows that the store has, without --all and --deleted."
+      )
+    }
   }
 
   func read(_ input: StoreInput) throws {
     let format = format ?? (display.json ? .json : .text)
     if let bundled = try BundledRows(input) {
+      guard !selection.isNeeded, rows.allow == nil else {
+        throw Failure(
+          64, "usage.noChoice", "\(input.given) holds rows, but not the store that they are of",
+          hint: "read them without --where, --columns, --order and --allow")
+      }
       return try bundled.write(format, rows, display)
     }
     let path = try input.storePath()
@@ -76,6 +91,17 @@ struct Rows: StoreReader {
         path: path, selection: deleted ? .deleted : .all, raw: raw, format: format, options: rows,
         store: store, likes: likes, display: display
       ).run()
+    } else if selection.isNeeded {
+      let store = try rows.open(path, store, display)
+      if raw, store.kind != .sqlite {
+        throw Failure(
+          64, "usage.noChoice",
+          "--where, --columns and --order name attributes, and --raw has none",
+          hint: "leave out --raw")
+      }
+      try ChosenRows(selection: selection, format: format, options: rows, display: display)
+        .write(store)
+      findings = store.findings
     } else if raw {
       findings = try writeRaw(of: path, format)
     } else {
@@ -188,7 +214,7 @@ struct Rows: StoreReader {
     var text = RowText(described.name, ["pk"] + described.properties.map(\.name), limit: textLimit)
     try coreData.forEachRow(of: [described.name]) { row in
       if row.entityName == described.name {
-        text.add { [String(row.primaryKey)] + row.properties.map { CellText.text($0.value) } }
+        text.add { [String(row.primaryKey)] + row.properties.map { rows.cell($0.value) } }
       }
       return true
     }
@@ -201,7 +227,7 @@ struct Rows: StoreReader {
     try database.forEachRow(of: table) { row in
       text.add {
         [row.rowID.map { String($0) } ?? ""]
-          + row.values.prefix(names.count).map { CellText.text($0) }
+          + row.values.prefix(names.count).map { rows.cell(PropertyValue($0, isDate: false)) }
       }
       return true
     }
@@ -217,7 +243,8 @@ struct RowText {
   private let names: [String]
   private let limit: Int
   private var rows: [[String]] = []
-  private(set) var count = 0
+  /// How many rows there are, with those that are not kept.
+  var count = 0
 
   /// Columns narrower than this are of no use.
   private static let minimumColumnWidth = 14
@@ -251,9 +278,9 @@ struct RowText {
         text += block.text(width: display.width, style: display.style) + "\n"
       }
     }
-    if count > limit {
+    if count > rows.count {
       text +=
-        "\(Quantity.count(limit)) of \(Quantity.count(count)) rows shown; --limit shows more\n"
+        "\(Quantity.count(rows.count)) of \(Quantity.count(count)) rows shown; --limit shows more\n"
     }
     return text + "\n"
   }

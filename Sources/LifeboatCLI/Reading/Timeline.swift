@@ -16,10 +16,12 @@ struct Timeline: StoreReader {
     usage: "lifeboat timeline [<options>] <path>",
     discussion: """
       Examples: lifeboat timeline Notes.sqlite
+                lifeboat timeline Notes.sqlite --since 2026-11-20 --entity Note
                 lifeboat timeline Notes.sqlite --dates --format timesketch > Notes.jsonl
 
       Shows the changes that Core Data's persistent history recorded, then the commits in the write-ahead log with \
-      what each did to rows, and with --dates also the dates in rows.
+      what each did to rows, and with --dates also the dates in rows. Text begins with the newest event, the other \
+      forms with the oldest.
 
       Exit status: 1 when damage was found; 65 when the file is not a readable store; 75 when it changed \
       while it was read.
@@ -34,7 +36,19 @@ struct Timeline: StoreReader {
   @Flag(name: .long, help: "Also show the dates in rows as events.")
   var dates = false
 
-  @Option(name: .long, help: "The maximum number of events.")
+  @Option(name: .long, help: "Only events at this date or time (UTC) or later: 2026-11-20T21:53.")
+  var since: String?
+
+  @Option(name: .long, help: "Only events before the end of this date or time (UTC).")
+  var until: String?
+
+  @Option(name: .long, help: "Only events of rows of this entity or table; may be repeated.")
+  var entity: [String] = []
+
+  @Flag(name: .long, help: "Begin with the oldest event.")
+  var oldest = false
+
+  @Option(name: .long, help: "The maximum number of events; 50 by default in text.")
   var limit: Int?
 
   @OptionGroup(title: "Encryption") var secrets: SecretOptions
@@ -47,6 +61,10 @@ struct Timeline: StoreReader {
     if let limit, limit < 0 {
       throw ValidationError("--limit takes a number of events, 0 or more.")
     }
+    for text in [since, until].compactMap({ $0 }) where DateText.seconds(in: text) == nil {
+      throw ValidationError(
+        "No date that can be read: '\(text)'. Write 2026-11-20 or 2026-11-20T21:53.")
+    }
   }
 
   func read(_ input: StoreInput) throws {
@@ -56,9 +74,9 @@ struct Timeline: StoreReader {
     timeline.name = input.shown(path)
     switch format ?? (display.json ? .ndjson : .text) {
     case .text: try writeText(timeline)
-    case .ndjson: _ = try timeline.write(as: .ndjson, limit: limit, to: 1)
+    case .ndjson: _ = try timeline.write(as: .ndjson, selection, limit: limit, to: 1)
     case .timesketch:
-      let written = try timeline.write(as: .timesketch, limit: limit, to: 1)
+      let written = try timeline.write(as: .timesketch, selection, limit: limit, to: 1)
       if written.undatedCount > 0 {
         display.note(
           "note: \(Quantity.count(written.undatedCount)) events without a date are left out")
@@ -70,30 +88,60 @@ struct Timeline: StoreReader {
         "note: \(Quantity.count(timeline.omittedDateCount)) dates are left out: too many to sort"
       )
     }
+    for finding in timeline.findings.kept where finding.id == .timelineDateOutOfRange {
+      display.note("note: \(finding.message)")
+    }
     display.note(timeline.findings.kept)
     if timeline.findings.damageCount > 0 { try display.exitWithFindings() }
   }
 
+  private var selection: StoreTimeline.Selection {
+    var selection = StoreTimeline.Selection()
+    selection.since = since.flatMap { DateText.seconds(in: $0)?.lowerBound }
+    selection.until = until.flatMap { DateText.seconds(in: $0)?.upperBound }
+    selection.names = entity.isEmpty ? nil : Set(entity)
+    return selection
+  }
+
   /// A line for each event: the date, or a dash, and what happened.
   private func writeText(_ timeline: StoreTimeline) throws {
+    let limit = limit ?? 50
+    var events: [StoreTimeline.Event] = []
+    var total = 0
+    if oldest {
+      try timeline.forEachEvent(selection) { event in
+        if total < limit { events.append(event) }
+        total += 1
+        return true
+      }
+    } else {
+      (events, total) = try timeline.lastEvents(limit, selection)
+    }
+    var rows: [String: Set<Int64>] = [:]
+    for case let row? in events.map(\.row) { rows[row.entity, default: []].insert(row.key) }
+    let titles = rows.isEmpty ? [:] : try timeline.titles(of: rows)
     let output = StandardStream(descriptor: 1)
-    var count = 0
-    var failure: (any Error)?
-    if limit != 0 {
-      try timeline.forEachEvent { event in
-        let date = event.date?.iso8601 ?? "-"
-        let padding = String(repeating: " ", count: max(0, 28 - date.count))
-        do {
-          try output.writeLine(date + padding + VisibleText.visible(event.sentence))
-        } catch {
-          failure = error
-        }
-        count += 1
-        return failure == nil && limit.map { count < $0 } ?? true
+    for event in events {
+      let date = event.date?.iso8601 ?? "-"
+      let padding = String(repeating: " ", count: max(0, 28 - date.utf8.count))
+      let title = event.row.flatMap { titles[$0.entity]?[$0.key] }
+      var sentence = VisibleText.visible(event.sentence)
+      if let title { sentence += "  \"" + VisibleText.visible(title, limit: 40) + "\"" }
+      let indent = String(repeating: " ", count: 28)
+      let lines = DisplayText.wrapped(sentence, to: max(30, display.width - indent.utf8.count))
+      for (place, line) in lines.enumerated() {
+        try output.writeLine((place == 0 ? date + padding : indent) + line)
       }
     }
-    if let failure { throw failure }
-    if count == 0 { try output.writeLine("no events") }
+    if total > events.count {
+      try output.writeLine(
+        "\(Quantity.count(events.count)) of \(Quantity.count(total)) events shown; --limit shows more"
+      )
+    }
+    if total == 0 { try output.writeLine("no events") }
     try output.flush()
+    if !dates, !timeline.hasHistory, timeline.store.kind != .sqlite {
+      display.note("note: the store has no persistent history; --dates shows the dates in its rows")
+    }
   }
 }

@@ -88,10 +88,11 @@ struct PersistentHistory {
   /// The transaction with this key; nil when there is none.
   func transaction(_ key: Int64) -> Transaction? { positions[key].map { transactions[$0] } }
 
-  /// Passes on the changes in the order in which they were written.
+  /// Passes on the changes in the order in which they were written. `mask` has a bit for each property, the highest bit
+  /// of the first byte for the first one by name; updates have one.
   func forEachChange(
     _ receive: (
-      _ transaction: Int64?, _ entity: Int64?, _ key: Int64?, _ type: Int64?,
+      _ transaction: Int64?, _ entity: Int64?, _ key: Int64?, _ type: Int64?, _ mask: [UInt8]?,
       _ tombstones: [StoredValue]
     ) -> Bool
   ) throws(SQLiteFileError) {
@@ -104,6 +105,7 @@ struct PersistentHistory {
       receive(
         columns.integer("ZTRANSACTIONID", row), columns.integer("ZENTITY", row),
         columns.integer("ZENTITYPK", row), columns.integer("ZCHANGETYPE", row),
+        columns.blob("ZCOLUMNS", row),
         tombstones.compactMap { row.values.indices.contains($0) ? row.values[$0] : nil })
     }
   }
@@ -135,6 +137,10 @@ struct PersistentHistory {
       case .integer(let number): Double(number)
       default: nil
       }
+    }
+
+    func blob(_ name: String, _ row: StoredRow) -> [UInt8]? {
+      if case .blob(let bytes)? = value(name, row) { bytes } else { nil }
     }
 
     func text(_ name: String, _ row: StoredRow) -> String? {

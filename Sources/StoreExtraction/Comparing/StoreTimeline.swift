@@ -1,4 +1,6 @@
 package import CoreDataStore
+import ObjectModel
+import SafeText
 package import SQLiteFile
 import SQLiteForensics
 
@@ -45,6 +47,8 @@ package final class StoreTimeline {
     package let entityNumber: Int64?
     /// The primary key of the row.
     package let primaryKey: Int64?
+    /// The properties that an update changed; nil when they are not known.
+    package let properties: [String]?
     /// The values of a deleted row that the app chose to preserve, in the order of the store.
     package let tombstones: [StoredValue]
     /// The transaction.
@@ -106,6 +110,12 @@ package final class StoreTimeline {
   package private(set) var omittedDateCount = 0
 
   private let includesDates: Bool
+  private var namesByEntity: [String: [String]] = [:]
+  /// How many dates of each attribute are no events because they mark something, such as no end.
+  private var strangeDates: [String: Int] = [:]
+  /// Dates of rows that are events, in seconds since 2001: the years 1800 to 2199. Apps write others to mark something,
+  /// as `Date.distantFuture` does.
+  private static let plausible = -6_342_969_600.0..<6_279_811_200.0
 
   /// At most this many dates are sorted; each takes 24 bytes.
   private static let dateLimit = 2_000_000
@@ -140,7 +150,7 @@ package final class StoreTimeline {
         next += 1
       }
     }
-    try history.forEachChange { transaction, entity, key, type, tombstones in
+    try history.forEachChange { transaction, entity, key, type, mask, tombstones in
       let known = transaction.flatMap { history.transaction($0) }
       if let seconds = known?.seconds { handOn(upTo: seconds) }
       guard goesOn else { return false }
@@ -149,13 +159,35 @@ package final class StoreTimeline {
           HistoryChange(
             change: ["insert", "update", "delete"][checked: type] ?? "type \(type ?? -1)",
             entity: entity.flatMap { store.entityName(ofNumber: $0) }, entityNumber: entity,
-            primaryKey: key, tombstones: tombstones.contains { $0 != .null } ? tombstones : [],
+            primaryKey: key,
+            properties: type == 1 ? mask.flatMap { changed($0, in: entity) } : nil,
+            tombstones: tombstones.contains { $0 != .null } ? tombstones : [],
             transaction: Self.transaction(transaction, known, history))))
       return goesOn
     }
     handOn(upTo: .infinity)
     if goesOn { try logEvents(history, receive) }
     findings.add(store.findings)
+  }
+
+  /// The properties whose bits are set; nil when the mask has other bits than the model has properties.
+  private func changed(_ mask: [UInt8], in entity: Int64?) -> [String]? {
+    guard let name = entity.flatMap({ store.entityName(ofNumber: $0) }) else { return nil }
+    let names = propertyNames(of: name)
+    let bits = (0..<mask.count * 8).filter { mask[$0 / 8] & 0x80 >> UInt8($0 % 8) != 0 }
+    guard !bits.isEmpty, bits.allSatisfy(names.indices.contains) else { return nil }
+    return bits.map { names[$0] }
+  }
+
+  private func propertyNames(of entity: String) -> [String] {
+    if let known = namesByEntity[entity] { return known }
+    let lineage =
+      [store.model?.entities[entity]].compactMap { $0 }
+      + (store.model?.ancestors(of: entity) ?? [])
+    let names = Set(lineage.flatMap { $0.attributes.map(\.name) + $0.relationships.map(\.name) })
+    let sorted = names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    namesByEntity[entity] = sorted
+    return sorted
   }
 
   // MARK: - Dates
@@ -183,7 +215,11 @@ package final class StoreTimeline {
     try store.forEachRow { row in
       guard let entity = row.entityName else { return true }
       for property in row.properties {
-        guard case .date(let date) = property.value, date.seconds.isFinite else { continue }
+        guard case .date(let date) = property.value else { continue }
+        guard Self.plausible.contains(date.seconds) else {
+          strangeDates["\(entity).\(property.name)", default: 0] += 1
+          continue
+        }
         guard entries.count < Self.dateLimit else {
           omitted += 1
           continue
@@ -199,6 +235,13 @@ package final class StoreTimeline {
       return true
     }
     omittedDateCount = omitted
+    for (name, count) in strangeDates.sorted(by: { $0.key < $1.key }) {
+      findings.add(
+        Finding(
+          .timelineDateOutOfRange,
+          "\(counted(count, "date")) of \(name) \(count == 1 ? "is" : "are") before 1800 or after 2199, and no \(count == 1 ? "event" : "events")",
+          severity: .note))
+    }
     return (entries, names)
   }
 
@@ -234,28 +277,11 @@ package final class StoreTimeline {
     for remainder in states.remainders where remainder.kind != .uncommitted {
       guard receive(.frames(LogRemainder(remainder))) else { return }
     }
-    var before = try? states.database(after: 0)
-    var trees = CommitDifference.Trees()
+    var walk = CommitWalk(states, history)
     for commit in states.commits {
-      let after = try? states.database(after: commit.number)
-      // The first commit of a store is compared with an empty state.
-      var difference: CommitDifference?
-      if after == nil { trees = CommitDifference.Trees() }
-      if let after, before != nil || commit.number == 1 {
-        difference = try CommitDifference(
-          from: before, to: after, pages: commit.pages, trees: &trees)
-      }
-      if let found = difference?.findings { findings.add(found) }
-      let dated = difference?.changes.first { $0.table.uppercased() == "ATRANSACTION" }?.addedKeys
-      let seconds = dated?.last.flatMap { history.transaction($0)?.seconds }
-      let event = LogCommit(
-        number: commit.number, frameCount: commit.frameCount, pageCount: commit.pages.count,
-        databasePageCount: commit.databasePageCount,
-        otherPageCount: try after?.otherPageCount(commit.pages), tables: difference?.changes,
-        tablesNotCompared: difference?.tablesNotCompared ?? [],
-        date: seconds.map { ReferenceDate(seconds: $0) })
-      guard receive(.commit(event)) else { return }
-      before = after
+      let step = try walk.next(commit)
+      findings.add(step.findings)
+      guard receive(.commit(step.commit)) else { return }
     }
     for remainder in states.remainders where remainder.kind == .uncommitted {
       guard receive(.frames(LogRemainder(remainder))) else { return }

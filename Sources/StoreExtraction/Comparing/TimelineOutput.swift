@@ -28,6 +28,7 @@ extension StoreTimeline.Event {
     switch self {
     case .change(let change):
       "\(change.verb) \(change.entityText) \(change.primaryKey.map(String.init) ?? "?")"
+        + (change.properties.map { " (" + $0.joined(separator: ", ") + ")" } ?? "")
         + change.transaction.origin
     case .transaction(let transaction):
       "transaction \(transaction.key.map(String.init) ?? "?") without recorded changes"
@@ -111,17 +112,19 @@ extension StoreTimeline {
   ///
   /// - Parameters:
   ///   - form: the form.
+  ///   - selection: which events are wanted.
   ///   - limit: how many events are written at most; nil for all.
   ///   - descriptor: an open file descriptor; it is not closed.
   /// - Returns: how many events were written.
   /// - Throws: `SQLiteFileError` when the device fails or the output cannot be written.
-  package func write(as form: TimelineForm, limit: Int? = nil, to descriptor: Int32) throws
-    -> Written
-  {
+  package func write(
+    as form: TimelineForm, _ selection: Selection = Selection(), limit: Int? = nil,
+    to descriptor: Int32
+  ) throws -> Written {
     var output = OutputBuffer(descriptor: descriptor)
     var written = Written()
     if limit != 0 {
-      try forEachEvent { event in
+      try forEachEvent(selection) { event in
         if form == .timesketch {
           guard let text = event.date?.iso8601 else {
             written.undatedCount += 1
@@ -180,6 +183,14 @@ extension OutputBuffer {
       member("entity", change.entity)
       if change.entity == nil { member("entityNumber", change.entityNumber) }
       member("pk", change.primaryKey)
+      if let properties = change.properties {
+        append(",\"properties\":[")
+        for (index, name) in properties.enumerated() {
+          if index > 0 { append(UInt8(ascii: ",")) }
+          append(jsonString: name)
+        }
+        append("]")
+      }
       if !change.tombstones.isEmpty {
         append(",\"tombstones\":[")
         for (index, value) in change.tombstones.enumerated() {

@@ -100,6 +100,11 @@ final class OutputFolder {
     return descriptor
   }
 
+  /// Removes a file that was finished and is not wanted.
+  func remove(_ name: String) {
+    if let file = folder.identity(of: name) { folder.remove(name, of: file) }
+  }
+
   /// Copies external files into a folder inside this one.
   func take(_ external: ExternalFiles) throws {
     try external.copy(into: folder, as: ExternalFiles.folderName, made)

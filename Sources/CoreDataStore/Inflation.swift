@@ -1,0 +1,85 @@
+import CZlib
+
+/// Decompresses what deflate made.
+package enum Inflation {
+  /// What stands around a compressed content.
+  package enum Form: String {
+    /// Nothing (RFC 1951).
+    case deflate
+    /// A header of two bytes and a checksum (RFC 1950).
+    case zlib
+    /// A header of ten bytes or more, a checksum and a length (RFC 1952).
+    case gzip
+
+    /// What zlib calls window bits.
+    fileprivate var windowBits: Int32 {
+      switch self {
+      case .deflate: -15
+      case .zlib: 15
+      case .gzip: 15 + 16
+      }
+    }
+  }
+
+  /// The form that the first bytes show; nil when they show none. Deflate without a header cannot be told.
+  package static func form(of bytes: [UInt8]) -> Form? {
+    if bytes.starts(with: [0x1f, 0x8b, 0x08]) { return .gzip }
+    // RFC 1950, 2.2: the method and window, and together with the flags a multiple of 31.
+    guard bytes.count > 2, bytes[0] == 0x78, (Int(bytes[0]) << 8 | Int(bytes[1])) % 31 == 0,
+      bytes[1] & 0x20 == 0
+    else { return nil }
+    return .zlib
+  }
+
+  /// Why a content cannot be decompressed.
+  package enum Failure: Error, Sendable, Equatable {
+    /// zlib could not start.
+    case cannotStart
+    /// It has more bytes than wanted.
+    case tooLarge
+    /// It ends, or is damaged, after so many bytes.
+    case incomplete(byteCount: Int)
+  }
+
+  /// Decompresses a content.
+  ///
+  /// - Parameters:
+  ///   - content: the compressed bytes; what follows their end is passed over.
+  ///   - form: what stands around them.
+  ///   - limit: the most bytes of the result; 16 MiB if it is not given.
+  /// - Returns: the content.
+  /// - Throws: ``Failure``.
+  package static func bytes(
+    of content: [UInt8], _ form: Form, limit: Int = 16 << 20
+  ) throws(Failure) -> [UInt8] {
+    guard let length = UInt32(exactly: content.count) else { throw .tooLarge }
+    var stream = unsafe z_stream()
+    let size = unsafe Int32(MemoryLayout<z_stream>.size)
+    guard unsafe inflateInit2_(&stream, form.windowBits, zlibVersion(), size) == Z_OK else {
+      throw .cannotStart
+    }
+    defer { _ = unsafe inflateEnd(&stream) }
+    var input = content
+    var output: [UInt8] = []
+    var piece = [UInt8](repeating: 0, count: 65_536)
+    var status = Z_OK
+    unsafe input.withUnsafeMutableBufferPointer { source in
+      unsafe stream.next_in = source.baseAddress
+      unsafe stream.avail_in = length
+      while status == Z_OK, output.count <= limit {
+        let room = piece.count
+        unsafe piece.withUnsafeMutableBufferPointer { target in
+          unsafe stream.next_out = target.baseAddress
+          unsafe stream.avail_out = UInt32(target.count)
+          unsafe status = inflate(&stream, Z_NO_FLUSH)
+        }
+        let made = unsafe room - Int(stream.avail_out)
+        output.append(contentsOf: piece[..<made])
+        if made == 0, status == Z_OK { break }
+      }
+    }
+    guard output.count <= limit else { throw .tooLarge }
+    guard status == Z_STREAM_END else { throw .incomplete(byteCount: output.count) }
+    return output
+  }
+}

@@ -1,0 +1,114 @@
+import ArgumentParser
+import CoreDataStore
+import RowText
+import SQLiteFile
+import SafeText
+import StoreExtraction
+import Terminal
+
+/// Which rows are printed, with what, in which order.
+struct SelectionOptions: ParsableArguments {
+  @Option(
+    name: .customLong("where"),
+    help: "Only rows for which this predicate holds, such as 'title CONTAINS[c] \"milk\"'.")
+  var condition: String?
+
+  @Option(
+    name: .long,
+    help: "Only these attributes and relationships, separated by commas, in this order.")
+  var columns: [String] = []
+
+  @Option(
+    name: .long, parsing: .unconditionalSingleValue,
+    help: "Sort by this attribute, or by several separated by commas; -NAME has the highest first.")
+  var order: [String] = []
+
+  /// Whether anything is chosen.
+  var isNeeded: Bool { condition != nil || !columns.isEmpty || !order.isEmpty }
+
+  private static func names(_ lists: [String]) -> [String] {
+    lists.flatMap { list in
+      list.utf8.split(separator: UInt8(ascii: ",")).map { String(decoding: $0, as: UTF8.self) }
+    }
+  }
+
+  /// The rows that are chosen.
+  func rows(limit: Int?) throws -> SelectedRows {
+    var rows = SelectedRows()
+    rows.condition = try condition.map { try RowCondition($0) }
+    rows.columns = Self.names(columns)
+    rows.order = Self.names(order).map { SelectedRows.Order($0) }
+    rows.limit = limit
+    return rows
+  }
+}
+
+/// The part of `lifeboat rows` that chooses among the rows that the store has.
+struct ChosenRows {
+  let selection: SelectionOptions
+  let format: Rows.Format
+  let options: RowOptions
+  let display: DisplayOptions
+
+  /// Prints the rows.
+  func write(_ store: CoreDataStore) throws {
+    let output = options.output
+    let isText = format == .text
+    var chosen = try selection.rows(limit: isText ? options.limit ?? 50 : options.limit)
+    let sources = try chosen.sources(in: store, output.entityNames)
+    switch format {
+    case .text:
+      for source in sources {
+        // Rows that are not shown are counted.
+        var text = RowText(
+          source.name, [source.isEntity ? "pk" : "rowid"] + chosen.names(source), limit: .max)
+        let count = try chosen.forEachRow(of: source, in: store) { row in
+          text.add {
+            [row.key.map { String($0) } ?? ""]
+              + row.properties.map { options.cell($0.value) }
+          }
+          return true
+        }
+        text.count = count
+        if count > 0 { try display.write(text.text(display)) }
+      }
+    case .json, .ndjson:
+      var target = OutputBuffer(descriptor: 1)
+      let form: JSONForm = format == .json ? .object : .lines
+      if form == .object { target.append(form.opening) }
+      var isFirst = true
+      for source in sources where !target.isBroken {
+        let count = try chosen.forEachRow(of: source, in: store) { row in
+          if !isFirst, form == .object { target.append(",\n") }
+          isFirst = false
+          target.append(json: row, of: source, blobs: output.blobs)
+          if form == .lines { target.append("\n") }
+          return !target.isBroken
+        }
+        // The limit is one of all rows together, as without a choice.
+        if let limit = chosen.limit { chosen.limit = max(0, limit - count) }
+        if chosen.limit == 0 { break }
+      }
+      if form == .object { target.append(form.closing) }
+      try target.finish()
+    case .csv:
+      guard let source = sources.first, sources.count == 1 else {
+        throw Failure(
+          64, "usage.oneTable",
+          "chosen rows as CSV are those of one entity or table; \(sources.count) have what was asked for",
+          hint: "name one with --entity")
+      }
+      var target = OutputBuffer(descriptor: 1)
+      let isSafe = output.isSafeForSpreadsheets
+      target.append(
+        csvLine: [source.isEntity ? "_pk" : "_rowid"] + chosen.names(source),
+        safeForSpreadsheets: isSafe)
+      _ = try chosen.forEachRow(of: source, in: store) { row in
+        target.append(csv: row, safeForSpreadsheets: isSafe)
+        return !target.isBroken
+      }
+      try target.finish()
+    }
+  }
+
+}

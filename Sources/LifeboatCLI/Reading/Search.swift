@@ -1,0 +1,243 @@
+import ArgumentParser
+import Foundation
+import SQLiteFile
+import SQLiteForensics
+import SafeFiles
+import SafeText
+import StoreExtraction
+import Terminal
+
+/// `lifeboat search`
+struct Search: ParsableCommand, RecordedCommand {
+  enum Format: String, ExpressibleByArgument, CaseIterable {
+    case text, ndjson
+  }
+
+  static let configuration = CommandConfiguration(
+    abstract: "Find a text in rows, deleted rows, binary values and external files.",
+    usage: "lifeboat search [<options>] <text>|/<expression>/ <stores> ...",
+    discussion: """
+      Examples: lifeboat search Grandma Notes.sqlite
+                lifeboat search '/[0-9]{16}/' Notes.sqlite --format ndjson
+
+      A text is found in texts, in numbers and dates that are equal to it (2026-11 is any time of that month), and \
+      in binary values: property lists, keyed archives, JSON, UTF-16, also compressed. Upper and lower case are one, \
+      unless --case is given. Of each value, the first match is shown.
+
+      Exit status: 1 when damage was found or a file could not be read (what can be read is searched); 75 when the \
+      store changed while it was read.
+      """)
+
+  @Argument(help: "The text to find, or a regular expression between slashes.")
+  var pattern: String
+
+  @Argument(
+    help: "Stores, folders or zip archives that hold some, incidents, or bundles.",
+    completion: .file())
+  var paths: [String]
+
+  @Flag(name: .customLong("case"), help: "Let upper and lower case differ.")
+  var isCaseSensitive = false
+
+  @Flag(name: .long, help: "Only rows that the store has, no deleted ones and no older versions.")
+  var live = false
+
+  @Flag(name: .long, help: "Only rows that were deleted or replaced.")
+  var deleted = false
+
+  @Option(name: .long, help: "text or ndjson; text by default.")
+  var format: Format?
+
+  @Option(name: .long, help: "The maximum number of matches in each store.")
+  var limit: Int?
+
+  @OptionGroup var likes: LikeOptions
+  @OptionGroup(title: "Encryption") var secrets: SecretOptions
+  @OptionGroup var store: StoreOptions
+  @OptionGroup var custody: CustodyOptions
+  @OptionGroup(title: "Display") var display: DisplayOptions
+
+  var evidencePaths: [String] { paths }
+  var outputPaths: [String] { [] }
+
+  func validate() throws {
+    if let limit, limit < 0 {
+      throw ValidationError("--limit takes a number of matches, 0 or more.")
+    }
+    guard !paths.isEmpty else {
+      throw ValidationError("Name a store to search after the text.")
+    }
+    guard !live || !deleted else {
+      throw ValidationError("--live and --deleted exclude each other.")
+    }
+  }
+
+  func run() throws {
+    let pattern = try SearchPattern(pattern, isCaseSensitive: isCaseSensitive)
+    let stores = try paths.flatMap(stores)
+    var hitCount = 0
+    var hasFindings = false
+    for path in stores {
+      do {
+        try StoreInput.reading(path, secrets) { input in
+          let (count, isDamaged) = try search(input, for: pattern, isOneOfMany: stores.count > 1)
+          hitCount += count
+          if isDamaged { hasFindings = true }
+        }
+      } catch {
+        // One store that cannot be read does not end the search of others.
+        guard stores.count > 1, let failure = Failure(error), failure.exitCode != 74 else {
+          throw error
+        }
+        display.note("note: \(failure.message) (\(failure.code))")
+        hasFindings = true
+      }
+    }
+    if hitCount == 0 { display.note("nothing found") }
+    if hasFindings { try display.exitWithFindings() }
+  }
+
+  /// The stores that a path leads to: all of a folder.
+  private func stores(at path: String) throws -> [String] {
+    var others: [String] = []
+    let stores = try StoreInput.all(at: path) { other in
+      if FileManager.default.isReadableFile(atPath: other.path) {
+        others.append(other.path)
+      } else {
+        display.note("note: \(other.path): \(other.message)")
+      }
+    }
+    return stores + others
+  }
+
+  private func search(
+    _ input: StoreInput, for pattern: SearchPattern, isOneOfMany: Bool
+  ) throws -> (hitCount: Int, isDamaged: Bool) {
+    let path = try input.storePath()
+    let name = input.shown(path)
+    let watch = EvidenceWatch(path)
+    let damaged = try DamagedStore(path: path, logView: store.wal, like: likes.like) {
+      display.note($0)
+    }
+    let output = StandardStream(descriptor: 1)
+    var failure: (any Error)?
+    var count = 0
+    let outcome = try ValueSearch(damaged, for: pattern).run(
+      deleted ? .deleted : live ? .readable : .all, limit: limit
+    ) { hit in
+      do {
+        if (format ?? (display.json ? .ndjson : .text)) == .ndjson {
+          try output.write(json: JSONText.line(Line(hit, in: name)))
+        } else {
+          if isOneOfMany, count == 0 {
+            try output.writeLine(display.style.apply(VisibleText.visible(name), .bold))
+          }
+          try output.writeLine(HitText(hit, display).line)
+        }
+        count += 1
+        // The first matches are seen at once; a flood of them is not slowed down.
+        if count <= 100 { try output.flush() }
+        return true
+      } catch {
+        failure = error
+        return false
+      }
+    }
+    if let failure { throw failure }
+    try output.flush()
+    try watch.requireUnchanged()
+    for file in outcome.unreadFiles { display.note("note: \(file) cannot be read") }
+    if outcome.isCut { display.note("note: \(name): more may match; --limit shows more") }
+    let findings = damaged.database.findings
+    display.note(findings.kept)
+    return (count, findings.damageCount > 0 || !outcome.unreadFiles.isEmpty)
+  }
+
+  /// The JSON form of a match.
+  struct Line: Encodable {
+    let store: String
+    let entity: String?
+    let table: String?
+    let key: Int64?
+    let attribute: String?
+    /// `live`, or one of the states that rows have.
+    let state: String?
+    let member: String?
+    let page: UInt32?
+    let offset: Int64?
+    let confidence: Int?
+    let inside: String?
+    let before: String
+    let match: String
+    let after: String
+
+    init(_ hit: SearchHit, in store: String) {
+      self.store = store
+      entity = hit.isEntity ? hit.part : nil
+      table = hit.isEntity ? nil : hit.part
+      key = hit.key
+      attribute = hit.attribute
+      state = hit.origin.map { $0.state?.rawValue ?? "live" }
+      member = hit.origin?.member.rawValue
+      page = hit.origin?.page
+      offset = hit.origin?.offset
+      confidence = hit.origin?.confidence
+      inside = hit.inside
+      before = hit.excerpt.before
+      match = hit.excerpt.match
+      after = hit.excerpt.after
+    }
+  }
+}
+
+/// A match as a line of text: where it is, and what stands beside it.
+private struct HitText {
+  private let hit: SearchHit
+  private let display: DisplayOptions
+
+  init(_ hit: SearchHit, _ display: DisplayOptions) {
+    self.hit = hit
+    self.display = display
+  }
+
+  var line: String {
+    let head = VisibleText.visible(place)
+    // With -v nothing is cut: the line may be longer than the terminal is wide.
+    let room =
+      display.verbose > 0 ? Int.max : max(24, display.width - DisplayWidth.columns(of: head) - 2)
+    let excerpt = hit.excerpt
+    let lead = (excerpt.isCutBefore ? "…" : "") + VisibleText.visible(excerpt.before)
+    let match = DisplayText.truncated(VisibleText.visible(excerpt.match), to: room)
+    let left = room - min(room, DisplayWidth.columns(of: match))
+    let before = Self.end(of: lead, columns: left / 3)
+    let after = DisplayText.truncated(
+      VisibleText.visible(excerpt.after) + (excerpt.isCutAfter ? "…" : ""),
+      to: left - min(left, DisplayWidth.columns(of: before)))
+    return head + ": " + before + display.style.apply(match, .bold) + after
+  }
+
+  /// The end of a text in some columns, `…` before it if something was cut.
+  private static func end(of text: String, columns: Int) -> String {
+    guard DisplayWidth.columns(of: text) > columns else { return text }
+    guard columns > 1 else { return "" }
+    var rest = text
+    while DisplayWidth.columns(of: rest) > columns - 1 { rest.removeFirst() }
+    return "…" + rest
+  }
+
+  private var place: String {
+    var text = hit.part ?? (hit.origin == nil ? "no row" : "unknown table")
+    if hit.part != nil || hit.origin != nil { text += " " + (hit.key.map { String($0) } ?? "?") }
+    if let attribute = hit.attribute { text += ", " + attribute }
+    var notes: [String] = []
+    if let origin = hit.origin, origin.state != nil || display.verbose > 0 {
+      notes.append("\(origin.state?.rawValue ?? "live"), page \(origin.page)")
+      if display.verbose > 0 {
+        notes.append("\(origin.member.rawValue) at \(origin.offset)")
+        if origin.state != nil { notes.append("confidence \(origin.confidence)") }
+      }
+    }
+    if let inside = hit.inside { notes.append(inside) }
+    return notes.isEmpty ? text : text + " (" + notes.joined(separator: ", ") + ")"
+  }
+}

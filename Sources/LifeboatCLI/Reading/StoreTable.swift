@@ -1,0 +1,89 @@
+import CoreDataStore
+import Foundation
+import SQLiteFile
+import SafeText
+import StoreExtraction
+import Terminal
+
+/// Several stores, one line for each file that is or was one.
+struct StoreTable {
+  private struct Line {
+    let path: String
+    let what: String
+    let health: String
+    let rows: String
+    let newest: String
+  }
+
+  private var lines: [Line] = []
+  private let display: DisplayOptions
+
+  init(_ display: DisplayOptions) { self.display = display }
+
+  /// Adds a store that was inspected; `path` is its main file, nil when that is not at hand.
+  mutating func add(_ inspection: StoreInspection, at path: String?, wal: SQLiteDatabase.LogView) {
+    let findings = inspection.damageCount
+    let health =
+      findings > 0
+      ? "damaged: \(Quantity.count(findings)) \(findings == 1 ? "finding" : "findings")"
+      : inspection.writeAheadLog?.problem.map { "log not used: \($0)" }
+        ?? (inspection.unreadFiles == nil ? "no damage found" : "files not read")
+    lines.append(
+      Line(
+        path: inspection.path, what: Self.what(inspection), health: health,
+        rows: Quantity.count(inspection.liveRowCount), newest: newest(path, wal) ?? ""))
+  }
+
+  /// A file that was not inspected, with the reason.
+  mutating func add(_ other: StoreFinder.PassedOver) {
+    lines.append(Line(path: other.path, what: "", health: other.message, rows: "", newest: ""))
+  }
+
+  /// A store that cannot be described.
+  mutating func add(_ failure: Failure, at path: String) {
+    lines.append(
+      Line(path: path, what: "", health: "not read: \(failure.message)", rows: "", newest: ""))
+  }
+
+  private static func what(_ inspection: StoreInspection) -> String {
+    guard inspection.kind != .sqlite else { return "SQLite, \(inspection.tables.count) tables" }
+    var text = inspection.model?.looksLikeSwiftData == true ? "SwiftData" : "Core Data"
+    let versions = inspection.metadata?.versionIdentifiers.filter { !$0.isEmpty } ?? []
+    if !versions.isEmpty { text += ", model \(versions.joined(separator: ", "))" }
+    if let system = inspection.metadata?.system { text += ", \(system)" }
+    return text
+  }
+
+  /// The day of the latest date in rows; nil without one.
+  private func newest(_ path: String?, _ wal: SQLiteDatabase.LogView) -> String? {
+    guard let path, let store = try? CoreDataStore(path: path, logView: wal),
+      let date = try? store.newestDate(
+        before: Date().timeIntervalSinceReferenceDate + 86_400), let text = date.iso8601
+    else { return nil }
+    return String(decoding: text.utf8.prefix(10), as: UTF8.self)
+  }
+
+  /// The end of a path, which tells files apart, in two fifths of the width.
+  private func place(_ path: String) -> String {
+    let path = PathText.dropping(prefix: "./", from: path) ?? path
+    let columns = max(24, display.width * 2 / 5)
+    var parts = PathText.components(of: path)
+    guard DisplayWidth.columns(of: path) > columns else { return path }
+    while parts.count > 1, DisplayWidth.columns(of: parts.joined(separator: "/")) > columns - 2 {
+      parts.removeFirst()
+    }
+    return "…/" + parts.joined(separator: "/")
+  }
+
+  var text: String {
+    var table = TextTable([
+      .init("Store", isFlexible: true), .init("What it is", isFlexible: true),
+      .init("Health", isFlexible: true), .init("Rows", .trailing), .init("Newest date"),
+    ])
+    for line in lines {
+      table.add([place(line.path), line.what, line.health, line.rows, line.newest])
+    }
+    return table.text(width: display.width, style: display.style)
+      + "\(Quantity.count(lines.count)) files; -v shows each on a screen of its own\n"
+  }
+}

@@ -1,0 +1,220 @@
+import Foundation
+import SafeFiles
+import SafeText
+import SQLiteFile
+
+/// A rule as data: when these facts hold of a store, then this is what it may mean.
+///
+/// ```json
+/// {
+///   "schema": "lifeboat.analyser", "version": 1, "id": "team.oldExport",
+///   "when": [
+///     {"fact": "file.sqliteVersion", "versionBefore": "3.43.0"},
+///     {"fact": "tables", "includes": "ZEXPORT"}
+///   ],
+///   "verdict": "written by the old export",
+///   "sentence": "Build 411 exported with a cut-off text; the fix is in build 420.",
+///   "link": "https://example.org/411"
+/// }
+/// ```
+///
+/// All conditions must hold. A fact that is not known makes every test of it fail but `"exists": false`.
+package struct Analyser: Sendable, Equatable, Decodable {
+  /// A name of letters, digits, dots and hyphens; it is shown, and stays.
+  package let id: String
+  /// What must hold.
+  let when: [Condition]
+  /// What it means, in a few words.
+  package let verdict: String
+  /// What happened and what to do, in a sentence or two.
+  package let sentence: String
+  /// Where more is written; nil without a link.
+  package let link: String?
+
+  /// A test of one fact.
+  struct Condition: Sendable, Equatable, Decodable {
+    let fact: String
+    var equals: AnalyserFacts.Value?
+    var isNot: AnalyserFacts.Value?
+    var atLeast: Double?
+    var atMost: Double?
+    var versionFrom: String?
+    var versionBefore: String?
+    var includes: AnalyserFacts.Value?
+    var exists: Bool?
+
+    enum CodingKeys: String, CodingKey, CaseIterable {
+      case fact, equals = "is", isNot, atLeast, atMost, versionFrom, versionBefore, includes, exists
+    }
+
+    /// Whether at least one test is given.
+    var tests: Bool {
+      equals != nil || isNot != nil || atLeast != nil || atMost != nil || versionFrom != nil
+        || versionBefore != nil || includes != nil || exists != nil
+    }
+
+    func holds(_ facts: AnalyserFacts) -> Bool {
+      let value = facts[fact]
+      if let exists, exists != (value != nil) { return false }
+      guard let value else { return exists == false }
+      if let equals, value != equals { return false }
+      if let isNot, value == isNot { return false }
+      if let atLeast, !(value.number.map { $0 >= atLeast } ?? false) { return false }
+      if let atMost, !(value.number.map { $0 <= atMost } ?? false) { return false }
+      if let versionFrom, !(value.version.map { !$0.precedes(versionFrom) } ?? false) {
+        return false
+      }
+      if let versionBefore, !(value.version.map { $0.precedes(versionBefore) } ?? false) {
+        return false
+      }
+      if let includes, !value.elements.contains(includes) { return false }
+      return true
+    }
+  }
+
+  private enum CodingKeys: String, CodingKey, CaseIterable {
+    case schema, version, id, when, verdict, sentence, link
+  }
+
+  private struct AnyKey: CodingKey {
+    let stringValue: String
+    let intValue: Int? = nil
+    init?(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+  }
+
+  package init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    func wrong(_ what: String) -> DecodingError {
+      .dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: what))
+    }
+    func check(_ keys: [String], _ known: [String], _ what: String) throws {
+      if let other = Set(keys).subtracting(known).min() {
+        throw wrong("\(what) has the unknown member \(other)")
+      }
+    }
+    guard try container.decode(String.self, forKey: .schema) == "lifeboat.analyser" else {
+      throw wrong("the schema is not lifeboat.analyser")
+    }
+    guard try container.decode(Int.self, forKey: .version) == 1 else {
+      throw wrong("version 1 is the only one that is known")
+    }
+    try check(
+      decoder.container(keyedBy: AnyKey.self).allKeys.map(\.stringValue),
+      CodingKeys.allCases.map(\.rawValue), "the analyser")
+    id = try container.decode(String.self, forKey: .id)
+    guard !id.utf8.isEmpty, id.utf8.count <= 100,
+      id.utf8.allSatisfy({
+        (0x30...0x39).contains($0) || (0x41...0x5a).contains($0) || (0x61...0x7a).contains($0)
+          || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-")
+      })
+    else { throw wrong("the id is not made of letters, digits, dots and hyphens") }
+    var list = try container.nestedUnkeyedContainer(forKey: .when)
+    var conditions: [Condition] = []
+    while !list.isAtEnd {
+      let element = try list.superDecoder()
+      try check(
+        element.container(keyedBy: AnyKey.self).allKeys.map(\.stringValue),
+        Condition.CodingKeys.allCases.map(\.rawValue), "a condition")
+      let condition = try Condition(from: element)
+      guard condition.tests else { throw wrong("the condition on \(condition.fact) tests nothing") }
+      for version in [condition.versionFrom, condition.versionBefore].compactMap({ $0 })
+      where SystemVersion(version) == nil {
+        throw wrong("\(version) is no version such as 3.51.2")
+      }
+      conditions.append(condition)
+    }
+    guard !conditions.isEmpty, conditions.count <= 100 else {
+      throw wrong("there must be from 1 to 100 conditions")
+    }
+    when = conditions
+    verdict = try container.decode(String.self, forKey: .verdict)
+    sentence = try container.decode(String.self, forKey: .sentence)
+    link = try container.decodeIfPresent(String.self, forKey: .link)
+  }
+
+  /// Whether all conditions hold.
+  package func holds(_ facts: AnalyserFacts) -> Bool { when.allSatisfy { $0.holds(facts) } }
+}
+
+/// What an analyser says of a store.
+package struct Analysis: Sendable, Codable, Equatable {
+  /// The analyser.
+  package let id: String
+  /// What the facts mean, in a few words.
+  package let verdict: String
+  /// What happened and what to do.
+  package let sentence: String
+  /// Where more is written; nil without a link.
+  package let link: String?
+}
+
+/// Analysers that are asked one after the other.
+package struct Analysers: Sendable {
+  private var all: [Analyser]
+
+  /// The most files of a folder, and the most bytes of one.
+  static let limits = (files: 1000, bytes: Int64(1 << 20))
+
+  /// Those that ship.
+  package static let shipped = Analysers(all: ShippedAnalysers.decoded)
+
+  private init(all: [Analyser]) { self.all = all }
+
+  /// What the analysers say, in their order: those that ship first.
+  package func analyses(_ facts: AnalyserFacts) -> [Analysis] {
+    all.filter { $0.holds(facts) }.map {
+      Analysis(id: $0.id, verdict: $0.verdict, sentence: $0.sentence, link: $0.link)
+    }
+  }
+
+  /// Adds the analysers of a folder: its files whose names end in `.json`, by name.
+  ///
+  /// - Throws: ``ExtractionError`` with `input.badAnalyser`, which names the file and what is wrong with it;
+  ///   `SQLiteFileError` for what cannot be read.
+  package mutating func add(folder: String) throws {
+    let names = try OpenFolder(folder).names(limit: Self.limits.files)
+    guard !names.isCut else {
+      throw ExtractionError(
+        .badAnalyser, "the folder has more than \(Self.limits.files) files", path: folder)
+    }
+    let files = names.names.map { String(decoding: $0, as: UTF8.self) }
+      .filter { PathText.ends($0, with: ".json") }.sorted()
+    guard !files.isEmpty else {
+      throw ExtractionError(
+        .badAnalyser, "the folder holds no analyser: no file whose name ends in .json", path: folder
+      )
+    }
+    for name in files { try add(file: PathText.joined(folder, name)) }
+  }
+
+  private mutating func add(file path: String) throws {
+    let file = try ByteFile(path)
+    guard file.size <= Self.limits.bytes else {
+      throw ExtractionError(.badAnalyser, "an analyser has at most 1 MiB", path: path)
+    }
+    let bytes = try file.bytes(at: 0, count: Int(file.size))
+    let analyser: Analyser
+    do {
+      analyser = try JSONDecoder().decode(Analyser.self, from: Data(bytes))
+    } catch {
+      throw ExtractionError(
+        .badAnalyser, "not an analyser that can be read: \(Self.reason(error))", path: path)
+    }
+    guard !all.contains(where: { $0.id == analyser.id }) else {
+      throw ExtractionError(
+        .badAnalyser, "there is another analyser with the id \(analyser.id)", path: path)
+    }
+    all.append(analyser)
+  }
+
+  private static func reason(_ error: any Error) -> String {
+    switch error {
+    case DecodingError.keyNotFound(let key, _): "\(key.stringValue) is missing"
+    case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context):
+      "\(context.codingPath.last?.stringValue ?? "the value") has another type"
+    case DecodingError.dataCorrupted(let context): context.debugDescription
+    default: "it is not JSON"
+    }
+  }
+}

@@ -1,0 +1,160 @@
+import CoreDataStore
+package import Foundation
+import SafeFiles
+package import SQLiteFile
+import SQLiteForensics
+import StoreFiles
+
+/// What is known of a store, as names and values: the members of an inspection's JSON, such as `file.sqliteVersion` and
+/// `writeAheadLog.staleFrameCount`, and those of an incident's record below `incident`.
+package struct AnalyserFacts: Sendable {
+  /// A value of a fact.
+  package enum Value: Sendable, Hashable, Decodable {
+    case flag(Bool)
+    case number(Double)
+    case text(String)
+    case list([Value])
+
+    package init(from decoder: any Decoder) throws {
+      let container = try decoder.singleValueContainer()
+      if let flag = try? container.decode(Bool.self) {
+        self = .flag(flag)
+      } else if let number = try? container.decode(Double.self) {
+        self = .number(number)
+      } else {
+        self = .text(try container.decode(String.self))
+      }
+    }
+
+    var number: Double? { if case .number(let number) = self { number } else { nil } }
+    var version: SystemVersion? {
+      if case .text(let text) = self { SystemVersion(text) } else { nil }
+    }
+    var elements: [Value] { if case .list(let values) = self { values } else { [] } }
+  }
+
+  private var values: [String: Value] = [:]
+
+  subscript(_ name: String) -> Value? { values[name] }
+
+  /// The names of all facts, sorted.
+  package var names: [String] { values.keys.sorted() }
+
+  /// The facts of a store that was checked.
+  ///
+  /// - Parameters:
+  ///   - path: the main file.
+  ///   - logView: which part of the write-ahead log counts.
+  ///   - findings: what the check found.
+  ///   - incident: the incident's record as JSON; nil without one.
+  /// - Throws: `SQLiteFileError` when the file cannot be opened.
+  package init(
+    path: String, logView: SQLiteDatabase.LogView = .committed, findings: [Finding],
+    incident: Data? = nil
+  ) throws {
+    let store = try CoreDataStore(SQLiteDatabase.surveyed(path: path, logView: logView))
+    let database = store.database
+    values["kind"] = .text(store.kind.rawValue)
+    add(StoreInspection.File(database), as: "file")
+    add(database.writeAheadLog.map(StoreInspection.Log.init), as: "writeAheadLog")
+    values["journal.state"] = database.journal.map { .text($0.state.rawValue) }
+    add(store.metadata.map(StoreInspection.Metadata.init), as: "metadata")
+    add(StoreInspection.Model(store), as: "model")
+    values["tables"] = .list(database.schema.tables.map { .text($0.name) })
+    values["entities"] = .list(
+      store.entities.filter { !$0.isHistory }.map {
+        .text(store.entityName(ofNumber: $0.number) ?? $0.name)
+      })
+    values["findings"] = .list(Set(findings.map(\.id.rawValue)).sorted().map { .text($0) })
+    values["damageCount"] = .number(Double(findings.count { $0.severity == .damage }))
+    addFiles(of: path)
+    if let incident, let record = try? JSONDecoder().decode(Tree.self, from: incident) {
+      flatten(record, "incident")
+    }
+  }
+
+  /// Facts by name, for tests.
+  init(_ values: [String: Value]) { self.values = values }
+
+  /// Which files of the set there are, and whether the wal-index is older than the log that it belongs to.
+  private mutating func addFiles(of path: String) {
+    let members = StoreSet(at: path).members
+    values["files"] = .list(
+      Set(members.filter { $0.kind == .file }.map(\.role.rawValue)).sorted().map { .text($0) })
+    func modified(_ role: StoreSet.Role) -> Int64? {
+      guard let member = members.first(where: { $0.role == role && $0.kind == .file }),
+        let status = (try? FileStatus.of(member.path)) ?? nil
+      else { return nil }
+      return status.modified
+    }
+    if let index = modified(.sharedMemory), let log = modified(.wal) {
+      // A second: the two are written one after the other.
+      values["sharedMemory.isOlderThanLog"] = .flag(index < log - 1_000_000_000)
+    }
+  }
+
+  private mutating func add(_ value: (some Encodable)?, as name: String) {
+    guard let value, let data = try? JSONEncoder().encode(value),
+      let tree = try? JSONDecoder().decode(Tree.self, from: data)
+    else { return }
+    flatten(tree, name)
+  }
+
+  /// Members by their key paths. Objects in a list are passed over.
+  private mutating func flatten(_ tree: Tree, _ name: String) {
+    switch tree {
+    case .object(let members): for (key, member) in members { flatten(member, name + "." + key) }
+    case .list(let list):
+      values[name] = .list(
+        list.compactMap { if case .plain(let value) = $0 { value } else { nil } })
+    case .plain(let value): values[name] = value
+    case .null: break
+    }
+  }
+}
+
+/// A record as a tree, to be flattened.
+private enum Tree: Decodable {
+  case plain(AnalyserFacts.Value)
+  case list([Tree])
+  case object([String: Tree])
+  case null
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if container.decodeNil() {
+      self = .null
+    } else if let members = try? container.decode([String: Tree].self) {
+      self = .object(members)
+    } else if let list = try? container.decode([Tree].self) {
+      self = .list(list)
+    } else {
+      self = .plain(try container.decode(AnalyserFacts.Value.self))
+    }
+  }
+}
+
+/// A version of up to four numbers, such as `3.51.2`.
+package struct SystemVersion: Sendable, Equatable {
+  private let parts: [Int]
+
+  /// Reads a version; nil for any other text.
+  init?(_ text: String) {
+    let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+      .map { Int(String(decoding: $0, as: UTF8.self)) }
+    guard (1...4).contains(parts.count), parts.allSatisfy({ $0 ?? -1 >= 0 }) else { return nil }
+    self.parts = parts.compactMap(\.self)
+  }
+
+  /// Whether this version is older than another one; false where that is no version.
+  func precedes(_ other: String) -> Bool {
+    guard let other = SystemVersion(other) else { return false }
+    for place in 0..<4 {
+      let (one, two) = (
+        place < parts.count ? parts[place] : 0, place < other.parts.count ? other.parts[place] : 0
+      )
+      if one != two { return one < two }
+    }
+    return false
+  }
+}

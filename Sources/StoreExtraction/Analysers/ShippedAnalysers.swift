@@ -1,0 +1,114 @@
+import Foundation
+
+/// The analysers that ship, in the form in which a team writes its own.
+enum ShippedAnalysers {
+  /// What ``texts`` say. A text that cannot be read would be a fault of this file; a test reads them all.
+  static let decoded = texts.compactMap {
+    try? JSONDecoder().decode(Analyser.self, from: Data($0.utf8))
+  }
+
+  private static func analyser(
+    _ id: String, when: String, _ verdict: String, _ sentence: String, link: String? = nil
+  ) -> String {
+    """
+    {"schema": "lifeboat.analyser", "version": 1, "id": "\(id)", "when": [\(when)],
+     "verdict": "\(verdict)", "sentence": "\(sentence)"\(link.map { ", \"link\": \"\($0)\"" } ?? "")}
+    """
+  }
+
+  static let texts = [
+    // SQLite's own page names the versions; 3.44.6 and 3.50.7 have the repair, too.
+    analyser(
+      "sqlite.walReset",
+      when: """
+        {"fact": "file.sqliteVersion", "versionFrom": "3.7.0", "versionBefore": "3.51.3"},
+        {"fact": "file.sqliteVersion", "isNot": "3.44.6"}, {"fact": "file.sqliteVersion", "isNot": "3.50.7"},
+        {"fact": "file.journalMode", "is": "wal"}, {"fact": "damageCount", "atLeast": 1},
+        {"fact": "writeAheadLog.staleFrameCount", "atLeast": 1}
+        """,
+      "the WAL-reset bug of SQLite may have done this",
+      "Pages are damaged, the log holds frames of two generations, and the version of SQLite that wrote last may skip pages at a checkpoint that another connection disturbs. Use SQLite 3.51.3 or newer, or one connection.",
+      link: "https://sqlite.org/wal.html#walresetbug"),
+    analyser(
+      "sqlite.logBehindBreak",
+      when: #"{"fact": "writeAheadLog.committedFramesBehindBreak", "atLeast": 1}"#,
+      "finished transactions lie behind a broken frame of the log",
+      "SQLite stops reading the log at a frame whose checksum is wrong, so it does not show what was saved after it. lifeboat rows --all and recover read those frames, too.",
+      link: "https://sqlite.org/fileformat2.html#walformat"),
+    analyser(
+      "sqlite.logNotUsed", when: #"{"fact": "writeAheadLog.problem", "exists": true}"#,
+      "the log beside the file does not belong to it, or is damaged",
+      "Main file and log must be copied together, while no process has the store open. What was saved last is only in the log: ask for both files.",
+      link:
+        "https://sqlite.org/howtocorrupt.html#_separating_a_database_file_from_its_wal_or_journal"),
+    analyser(
+      "sqlite.logMissing",
+      when: """
+        {"fact": "file.journalMode", "is": "wal"}, {"fact": "files", "includes": "sharedMemory"},
+        {"fact": "writeAheadLog.sizeBytes", "exists": false}
+        """,
+      "the log was probably left behind",
+      "A wal-index without its log means that the store was open, and that what was saved last is in a log which was not copied. Ask for the file with -wal at the end of its name.",
+      link:
+        "https://sqlite.org/howtocorrupt.html#_separating_a_database_file_from_its_wal_or_journal"),
+    analyser(
+      "sqlite.staleIndex", when: #"{"fact": "sharedMemory.isOlderThanLog", "is": true}"#,
+      "the wal-index is older than the log",
+      "The files were copied one after the other while the store was in use, or an app in an extension writes with its own locks. The copy may show states of two moments.",
+      link: "https://sqlite.org/walformat.html"),
+    analyser(
+      "sqlite.unfinished", when: #"{"fact": "writeAheadLog.uncommittedFrameCount", "atLeast": 1}"#,
+      "the app was ended while it was saving",
+      "The log ends with a transaction that was never finished. SQLite drops it; lifeboat rows --wal all shows it.",
+      link: "https://sqlite.org/atomiccommit.html"),
+    analyser(
+      "sqlite.hotJournal", when: #"{"fact": "journal.state", "is": "hot"}"#,
+      "the next open will roll a transaction back",
+      "The app was ended while it wrote pages into the main file. Keep the journal beside it: without it the file is damaged.",
+      link: "https://sqlite.org/lockingv3.html#hot_journals"),
+    analyser(
+      "file.cutShort", when: #"{"fact": "findings", "includes": "file.truncated"}"#,
+      "the file ends too early",
+      "It was probably cut on its way: by a copy that ran out of space, a sync that had not finished, or a mail. Ask for it again, with its size.",
+      link: "https://sqlite.org/howtocorrupt.html"),
+    analyser(
+      "file.overwritten", when: #"{"fact": "findings", "includes": "header.unreadable"}"#,
+      "the beginning of the file was overwritten or lost",
+      "SQLite says 26, file is not a database. The other pages can mostly be read: lifeboat recover makes a new file of them.",
+      link: "https://sqlite.org/howtocorrupt.html#_file_overwrite_by_a_rogue_thread_or_process"),
+    analyser(
+      "coredata.metadataLost", when: #"{"fact": "kind", "is": "coreDataShaped"}"#,
+      "Core Data's metadata or entity numbers are lost",
+      "Tables of entities are there, but Z_METADATA or Z_PRIMARYKEY is not: Core Data will not open the store. lifeboat salvage makes a store that opens, with the app's model.",
+      link: "https://developer.apple.com/documentation/coredata"),
+    analyser(
+      "coredata.metadataAltered", when: #"{"fact": "metadata.digestHolds", "is": false}"#,
+      "something other than Core Data has changed the version hashes",
+      "The digest that Core Data records does not fit the hashes beside it. A tool or the app's own SQL has written to Z_METADATA; do not trust the hashes alone.",
+      link: nil),
+    analyser(
+      "coredata.modelDiffers", when: #"{"fact": "model.hashesAgree", "is": false}"#,
+      "the model in the store is not the one that its metadata names",
+      "A migration was cut off, or a tool has changed one of the two. Compare with the app's models: lifeboat model identify.",
+      link: nil),
+    analyser(
+      "coredata.newerApp", when: #"{"fact": "incident.verdict.finding", "is": "newer"}"#,
+      "a newer build of the app has opened the store",
+      "The user went back to an older build, or restored a backup onto one. Updating the app opens the store again; nothing is damaged.",
+      link:
+        "https://developer.apple.com/documentation/coredata/migrating-your-data-model-automatically"
+    ),
+    analyser(
+      "swiftdata.unknownVersion", when: #"{"fact": "incident.verdict.rule", "is": "cocoa.134504"}"#,
+      "SwiftData does not find the store's version in the migration plan",
+      "Error 134504: no version of the plan has the hashes of this store. A model was changed without a new version, or a version was left out. Give the plan a version that is what had shipped.",
+      link: "https://developer.apple.com/documentation/swiftdata/schemamigrationplan"),
+    analyser(
+      "cloudkit.mirrored", when: #"{"fact": "tables", "includes": "ANSCKRECORDMETADATA"}"#,
+      "the store is mirrored to CloudKit",
+      "What was lost here may be in iCloud still: let the app sync a fresh store before rows are put back, or rows appear twice.",
+      link:
+        "https://developer.apple.com/documentation/coredata/mirroring-a-core-data-store-with-cloudkit"
+    ),
+  ]
+}

@@ -1,0 +1,152 @@
+package import CoreDataStore
+import RowText
+package import SQLiteFile
+
+extension StoreTimeline {
+  /// Which events are wanted.
+  package struct Selection: Sendable {
+    /// Only events at this time or later, in seconds since 2001; nil for no bound.
+    package var since: Double?
+    /// Only events before this time, in seconds since 2001; nil for no bound.
+    package var until: Double?
+    /// Only events of rows of these entities or tables; nil for all.
+    package var names: Set<String>?
+
+    /// All events.
+    package init() {}
+
+    var isAll: Bool { since == nil && until == nil && names == nil }
+  }
+
+  /// Whether the store records its history.
+  package var hasHistory: Bool { store.database.schema.table(named: "ACHANGE") != nil }
+
+  /// Passes on the events that are wanted, from oldest to newest. Between two times, only events with a date are.
+  ///
+  /// - Throws: ``ExtractionError`` with `input.unknownName` for an entity that the store does not have; `SQLiteFileError`
+  ///   when the device fails.
+  package func forEachEvent(
+    _ selection: Selection, _ receive: (Event) -> Bool
+  ) throws {
+    guard !selection.isAll else { return try forEachEvent(receive) }
+    let names = try selection.names.map(wanted)
+    try forEachEvent { event in
+      if selection.since != nil || selection.until != nil {
+        guard let seconds = event.date?.seconds, seconds >= selection.since ?? -.infinity,
+          seconds < selection.until ?? .infinity
+        else { return true }
+      }
+      if let names, !event.names.contains(where: { names.contains($0.lowercased()) }) {
+        return true
+      }
+      return receive(event)
+    }
+  }
+
+  /// The last events that are wanted, from newest to oldest, and how many there are.
+  ///
+  /// - Parameters:
+  ///   - count: the most events.
+  ///   - selection: which events are wanted.
+  /// - Returns: the events, and how many there are with those that are not among them.
+  /// - Throws: as ``forEachEvent(_:_:)``.
+  package func lastEvents(
+    _ count: Int, _ selection: Selection = Selection()
+  ) throws -> (events: [Event], total: Int) {
+    var ring: [Event] = []
+    var total = 0
+    try forEachEvent(selection) { event in
+      if ring.count < count {
+        ring.append(event)
+      } else if count > 0 {
+        ring[total % count] = event
+      }
+      total += 1
+      return true
+    }
+    let start = ring.isEmpty || total <= ring.count ? 0 : total % ring.count
+    return ((ring[start...] + ring[..<start]).reversed(), total)
+  }
+
+  /// The names in lower case, with those of tables that hold rows of the entities.
+  private func wanted(_ names: Set<String>) throws -> Set<String> {
+    let tables = store.database.schema.tables.map(\.name)
+    let entities = store.entities.map { store.entityName(ofNumber: $0.number) ?? $0.name }
+    for name in names.sorted() where !(tables + entities).contains(name) {
+      throw ExtractionError(
+        .unknownName, "the store has no entity or table \(name)", path: store.database.path,
+        nearest: NearestName.of(name, among: entities + tables))
+    }
+    var wanted = store.withDescendants(names)
+    for table in store.entityTables
+    where try store.describedEntities(of: table).contains(where: { wanted.contains($0.name) }) {
+      wanted.insert(table.name)
+    }
+    return Set(wanted.map { $0.lowercased() })
+  }
+
+  /// What tells rows apart for people: the value of a text that titles them, by entity and key.
+  ///
+  /// - Parameter rows: the keys of rows, by entity.
+  /// - Returns: the titles of those rows that are there and have one.
+  /// - Throws: `SQLiteFileError` when the device fails.
+  package func titles(
+    of rows: [String: Set<Int64>]
+  ) throws(SQLiteFileError) -> [String: [Int64: String]] {
+    var titles: [String: [Int64: String]] = [:]
+    try store.forEachRow(of: Set(rows.keys)) { row in
+      guard let entity = row.entityName, rows[entity]?.contains(row.primaryKey) ?? false,
+        let title = RowTitle.title(of: row.properties)
+      else { return true }
+      titles[entity, default: [:]][row.primaryKey] = title
+      return true
+    }
+    return titles
+  }
+}
+
+/// The value that people know a row by.
+package enum RowTitle {
+  private static let names = ["title", "name", "subject", "label", "text", "summary"]
+
+  /// The value of an attribute with a usual name, else the first text; nil when the row has no text.
+  package static func title(of properties: [ManagedRow.Property]) -> String? {
+    let texts = properties.compactMap { property -> (name: String, text: String)? in
+      guard case .string(let text) = property.value, !text.utf8.isEmpty else { return nil }
+      return (property.name.lowercased(), text.string)
+    }
+    for name in names {
+      if let found = texts.first(where: { $0.name == name }) { return found.text }
+    }
+    return texts.first { text in names.contains { text.name.utf8.firstRange(of: $0.utf8) != nil } }?
+      .text ?? texts.first?.text
+  }
+}
+
+extension StoreTimeline.Event {
+  /// The entity, table or tables whose rows it is about.
+  var names: [String] {
+    switch self {
+    case .change(let change): change.entity.map { [$0] } ?? []
+    case .transaction, .frames: []
+    case .date(let date): [date.entity]
+    case .commit(let commit): (commit.tables?.map(\.table) ?? []) + commit.tablesNotCompared
+    }
+  }
+
+  /// The row of an entity that it is about; nil for events of several rows or none.
+  package var row: (entity: String, key: Int64)? {
+    switch self {
+    case .change(let change):
+      guard let entity = change.entity, let key = change.primaryKey else { return nil }
+      return (entity, key)
+    case .date(let date): return (date.entity, date.primaryKey)
+    default: return nil
+    }
+  }
+}
+
+extension Finding.ID {
+  /// Note: dates in rows are no events, because they are before 1800 or after 2199.
+  package static let timelineDateOutOfRange = Self(rawValue: "timeline.dateOutOfRange")
+}

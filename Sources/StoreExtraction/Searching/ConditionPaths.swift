@@ -1,0 +1,110 @@
+import CoreDataStore
+import ObjectModel
+
+/// A key path in parts: keys, and what counts at the end.
+struct ConditionPath {
+  let keys: [String]
+  /// Whether the path ends in `@count`.
+  let isCount: Bool
+
+  init(_ text: String) {
+    var keys = PredicateSyntax.keys(of: text)
+    isCount = keys.count > 1 && keys.last == "@count"
+    if isCount { keys.removeLast() }
+    self.keys = keys
+  }
+
+  var first: String { keys.first ?? "" }
+}
+
+/// The values of a condition's key paths. What a path finds behind a relationship is read once, before the rows: one
+/// value for each row of the destination.
+struct ConditionPaths {
+  private struct Step {
+    /// The values of a property of the destination, by key.
+    let values: [Int64: ConditionValue]
+  }
+
+  private struct Path {
+    let place: Int
+    let steps: [Step]
+    let isCount: Bool
+  }
+
+  /// The most rows of a destination that are held.
+  static let maxRows = 2_000_000
+
+  private var paths: [String: Path] = [:]
+
+  /// - Throws: ``ExtractionError`` with `usage.badCondition` for a path that the rows cannot answer.
+  init(_ texts: [String], of source: SelectedRows.Source, in store: CoreDataStore) throws {
+    var entities: [String: DescribedEntity] = [:]
+    if texts.contains(where: { ConditionPath($0).keys.count > 1 }), source.isEntity {
+      for table in store.entityTables {
+        for entity in try store.describedEntities(of: table) { entities[entity.name] = entity }
+      }
+    }
+    for text in Set(texts) {
+      let path = ConditionPath(text)
+      guard let place = source.properties.firstIndex(where: { $0.name == path.first }) else {
+        throw RowCondition.refusal("\(source.name) has no \(path.first)")
+      }
+      var property = source.properties[place]
+      var steps: [Step] = []
+      for key in path.keys.dropFirst() {
+        guard property.kind == .toOne || property.kind == .toMany,
+          let destination = entities[property.typeName]
+        else {
+          throw RowCondition.refusal(
+            "\(property.name) in \(text) is no relationship that leads to rows")
+        }
+        guard let next = destination.properties.first(where: { $0.name == key }) else {
+          throw RowCondition.refusal("\(destination.name) has no \(key)")
+        }
+        steps.append(Step(values: try Self.values(of: key, in: destination, store)))
+        property = next
+      }
+      if path.isCount, property.kind != .toMany {
+        throw RowCondition.refusal(
+          "\(text) counts what is no to-many relationship with a table of its own")
+      }
+      paths[text] = Path(place: place, steps: steps, isCount: path.isCount)
+    }
+  }
+
+  private static func values(
+    of key: String, in destination: DescribedEntity, _ store: CoreDataStore
+  ) throws -> [Int64: ConditionValue] {
+    var values: [Int64: ConditionValue] = [:]
+    // Rows of descendants are in the same table, and have the property, too.
+    try store.forEachRow(of: [destination.name]) { row in
+      if let property = row.properties.first(where: { $0.name == key }) {
+        values[row.primaryKey] = ConditionValue(property.value)
+      }
+      return values.count <= maxRows
+    }
+    guard values.count <= maxRows else {
+      throw RowCondition.refusal("\(destination.name) has more than \(maxRows) rows to look up")
+    }
+    return values
+  }
+
+  /// The value of a path in a row with these properties.
+  func value(of text: String, in properties: [ManagedRow.Property]) -> ConditionValue {
+    guard let path = paths[text], path.place < properties.count else { return .null }
+    var value = ConditionValue(properties[path.place].value)
+    for step in path.steps {
+      func follow(_ value: ConditionValue) -> ConditionValue {
+        switch value {
+        case .integer(let key): step.values[key] ?? .null
+        case .list(let keys): .list(keys.map(follow))
+        default: .null
+        }
+      }
+      value = follow(value)
+    }
+    guard path.isCount else { return value }
+    if case .list(let elements) = value { return .integer(Int64(elements.count)) }
+    return .integer(0)
+  }
+}

@@ -1,0 +1,99 @@
+import CoreDataStore
+import Foundation
+import ObjectModel
+import SQLiteFile
+
+/// A value as a condition compares it.
+enum ConditionValue: Hashable {
+  case null
+  case integer(Int64)
+  case real(Double)
+  case text(String)
+  /// Seconds since 2001.
+  case date(Double)
+  /// A text constant in the form of a date: any time within it.
+  case period(Range<Double>)
+  case bytes([UInt8])
+  case list([ConditionValue])
+
+  /// A value of a row. A UUID is its text; a destination is its key; bytes in a file are no bytes.
+  init(_ value: PropertyValue) {
+    self =
+      switch value {
+      case .null: .null
+      case .integer(let number): .integer(number)
+      case .real(let number): .real(number)
+      case .boolean(let flag): .integer(flag ? 1 : 0)
+      case .string(let text): .text(text.string)
+      case .date(let date): .date(date.seconds)
+      case .uuid(let bytes): .text(UUIDText.string(bytes))
+      case .binary(let bytes): .bytes(bytes)
+      case .external(let blob): .text(blob.identifier)
+      case .toOne(let reference): .integer(reference.primaryKey)
+      case .toMany(let references): .list(references.map { .integer($0.primaryKey) })
+      }
+  }
+
+  init?(_ constant: ExpressionConstant) {
+    switch constant {
+    case .null: self = .null
+    case .bool(let flag): self = .integer(flag ? 1 : 0)
+    case .integer(let number): self = .integer(number)
+    case .real(let number): self = .real(number)
+    case .decimal(let digits):
+      guard let number = Double(digits) else { return nil }
+      self = .real(number)
+    case .string(let text), .uuid(let text), .url(let text): self = .text(text)
+    case .date(let seconds): self = .date(seconds)
+    case .data(let bytes): self = .bytes(bytes)
+    case .type: return nil
+    }
+  }
+
+  var text: String? { if case .text(let text) = self { text } else { nil } }
+
+  var number: Double? {
+    switch self {
+    case .integer(let number): Double(number)
+    case .real(let number): number
+    default: nil
+    }
+  }
+
+  /// How two values are ordered: below 0, 0 or above; nil when they cannot be compared.
+  static func order(_ one: ConditionValue, _ other: ConditionValue) -> Int? {
+    func order<Value: Comparable>(_ one: Value, _ other: Value) -> Int? {
+      one < other ? -1 : one == other ? 0 : one > other ? 1 : nil
+    }
+    switch (one, other) {
+    case (.null, .null): return 0
+    case (.integer(let one), .integer(let other)): return order(one, other)
+    case (.text(let one), .text(let other)):
+      if one.utf8.elementsEqual(other.utf8) { return 0 }
+      return one.utf8.lexicographicallyPrecedes(other.utf8) ? -1 : 1
+    case (.date(let one), .date(let other)): return order(one, other)
+    case (.date(let date), .period(let period)):
+      return period.contains(date) ? 0 : date < period.lowerBound ? -1 : 1
+    case (.period, .date): return self.order(other, one).map { -$0 }
+    case (.bytes(let one), .bytes(let other)):
+      if one == other { return 0 }
+      return one.lexicographicallyPrecedes(other) ? -1 : 1
+    default:
+      guard let one = one.number, let other = other.number else { return nil }
+      return order(one, other)
+    }
+  }
+
+  /// The value as it is compared with `[c]` and `[d]`.
+  func folded(_ options: ModelPredicate.Options) -> ConditionValue {
+    guard case .text(var text) = self else { return self }
+    if options.contains(.diacriticInsensitive) {
+      var scalars = String.UnicodeScalarView()
+      for scalar in text.decomposedStringWithCanonicalMapping.unicodeScalars
+      where scalar.properties.generalCategory != .nonspacingMark { scalars.append(scalar) }
+      text = String(scalars)
+    }
+    if options.contains(.caseInsensitive) { text = text.lowercased() }
+    return .text(text)
+  }
+}

@@ -1,0 +1,281 @@
+import CoreDataStore
+import Foundation
+import ModelTools
+import ObjectModel
+
+/// A condition on rows in Apple's predicate format: `title CONTAINS[c] "milk" AND when > "2026-11-20"`.
+///
+/// Comparisons with nil follow Core Data: `!=` holds where there is no value, all others but `== nil` do not. A text in
+/// the form of a date is one where it is compared with a date.
+package struct RowCondition {
+  let predicate: ModelPredicate
+  /// The regular expressions of the condition, by their texts.
+  private var expressions: [String: Regex<AnyRegexOutput>] = [:]
+
+  /// Reads a condition.
+  ///
+  /// - Throws: ``ExtractionError`` with `usage.badCondition` for what is not in the format, or uses more of it than can
+  ///   be held against rows.
+  package init(_ text: String) throws(ExtractionError) {
+    do throws(PredicateFormatError) {
+      predicate = try ModelPredicate(parsing: text)
+    } catch {
+      throw ExtractionError(
+        .badCondition, "the condition cannot be read: \(error.message) (at byte \(error.offset))")
+    }
+    try check(predicate)
+  }
+
+  static func refusal(_ what: String) -> ExtractionError {
+    ExtractionError(.badCondition, "the condition cannot be held against rows: \(what)")
+  }
+
+  // MARK: - What can be held against rows
+
+  private static let functions: Set<String> = [
+    "add:to:", "from:subtract:", "multiply:by:", "divide:by:", "lowercase", "uppercase", "length",
+    "abs", "now",
+  ]
+
+  private mutating func check(_ predicate: ModelPredicate) throws(ExtractionError) {
+    switch predicate {
+    case .comparison(let comparison):
+      try check(comparison.left)
+      try check(comparison.right)
+      switch comparison.operator {
+      case .selector(let name): throw Self.refusal("it calls the method \(name)")
+      case .matches:
+        guard let text = comparison.right.stringConstant else {
+          throw Self.refusal("MATCHES takes a text")
+        }
+        guard let expression = try? Regex(text) else {
+          throw Self.refusal("\(text) is not a regular expression that can be read")
+        }
+        expressions[text] = expression
+      case .between:
+        guard case .aggregate(let bounds) = comparison.right, bounds.count == 2 else {
+          throw Self.refusal("BETWEEN takes two values, as in {1, 9}")
+        }
+      default: break
+      }
+    case .and(let parts), .or(let parts): for part in parts { try check(part) }
+    case .not(let part): try check(part)
+    case .constant: break
+    case .opaque, .unparsed: throw Self.refusal("a part of it is not understood")
+    }
+  }
+
+  /// A function's name; with one argument it may be written as a selector, with a colon.
+  private static func name(_ selector: String) -> String {
+    let bytes = selector.utf8
+    let colons = bytes.count { $0 == UInt8(ascii: ":") }
+    return colons == 1 ? String(decoding: bytes.dropLast(), as: UTF8.self) : selector
+  }
+
+  private func check(_ expression: ModelExpression) throws(ExtractionError) {
+    switch expression {
+    case .constant(let constant):
+      guard ConditionValue(constant) != nil else { throw Self.refusal("it names a class") }
+    case .keyPath(_, of: .evaluatedObject): break
+    case .aggregate(let parts): for part in parts { try check(part) }
+    case .function(target: nil, let selector, let arguments)
+    where Self.functions.contains(Self.name(selector)):
+      for argument in arguments { try check(argument) }
+    case .function(_, let selector, _): throw Self.refusal("it calls the function \(selector)")
+    default: throw Self.refusal("it uses \(expression.text)")
+    }
+  }
+
+  /// The key paths of the condition.
+  var keyPaths: [String] {
+    var paths: [String] = []
+    func add(_ expression: ModelExpression) {
+      if let path = expression.plainKeyPath { paths.append(path) }
+      for child in expression.children.expressions { add(child) }
+    }
+    func add(_ predicate: ModelPredicate) {
+      switch predicate {
+      case .comparison(let comparison):
+        add(comparison.left)
+        add(comparison.right)
+      case .and(let parts), .or(let parts): parts.forEach(add)
+      case .not(let part): add(part)
+      default: break
+      }
+    }
+    add(predicate)
+    return paths
+  }
+
+  // MARK: - Holding it against a row
+
+  /// Whether the condition holds.
+  ///
+  /// - Parameter value: the value of a key path of the row.
+  /// - Returns: whether it holds.
+  func holds(_ value: (_ keyPath: String) -> ConditionValue) -> Bool {
+    holds(predicate, value)
+  }
+
+  private func holds(
+    _ predicate: ModelPredicate, _ value: (String) -> ConditionValue
+  ) -> Bool {
+    switch predicate {
+    case .comparison(let comparison):
+      let left = Self.result(comparison.left, value)
+      let right = Self.result(comparison.right, value)
+      guard case .list(let elements) = left, comparison.modifier != .direct else {
+        return compare(left, right, comparison)
+      }
+      return comparison.modifier == .all
+        ? elements.allSatisfy { compare($0, right, comparison) }
+        : elements.contains { compare($0, right, comparison) }
+    case .and(let parts): return parts.allSatisfy { holds($0, value) }
+    case .or(let parts): return parts.contains { holds($0, value) }
+    case .not(let part): return !holds(part, value)
+    case .constant(let flag): return flag
+    case .opaque, .unparsed: return false
+    }
+  }
+
+  private static func result(
+    _ expression: ModelExpression, _ value: (String) -> ConditionValue
+  ) -> ConditionValue {
+    switch expression {
+    case .constant(let constant): return ConditionValue(constant) ?? .null
+    case .keyPath(let path, _): return value(path)
+    case .aggregate(let parts): return .list(parts.map { result($0, value) })
+    case .function(_, let selector, let arguments):
+      return call(name(selector), arguments.map { result($0, value) })
+    default: return .null
+    }
+  }
+
+  private static func call(_ selector: String, _ values: [ConditionValue]) -> ConditionValue {
+    switch (selector, values.first?.text) {
+    case ("now", _): return .date(Date().timeIntervalSinceReferenceDate)
+    case ("lowercase", let text?): return .text(text.lowercased())
+    case ("uppercase", let text?): return .text(text.uppercased())
+    case ("length", let text?): return .integer(Int64(text.utf16.count))
+    default: break
+    }
+    if selector == "abs", let number = values.first?.number { return .real(number.magnitude) }
+    guard values.count == 2 else { return .null }
+    if case .date(let date) = values[0], let seconds = values[1].number {
+      return selector == "add:to:"
+        ? .date(date + seconds) : selector == "from:subtract:" ? .date(date - seconds) : .null
+    }
+    if case (.integer(let one), .integer(let other)) = (values[0], values[1]) {
+      let (exact, overflow) =
+        switch selector {
+        case "add:to:": one.addingReportingOverflow(other)
+        case "from:subtract:": one.subtractingReportingOverflow(other)
+        case "multiply:by:": one.multipliedReportingOverflow(by: other)
+        default: (Int64(0), true)
+        }
+      if !overflow { return .integer(exact) }
+    }
+    guard let one = values[0].number, let other = values[1].number else { return .null }
+    switch selector {
+    case "add:to:": return .real(one + other)
+    case "from:subtract:": return .real(one - other)
+    case "multiply:by:": return .real(one * other)
+    case "divide:by:": return other == 0 ? .null : .real(one / other)
+    default: return .null
+    }
+  }
+
+  private func compare(
+    _ left: ConditionValue, _ right: ConditionValue, _ comparison: ModelPredicate.Comparison
+  ) -> Bool {
+    var (left, right) = (Self.dated(left, beside: right), Self.dated(right, beside: left))
+    if !comparison.options.isEmpty {
+      (left, right) = (left.folded(comparison.options), right.folded(comparison.options))
+    }
+    let order = ConditionValue.order(left, right)
+    let hasValues = left != .null && right != .null
+    switch comparison.operator {
+    case .equal: return order == 0
+    case .notEqual: return order != 0
+    case .lessThan: return hasValues && order.map { $0 < 0 } ?? false
+    case .lessThanOrEqual: return hasValues && order.map { $0 <= 0 } ?? false
+    case .greaterThan: return hasValues && order.map { $0 > 0 } ?? false
+    case .greaterThanOrEqual: return hasValues && order.map { $0 >= 0 } ?? false
+    case .between:
+      guard case .list(let bounds) = right, bounds.count == 2, left != .null,
+        let low = ConditionValue.order(left, Self.dated(bounds[0], beside: left)),
+        let high = ConditionValue.order(left, Self.dated(bounds[1], beside: left))
+      else { return false }
+      return low >= 0 && high <= 0
+    case .in:
+      if case .list(let elements) = right {
+        return elements.contains { element in
+          let element = Self.dated(element, beside: left).folded(comparison.options)
+          return ConditionValue.order(left, element) == 0
+        }
+      }
+      return Self.contains(right, left)
+    case .contains:
+      if case .list(let elements) = left {
+        return elements.contains { ConditionValue.order($0, right) == 0 }
+      }
+      return Self.contains(left, right)
+    case .beginsWith:
+      guard let left = left.text, let right = right.text else { return false }
+      return left.utf8.starts(with: right.utf8)
+    case .endsWith:
+      guard let left = left.text, let right = right.text else { return false }
+      return left.utf8.reversed().starts(with: right.utf8.reversed())
+    case .like:
+      guard let left = left.text, let right = right.text else { return false }
+      return Self.isLike(Array(left.unicodeScalars), Array(right.unicodeScalars))
+    case .matches:
+      guard let left = left.text, let right = comparison.right.stringConstant,
+        let regex = expressions[right]
+      else { return false }
+      let isFolded = comparison.options.contains(.caseInsensitive)
+      return (try? regex.ignoresCase(isFolded).wholeMatch(in: left)) ?? nil != nil
+    case .selector: return false
+    }
+  }
+
+  /// A text in the form of a date as the time that it stands for, if it is compared with a date.
+  private static func dated(_ value: ConditionValue, beside other: ConditionValue) -> ConditionValue
+  {
+    guard case .date = other, case .text(let text) = value, let period = DateText.seconds(in: text)
+    else { return value }
+    return .period(period)
+  }
+
+  private static func contains(_ whole: ConditionValue, _ part: ConditionValue) -> Bool {
+    guard let whole = whole.text, let part = part.text else { return false }
+    return part.isEmpty || whole.utf8.firstRange(of: part.utf8) != nil
+  }
+
+  /// `LIKE`: `?` is one scalar, `*` any number; a backslash takes their meaning away. Time is at most the product of the
+  /// two lengths.
+  private static func isLike(_ text: [Unicode.Scalar], _ pattern: [Unicode.Scalar]) -> Bool {
+    var (place, at) = (0, 0)
+    var retry: (place: Int, at: Int)?
+    while place < text.count {
+      let isQuoted = at + 1 < pattern.count && pattern[at] == "\\"
+      if at < pattern.count, !isQuoted, pattern[at] == "*" {
+        at += 1
+        retry = (place, at)
+        continue
+      }
+      if at < pattern.count,
+        !isQuoted && pattern[at] == "?" || pattern[at + (isQuoted ? 1 : 0)] == text[place]
+      {
+        place += 1
+        at += isQuoted ? 2 : 1
+        continue
+      }
+      guard let last = retry else { return false }
+      retry = (last.place + 1, last.at)
+      (place, at) = (last.place + 1, last.at)
+    }
+    while at < pattern.count, pattern[at] == "*" { at += 1 }
+    return at == pattern.count
+  }
+}

@@ -1,0 +1,230 @@
+package import CoreDataStore
+import ObjectModel
+package import RowText
+import SQLiteFile
+
+/// Rows that are chosen by a condition, with some of their properties, in an order.
+package struct SelectedRows {
+  /// Which rows; nil for all.
+  package var condition: RowCondition?
+  /// Which properties, in this order; empty for all.
+  package var columns: [String] = []
+  /// By which properties the rows are sorted; empty for the order of their keys.
+  package var order: [Order] = []
+  /// How many rows of each entity or table at most; nil for all.
+  package var limit: Int?
+
+  /// A property to sort by. Rows without a value come first, as in SQLite.
+  package struct Order {
+    let name: String
+    let isDescending: Bool
+
+    /// Reads `name`, or `-name` for the highest first.
+    package init(_ text: String) {
+      isDescending = text.utf8.first == UInt8(ascii: "-")
+      name = isDescending ? String(decoding: text.utf8.dropFirst(), as: UTF8.self) : text
+    }
+  }
+
+  /// An entity or table.
+  package struct Source {
+    /// Its name.
+    package let name: String
+    /// Whether it is an entity.
+    package let isEntity: Bool
+    /// The properties or columns of its rows.
+    package let properties: [DescribedEntity.Property]
+  }
+
+  /// A row that was chosen.
+  package struct Row {
+    /// The primary key or row id; nil in a table without row ids.
+    package let key: Int64?
+    /// The wanted properties.
+    package let properties: [ManagedRow.Property]
+  }
+
+  /// Sorting holds the keys and sorted values of at most so many rows.
+  package static let maxSorted = 4_000_000
+
+  /// All rows in the order of their keys.
+  package init() {}
+
+  // MARK: - Sources
+
+  /// The entities or tables of a store whose rows can be asked for all that is named; those without are passed over.
+  ///
+  /// - Parameters:
+  ///   - store: the store.
+  ///   - names: the entities or tables wanted, an entity with its descendants; nil for all.
+  /// - Returns: the entities or tables, in the order of the store.
+  /// - Throws: ``ExtractionError`` with `input.unknownName` when none of them has a property that is named.
+  package func sources(in store: CoreDataStore, _ names: Set<String>?) throws -> [Source] {
+    var all: [Source] = []
+    if store.kind == .sqlite {
+      for table in store.database.schema.tables where names?.contains(table.name) ?? true {
+        all.append(
+          Source(
+            name: table.name, isEntity: false,
+            properties: table.columnNames.map { .init(name: $0, kind: .column, typeName: "") }))
+      }
+    } else {
+      let wanted = names.map(store.withDescendants)
+      for table in store.entityTables {
+        for entity in try store.describedEntities(of: table)
+        where wanted?.contains(entity.name) ?? true {
+          all.append(
+            Source(name: entity.name, isEntity: true, properties: entity.properties))
+        }
+      }
+    }
+    let needed =
+      (condition?.keyPaths ?? []).map { ConditionPath($0).first } + columns + order.map(\.name)
+    let fitting = all.filter { source in
+      needed.allSatisfy { name in source.properties.contains { $0.name == name } }
+    }
+    if fitting.isEmpty,
+      let missing = needed.first(where: { name in
+        !all.contains { $0.properties.contains { $0.name == name } }
+      }) ?? needed.first
+    {
+      let known = all.flatMap { $0.properties.map(\.name) }
+      throw ExtractionError(
+        .unknownName,
+        "no \(store.kind == .sqlite ? "table" : "entity") that was asked for has \(missing)",
+        path: store.database.path, nearest: NearestName.of(missing, among: known))
+    }
+    return fitting
+  }
+
+  /// The names of the wanted properties of an entity's or table's rows.
+  package func names(_ source: Source) -> [String] {
+    columns.isEmpty ? source.properties.map(\.name) : columns
+  }
+
+  // MARK: - Rows
+
+  /// Hands the chosen rows of an entity or table to `receive`, until it returns false.
+  ///
+  /// - Returns: how many rows were chosen, with those above the limit.
+  /// - Throws: ``ExtractionError`` for a condition that its rows cannot answer, and for more rows than can be sorted;
+  ///   `SQLiteFileError` when the device fails.
+  package func forEachRow(
+    of source: Source, in store: CoreDataStore, _ receive: (Row) -> Bool
+  ) throws -> Int {
+    let paths = try ConditionPaths(condition?.keyPaths ?? [], of: source, in: store)
+    var sorted: [(keys: [ConditionValue], row: Row)] = []
+    var count = 0
+    var goesOn = true
+    var hasTooMany = false
+    try read(source, in: store) { key, properties in
+      if let condition, !condition.holds({ paths.value(of: $0, in: properties) }) { return true }
+      count += 1
+      if order.isEmpty {
+        if goesOn, limit.map({ count <= $0 }) ?? true {
+          goesOn = receive(Row(key: key, properties: chosen(properties)))
+        }
+        return goesOn
+      }
+      let keys = order.map { order in
+        properties.first { $0.name == order.name }.map { ConditionValue($0.value) } ?? .null
+      }
+      sorted.append((keys, Row(key: key, properties: chosen(properties))))
+      // With a limit, only the first rows so far are kept.
+      if let limit, sorted.count > max(1000, 2 * min(limit, Self.maxSorted)) {
+        sort(&sorted)
+        sorted.removeLast(sorted.count - limit)
+      }
+      hasTooMany = sorted.count > Self.maxSorted
+      return !hasTooMany
+    }
+    guard !hasTooMany else {
+      throw ExtractionError(
+        .badCondition,
+        "more than \(Self.maxSorted) rows of \(source.name) would have to be sorted; choose fewer with --where, or set --limit"
+      )
+    }
+    sort(&sorted)
+    for (_, row) in sorted.prefix(limit ?? .max) where goesOn { goesOn = receive(row) }
+    return count
+  }
+
+  private func read(
+    _ source: Source, in store: CoreDataStore,
+    _ receive: (_ key: Int64?, _ properties: [ManagedRow.Property]) -> Bool
+  ) throws {
+    if source.isEntity {
+      return try store.forEachRow(of: [source.name]) { row in
+        row.entityName == source.name ? receive(row.primaryKey, row.properties) : true
+      }
+    }
+    guard let table = store.database.schema.table(named: source.name) else { return }
+    try store.database.forEachRow(of: table) { row in
+      let values = zip(source.properties, row.values).map { property, value in
+        ManagedRow.Property(name: property.name, value: PropertyValue(value, isDate: false))
+      }
+      return receive(row.rowID, values)
+    }
+  }
+
+  private func chosen(_ properties: [ManagedRow.Property]) -> [ManagedRow.Property] {
+    guard !columns.isEmpty else { return properties }
+    return columns.compactMap { name in properties.first { $0.name == name } }
+  }
+
+  private func sort(_ rows: inout [(keys: [ConditionValue], row: Row)]) {
+    rows.sort { one, other in
+      for (place, order) in order.enumerated() {
+        let result = Self.compare(one.keys[place], other.keys[place])
+        if result != 0 { return order.isDescending ? result > 0 : result < 0 }
+      }
+      return one.row.key ?? 0 < other.row.key ?? 0
+    }
+  }
+
+  /// An order of all values, as SQLite has it: none, numbers and dates, texts, bytes.
+  private static func compare(_ one: ConditionValue, _ other: ConditionValue) -> Int {
+    func rank(_ value: ConditionValue) -> Int {
+      switch value {
+      case .null: 0
+      case .integer, .real, .date, .period: 1
+      case .text: 2
+      case .bytes: 3
+      case .list: 4
+      }
+    }
+    if rank(one) != rank(other) { return rank(one) < rank(other) ? -1 : 1 }
+    return ConditionValue.order(one, other) ?? 0
+  }
+}
+
+extension OutputBuffer {
+  /// Appends a chosen row as a JSON object: the row of an entity in the form of ``NamedRowSink``, that of a table with
+  /// its columns by name.
+  package mutating func append(
+    json row: SelectedRows.Row, of source: SelectedRows.Source, blobs: BlobForm
+  ) {
+    append(source.isEntity ? "{\"entity\":" : "{\"table\":")
+    append(jsonString: source.name)
+    append(source.isEntity ? ",\"pk\":" : ",\"rowid\":")
+    if let key = row.key { append(integer: key) } else { append("null") }
+    append(",\"values\":{")
+    for (index, property) in row.properties.enumerated() {
+      if index > 0 { append(UInt8(ascii: ",")) }
+      append(jsonString: property.name)
+      append(UInt8(ascii: ":"))
+      append(json: property.value, blobs: blobs)
+    }
+    append("}}")
+  }
+
+  /// Appends a chosen row as a line of CSV: its key, and its values.
+  package mutating func append(csv row: SelectedRows.Row, safeForSpreadsheets isSafe: Bool) {
+    if let key = row.key { append(integer: key) }
+    for property in row.properties {
+      append(UInt8(ascii: ","))
+      append(csvValue: property.value, safeForSpreadsheets: isSafe)
+    }
+    append("\r\n")
+  }
+}

@@ -1,0 +1,81 @@
+import SQLiteFile
+
+/// A text that is looked for in bytes. Unless case counts, each letter is met in all the forms that Unicode's simple
+/// case mappings give it.
+struct TextNeedle: Sendable {
+  /// How the bytes encode text.
+  enum Encoding: CaseIterable {
+    case utf8, utf16BigEndian, utf16LittleEndian
+
+    func bytes(of scalar: Unicode.Scalar) -> [UInt8] {
+      switch self {
+      case .utf8: Array(String(scalar).utf8)
+      case .utf16BigEndian:
+        String(scalar).utf16.flatMap { [UInt8($0 >> 8), UInt8(truncatingIfNeeded: $0)] }
+      case .utf16LittleEndian:
+        String(scalar).utf16.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
+      }
+    }
+  }
+
+  /// For each scalar of the text, the sequences of bytes that stand for it.
+  private let letters: [[[UInt8]]]
+  /// Whether a match can begin with a byte.
+  private let starts: [Bool]
+  /// The most bytes of a match.
+  let maxBytes: Int
+
+  init(_ scalars: some Sequence<Unicode.Scalar>, in encoding: Encoding, isCaseSensitive: Bool) {
+    letters = scalars.map { scalar in
+      let forms = isCaseSensitive ? [scalar] : Self.forms(of: scalar)
+      return Set(forms.map(encoding.bytes)).sorted { $0.lexicographicallyPrecedes($1) }
+    }
+    var starts = [Bool](repeating: false, count: 256)
+    for form in letters.first ?? [] { if let byte = form.first { starts[Int(byte)] = true } }
+    self.starts = starts
+    maxBytes = letters.reduce(0) { $0 + ($1.map(\.count).max() ?? 0) }
+  }
+
+  /// A letter in lower case, upper case and title case, where these are one letter, too.
+  private static func forms(of scalar: Unicode.Scalar) -> [Unicode.Scalar] {
+    let properties = scalar.properties
+    let mapped = [
+      properties.lowercaseMapping, properties.uppercaseMapping, properties.titlecaseMapping,
+    ]
+    let single = mapped.compactMap { text in
+      text.unicodeScalars.count == 1 ? text.unicodeScalars.first : nil
+    }
+    // A sigma at the end of a word has a form of its own, which no mapping of the other two leads to.
+    return [scalar] + single + (single.contains("\u{03C3}") ? ["\u{03C2}"] : [])
+  }
+
+  /// The first match that begins at `start` or later.
+  func firstMatch(in bytes: RawSpan, from start: Int = 0) -> Range<Int>? {
+    let count = bytes.byteCount
+    guard !letters.isEmpty, start >= 0, start < count else { return nil }
+    var place = start
+    let starts = starts.span
+    while place < count {
+      if starts[Int(bytes.byte(at: place))], let end = end(of: place, in: bytes) {
+        return place..<end
+      }
+      place += 1
+    }
+    return nil
+  }
+
+  /// Where a match that begins at `start` ends.
+  private func end(of start: Int, in bytes: RawSpan) -> Int? {
+    var place = start
+    for forms in letters {
+      guard
+        let form = forms.first(where: { form in
+          place + form.count <= bytes.byteCount
+            && form.indices.allSatisfy { bytes.byte(at: place + $0) == form[$0] }
+        })
+      else { return nil }
+      place += form.count
+    }
+    return place
+  }
+}

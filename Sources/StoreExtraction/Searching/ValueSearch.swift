@@ -1,0 +1,240 @@
+import CoreDataForensics
+import CoreDataStore
+import ObjectModel
+import RowText
+import SafeFiles
+package import SQLiteFile
+package import SQLiteForensics
+import SafeText
+import StoreFiles
+
+/// Searches the values of a store: rows that are live, deleted or older versions, the store's own tables with its
+/// metadata, binary values decoded, and the files beside the store that hold values.
+///
+/// One hit is told for each value: its first match. Memory does not depend on the number of rows.
+package final class ValueSearch {
+  /// What was searched.
+  package struct Outcome: Sendable {
+    /// Rows that were searched.
+    package var rowCount = 0
+    /// Hits that were told.
+    package var hitCount = 0
+    /// External files that were searched.
+    package var fileCount = 0
+    /// Whether the search ended at its limit.
+    package var isCut = false
+    /// External files that cannot be read, by name.
+    package var unreadFiles: [String] = []
+  }
+
+  /// Larger external files are searched for texts piece by piece, and not decoded: 4 MiB.
+  private static let maxDecodedBytes: Int64 = 4 << 20
+  private static let pieceBytes = 1 << 18
+
+  private let store: DamagedStore
+  private let pattern: SearchPattern
+  private let naming: RecoveredNaming
+  private let columnCounts: [Int]
+  /// The kinds of the columns of each entity's rows, by table and entity number.
+  private var kinds: [Int: [Int64: [RowPlan.Kind?]]] = [:]
+  /// Matches in external files that no row was seen to name so far.
+  private var files: [String: SearchPattern.BlobMatch] = [:]
+  private var namedFiles: Set<String> = []
+  private var outcome = Outcome()
+
+  /// A search of a store.
+  package init(_ store: DamagedStore, for pattern: SearchPattern) {
+    self.store = store
+    self.pattern = pattern
+    naming = RecoveredNaming(
+      tables: store.database.tables, entities: store.entities, model: store.model,
+      storePath: store.database.path)
+    columnCounts = store.database.tables.map {
+      $0.isDescribed ? $0.definition.columns.count : -1
+    }
+  }
+
+  /// Hands each hit to `receive` as soon as it is found, until it returns false.
+  ///
+  /// - Parameters:
+  ///   - selection: which rows are searched.
+  ///   - limit: the most hits; nil for all.
+  ///   - receive: takes a hit, and returns whether it wants the next.
+  /// - Returns: what was searched.
+  /// - Throws: `SQLiteFileError` when the device fails.
+  package func run(
+    _ selection: DamagedDatabase.Selection, limit: Int? = nil,
+    _ receive: (SearchHit) -> Bool
+  ) throws(SQLiteFileError) -> Outcome {
+    outcome = Outcome()
+    guard limit != 0 else { return outcome }
+    searchFiles()
+    // Returns whether the next hit is wanted.
+    func tell(_ hit: SearchHit) -> Bool {
+      outcome.hitCount += 1
+      outcome.isCut = limit.map { outcome.hitCount >= $0 } ?? false
+      return receive(hit) && !outcome.isCut
+    }
+    var goesOn = true
+    try store.database.forEachBufferedRow(selection, readsAhead: limit == nil) { row in
+      outcome.rowCount += 1
+      goesOn = search(row, tell)
+      return goesOn
+    }
+    for (name, found) in files.sorted(by: { $0.key < $1.key })
+    where goesOn && !namedFiles.contains(name) {
+      goesOn = tell(SearchHit(inside: Self.inside(found, file: name), excerpt: found.excerpt))
+    }
+    return outcome
+  }
+
+  // MARK: - Rows
+
+  private func search(
+    _ row: borrowing RecoveredRowBuffer, _ tell: (SearchHit) -> Bool
+  ) -> Bool {
+    for (column, value) in row.values.enumerated() {
+      var inside: String?
+      let excerpt: SearchExcerpt
+      switch value.kind {
+      case .null: continue
+      case .integer:
+        guard let text = number(Double(value.bits), value.bits, row, column) else { continue }
+        excerpt = SearchExcerpt(whole: text)
+      case .real:
+        let real = Double(bitPattern: UInt64(bitPattern: value.bits))
+        guard let text = number(real, nil, row, column) else { continue }
+        excerpt = SearchExcerpt(whole: text)
+      case .text:
+        let content = row.bytes.rawSpan.part(value.offset, value.count)
+        guard let match = pattern.match(inText: content) else { continue }
+        excerpt = SearchExcerpt(match, of: content)
+      case .blob:
+        guard let found = blob(row.content(of: value)) else { continue }
+        (inside, excerpt) = (found.inside, found.excerpt)
+      }
+      guard tell(hit(row, column, inside, excerpt)) else { return false }
+    }
+    for partial in row.partial {
+      guard let found = pattern.match(inBlob: partial.bytes) else { continue }
+      let place = "the first \(partial.have) bytes of \(partial.of)"
+      let inside = found.inside.map { place + ", " + $0 } ?? place
+      guard tell(hit(row, partial.column, inside, found.excerpt)) else { return false }
+    }
+    return true
+  }
+
+  /// The number as text, if it is what is searched for, as a number or as a date.
+  private func number(
+    _ value: Double, _ integer: Int64?, _ row: borrowing RecoveredRowBuffer, _ column: Int
+  ) -> String? {
+    let isNumber = integer.map { pattern.matches($0) } ?? pattern.matches(value)
+    let couldBeDate = pattern.couldMatch(dateAt: value)
+    guard isNumber || couldBeDate else { return nil }
+    let isDate: Bool
+    switch kind(of: column, row) {
+    case .none: isDate = false
+    // Keys and counts are Core Data's own.
+    case .some(.none), .some(.toOne): return nil
+    case .some(.attribute(let attribute)): isDate = attribute.type == .date
+    case .some(.declared(let isDeclaredDate)): isDate = isDeclaredDate
+    }
+    guard isDate else { return isNumber ? integer.map { String($0) } ?? value.description : nil }
+    let date = ReferenceDate(seconds: value)
+    return pattern.matches(date) ? date.iso8601 : nil
+  }
+
+  /// What a column of an entity's row is: nil within for columns that Core Data keeps for itself; nil for rows of plain
+  /// tables.
+  private func kind(
+    of column: Int, _ row: borrowing RecoveredRowBuffer
+  ) -> RowPlan.Kind?? {
+    guard let table = row.origin.table ?? row.origin.guess, columnCounts[table] >= 0 else {
+      return nil
+    }
+    let number = row.values.count > 1 && row.values[1].kind == .integer ? row.values[1].bits : -1
+    if kinds[table]?[number] == nil {
+      guard let (_, fields) = naming.fields(of: table, number) else { return nil }
+      var list = [RowPlan.Kind?](repeating: nil, count: columnCounts[table])
+      for field in fields where field.column < list.count { list[field.column] = field.kind }
+      kinds[table, default: [:]][number] = list
+    }
+    guard let list = kinds[table]?[number], column < list.count else { return .some(nil) }
+    return .some(list[column])
+  }
+
+  private func blob(_ bytes: [UInt8]) -> SearchPattern.BlobMatch? {
+    if let file = ExternalBlob.identifier(in: bytes) {
+      guard let found = files[file] else { return nil }
+      namedFiles.insert(file)
+      return SearchPattern.BlobMatch(
+        inside: Self.inside(found, file: file), excerpt: found.excerpt)
+    }
+    // A value that Core Data may keep in a file begins with 1 when it is in the row.
+    return pattern.match(inBlob: bytes.first == 1 ? Array(bytes.dropFirst()) : bytes)
+      ?? (bytes.first == 1 ? pattern.match(inBlob: bytes) : nil)
+  }
+
+  private func hit(
+    _ row: borrowing RecoveredRowBuffer, _ column: Int, _ inside: String?, _ excerpt: SearchExcerpt
+  ) -> SearchHit {
+    var hit = SearchHit(
+      key: row.rowID, origin: row.origin, inside: inside, excerpt: excerpt)
+    guard let place = row.origin.table ?? row.origin.guess else { return hit }
+    let table = store.database.tables[place]
+    hit.part = table.name
+    if table.isDescribed, column < table.definition.columns.count {
+      hit.attribute = table.definition.columns[column].name
+    }
+    guard columnCounts[place] >= 0, let (managed, columns) = naming.managedRow(RecoveredRow(row))
+    else { return hit }
+    if let entity = managed.entityName {
+      hit.part = entity
+      hit.isEntity = true
+    }
+    if hit.key == nil, managed.primaryKey != 0 { hit.key = managed.primaryKey }
+    if let index = columns.firstIndex(of: column) {
+      hit.attribute = managed.properties[index].name
+    }
+    return hit
+  }
+
+  // MARK: - External files
+
+  /// Searches the files beside the store, before the rows: only rows say what the files belong to.
+  private func searchFiles() {
+    for member in StoreSet(at: store.database.path).members
+    where member.role == .support && member.kind == .file {
+      outcome.fileCount += 1
+      do throws(SQLiteFileError) {
+        if let found = try match(in: ByteFile(member.path)) {
+          files[PathText.lastComponent(of: member.name)] = found
+        }
+      } catch {
+        outcome.unreadFiles.append(member.name)
+      }
+    }
+  }
+
+  private func match(in file: ByteFile) throws(SQLiteFileError) -> SearchPattern.BlobMatch? {
+    if file.size <= Self.maxDecodedBytes {
+      return pattern.match(inBlob: try file.bytes(at: 0, count: Int(file.size)))
+    }
+    var offset: Int64 = 0
+    while offset < file.size {
+      let count = Int(min(file.size - offset, Int64(Self.pieceBytes + pattern.overlap)))
+      let piece = ContiguousArray(try file.bytes(at: offset, count: count))
+      if let range = pattern.match(inBytes: piece.rawSpan) {
+        return SearchPattern.BlobMatch(
+          inside: "byte \(offset + Int64(range.lowerBound)) of \(file.size)",
+          excerpt: SearchExcerpt(range, of: piece.rawSpan))
+      }
+      offset += Int64(Self.pieceBytes)
+    }
+    return nil
+  }
+
+  private static func inside(_ found: SearchPattern.BlobMatch, file: String) -> String {
+    "external file \(VisibleText.visible(file, limit: 80))" + (found.inside.map { ", " + $0 } ?? "")
+  }
+}

@@ -1,0 +1,235 @@
+import CLibrary
+import Foundation
+import ObjectModel
+import SQLiteFile
+import SafeFiles
+import SafeText
+package import StoreExtraction
+import StoreFiles
+
+/// A backup of an iPhone or iPad as Finder and iTunes make it, not encrypted: files named by hashes, and `Manifest.db`,
+/// which says of each file which app's domain it is of and which path it had.
+///
+/// The table `Files` has `fileID`, the SHA-1 of `domain-path` in hexadecimal; `domain`; `relativePath`; and `flags`, which
+/// is 1 for a file. The file itself is in a folder named by the first two digits of its id.
+package struct PhoneBackup {
+  /// A store in the backup.
+  package struct Store: Sendable, Equatable {
+    /// The domain and the path within it: `AppDomain-org.example.Notes/Library/Notes.sqlite`.
+    package let name: String
+    /// The files of the set, by their names as in ``name``, and where they are.
+    let members: [(name: String, place: String)]
+
+    package static func == (one: Store, other: Store) -> Bool {
+      PathText.isSame(one.name, other.name)
+    }
+  }
+
+  /// The folder.
+  package let path: String
+  /// The stores, by name.
+  package private(set) var stores: [Store] = []
+  /// Files that are, were or may be a store, and could not be taken for one.
+  package private(set) var passedOver: [StoreFinder.PassedOver] = []
+
+  /// The most files of a backup that are looked at.
+  static let fileLimit = 4_000_000
+  private static let manifestName = "Manifest.db"
+
+  /// Whether a folder is such a backup. Other folders may hold a file of that name, but no list of the backup beside it.
+  package static func isBackup(_ path: String) -> Bool {
+    func isFile(_ name: String) -> Bool {
+      ((try? FileStatus.of(PathText.joined(path, name))) ?? nil)?.kind == .file
+    }
+    return isFile(manifestName) && (isFile("Manifest.plist") || isFile("Info.plist"))
+  }
+
+  /// The backup that a path leads into, and the name of a store in it; nil when the path is a backup itself. Nil for any
+  /// other path.
+  package static func split(_ path: String) -> (backup: String, name: String?)? {
+    let whole = PathText.withoutTrailingSlashes(path)
+    if isBackup(whole) { return (whole, nil) }
+    guard ((try? FileStatus.of(whole)) ?? nil) == nil else { return nil }
+    var parts = PathText.components(of: whole)
+    var rest: [String] = []
+    // No path of a phone has more levels.
+    while let last = parts.popLast(), rest.count < 64 {
+      rest.insert(last, at: 0)
+      let isAbsolute = whole.utf8.first == UInt8(ascii: "/")
+      let folder = (isAbsolute ? "/" : "") + parts.joined(separator: "/")
+      if !folder.isEmpty, isBackup(folder) { return (folder, rest.joined(separator: "/")) }
+    }
+    return nil
+  }
+
+  /// Reads the list of a backup, and the first bytes of each file.
+  ///
+  /// - Throws: ``BundleError`` with `backup.encrypted`, or `backup.badManifest` for a list that cannot be read.
+  package init(_ path: String) throws {
+    self.path = path
+    let manifest = PathText.joined(path, Self.manifestName)
+    if Self.isEncrypted(path) { throw Self.encrypted(path) }
+    let database: SQLiteDatabase
+    do throws(SQLiteFileError) {
+      database = try SQLiteDatabase(path: manifest)
+    } catch {
+      if error.code == .looksEncrypted { throw Self.encrypted(path) }
+      throw BundleError(
+        .badBackup, "the list of the backup cannot be read: \(error.message)", path: manifest)
+    }
+    guard let table = database.schema.table(named: "Files") else { throw Self.noList(manifest) }
+    let columns = ["fileID", "domain", "relativePath", "flags"].map { name in
+      table.columnNames.firstIndex { SQLName.isSame($0, name) }
+    }
+    guard let id = columns[0], let domain = columns[1], let relative = columns[2],
+      let flags = columns[3]
+    else { throw Self.noList(manifest) }
+    var files: [String: String] = [:]
+    var bad = 0
+    try database.forEachRow(of: table) { row in
+      guard case .integer(1) = row.values[flags], case .text(let hash) = row.values[id],
+        case .text(let domain) = row.values[domain], case .text(let relative) = row.values[relative]
+      else { return true }
+      let name = PathText.joined(domain.string, relative.string)
+      guard Self.isHash(hash.utf8),
+        PathText.components(of: name).allSatisfy({ PathText.isPlainName($0) })
+      else {
+        bad += 1
+        return true
+      }
+      files[name] = hash.string
+      return files.count < Self.fileLimit
+    }
+    if bad > 0 {
+      passedOver.append(
+        .init(
+          path: manifest, code: "backup.badName",
+          message: "names in the list that no file of a phone has: \(bad)"))
+    }
+    if database.findings.damageCount > 0 {
+      passedOver.append(
+        .init(
+          path: manifest, code: "backup.damagedManifest",
+          message: "the list of the backup is damaged, so that files may be missing from it"))
+    }
+    find(in: files)
+  }
+
+  // MARK: - Stores
+
+  private mutating func find(in files: [String: String]) {
+    /// The files below the support folders, by the name of the folder.
+    var external: [String: [String]] = [:]
+    for name in files.keys {
+      let parts = PathText.components(of: name)
+      guard let place = parts.firstIndex(where: { PathText.isSame($0, "_EXTERNAL_DATA") }),
+        place > 0
+      else { continue }
+      external[parts[..<place].joined(separator: "/"), default: []].append(name)
+    }
+    for name in files.keys.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
+      guard let place = place(of: name, files), !isSide(name, files) else { continue }
+      let sides = ["-wal", "-journal"].map { name + $0 }.filter { size(of: $0, files) > 0 }
+      guard let head = try? ByteFile(place) else { continue }
+      let lead = (try? head.bytes(at: 0, count: 16)) ?? []
+      guard lead == DatabaseHeader.magic || (head.size == 0 && !sides.isEmpty) else {
+        if !sides.isEmpty {
+          passedOver.append(
+            .init(
+              path: PathText.joined(path, name), code: "file.notADatabase",
+              message:
+                "it does not start like a database, although a log is beside it; it may be encrypted or damaged"
+            ))
+        }
+        continue
+      }
+      let support = PathText.joined(
+        PathText.folder(of: name), StoreSet.supportName(for: PathText.lastComponent(of: name)))
+      let others = ([name + "-shm"] + sides + (external[support] ?? []).sorted())
+      stores.append(
+        Store(
+          name: name,
+          members: ([name] + others).compactMap { name in
+            self.place(of: name, files).map { (name, $0) }
+          }))
+    }
+  }
+
+  /// Whether a file belongs to another one that is listed.
+  private func isSide(_ name: String, _ files: [String: String]) -> Bool {
+    ["-wal", "-journal", "-shm"].contains { suffix in
+      PathText.dropping(suffix: suffix, from: name).map { files[$0] != nil } ?? false
+    }
+  }
+
+  private func place(of name: String, _ files: [String: String]) -> String? {
+    files[name].map { hash in
+      PathText.joined(
+        PathText.joined(path, String(decoding: hash.utf8.prefix(2), as: UTF8.self)), hash)
+    }
+  }
+
+  private func size(of name: String, _ files: [String: String]) -> Int64 {
+    place(of: name, files).flatMap { try? ByteFile($0).size } ?? 0
+  }
+
+  private static func isHash(_ bytes: some Collection<UInt8>) -> Bool {
+    bytes.count == 40
+      && bytes.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+  }
+
+  /// `Manifest.plist` says whether the backup is encrypted.
+  private static func isEncrypted(_ path: String) -> Bool {
+    guard let file = try? ByteFile(PathText.joined(path, "Manifest.plist")), file.size < 16 << 20,
+      let bytes = try? file.bytes(at: 0, count: Int(file.size)),
+      case .dictionary(let members)? = try? PropertyList(bytes: bytes)
+    else { return false }
+    return members["IsEncrypted"] == .bool(true)
+  }
+
+  private static func encrypted(_ path: String) -> BundleError {
+    BundleError(
+      .encryptedBackup,
+      "the backup is encrypted, and its files cannot be read without its password",
+      path: path)
+  }
+
+  private static func noList(_ manifest: String) -> BundleError {
+    BundleError(
+      .badBackup, "the list of the backup has no table Files with the known columns", path: manifest
+    )
+  }
+}
+
+/// The files of one store of a backup under their own names, in a private folder that is removed with this object.
+package final class UnpackedBackup {
+  private let folder: PrivateFolder
+  /// The main file.
+  package let storePath: String
+  /// The private folder.
+  package var path: String { folder.path }
+
+  /// Copies the files of a store. `making` is called as in ``UnpackedArchive``.
+  ///
+  /// - Throws: ``BundleError`` about the files or the private folder.
+  package init(
+    _ store: PhoneBackup.Store, making: @escaping (String, () -> Bool) -> Void = { _ = $1() }
+  ) throws {
+    folder = try PrivateFolder(in: FileManager.default.temporaryDirectory.path, making: making)
+    storePath = PathText.joined(folder.path, store.name)
+    var left = UnpackedArchive.byteLimit
+    for (name, place) in store.members {
+      let source = try InputFile(path: place, followsLink: false)
+      guard source.size <= left else {
+        throw BundleError(
+          .tooLarge, "the store has more than \(UnpackedArchive.byteLimit) bytes", path: place)
+      }
+      left -= source.size
+      let file = try folder.makeFile(PathText.components(of: name))
+      defer { _ = close(file) }
+      try source.forEachPiece { piece throws(BundleError) in
+        try OutputTree.write(piece, to: file, path: name)
+      }
+    }
+  }
+}

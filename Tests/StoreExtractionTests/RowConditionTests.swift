@@ -1,0 +1,217 @@
+import CoreDataStore
+import Fixtures
+import Foundation
+import SQLiteFile
+import SQLiteForensics
+import Testing
+
+@testable import StoreExtraction
+
+/// Conditions on rows, against SQLite's own answer to the same question.
+@Suite struct RowConditionTests {
+  /// A Core Data store by hand: notes in folders, and tags that many notes have.
+  private static func store(in place: TemporaryFolder) throws -> URL {
+    let url = place.url.appendingPathComponent("s.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      CREATE TABLE t(id INTEGER PRIMARY KEY, n INTEGER, r REAL, s TEXT, b BLOB);
+      WITH RECURSIVE i(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM i WHERE i < 400)
+        INSERT INTO t SELECT i,
+          CASE WHEN i % 7 = 0 THEN NULL ELSE i * 37 % 101 - 50 END,
+          CASE WHEN i % 11 = 0 THEN NULL ELSE (i * 53 % 97) / 8.0 - 6 END,
+          CASE WHEN i % 5 = 0 THEN NULL ELSE substr('Milk bread Butter eggs', 1 + i % 17, 1 + i % 6) END,
+          CASE WHEN i % 3 = 0 THEN NULL ELSE randomblob(i % 4) END FROM i;
+      """)
+    connection.close()
+    return url
+  }
+
+  private static func keys(
+    _ store: URL, _ condition: String?, _ names: Set<String>? = nil, order: [String] = [],
+    limit: Int? = nil
+  ) throws -> [Int64] {
+    let opened = try CoreDataStore(path: store.path)
+    var rows = SelectedRows()
+    rows.condition = try condition.map { try RowCondition($0) }
+    rows.order = order.map { SelectedRows.Order($0) }
+    rows.limit = limit
+    var keys: [Int64] = []
+    for source in try rows.sources(in: opened, names) {
+      _ = try rows.forEachRow(of: source, in: opened) {
+        keys.append($0.key ?? -1)
+        return true
+      }
+    }
+    return keys
+  }
+
+  @Test(arguments: [
+    ("n == 5", "n = 5"), ("n != 5", "n IS NOT 5"), ("n < 5", "n < 5"), ("n <= -3", "n <= -3"),
+    ("5 > n", "5 > n"), ("n >= 20.5", "n >= 20.5"), ("r > n", "r > n"),
+    ("n == nil", "n IS NULL"), ("n != nil", "n IS NOT NULL"),
+    ("s == nil OR n == nil", "s IS NULL OR n IS NULL"),
+    ("n BETWEEN {-5, 5}", "n BETWEEN -5 AND 5"), ("n IN {1, 2, 3.0}", "n IN (1, 2, 3)"),
+    ("NOT n < 5", "n IS NULL OR NOT n < 5"), ("n > 0 AND r < 0", "n > 0 AND r < 0"),
+    ("n + r > 10", "n + r > 10"), ("n * 2 - 1 == 9", "n * 2 - 1 = 9"),
+    ("abs(n) == 7", "abs(n) = 7"),
+    ("s == 'Milk'", "s = 'Milk'"), ("s ==[c] 'MILK'", "lower(s) = 'milk'"),
+    ("s CONTAINS 'e'", "instr(s, 'e') > 0"), ("s CONTAINS[c] 'B'", "instr(lower(s), 'b') > 0"),
+    ("s BEGINSWITH 'b'", "substr(s, 1, 1) = 'b'"),
+    ("s ENDSWITH[c] 'R'", "lower(substr(s, -1)) = 'r'"),
+    ("s LIKE '*e*'", "s GLOB '*e*'"), ("s LIKE '?r??d'", "s GLOB '?r??d'"),
+    ("s LIKE[c] 'm*'", "s LIKE 'm%'"), ("s MATCHES '[a-m]+'", "s NOT GLOB '*[^a-m]*' AND s <> ''"),
+    ("s < 'b'", "s < 'b'"), ("s >= 'b'", "s >= 'b'"),
+    ("'Milk bread' CONTAINS s", "instr('Milk bread', s) > 0"),
+    ("length(s) > 3", "length(s) > 3"), ("b == nil", "b IS NULL"),
+    ("uppercase(s) == 'MILK'", "upper(s) = 'MILK'"),
+    ("TRUEPREDICATE", "1"), ("FALSEPREDICATE", "0"), ("n == '5'", "0"), ("s == 5", "0"),
+  ])
+  func rowsAreThoseOfSQLite(_ condition: String, _ sql: String) throws {
+    let place = try TemporaryFolder()
+    let store = try Self.store(in: place)
+    let connection = try SQLiteConnection(store)
+    let expected = try connection.rows("SELECT id FROM t WHERE \(sql) ORDER BY id").map { row in
+      if case .integer(let key) = row[0] { key } else { Int64(-1) }
+    }
+    #expect(try Self.keys(store, condition) == expected, "\(condition)")
+  }
+
+  @Test(arguments: [
+    (["n"], "n"), (["-n"], "n DESC"), (["s", "-r"], "s, r DESC"), (["-s", "n"], "s DESC, n"),
+  ])
+  func theOrderIsThatOfSQLite(_ order: [String], _ sql: String) throws {
+    let place = try TemporaryFolder()
+    let store = try Self.store(in: place)
+    let connection = try SQLiteConnection(store)
+    let expected = try connection.rows("SELECT id FROM t ORDER BY \(sql), id").map { row in
+      if case .integer(let key) = row[0] { key } else { Int64(-1) }
+    }
+    #expect(try Self.keys(store, nil, order: order) == expected)
+    #expect(try Self.keys(store, nil, order: order, limit: 7) == Array(expected.prefix(7)))
+  }
+
+  /// On every real store: rows with a text, through each attribute, as SQLite counts them.
+  @Test(.enabled(if: Shared.isThere), arguments: RealStores.all)
+  func attributesOfRealStores(_ store: RealStore) throws {
+    let place = try TemporaryFolder()
+    let copy = try store.copy(into: place.url)
+    let opened = try CoreDataStore(path: copy.path)
+    let connection = try SQLiteConnection(copy)
+    for table in opened.entityTables {
+      for (number, entity) in try opened.plan(for: table, wanted: nil)?.entities ?? [:] {
+        for field in entity.fields.prefix(6) {
+          let column = "\"" + table.columnNames[field.column] + "\""
+          let expected = try connection.integer(
+            "SELECT count(*) FROM \(table.name) WHERE Z_ENT = \(number) AND \(column) IS NOT NULL")
+          var rows = SelectedRows()
+          rows.condition = try RowCondition("#\(field.name) != nil")
+          rows.columns = [field.name]
+          let source = try #require(
+            try rows.sources(in: opened, [entity.name]).first { $0.name == entity.name })
+          let count = try rows.forEachRow(of: source, in: opened) { $0.properties.count == 1 }
+          #expect(Int64(count) == expected, "\(entity.name).\(field.name)")
+        }
+      }
+    }
+  }
+
+  /// Relationships in the row, and those with a table of their own, in a real store that has them.
+  @Test(.enabled(if: Shared.isThere)) func keyPathsFollowRelationships() throws {
+    var followed = 0
+    for store in RealStores.all {
+      let place = try TemporaryFolder()
+      let copy = try store.copy(into: place.url)
+      let opened = try CoreDataStore(path: copy.path)
+      for table in opened.entityTables {
+        for entity in try opened.describedEntities(of: table) {
+          for property in entity.properties
+          where property.kind == .toOne || property.kind == .toMany {
+            guard
+              let destination = try opened.entityTables.flatMap({
+                try opened.describedEntities(of: $0)
+              }).first(where: { $0.name == property.typeName }),
+              let text = destination.properties.first(where: { $0.typeName == "String" })
+            else { continue }
+            // What the condition says of the destination's value, from the rows themselves.
+            var values: [Int64: Bool] = [:]
+            try opened.forEachRow(of: [destination.name]) { row in
+              values[row.primaryKey] =
+                row.properties.first { $0.name == text.name }.map { $0.value != .null } ?? false
+              return true
+            }
+            var expected: [Int64] = []
+            try opened.forEachRow(of: [entity.name]) { row in
+              guard row.entityName == entity.name else { return true }
+              let value = row.properties.first { $0.name == property.name }?.value
+              switch value {
+              case .toOne(let one)?:
+                if values[one.primaryKey] ?? false { expected.append(row.primaryKey) }
+              case .toMany(let many)?:
+                if many.contains(where: { values[$0.primaryKey] ?? false }) {
+                  expected.append(row.primaryKey)
+                }
+              default: break
+              }
+              return true
+            }
+            let any = property.kind == .toMany ? "ANY " : ""
+            var rows = SelectedRows()
+            rows.condition = try RowCondition("\(any)#\(property.name).#\(text.name) != nil")
+            let source = try #require(
+              try rows.sources(in: opened, [entity.name]).first { $0.name == entity.name })
+            var found: [Int64] = []
+            _ = try rows.forEachRow(of: source, in: opened) {
+              found.append($0.key ?? -1)
+              return true
+            }
+            #expect(found == expected, "\(store) \(entity.name).\(property.name).\(text.name)")
+            followed += expected.count
+          }
+        }
+      }
+    }
+    #expect(followed > 100)
+  }
+
+  @Test(arguments: [
+    "", "n >", "n == FUNCTION(self, 'x')", "SUBQUERY(a, $x, $x.b == 1).@count > 0", "n MATCHES '['",
+    "n BETWEEN 5", "s isNear: 4", "$v == 1", String(repeating: "(", count: 100_000),
+  ])
+  func whatIsNoCondition(_ text: String) {
+    let error = #expect(throws: ExtractionError.self) { _ = try RowCondition(text) }
+    #expect(error?.code.rawValue == "usage.badCondition")
+  }
+
+  @Test func anUnknownNameIsTold() throws {
+    let place = try TemporaryFolder()
+    let store = try Self.store(in: place)
+    let error = #expect(throws: ExtractionError.self) { _ = try Self.keys(store, "m == 5") }
+    #expect(error?.code == .unknownName && error?.message.contains("has m") == true)
+    #expect(throws: ExtractionError.self) { _ = try Self.keys(store, "n.x == 5") }
+  }
+
+  @Test func datesAreComparedWithTexts() throws {
+    let place = try TemporaryFolder()
+    let url = place.url.appendingPathComponent("s.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      CREATE TABLE Z_PRIMARYKEY(Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER);
+      CREATE TABLE Z_METADATA(Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB);
+      CREATE TABLE ZNOTE(Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZWHEN TIMESTAMP);
+      INSERT INTO Z_PRIMARYKEY VALUES (1, 'Note', 0, 3);
+      INSERT INTO ZNOTE VALUES (1, 1, 7, 0), (2, 1, 1, 86399.5), (3, 1, 1, 86400), (4, 1, 1, NULL);
+      """)
+    connection.close()
+    #expect(try Self.keys(url, "ZWHEN == '2001-01-01'") == [1, 2])
+    #expect(try Self.keys(url, "ZWHEN > '2001-01-01'") == [3])
+    #expect(try Self.keys(url, "ZWHEN >= '2001-01-01T23:59'") == [2, 3])
+    #expect(try Self.keys(url, "ZWHEN < '2001-01-02'") == [1, 2])
+    #expect(try Self.keys(url, "ZWHEN BETWEEN {'2001-01-01', '2001-01-01'}") == [1, 2])
+    #expect(try Self.keys(url, "ZWHEN IN {'2001-01-02', '2001-01-03'}") == [3])
+    #expect(try Self.keys(url, "ZWHEN == CAST(86400, 'NSDate')") == [3])
+    #expect(try Self.keys(url, "ZWHEN + 1 > '2001-01-02'") == [])
+    #expect(try Self.keys(url, "ZWHEN < now()") == [1, 2, 3])
+  }
+}
