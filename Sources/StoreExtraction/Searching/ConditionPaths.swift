@@ -9,7 +9,7 @@ struct ConditionPath {
 
   init(_ text: String) {
     var keys = PredicateSyntax.keys(of: text)
-    isCount = keys.count > 1 && keys.last == "@count"
+    isCount = keys.count > 1 && keys[keys.count - 1].utf8.elementsEqual("@count".utf8)
     if isCount { keys.removeLast() }
     self.keys = keys
   }
