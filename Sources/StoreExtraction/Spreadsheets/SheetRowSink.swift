@@ -44,8 +44,8 @@ struct SheetRowSink: RowSink, ~Copyable {
   /// - Parameters:
   ///   - storePath: the store, beside which external files are.
   ///   - dates: how dates are shown.
-  ///   - blobs: how binary values are shown.
   ///   - longValues: takes the values that no cell holds.
+  ///   - blobs: how binary values are shown.
   init(
     storePath: String, _ dates: LocalDates, _ longValues: LongValues, _ blobs: BlobForm = .hex
   ) {
