@@ -110,6 +110,21 @@ import Testing
     #expect(none.errorCode == "input.unknownName", "\(none.errors)")
   }
 
+  /// The lists of the backup itself may be left behind, and files of stores may be lost.
+  @Test func theListOfFilesIsEnough() throws {
+    let place = try TemporaryFolder()
+    let backup = try Self.twoStores(place)
+    try FileManager.default.removeItem(at: backup.appendingPathComponent("Manifest.plist"))
+    let list = try SQLiteConnection(backup.appendingPathComponent("Manifest.db"))
+    try list.exec(
+      "INSERT INTO Files VALUES ('\(String(repeating: "a", count: 40))', 'A', 'gone.db', 1, NULL)")
+    list.close()
+    let outcome = try Program.run("inspect", backup.path)
+    #expect(outcome.text.contains("Notes.sqlite"), "\(outcome.text)")
+    #expect(outcome.text.contains("A/gone.db"))
+    #expect(outcome.text.contains("its file cannot be read"))
+  }
+
   @Test func anEncryptedBackupIsNamedAsSuch() throws {
     let place = try TemporaryFolder()
     let backup = place.url.appendingPathComponent("Backup")
@@ -138,7 +153,7 @@ import Testing
     let outcome = try Program.run("inspect", backup.path)
     #expect(outcome.status == 1, "\(outcome.errors)")
     #expect(
-      (outcome.text + outcome.errors).contains("names in the list that no file of a phone has: 2"))
+      (outcome.text + outcome.errors).contains("names in the list that no file of a phone has: 4"))
     #expect(
       !FileManager.default.fileExists(
         atPath: place.url.deletingLastPathComponent().path + "/escape.db"))

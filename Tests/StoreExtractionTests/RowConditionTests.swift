@@ -191,6 +191,16 @@ import Testing
     #expect(throws: ExtractionError.self) { _ = try Self.keys(store, "n.x == 5") }
   }
 
+  @Test func aWholeTextMatches() throws {
+    let place = try TemporaryFolder()
+    let store = try Self.store(in: place)
+    let connection = try SQLiteConnection(store)
+    try connection.exec("INSERT INTO t(id, s) VALUES (1001, 'ab'), (1002, 'abc'), (1003, 'AB')")
+    connection.close()
+    #expect(try Self.keys(store, "id > 1000 AND s MATCHES 'a|ab'") == [1001])
+    #expect(try Self.keys(store, "id > 1000 AND s MATCHES[c] 'a|ab'") == [1001, 1003])
+  }
+
   @Test func datesAreComparedWithTexts() throws {
     let place = try TemporaryFolder()
     let url = place.url.appendingPathComponent("s.sqlite")
@@ -213,5 +223,12 @@ import Testing
     #expect(try Self.keys(url, "ZWHEN == CAST(86400, 'NSDate')") == [3])
     #expect(try Self.keys(url, "ZWHEN + 1 > '2001-01-02'") == [])
     #expect(try Self.keys(url, "ZWHEN < now()") == [1, 2, 3])
+    // What is no date would match nothing, without a word.
+    for text in ["foo", "1990-13-45", "2001-02-30"] {
+      let error = #expect(throws: ExtractionError.self) {
+        _ = try Self.keys(url, "ZWHEN > '\(text)'")
+      }
+      #expect(error?.code.rawValue == "usage.badCondition")
+    }
   }
 }

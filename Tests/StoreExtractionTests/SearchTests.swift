@@ -105,6 +105,11 @@ import Testing
     // Keys and what Core Data counts itself are not searched.
     #expect(try found("42") == ["1 ZCOUNT", "2 ZSIZE"])
     #expect(try found("42.5") == ["42 ZSIZE"])
+    // Equal is equal, also where a float rounds.
+    let pattern = try SearchPattern("9223372036854775808")
+    #expect(!pattern.matches(Int64.max) && pattern.matches(9_223_372_036_854_775_808.0))
+    let odd = try SearchPattern("9007199254740993")
+    #expect(!odd.matches(9_007_199_254_740_992.0) && odd.matches(Int64(9_007_199_254_740_993)))
     #expect(try found("2001-01-01") == ["1 ZWHEN", "2 ZWHEN"])
     #expect(try found("2001-01") == ["1 ZWHEN", "2 ZWHEN", "42 ZWHEN"])
     #expect(try found("2001-01-01T23:59") == ["2 ZWHEN"])

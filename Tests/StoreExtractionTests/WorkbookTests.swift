@@ -136,6 +136,26 @@ import Testing
     #expect(result.longValues?.output == folder.url.path + "/Values_files")
   }
 
+  /// Binary values by what they are, as in the other forms.
+  @Test func binaryValuesDecoded() throws {
+    let folder = try TemporaryFolder()
+    let store = folder.url.appendingPathComponent("blobs.sqlite")
+    let database = try SQLiteConnection(store)
+    try database.exec(
+      "CREATE TABLE t(v); INSERT INTO t VALUES(x'68656c6c6f20776f726c64'), (x'00ff00ff')")
+    database.close()
+    func cells(_ blobs: BlobForm) throws -> [String] {
+      let output = folder.url.appendingPathComponent("\(blobs).xlsx")
+      _ = try Self.write(store, to: output, .init(blobs: blobs))
+      return try #require(try ReadWorkbook(output).sheet("t")).rows.dropFirst().map {
+        $0[0]?.text ?? ""
+      }
+    }
+    #expect(try cells(.hex) == ["68656c6c6f20776f726c64", "00ff00ff"])
+    #expect(try cells(.decoded) == ["text: hello world (11 bytes)", "00ff00ff"])
+    #expect(try cells(.summary)[1].hasPrefix("4 bytes, SHA-256 "))
+  }
+
   /// Text of UTF-16 with lone surrogates keeps them; bytes that are no text are counted.
   @Test func textThatIsNoText() throws {
     let folder = try TemporaryFolder()

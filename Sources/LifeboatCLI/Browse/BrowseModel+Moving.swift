@@ -216,7 +216,8 @@ extension BrowseModel {
       working = ""
       guard case .rows(var rows) = view, rows.query == query else { return }
       guard let place else {
-        message = "not found: \(rows.search.map { "\"\($0)\"" } ?? "the key")"
+        message =
+          "not found: " + (rows.soughtKey.map { "the key \($0)" } ?? "\"\(rows.search ?? "")\"")
         rows.asked = nil
         view = .rows(rows)
         return settle()

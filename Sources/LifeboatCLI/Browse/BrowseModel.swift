@@ -77,6 +77,12 @@ struct BrowseModel: Sendable {
       working = ""
       ask(.cancel)
       if isShowingSomething, !isCounting { return message = "stopped" }
+      // The rows are those from before the filter or the order that was given up.
+      if !isCounting, case .rows(let rows) = view, let previous = rows.previous.first {
+        view = .rows(previous)
+        message = "stopped"
+        return settle()
+      }
     }
     guard views.count > 1 else {
       message = "there is nothing to go back to; q quits"
@@ -141,6 +147,13 @@ struct BrowseModel: Sendable {
     body(&query)
     var new = RowsView(query)
     new.search = old.search
+    if old.window?.rows.isEmpty == false {
+      var kept = old
+      kept.previous = []
+      new.previous = [kept]
+    } else {
+      new.previous = old.previous
+    }
     new.firstColumn = query.subject == old.query.subject ? old.firstColumn : 0
     view = .rows(new)
     message = nil
@@ -216,10 +229,12 @@ struct BrowseModel: Sendable {
       search(forward: true)
     case .filter: changeRows { $0.filter = line.text.isEmpty ? nil : line.text }
     case .key:
-      guard case .rows(let rows) = view else { return }
+      guard case .rows(var rows) = view else { return }
       guard let key = Int64(line.text) else {
         return message = "a key is a whole number"
       }
+      rows.soughtKey = key
+      view = .rows(rows)
       ask(.place(rows.query, key: key))
     }
   }
@@ -236,8 +251,10 @@ struct BrowseModel: Sendable {
       guard let found else { return message = "\"\(text)\" is not in this list" }
       list.cursor = found
       view = .list(list)
-    case .rows(let rows):
+    case .rows(var rows):
       guard let text = rows.search else { return message = "/ searches" }
+      rows.soughtKey = nil
+      view = .rows(rows)
       ask(.find(rows.query, text, from: rows.cursor, forward: forward))
       working = "searching"
     case .text(var text):

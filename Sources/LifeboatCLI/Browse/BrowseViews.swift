@@ -41,6 +41,10 @@ struct RowsView: Sendable {
   /// Whether the cursor is to go to the last row once all are known.
   var followsEnd = false
   var search: String?
+  /// The key that was asked for last; nil when a text was.
+  var soughtKey: Int64?
+  /// What was shown before a filter or an order was asked for; at most one.
+  var previous: [RowsView] = []
   /// What was asked for and has not come yet.
   var asked: BrowseRequest?
   /// How many rows the screen has room for.

@@ -4,6 +4,7 @@ import Foundation
 import SQLiteFile
 import SQLiteForensics
 import Quoting
+import SafeFiles
 import SafeText
 import StoreExtraction
 import Terminal
@@ -56,7 +57,14 @@ struct Check: StoreReader {
     let path = try input.storePath()
     // What cannot be read is said before the work.
     var analysers = Analysers.shipped
-    if let folder = self.analysers { try analysers.add(folder: folder) }
+    if let folder = self.analysers {
+      guard try FileStatus.of(folder)?.kind == .folder else {
+        throw Failure(
+          66, "file.missing", "\(folder): there is no such folder",
+          hint: "name a folder of analysers, files that end in .json")
+      }
+      try analysers.add(folder: folder)
+    }
     let meter = progress.meter("Checking", unit: .pages, display)
     var check = try StoreCheck(path: path, logView: store.wal, depth: depth) { done, total in
       meter.update(UInt64(done), of: UInt64(total))

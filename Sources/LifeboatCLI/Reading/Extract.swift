@@ -43,7 +43,7 @@ struct Extract: StoreReader {
 
   @Option(
     name: .long,
-    help: "csv, ndjson, sqlite or xlsx; csv by default, xlsx where the output's name ends so.")
+    help: "csv, ndjson, sqlite or xlsx; csv by default, else what the output's name ends with.")
   var format: Format?
 
   @Flag(
@@ -71,7 +71,11 @@ struct Extract: StoreReader {
 
   /// The format that was asked for; else the one that the output's name asks for.
   private var form: Format {
-    format ?? (PathText.ends(output.lowercased(), with: ".xlsx") ? .xlsx : .csv)
+    if let format { return format }
+    let name = output.lowercased()
+    if PathText.ends(name, with: ".xlsx") { return .xlsx }
+    return [".sqlite", ".sqlite3", ".db"].contains { PathText.ends(name, with: $0) }
+      ? .sqlite : .csv
   }
 
   func validate() throws {
@@ -123,6 +127,10 @@ struct Extract: StoreReader {
         try export.run(
           coreData, toWorkbook: output, dates: dates, archive: { try ZippedParts($0, $1) })
       }
+    }
+    if meter.isShown {
+      let count = UInt64(clamping: result.rowCount)
+      meter.update(count, of: count)
     }
     meter.finish()
     if display.json {
@@ -194,6 +202,9 @@ private struct ExtractText {
       lines.append(
         "Dates are in \(VisibleText.visible(zone))"
           + (hasTimeZone ? "" : "; --time-zone chooses another time zone"))
+    }
+    if form == .xlsx, !PathText.ends(result.output.lowercased(), with: ".xlsx") {
+      lines.append("Excel opens a workbook only under a name that ends in .xlsx")
     }
     if !result.emptyNames.isEmpty {
       let names = result.emptyNames.map { VisibleText.visible($0) }.joined(separator: ", ")

@@ -206,23 +206,42 @@ private struct HitText {
     let room =
       display.verbose > 0 ? Int.max : max(24, display.width - DisplayWidth.columns(of: head) - 2)
     let excerpt = hit.excerpt
-    let lead = (excerpt.isCutBefore ? "…" : "") + VisibleText.visible(excerpt.before)
     let match = DisplayText.truncated(VisibleText.visible(excerpt.match), to: room)
     let left = room - min(room, DisplayWidth.columns(of: match))
-    let before = Self.end(of: lead, columns: left / 3)
-    let after = DisplayText.truncated(
-      VisibleText.visible(excerpt.after) + (excerpt.isCutAfter ? "…" : ""),
-      to: left - min(left, DisplayWidth.columns(of: before)))
+    let before = Self.end(of: excerpt.before, isCut: excerpt.isCutBefore, columns: left / 3)
+    let after = Self.start(
+      of: excerpt.after, isCut: excerpt.isCutAfter,
+      columns: left - min(left, DisplayWidth.columns(of: before)))
     return head + ": " + before + display.style.apply(match, .bold) + after
   }
 
-  /// The end of a text in some columns, `…` before it if something was cut.
-  private static func end(of text: String, columns: Int) -> String {
-    guard DisplayWidth.columns(of: text) > columns else { return text }
-    guard columns > 1 else { return "" }
-    var rest = text
-    while DisplayWidth.columns(of: rest) > columns - 1 { rest.removeFirst() }
-    return "…" + rest
+  /// The end of a text in some columns, `…` before it if something was cut. What is shown in place of a character that
+  /// is not printed is not cut apart.
+  private static func end(of text: String, isCut: Bool, columns: Int) -> String {
+    var rest = text.unicodeScalars[...]
+    var isCut = isCut
+    while true {
+      let shown = (isCut ? "…" : "") + VisibleText.visible(String(rest))
+      if DisplayWidth.columns(of: shown) <= columns || rest.isEmpty {
+        return rest.isEmpty ? "" : shown
+      }
+      rest.removeFirst()
+      isCut = true
+    }
+  }
+
+  /// The start of a text in some columns, likewise.
+  private static func start(of text: String, isCut: Bool, columns: Int) -> String {
+    var rest = text.unicodeScalars[...]
+    var isCut = isCut
+    while true {
+      let shown = VisibleText.visible(String(rest)) + (isCut ? "…" : "")
+      if DisplayWidth.columns(of: shown) <= columns || rest.isEmpty {
+        return rest.isEmpty ? "" : shown
+      }
+      rest.removeLast()
+      isCut = true
+    }
   }
 
   private var place: String {

@@ -140,8 +140,10 @@ struct JournalJudge {
     }
     if let pageOne {
       guard let before = try header(file, at: pageOne.offset) else { return .undecided }
-      return before.changeCounter == now.changeCounter ? .headerLost : .finished
+      guard before.changeCounter == now.changeCounter else { return .finished }
+      return try isUndone() ? .finished : .headerLost
     }
+    if try isUndone() { return .finished }
     if scanned.endsUnsynced { return .headerLost }
     let size = scanned.pageSize
     for image in scanned.images.reversed() where image.age == 0 && image.isVerified {
@@ -149,6 +151,21 @@ struct JournalJudge {
       if try there == file.bytes(at: image.offset, count: size) { return .headerLost }
     }
     return .undecided
+  }
+
+  /// Whether all pages are as they were before the transaction, and no others are there: a ROLLBACK has put them back, and
+  /// zeroed the header as a commit does. Nothing is left to undo.
+  private func isUndone() throws(SQLiteFileError) -> Bool {
+    let size = scanned.pageSize
+    guard let count = try databasePageCount(), main.size == Int64(count) * Int64(size) else {
+      return false
+    }
+    for image in scanned.images where image.age == 0 {
+      guard image.isVerified, image.page <= count else { return false }
+      let there = try main.bytes(at: (Int64(image.page) - 1) * Int64(size), count: size)
+      guard try there == file.bytes(at: image.offset, count: size) else { return false }
+    }
+    return true
   }
 
   /// The database's size before the transaction: from a later segment's header, or from page 1 as it was.

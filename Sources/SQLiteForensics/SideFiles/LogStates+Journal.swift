@@ -24,8 +24,10 @@ extension LogStates {
 
   /// What a rollback journal holds of the past.
   package struct JournalState: Sendable {
-    /// Whether its transaction was not finished, so that SQLite plays the journal back.
+    /// Whether its transaction was not finished.
     package let isUnfinished: Bool
+    /// Whether SQLite plays the journal back before it reads anything: it does so only with an intact header.
+    package var isPlayedBack = false
     /// The pages that the journal holds as they were before its transaction, in order of their numbers.
     package let pages: [UInt32]
     /// Pages from earlier transactions, behind those of the last one.
@@ -44,7 +46,8 @@ extension LogStates {
     let older = journal.images.count { $0.age > 0 }
     if journal.verdict == .hot || journal.verdict == .headerLost {
       return JournalState(
-        isUnfinished: true, pages: journal.pageOffsets.keys.sorted(), olderPageCount: older,
+        isUnfinished: true, isPlayedBack: journal.verdict == .hot,
+        pages: journal.pageOffsets.keys.sorted(), olderPageCount: older,
         databasePageCount: journal.databasePageCount,
         doubts: journal.databasePageCount == nil ? [.incomplete] : [])
     }

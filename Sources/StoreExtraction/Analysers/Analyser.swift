@@ -131,6 +131,9 @@ package struct Analyser: Sendable, Equatable, Decodable {
     verdict = try container.decode(String.self, forKey: .verdict)
     sentence = try container.decode(String.self, forKey: .sentence)
     link = try container.decodeIfPresent(String.self, forKey: .link)
+    guard !verdict.utf8.isEmpty, !sentence.utf8.isEmpty else {
+      throw wrong("verdict or sentence is empty")
+    }
   }
 
   /// Whether all conditions hold.

@@ -53,19 +53,52 @@ extension StoreTimeline {
   package func lastEvents(
     _ count: Int, _ selection: Selection = Selection()
   ) throws -> (events: [Event], total: Int) {
-    var ring: [Event] = []
-    var total = 0
+    // The log comes after all events with a date, although its commits are of the same time as some of them.
+    var dated = Latest(count)
+    var logged = Latest(count)
     try forEachEvent(selection) { event in
-      if ring.count < count {
-        ring.append(event)
-      } else if count > 0 {
-        ring[total % count] = event
-      }
-      total += 1
+      if event.isOfLog { logged.add(event) } else { dated.add(event) }
       return true
     }
-    let start = ring.isEmpty || total <= ring.count ? 0 : total % ring.count
-    return ((ring[start...] + ring[..<start]).reversed(), total)
+    var (old, new) = (dated.events[...], logged.events[...])
+    var events: [Event] = []
+    // A commit without a time is as late as the next one that has one; after the last of those, it is the newest.
+    var time = Double.infinity
+    while events.count < count, let next = new.last ?? old.last {
+      if new.last != nil { time = next.date?.seconds ?? time }
+      if let past = old.last, new.isEmpty || (past.date?.seconds ?? -.infinity) > time {
+        events.append(past)
+        old.removeLast()
+      } else {
+        events.append(next)
+        new.removeLast()
+      }
+    }
+    return (events, dated.total + logged.total)
+  }
+
+  /// The last ones of many events, in their order.
+  private struct Latest {
+    private let limit: Int
+    private var ring: [Event] = []
+    private(set) var total = 0
+
+    init(_ limit: Int) { self.limit = limit }
+
+    mutating func add(_ event: Event) {
+      if ring.count < limit {
+        ring.append(event)
+      } else if limit > 0 {
+        ring[total % limit] = event
+      }
+      total += 1
+    }
+
+    var events: [Event] {
+      guard total > ring.count, !ring.isEmpty else { return ring }
+      let start = total % ring.count
+      return Array(ring[start...] + ring[..<start])
+    }
   }
 
   /// The names in lower case, with those of tables that hold rows of the entities.
@@ -131,6 +164,14 @@ extension StoreTimeline.Event {
     case .transaction, .frames: []
     case .date(let date): [date.entity]
     case .commit(let commit): (commit.tables?.map(\.table) ?? []) + commit.tablesNotCompared
+    }
+  }
+
+  /// Whether it comes from the write-ahead log.
+  var isOfLog: Bool {
+    switch self {
+    case .commit, .frames: true
+    default: false
     }
   }
 

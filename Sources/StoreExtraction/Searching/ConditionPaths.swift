@@ -37,7 +37,13 @@ struct ConditionPaths {
   private var paths: [String: Path] = [:]
 
   /// - Throws: ``ExtractionError`` with `usage.badCondition` for a path that the rows cannot answer.
-  init(_ texts: [String], of source: SelectedRows.Source, in store: CoreDataStore) throws {
+  init(_ condition: RowCondition?, of source: SelectedRows.Source, in store: CoreDataStore) throws {
+    let texts = condition?.keyPaths ?? []
+    for (path, constant) in condition?.comparisons ?? [] {
+      if let property = source.properties.first(where: { $0.name == path }) {
+        try Self.check(constant, against: property)
+      }
+    }
     var entities: [String: DescribedEntity] = [:]
     if texts.contains(where: { ConditionPath($0).keys.count > 1 }), source.isEntity {
       for table in store.entityTables {
@@ -69,6 +75,28 @@ struct ConditionPaths {
           "\(text) counts what is no to-many relationship with a table of its own")
       }
       paths[text] = Path(place: place, steps: steps, isCount: path.isCount)
+    }
+  }
+
+  /// Throws for a constant of a type that the attribute's values never have: it would match nothing, without a word.
+  private static func check(
+    _ constant: ExpressionConstant, against property: DescribedEntity.Property
+  ) throws {
+    guard property.kind == .attribute || property.typeName == "TIMESTAMP" else { return }
+    let name = property.name
+    switch (property.typeName, constant) {
+    case ("Date", .string(let text)), ("TIMESTAMP", .string(let text)):
+      guard DateText.seconds(in: text) == nil else { return }
+      throw RowCondition.refusal(
+        "\(name) is a date, and \"\(text)\" is none; write 2026-11-20 or 2026-11-20T21:53")
+    case ("String", .integer(let number)):
+      throw RowCondition.refusal("\(name) is a text; write \"\(number)\" in quotes")
+    case ("Integer 16", .string(let text)), ("Integer 32", .string(let text)),
+      ("Integer 64", .string(let text)), ("Double", .string(let text)),
+      ("Float", .string(let text)), ("Decimal", .string(let text)),
+      ("Boolean", .string(let text)):
+      throw RowCondition.refusal("\(name) is a number, and \"\(text)\" is a text")
+    default: break
     }
   }
 

@@ -9,6 +9,8 @@ enum ConditionValue: Hashable {
   case integer(Int64)
   case real(Double)
   case text(String)
+  /// In upper case, with hyphens.
+  case uuid(String)
   /// Seconds since 2001.
   case date(Double)
   /// A text constant in the form of a date: any time within it.
@@ -26,7 +28,7 @@ enum ConditionValue: Hashable {
       case .boolean(let flag): .integer(flag ? 1 : 0)
       case .string(let text): .text(text.string)
       case .date(let date): .date(date.seconds)
-      case .uuid(let bytes): .text(UUIDText.string(bytes))
+      case .uuid(let bytes): .uuid(UUIDText.string(bytes))
       case .binary(let bytes): .bytes(bytes)
       case .external(let blob): .text(blob.identifier)
       case .toOne(let reference): .integer(reference.primaryKey)
@@ -50,7 +52,12 @@ enum ConditionValue: Hashable {
     }
   }
 
-  var text: String? { if case .text(let text) = self { text } else { nil } }
+  var text: String? {
+    switch self {
+    case .text(let text), .uuid(let text): text
+    default: nil
+    }
+  }
 
   var number: Double? {
     switch self {
@@ -71,6 +78,9 @@ enum ConditionValue: Hashable {
     case (.text(let one), .text(let other)):
       if one.utf8.elementsEqual(other.utf8) { return 0 }
       return one.utf8.lexicographicallyPrecedes(other.utf8) ? -1 : 1
+    case (.uuid(let one), .uuid(let other)): return order(one, other)
+    case (.uuid(let one), .text(let other)): return order(one, other.uppercased())
+    case (.text, .uuid): return self.order(other, one).map { -$0 }
     case (.date(let one), .date(let other)): return order(one, other)
     case (.date(let date), .period(let period)):
       return period.contains(date) ? 0 : date < period.lowerBound ? -1 : 1

@@ -10,7 +10,7 @@ import ObjectModel
 package struct RowCondition {
   let predicate: ModelPredicate
   /// The regular expressions of the condition, by their texts.
-  private var expressions: [String: Regex<AnyRegexOutput>] = [:]
+  private var expressions: [String: TextExpression] = [:]
 
   /// Reads a condition.
   ///
@@ -48,7 +48,10 @@ package struct RowCondition {
         guard let text = comparison.right.stringConstant else {
           throw Self.refusal("MATCHES takes a text")
         }
-        guard let expression = try? Regex(text) else {
+        guard
+          let expression = TextExpression(
+            text, isCaseSensitive: !comparison.options.contains(.caseInsensitive))
+        else {
           throw Self.refusal("\(text) is not a regular expression that can be read")
         }
         expressions[text] = expression
@@ -105,6 +108,31 @@ package struct RowCondition {
     }
     add(predicate)
     return paths
+  }
+
+  /// The attributes that are compared with a constant alone.
+  var comparisons: [(path: String, constant: ExpressionConstant)] {
+    var found: [(String, ExpressionConstant)] = []
+    func add(_ path: ModelExpression, _ other: ModelExpression) {
+      guard let path = path.plainKeyPath else { return }
+      switch other {
+      case .constant(let constant): found.append((path, constant))
+      case .aggregate(let parts): for part in parts { add(.path(path), part) }
+      default: break
+      }
+    }
+    func add(_ predicate: ModelPredicate) {
+      switch predicate {
+      case .comparison(let comparison):
+        add(comparison.left, comparison.right)
+        add(comparison.right, comparison.left)
+      case .and(let parts), .or(let parts): parts.forEach(add)
+      case .not(let part): add(part)
+      default: break
+      }
+    }
+    add(predicate)
+    return found
   }
 
   // MARK: - Holding it against a row
@@ -230,11 +258,8 @@ package struct RowCondition {
       guard let left = left.text, let right = right.text else { return false }
       return Self.isLike(Array(left.unicodeScalars), Array(right.unicodeScalars))
     case .matches:
-      guard let left = left.text, let right = comparison.right.stringConstant,
-        let regex = expressions[right]
-      else { return false }
-      let isFolded = comparison.options.contains(.caseInsensitive)
-      return (try? regex.ignoresCase(isFolded).wholeMatch(in: left)) ?? nil != nil
+      guard let left = left.text, let right = comparison.right.stringConstant else { return false }
+      return expressions[right]?.matchesWhole(left) ?? false
     case .selector: return false
     }
   }

@@ -4,13 +4,10 @@ import SQLiteFile
 
 /// What is searched for: a text anywhere in values, or a regular expression between slashes.
 package struct SearchPattern: Sendable {
-  /// The most bytes of one value that a regular expression is held against: 1 MiB.
-  static let maxExpressionBytes = 1 << 20
+  /// The most bytes of one value that a regular expression is held against, the first ones: 64 KiB.
+  static let maxExpressionBytes = 1 << 16
 
-  /// A regular expression. `Regex` is not marked as safe to share; it is only read.
-  private struct Expression: @unchecked Sendable { let regex: Regex<AnyRegexOutput> }
-
-  private let expression: Expression?
+  private let expression: TextExpression?
   private let needles: [TextNeedle]
   private let wideNeedles: [TextNeedle]
   private let integer: Int64?
@@ -38,14 +35,11 @@ package struct SearchPattern: Sendable {
     }
     if bytes.count > 2, bytes.first == UInt8(ascii: "/"), bytes.last == UInt8(ascii: "/") {
       let source = String(decoding: bytes.dropFirst().dropLast(), as: UTF8.self)
-      do {
-        var regex = try Regex(source).matchingSemantics(.unicodeScalar)
-        if !isCaseSensitive { regex = regex.ignoresCase() }
-        expression = Expression(regex: regex)
-      } catch {
+      guard let read = TextExpression(source, isCaseSensitive: isCaseSensitive) else {
         throw ExtractionError(
           .badPattern, "not a regular expression that can be read: \(source)")
       }
+      expression = read
       (needles, wideNeedles, integer, real, uuid, seconds) = ([], [], nil, nil, nil, nil)
       return
     }
@@ -73,16 +67,11 @@ package struct SearchPattern: Sendable {
       for needle in needles { if let match = needle.firstMatch(in: bytes) { return match } }
       return nil
     }
-    guard bytes.byteCount <= Self.maxExpressionBytes else { return nil }
-    return Self.match(of: expression, in: String(decoding: bytes.array(), as: UTF8.self))
-  }
-
-  private static func match(of expression: Expression, in text: String) -> Range<Int>? {
-    guard let match = try? expression.regex.firstMatch(in: text) else { return nil }
-    let start = text.utf8.distance(from: text.startIndex, to: match.range.lowerBound)
-    return start..<start
-      + text.utf8.distance(
-        from: match.range.lowerBound, to: match.range.upperBound)
+    // A cut letter at the end becomes a replacement character, which matches nothing that was there.
+    let lead = bytes.part(0, min(bytes.byteCount, Self.maxExpressionBytes))
+    return expression.match(in: String(decoding: lead.array(), as: UTF8.self)).flatMap {
+      $0.upperBound <= bytes.byteCount ? $0 : nil
+    }
   }
 
   func matches(_ text: String) -> Bool {
@@ -103,14 +92,14 @@ package struct SearchPattern: Sendable {
 
   /// Whether an integer is what is searched for.
   func matches(_ value: Int64) -> Bool {
-    guard let expression else { return integer == value || real == Double(value) && integer == nil }
-    return Self.match(of: expression, in: String(value)) != nil
+    if let expression { return expression.match(in: String(value)) != nil }
+    return integer.map { $0 == value } ?? (real != nil && Double(exactly: value) == real)
   }
 
   /// Whether a number is what is searched for.
   func matches(_ value: Double) -> Bool {
-    guard let expression else { return real == value }
-    return Self.match(of: expression, in: value.description) != nil
+    if let expression { return expression.match(in: value.description) != nil }
+    return integer.map { Double(exactly: $0) == value } ?? (real == value)
   }
 
   /// Whether a number could be a date that is searched for, if it is a date.
@@ -119,7 +108,7 @@ package struct SearchPattern: Sendable {
   /// Whether a date is what is searched for.
   func matches(_ date: ReferenceDate) -> Bool {
     guard let expression else { return seconds?.contains(date.seconds) ?? false }
-    return date.iso8601.map { Self.match(of: expression, in: $0) != nil } ?? false
+    return date.iso8601.map { expression.match(in: $0) != nil } ?? false
   }
 }
 

@@ -112,7 +112,7 @@ package struct SelectedRows {
   package func forEachRow(
     of source: Source, in store: CoreDataStore, _ receive: (Row) -> Bool
   ) throws -> Int {
-    let paths = try ConditionPaths(condition?.keyPaths ?? [], of: source, in: store)
+    let paths = try ConditionPaths(condition, of: source, in: store)
     var sorted: [(keys: [ConditionValue], row: Row)] = []
     var count = 0
     var goesOn = true
@@ -188,7 +188,7 @@ package struct SelectedRows {
       switch value {
       case .null: 0
       case .integer, .real, .date, .period: 1
-      case .text: 2
+      case .text, .uuid: 2
       case .bytes: 3
       case .list: 4
       }

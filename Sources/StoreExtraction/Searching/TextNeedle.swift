@@ -22,6 +22,8 @@ struct TextNeedle: Sendable {
   private let letters: [[[UInt8]]]
   /// Whether a match can begin with a byte.
   private let starts: [Bool]
+  /// The two bytes that a match can begin with, each in all bytes of a word; nil when there are more.
+  private let startWords: (UInt64, UInt64)?
   /// The most bytes of a match.
   let maxBytes: Int
 
@@ -33,6 +35,8 @@ struct TextNeedle: Sendable {
     var starts = [Bool](repeating: false, count: 256)
     for form in letters.first ?? [] { if let byte = form.first { starts[Int(byte)] = true } }
     self.starts = starts
+    let bytes = (0..<256).filter { starts[$0] }.map { UInt64($0) &* 0x0101_0101_0101_0101 }
+    startWords = (1...2).contains(bytes.count) ? (bytes[0], bytes[bytes.count - 1]) : nil
     maxBytes = letters.reduce(0) { $0 + ($1.map(\.count).max() ?? 0) }
   }
 
@@ -55,6 +59,23 @@ struct TextNeedle: Sendable {
     guard !letters.isEmpty, start >= 0, start < count else { return nil }
     var place = start
     let starts = starts.span
+    if let startWords {
+      while place &+ 8 <= count {
+        // A byte that is zero after the exclusive or is one of the two; the lowest such byte is marked for certain.
+        let word = UInt64(littleEndian: bytes.word(at: place))
+        let (one, two) = (word ^ startWords.0, word ^ startWords.1)
+        let marks =
+          (one &- 0x0101_0101_0101_0101) & ~one | (two &- 0x0101_0101_0101_0101) & ~two
+        let found = marks & 0x8080_8080_8080_8080
+        guard found != 0 else {
+          place &+= 8
+          continue
+        }
+        place &+= found.trailingZeroBitCount / 8
+        if let end = end(of: place, in: bytes) { return place..<end }
+        place &+= 1
+      }
+    }
     while place < count {
       if starts[Int(bytes.byte(at: place))], let end = end(of: place, in: bytes) {
         return place..<end

@@ -71,7 +71,9 @@ package final class StoreStates {
   }
 
   /// The state that SQLite reads.
-  private var current: StoreState.Name { .commit(states.currentCommit) }
+  private var current: StoreState.Name {
+    hasInterrupted && journal?.isPlayedBack == false ? .interrupted : .commit(states.currentCommit)
+  }
 
   // MARK: - States
 

@@ -41,7 +41,12 @@ package struct PhoneBackup {
     func isFile(_ name: String) -> Bool {
       ((try? FileStatus.of(PathText.joined(path, name))) ?? nil)?.kind == .file
     }
-    return isFile(manifestName) && (isFile("Manifest.plist") || isFile("Info.plist"))
+    guard isFile(manifestName) else { return false }
+    if isFile("Manifest.plist") || isFile("Info.plist") { return true }
+    // The lists of the backup itself were left behind.
+    let list = try? SQLiteDatabase(path: PathText.joined(path, manifestName))
+    return list?.schema.table(named: "Files")?.columnNames.contains { SQLName.isSame($0, "fileID") }
+      ?? false
   }
 
   /// The backup that a path leads into, and the name of a store in it; nil when the path is a backup itself. Nil for any
@@ -87,9 +92,13 @@ package struct PhoneBackup {
     var files: [String: String] = [:]
     var bad = 0
     try database.forEachRow(of: table) { row in
-      guard case .integer(1) = row.values[flags], case .text(let hash) = row.values[id],
-        case .text(let domain) = row.values[domain], case .text(let relative) = row.values[relative]
-      else { return true }
+      guard case .integer(1) = row.values[flags] else { return true }
+      guard case .text(let hash) = row.values[id], case .text(let domain) = row.values[domain],
+        case .text(let relative) = row.values[relative]
+      else {
+        bad += 1
+        return true
+      }
       let name = PathText.joined(domain.string, relative.string)
       guard Self.isHash(hash.utf8),
         PathText.components(of: name).allSatisfy({ PathText.isPlainName($0) })
@@ -130,7 +139,16 @@ package struct PhoneBackup {
     for name in files.keys.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
       guard let place = place(of: name, files), !isSide(name, files) else { continue }
       let sides = ["-wal", "-journal"].map { name + $0 }.filter { size(of: $0, files) > 0 }
-      guard let head = try? ByteFile(place) else { continue }
+      guard let head = try? ByteFile(place) else {
+        // A backup has many files that are no stores; of those that are not there, the name has to tell.
+        if Self.isNamedAsStore(name) {
+          passedOver.append(
+            .init(
+              path: PathText.joined(path, name), code: "file.missing",
+              message: "the list names it, and its file cannot be read"))
+        }
+        continue
+      }
       let lead = (try? head.bytes(at: 0, count: 16)) ?? []
       guard lead == DatabaseHeader.magic || (head.size == 0 && !sides.isEmpty) else {
         if !sides.isEmpty {
@@ -152,6 +170,12 @@ package struct PhoneBackup {
           members: ([name] + others).compactMap { name in
             self.place(of: name, files).map { (name, $0) }
           }))
+    }
+  }
+
+  private static func isNamedAsStore(_ name: String) -> Bool {
+    ["sqlite", "sqlite3", "db", "store", "sqlitedb", "storedata"].contains {
+      PathText.isSame(PathText.ending(of: PathText.lastComponent(of: name)).lowercased(), $0)
     }
   }
 

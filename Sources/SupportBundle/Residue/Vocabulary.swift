@@ -261,14 +261,14 @@ extension PublicWords {
     proviennent pruned précédentes prøv prøve prøver prüfen psk ptrmap pu public pudieron pudo pueda puedan puedas puede \
     pueden puis puissiez put putback puts px på qpzry qu quarantine quarantinenospace quarantines quarter que queda \
     quelque quelques quels queries query queryselectorall queue qui quick quickly quien quiet quot quotation quote \
-    quoted quoteprefix quoting qué r radius raise raison ran random randomblob range ranges rank rankdir ranks rate raw \
-    rawvalue reached reaches read readable readdir reader readfailed reading readlink readonly reads readversion real \
-    reason reasonable reasons rebuild rebuilt receive reciba reciente recientes recipient recipients recognisable \
-    recognise recognised reconnaître reconocerla record recordbytes recorded recordedhashes recordlength recordname \
-    recordonly records recordsbynumber recordsbytable recordshealthyopens recordunread recover recovered recovering \
-    recovery rect recuperado recuperar recuperaron recursive red redaction redémarrer redémarrez ref refer referansen \
-    reference referencedtwice references referencia refers reflexive refuse refused refusedheader refuses refx refy \
-    regel regexp regular regularexpressionstring reihenfolge reindex reinicia rejectedcount rejects rekkefølge \
+    quoted quoteprefix quotes quoting qué r radius raise raison ran random randomblob range ranges rank rankdir ranks \
+    rate raw rawvalue reached reaches read readable readdir reader readfailed reading readlink readonly reads \
+    readversion real reason reasonable reasons rebuild rebuilt receive reciba reciente recientes recipient recipients \
+    recognisable recognise recognised reconnaître reconocerla record recordbytes recorded recordedhashes recordlength \
+    recordname recordonly records recordsbynumber recordsbytable recordshealthyopens recordunread recover recovered \
+    recovering recovery rect recuperado recuperar recuperaron recursive red redaction redémarrer redémarrez ref refer \
+    referansen reference referencedtwice references referencia refers reflexive refuse refused refusedheader refuses \
+    refx refy regel regexp regular regularexpressionstring reihenfolge reindex reinicia rejectedcount rejects rekkefølge \
     relationship relationshipadded relationshipchanged relationshipmappings relationshipremoved relationshiprenamed \
     relationships relative relativepath release releasing rels rem remainders remark remises removal remove \
     removeattribute removed removedcount removedkeys removing rename renamed renaming renamingidentifier renumbered \
@@ -305,9 +305,9 @@ extension PublicWords {
     staleindex stammen standalone standard standardflags standardvalueclassname stands stanza start starte started \
     starten startet starting starts stat state statecount statement statenotheld states status statuses statvfs stay \
     stayed stays stedet stellen stem stems step steps still stimmt stockage stopped stops storage storageclass \
-    storagefault store stored storedcount storedintruthfile storedorder storefolder storefoldername storemainempty \
-    storemainmissing storemissing storename storenotafile stores storetype storeunreadable storeurl storeuuid \
-    storewaldamaged storewalforeign strangefiles strangers straycount strays stream strftime strict string \
+    storagefault store stored storedata storedcount storedintruthfile storedorder storefolder storefoldername \
+    storemainempty storemainmissing storemissing storename storenotafile stores storetype storeunreadable storeurl \
+    storeuuid storewaldamaged storewalforeign strangefiles strangers straycount strays stream strftime strict string \
     stringconstant strings stringvalue strip stroke structure stuck style styles stylesheet su subentity subfolders \
     subject subquery substr substring subtract such suffit suffix suficiente sum summary super superentityname \
     supernumber superseded support supported supportfile supports supprimez supprimé supprimées supprimés sur sure svg \

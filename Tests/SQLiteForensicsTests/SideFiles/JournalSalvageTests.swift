@@ -39,6 +39,28 @@ import Testing
     #expect(sides.shadowed.allSatisfy { $0.origin == .uncommitted })
   }
 
+  /// A ROLLBACK puts pages back and zeroes the header, as a commit does: there is nothing left to undo.
+  @Test func whatWasRolledBackIsFinished() throws {
+    let folder = try TemporaryFolder()
+    let store = folder.url.appendingPathComponent("rolled-back.sqlite")
+    let connection = try SQLiteConnection(store)
+    try connection.exec(
+      """
+      PRAGMA journal_mode = PERSIST; CREATE TABLE t(id INTEGER PRIMARY KEY, v UNIQUE);
+      INSERT INTO t VALUES (1, 'a'); BEGIN; INSERT INTO t VALUES (2, 'b'); ROLLBACK;
+      """)
+    let copy = folder.url.appendingPathComponent("copy.sqlite")
+    for suffix in ["", "-journal"] {
+      try FileManager.default.copyItem(
+        atPath: store.path + suffix, toPath: copy.path + suffix)
+    }
+    connection.close()
+    let sides = try FlatFile.sides(copy, pageSize: try Self.pageSize(copy))
+    #expect(sides.journal?.images.isEmpty == false)
+    #expect(sides.journal?.verdict == .finished)
+    #expect(sides.findings.kept.isEmpty)
+  }
+
   @Test(arguments: hot, [false, true])
   func aTransactionThatWasNotFinishedIsRolledBackWithoutTheHeader(
     _ fixture: StoreFixture, _ isRandom: Bool
