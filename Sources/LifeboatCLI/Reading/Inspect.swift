@@ -102,7 +102,9 @@ struct Inspect: ParsableCommand, RecordedCommand {
             inspections: inspections, passedOver: passedOver.isEmpty ? nil : passedOver))
       }
     }
-    if isList { try display.write(list.text) } else { passedOver.forEach { display.note($0) } }
+    if isList { try display.write(list.text) }
+    // With the whole reason and its code, for which a line of the list has no room.
+    for other in passedOver { display.note(other) }
     // The worst failure has the highest code: a bug outranks a missing file, which outranks a finding.
     if let worst = failures.max(by: { $0.exitCode < $1.exitCode }) {
       guard failures.count + inspections.count + passedOver.count > 1 else { throw worst }
