@@ -223,7 +223,6 @@ enum FindingText {
 
   /// A line of a list, indented by two columns and wrapped at the terminal's width.
   static func block(_ line: String, _ display: DisplayOptions) -> String {
-    let lines = DisplayText.wrapped(line, to: max(20, display.width - 4))
-    return lines.enumerated().map { ($0 == 0 ? "  " : "    ") + $1 + "\n" }.joined()
+    DisplayText.hanging(line, width: display.width, indent: 2, rest: 4)
   }
 }

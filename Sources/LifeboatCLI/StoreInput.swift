@@ -80,9 +80,9 @@ final class StoreInput {
     guard !isArchive(path), !isIncident(path) else { return [path] }
     if let (folder, name) = PhoneBackup.split(path) {
       guard name == nil else { return [path] }
-      let backup = try PhoneBackup(folder)
-      backup.passedOver.forEach(tell)
-      return backup.stores.map { PathText.joined(folder, $0.name) }
+      let (stores, others) = try PhoneBackup(folder).contents()
+      others.forEach(tell)
+      return stores.map { PathText.joined(folder, $0.name) }
     }
     let found = try StoreFinder.find(at: path)
     found.passedOver.forEach(tell)
@@ -207,9 +207,10 @@ final class StoreInput {
   // MARK: - Backups
 
   private func unpack(_ backup: PhoneBackup, _ name: String?) throws {
-    let stores = backup.stores
-    let wanted = name.map { name in stores.filter { PathText.isSame($0.name, name) } } ?? stores
-    guard let only = wanted.first, wanted.count == 1 else {
+    // Of a store that is named, no other file has to be looked at.
+    let named = name.flatMap(backup.store)
+    let stores = named == nil ? backup.contents().stores : []
+    guard let only = named ?? (name == nil && stores.count == 1 ? stores[0] : nil) else {
       let names = stores.prefix(5).map(\.name).joined(separator: ", ")
       throw Failure(
         64, name == nil ? "usage.oneStore" : "input.unknownName",

@@ -69,7 +69,8 @@ extension BundleRequest {
     progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }, isCancelled: () -> Bool,
     making: (String, () -> Bool) -> Void
   ) throws -> (manifest: BundleManifest, packed: PackedBundle, cut: [String]) {
-    let parts = maxBytes == nil ? [] : try plan.rows.map { try RowParts.count(in: $0) } ?? []
+    // Counted when a bundle turns out to be too large.
+    var parts: [RowParts.Part]?
     var cut = SizeCut()
     while true {
       var rows: InputFile?
@@ -88,11 +89,13 @@ extension BundleRequest {
       guard let maxBytes, packed.sizeBytes > maxBytes else {
         return (measured.manifest, packed, sentences)
       }
+      let counted = try parts ?? plan.rows.map { try RowParts.count(in: $0) } ?? []
+      parts = counted
       let entries = try ZipReader(packed.file).entries
       // An armored bundle is a third larger than its entries.
       let growth = Double(packed.sizeBytes) / Double(max(1, packed.file.size))
       let excess = UInt64(Double(packed.sizeBytes - maxBytes) / max(1, growth)) + 1
-      guard let next = cut.next(entries, excess: excess, parts) else {
+      guard let next = cut.next(entries, excess: excess, counted) else {
         throw BundleError(
           .overLimit,
           "the bundle has \(packed.sizeBytes) bytes with all left out that can be, and the limit is \(maxBytes) bytes"

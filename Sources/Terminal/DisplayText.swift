@@ -24,6 +24,20 @@ package enum DisplayText {
     return leading ? space + text : text + space
   }
 
+  /// `text` as a line that ends with a line feed, broken at spaces to fit into a width.
+  ///
+  /// - Parameters:
+  ///   - text: the text.
+  ///   - width: the columns of the terminal.
+  ///   - indent: the spaces before the first line.
+  ///   - rest: the spaces before the lines after it.
+  /// - Returns: the lines.
+  package static func hanging(_ text: String, width: Int, indent: Int = 0, rest: Int) -> String {
+    wrapped(text, to: max(20, width - rest)).enumerated().map { place, line in
+      String(repeating: " ", count: place == 0 ? indent : rest) + line + "\n"
+    }.joined()
+  }
+
   /// `text` broken at spaces into lines of at most `columns` columns; a longer word is cut.
   package static func wrapped(_ text: String, to columns: Int) -> [String] {
     let columns = max(columns, 1)

@@ -12,6 +12,19 @@ package enum Quantity {
     return result
   }
 
+  /// A count with its noun: `1 page`, `1,012 pages`.
+  ///
+  /// - Parameters:
+  ///   - value: the number.
+  ///   - one: the noun after 1.
+  ///   - many: the noun after all other numbers; nil for `one` with an `s`.
+  /// - Returns: the number and the noun.
+  package static func count(
+    _ value: some BinaryInteger, _ one: String, _ many: String? = nil
+  ) -> String {
+    count(value) + " " + (value == 1 ? one : many ?? one + "s")
+  }
+
   /// A number of bytes in decimal units with one digit: `999 bytes`, `1.0 kB`, `48.2 MB`.
   package static func bytes(_ value: UInt64) -> String {
     if value == 1 { return "1 byte" }

@@ -45,7 +45,7 @@ import Testing
       try store.forEachRow(of: [entity.name]) { row in
         guard row.entityNumber == entity.number else { return true }
         output.append(integer: row.primaryKey)
-        output.append(csvPropertiesOf: row, safeForSpreadsheets: safe)
+        output.append(csvValuesOf: row.properties, safeForSpreadsheets: safe)
         output.append("\r\n")
         return true
       }

@@ -146,9 +146,9 @@ enum BackgroundReading: Sendable {
       ListItem(
         label: owner.name,
         text: "\(owner.isIndex ? "index of \(owner.table)" : "table"), root "
-          + "\(Quantity.count(owner.rootPage)), \(counted(owner.treePages, "page")), "
-          + "\(counted(owner.overflowPages, "overflow page")), "
-          + "\(counted(owner.cells, "cell")), "
+          + "\(Quantity.count(owner.rootPage)), \(Quantity.count(owner.treePages, "page")), "
+          + "\(Quantity.count(owner.overflowPages, "overflow page")), "
+          + "\(Quantity.count(owner.cells, "cell")), "
           + "\(Quantity.bytes(UInt64(max(0, owner.freeBytes)))) free",
         action: .page(owner.rootPage), isLink: true)
     }
@@ -170,13 +170,10 @@ enum BackgroundReading: Sendable {
     emit(
       .pages(
         items,
-        note: "\(counted(total, "page")) of \(Quantity.count(database.header.pageSize)) bytes: "
+        note:
+          "\(Quantity.count(total, "page")) of \(Quantity.count(database.header.pageSize)) bytes: "
           + "b-trees, then pages in order"
           + (isCutOff ? "; the first \(Quantity.count(maxRuns)) runs are here" : "")))
-  }
-
-  private static func counted(_ count: Int, _ noun: String) -> String {
-    "\(Quantity.count(count)) \(noun)\(count == 1 ? "" : "s")"
   }
 
   private static func detail(

@@ -130,7 +130,7 @@ extension BrowseModel {
       }
       view = .list(list)
     case .rows(var rows):
-      // Without a window nobody knows yet how many there are.
+      // Without a window it is not known yet how many there are.
       if let window = rows.window {
         let last = max(window.count - 1, 0)
         if rows.followsEnd, window.work == nil {

@@ -2,7 +2,7 @@ import Foundation
 import Terminal
 
 /// The two sides of the browser: the thread of the terminal, which has the model, and the thread that reads the store.
-/// They pass each other values; nobody waits for reading.
+/// They pass each other values; the keys never wait for reading.
 final class BrowseSession: @unchecked Sendable {
   // Unchecked because the condition protects the state.
   private let condition = NSCondition()
@@ -61,7 +61,7 @@ final class BrowseSession: @unchecked Sendable {
 
   private func post(_ answer: BrowseAnswer) {
     condition.withLock {
-      // Progress that nobody has read yet is old.
+      // Progress that was not read yet is old.
       if case .working = answer, case .working? = answers.last { answers.removeLast() }
       answers.append(answer)
     }

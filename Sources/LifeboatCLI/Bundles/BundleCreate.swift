@@ -129,7 +129,8 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
       var text = packing.text(receipt, isEncrypted: request.encryption != nil, key, display)
       text += warning(request).map { "note: \($0)\n" } ?? ""
       for sentence in receipt.manifest.withheld {
-        text += BundleText.hanging("left out: \(VisibleText.visible(sentence))", display)
+        text += DisplayText.hanging(
+          "left out: \(VisibleText.visible(sentence))", width: display.width, rest: 6)
       }
       try display.write(text)
     }
@@ -186,17 +187,10 @@ enum BundleText {
   /// The entries in whole sentences, one per line.
   static func lines(_ manifest: BundleManifest, _ display: DisplayOptions) -> String {
     manifest.entries.map { entry in
-      hanging(
+      DisplayText.hanging(
         "  \(VisibleText.visible(entry.name)), \(Quantity.bytes(entry.sizeBytes)): \(entry.why)",
-        display)
+        width: display.width, rest: 6)
     }.joined()
-  }
-
-  /// A line of text; what does not fit follows below, indented.
-  static func hanging(_ line: String, _ display: DisplayOptions) -> String {
-    let lines = DisplayText.wrapped(line, to: display.width - 6)
-    return lines.enumerated().map { place, line in (place == 0 ? "" : "      ") + line + "\n" }
-      .joined()
   }
 
   /// The problems, one per line.

@@ -76,8 +76,8 @@ struct ModelShow: ParsableCommand {
     block.add(version.fileName, "optimised model (.omo)")
     block.add(
       "Declares",
-      ModelText.counted(optimised.entityCount, "entity", "entities") + ", "
-        + ModelText.counted(optimised.propertyCount, "property", "properties"))
+      Quantity.count(optimised.entityCount, "entity", "entities") + ", "
+        + Quantity.count(optimised.propertyCount, "property", "properties"))
     block.add(
       "Version of", names.isEmpty ? "no model beside it" : names.joined(separator: ", "))
     let identifiers = optimised.versionIdentifiers.filter { !$0.isEmpty }

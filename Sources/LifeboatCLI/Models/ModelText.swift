@@ -21,11 +21,6 @@ struct ModelText {
     return text
   }
 
-  /// A number with its noun.
-  static func counted(_ count: Int, _ one: String, _ many: String) -> String {
-    "\(Quantity.count(count)) \(count == 1 ? one : many)"
-  }
-
   // MARK: The model
 
   private var heading: String {
@@ -36,7 +31,7 @@ struct ModelText {
       name = store.name
       what = "the model that this store carries"
     } else if input.versions.count > 1 {
-      let others = Self.counted(input.versions.count, "version", "versions")
+      let others = Quantity.count(input.versions.count, "version", "versions")
       what += version.isMarkedCurrent ? ", the current one of \(others)" : ", one of \(others)"
     }
     block.add(name, what)
@@ -44,9 +39,9 @@ struct ModelText {
     block.add(
       "Holds",
       [
-        Self.counted(entities.count, "entity", "entities"),
-        Self.counted(entities.reduce(0) { $0 + $1.attributes.count }, "attribute", "attributes"),
-        Self.counted(
+        Quantity.count(entities.count, "entity", "entities"),
+        Quantity.count(entities.reduce(0) { $0 + $1.attributes.count }, "attribute", "attributes"),
+        Quantity.count(
           entities.reduce(0) { $0 + $1.relationships.count }, "relationship", "relationships"),
       ].joined(separator: ", "))
     let identifiers = model.versionIdentifiers.filter { !$0.isEmpty }

@@ -179,23 +179,24 @@ private struct ExtractText {
 
   var text: String {
     var lines = [
-      "\(Self.count(result.rowCount, "row")) saved in \(VisibleText.visible(result.output))"
+      "\(Quantity.count(result.rowCount, "row")) saved in \(VisibleText.visible(result.output))"
     ]
     if let files = result.externalFiles, files.fileCount > 0 {
       let size = Quantity.bytes(UInt64(clamping: files.sizeBytes))
       let place =
         files.output.map { "saved in \(VisibleText.visible($0))" } ?? "included in the rows"
-      lines.append("\(Self.count(files.fileCount, "external file")) (\(size) in total) \(place)")
+      lines.append(
+        "\(Quantity.count(files.fileCount, "external file")) (\(size) in total) \(place)")
     }
     if let long = result.longValues {
       lines.append(
-        "\(Self.count(long.fileCount, "value")) too long for a cell "
+        "\(Quantity.count(long.fileCount, "value")) too long for a cell "
           + "(\(Quantity.bytes(UInt64(clamping: long.sizeBytes))) in total) saved in "
           + VisibleText.visible(long.output))
     }
     if let count = result.invalidTextCount {
       lines.append(
-        "\(Self.count(count, "text")) with bytes that are no text: U+FFFD stands for these; "
+        "\(Quantity.count(count, "text")) with bytes that are no text: U+FFFD stands for these; "
           + "--format ndjson keeps them")
     }
     if let zone = result.timeZone {
@@ -211,7 +212,7 @@ private struct ExtractText {
       lines.append("No rows: \(names)")
     }
     return table
-      + lines.map { Self.wrapped($0, display.width) }.joined()
+      + lines.map { DisplayText.hanging($0, width: display.width, rest: 2) }.joined()
   }
 
   /// What was written, entity by entity; empty without rows.
@@ -229,15 +230,5 @@ private struct ExtractText {
     ])
     for part in parts { table.add([part.name, Quantity.count(part.rowCount), part.target]) }
     return table.text(width: display.width, style: display.style)
-  }
-
-  private static func count(_ count: Int, _ noun: String) -> String {
-    "\(Quantity.count(count)) \(noun)\(count == 1 ? "" : "s")"
-  }
-
-  /// A line broken at the terminal's width, the rest indented.
-  private static func wrapped(_ line: String, _ width: Int) -> String {
-    let lines = DisplayText.wrapped(line, to: max(20, width - 2))
-    return lines.enumerated().map { ($0 == 0 ? "" : "  ") + $1 + "\n" }.joined()
   }
 }

@@ -51,45 +51,37 @@ struct Inspect: ParsableCommand, RecordedCommand {
   }
 
   func run() throws {
+    let all = try paths.map(found)
     // Several stores are a list; one is a screen.
-    let isList = try !display.json && display.verbose == 0 && areSeveral()
+    let isList = !display.json && display.verbose == 0 && (all.count != 1 || all[0].isSeveral)
     var list = StoreTable(display)
     var failures: [Failure] = []
     var inspections: [StoreInspection] = []
     var passedOver: [StoreFinder.PassedOver] = []
-    for path in paths {
-      guard !StoreInput.isArchive(path) else {
+    func note(_ failure: Failure, at path: String) {
+      failures.append(failure)
+      list.add(failure, at: path)
+    }
+    for found in all {
+      passedOver += found.others
+      found.others.forEach { list.add($0) }
+      if let failure = found.failure { note(failure, at: found.path) }
+      for path in found.stores {
         do {
-          let inspection = try inspectArchive(
-            path, isFirst: inspections.isEmpty, isQuiet: isList)
-          inspections.append(inspection)
-          list.add(inspection, at: nil, wal: store.wal)
-        } catch {
-          failures.append(try failure(error))
-          list.add(try failure(error), at: path)
-        }
-        continue
-      }
-      var stores: [String] = []
-      do {
-        stores = try StoreInput.all(at: path) { other in
-          passedOver.append(other)
-          list.add(other)
-        }
-      } catch {
-        failures.append(try failure(error))
-        list.add(try failure(error), at: path)
-      }
-      for path in stores {
-        do {
-          let inspection = try inspect(path) { inspection, place in
-            if isList { list.add(inspection, at: place, wal: store.wal) }
+          let inspection =
+            found.isArchive
+            ? try inspectArchive(path, isFirst: inspections.isEmpty, isQuiet: isList)
+            : try inspect(path) { inspection, place in
+              if isList { list.add(inspection, at: place, wal: store.wal) }
+            }
+          if found.isArchive {
+            list.add(inspection, at: nil, wal: store.wal)
+          } else if !isList {
+            try tell(inspection, isFirst: inspections.isEmpty)
           }
-          if !isList { try tell(inspection, isFirst: inspections.isEmpty) }
           inspections.append(inspection)
         } catch {
-          failures.append(try failure(error))
-          list.add(try failure(error), at: path)
+          note(try failure(error), at: path)
         }
       }
     }
@@ -120,14 +112,31 @@ struct Inspect: ParsableCommand, RecordedCommand {
 }
 
 extension Inspect {
-  /// Whether the paths lead to more than one file that is or was a store.
-  private func areSeveral() throws -> Bool {
-    guard paths.count == 1, let path = paths.first else { return true }
-    var others = 0
-    guard !StoreInput.isArchive(path),
-      let stores = try? StoreInput.all(at: path, { _ in others += 1 })
-    else { return false }
-    return stores.count + others > 1
+  /// What a path leads to.
+  private struct Found {
+    let path: String
+    /// The stores; the path itself for an archive.
+    var stores: [String] = []
+    var isArchive = false
+    /// Other files that are or were a store.
+    var others: [StoreFinder.PassedOver] = []
+    /// Why the path cannot be searched; nil when it was.
+    var failure: Failure?
+
+    var isSeveral: Bool { stores.count + others.count > 1 }
+  }
+
+  private func found(at path: String) throws -> Found {
+    guard !StoreInput.isArchive(path) else {
+      return Found(path: path, stores: [path], isArchive: true)
+    }
+    var found = Found(path: path)
+    do {
+      found.stores = try StoreInput.all(at: path) { found.others.append($0) }
+    } catch {
+      found.failure = try failure(error)
+    }
+    return found
   }
 
   /// Inspects a store; `receive` gets the inspection while the store is at hand, and its main file.

@@ -22,10 +22,9 @@ struct StoreTable {
 
   /// Adds a store that was inspected; `path` is its main file, nil when that is not at hand.
   mutating func add(_ inspection: StoreInspection, at path: String?, wal: SQLiteDatabase.LogView) {
-    let findings = inspection.damageCount
     let health =
-      findings > 0
-      ? "damaged: \(Quantity.count(findings)) \(findings == 1 ? "finding" : "findings")"
+      inspection.damageCount > 0
+      ? "damaged: \(Quantity.count(inspection.damageCount, "finding"))"
       : inspection.writeAheadLog?.problem.map { "log not used: \($0)" }
         ?? (inspection.unreadFiles == nil ? "no damage found" : "files not read")
     lines.append(

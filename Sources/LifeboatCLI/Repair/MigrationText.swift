@@ -41,7 +41,7 @@ struct MigrationText {
     if let merge = report.merge { add(merge, to: &block) }
     if report.cutCount > 0 { block.add("Cut", cuts, tone: .yellow) }
     if let files = report.externalFiles, files.fileCount > 0 {
-      block.add("Files", "\(Self.count(files.fileCount, "external file")) copied")
+      block.add("Files", "\(Quantity.count(files.fileCount, "external file")) copied")
     }
     for text in report.allSteps.flatMap(\.leftOut) { block.add("Left out", text, tone: .yellow) }
     for note in Set(report.allSteps.flatMap(\.notes) + (report.merge?.notes ?? [])).sorted() {
@@ -66,7 +66,7 @@ struct MigrationText {
     }
     block.add(
       "Merged",
-      "\(Self.count(sum(\.addedCount), "object")) added to \(Quantity.count(sum(\.presentCount))) of \(PathText.lastComponent(of: merge.into))"
+      "\(Quantity.count(sum(\.addedCount), "object")) added to \(Quantity.count(sum(\.presentCount))) of \(PathText.lastComponent(of: merge.into))"
     )
     let same = sum(\.sameValuesCount)
     if same > 0 {
@@ -76,19 +76,20 @@ struct MigrationText {
         case .fill: "the present one got the values that it lacked"
         case .replace: "the present one got the old values"
         }
-      block.add("In both", "\(Self.count(same, "object")) with the same unique values: \(what)")
+      block.add("In both", "\(Quantity.count(same, "object")) with the same unique values: \(what)")
     }
     let equal = sum(\.sameContentCount)
-    if equal > 0 { block.add("Equal", "\(Self.count(equal, "object")) with the same content") }
+    if equal > 0 { block.add("Equal", "\(Quantity.count(equal, "object")) with the same content") }
     if merge.differingCount > 0 {
       block.add(
         "Differing",
-        "\(Self.count(merge.differingCount, "old object")) of these had values that are not in the new store",
+        "\(Quantity.count(merge.differingCount, "old object")) of these had values that are not in the new store",
         tone: .yellow)
     }
     if merge.replacedCount > 0 {
       block.add(
-        "Replaced", "values of \(Self.count(merge.replacedCount, "present object"))", tone: .yellow)
+        "Replaced", "values of \(Quantity.count(merge.replacedCount, "present object"))",
+        tone: .yellow)
     }
   }
 
@@ -135,7 +136,7 @@ struct MigrationText {
     let named = all.prefix(5).map { "\($0.entity).\($0.property): \(Quantity.count($0.count))" }
     let more = all.count > 5 ? ", and \(all.count - 5) more relationships" : ""
     return
-      "\(Self.count(report.cutCount, "reference")) that found no row or no room: \(named.joined(separator: ", "))\(more)"
+      "\(Quantity.count(report.cutCount, "reference")) that found no row or no room: \(named.joined(separator: ", "))\(more)"
   }
 
   private func table(_ step: MigrationReport.Step) -> String {
@@ -162,7 +163,4 @@ struct MigrationText {
     return table.text(width: display.width, style: display.style) + more(entities.count - maxShown)
   }
 
-  private static func count(_ number: Int, _ noun: String) -> String {
-    "\(Quantity.count(number)) \(noun)\(number == 1 ? "" : "s")"
-  }
 }

@@ -129,7 +129,7 @@ struct RecoverText {
     let name = PathText.lastComponent(of: result.source)
     block.add(
       name,
-      "\(Self.count(Int(result.pageCount), "page")) of \(Quantity.count(result.pageSizeBytes)) bytes"
+      "\(Quantity.count(Int(result.pageCount), "page")) of \(Quantity.count(result.pageSizeBytes)) bytes"
     )
     block.add("Rows", rows, tone: result.isLossless ? .green : .yellow)
     if !lost.isEmpty { block.add("Lost", lost, tone: .red) }
@@ -152,19 +152,15 @@ struct RecoverText {
     return text
   }
 
-  private static func count(_ number: Int, _ noun: String) -> String {
-    "\(Quantity.count(number)) \(noun)\(number == 1 ? "" : "s")"
-  }
-
   private var lost: String {
     var parts: [String] = []
     if result.missingPageCount > 0 {
       parts.append(
-        "\(Self.count(result.missingPageCount, "page")) past the end of the file")
+        "\(Quantity.count(result.missingPageCount, "page")) past the end of the file")
     }
     if result.unreadablePageCount > 0 {
       parts.append(
-        "\(Self.count(result.unreadablePageCount, "page")) of tables that cannot be read")
+        "\(Quantity.count(result.unreadablePageCount, "page")) of tables that cannot be read")
     }
     return parts.joined(separator: "; ")
   }
@@ -173,7 +169,7 @@ struct RecoverText {
   private var external: String? {
     guard let files = result.externalFiles else { return nil }
     let amount = Quantity.bytes(UInt64(clamping: files.sizeBytes))
-    var text = "\(Self.count(files.fileCount, "external file")) of \(amount)"
+    var text = "\(Quantity.count(files.fileCount, "external file")) of \(amount)"
     if let folder = files.output { text += " copied to \(folder)" }
     for (count, word) in [
       (files.missingCount, "missing"), (files.emptyCount, "empty"),
@@ -186,7 +182,7 @@ struct RecoverText {
 
   private var rows: String {
     var text =
-      "\(Quantity.count(result.rowCount)) in \(Self.count(result.tables.count, "table"))"
+      "\(Quantity.count(result.rowCount)) in \(Quantity.count(result.tables.count, "table"))"
     if result.partialRowCount > 0 {
       text += ", \(Quantity.count(result.partialRowCount)) of them with missing or doubtful values"
     }

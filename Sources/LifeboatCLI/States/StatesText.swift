@@ -27,7 +27,7 @@ struct StatesText {
     if !list.states.isEmpty { text += "\n" + table }
     let hidden = list.stateCount - list.states.count
     if hidden > 0 {
-      text += "and \(Self.count(hidden, "older state")) (--limit shows more)\n"
+      text += "and \(Quantity.count(hidden, "older state")) (--limit shows more)\n"
     }
     for (label, notes) in [("", notes), ("Also held", remainders)] where !notes.isEmpty {
       text += "\n" + (label.isEmpty ? "" : label + "\n")
@@ -37,13 +37,9 @@ struct StatesText {
     return text
   }
 
-  private static func count(_ number: Int, _ noun: String) -> String {
-    "\(Quantity.count(number)) \(noun)\(number == 1 ? "" : "s")"
-  }
-
   private var head: String {
     let current = list.states.first { $0.isCurrent }.map { "; SQLite reads state \($0.state)" }
-    return Self.count(list.stateCount, "state") + (current ?? "")
+    return Quantity.count(list.stateCount, "state") + (current ?? "")
   }
 
   /// The newest state that is not the present one and is whole.
@@ -158,9 +154,9 @@ struct StatesText {
 
   private var remainders: [String] {
     list.remainders.map { part in
-      let frames = Self.count(part.frameCount, "frame")
-      let pages = Self.count(part.pageCount ?? 0, "page")
-      let commits = part.commitCount.map { ", with \(Self.count($0, "commit"))" } ?? ""
+      let frames = Quantity.count(part.frameCount, "frame")
+      let pages = Quantity.count(part.pageCount ?? 0, "page")
+      let commits = part.commitCount.map { ", with \(Quantity.count($0, "commit"))" } ?? ""
       switch part.kind {
       case "uncommitted":
         return "\(frames) of a transaction that was never finished, \(pages)"
@@ -169,7 +165,7 @@ struct StatesText {
           "\(frames) of an earlier generation of the log\(commits): older versions of \(pages), not a whole database"
       case "journal":
         return
-          "\(Self.count(part.frameCount, "page")) of earlier transactions in the journal, not a whole database"
+          "\(Quantity.count(part.frameCount, "page")) of earlier transactions in the journal, not a whole database"
       default:
         return
           "\(frames) in or after a broken transaction\(commits): versions of \(pages), not a whole database"
@@ -229,7 +225,7 @@ struct StatesText {
     if manifest.externalFileCount > 0 {
       block.add(
         "Files",
-        "\(count(manifest.externalFileCount, "file")) of external data beside the store, not part of it"
+        "\(Quantity.count(manifest.externalFileCount, "file")) of external data beside the store, not part of it"
       )
     }
     block.add(

@@ -26,6 +26,18 @@ package struct AnalyserFacts: Sendable {
       }
     }
 
+    /// A single value; nil for a list, an object and null.
+    init?(_ value: JSONValue) {
+      switch value {
+      case .boolean(let flag): self = .flag(flag)
+      case .integer(let number): self = .number(Double(number))
+      case .unsigned(let number): self = .number(Double(number))
+      case .real(let number): self = .number(number)
+      case .string(let text): self = .text(text)
+      case .null, .array, .object: return nil
+      }
+    }
+
     var number: Double? { if case .number(let number) = self { number } else { nil } }
     var version: SystemVersion? {
       if case .text(let text) = self { SystemVersion(text) } else { nil }
@@ -36,9 +48,6 @@ package struct AnalyserFacts: Sendable {
   private var values: [String: Value] = [:]
 
   subscript(_ name: String) -> Value? { values[name] }
-
-  /// The names of all facts, sorted.
-  package var names: [String] { values.keys.sorted() }
 
   /// The facts of a store that was checked.
   ///
@@ -68,9 +77,7 @@ package struct AnalyserFacts: Sendable {
     values["findings"] = .list(Set(findings.map(\.id.rawValue)).sorted().map { .text($0) })
     values["damageCount"] = .number(Double(findings.count { $0.severity == .damage }))
     addFiles(of: path)
-    if let incident, let record = try? JSONDecoder().decode(Tree.self, from: incident) {
-      flatten(record, "incident")
-    }
+    if let incident { add(incident, as: "incident") }
   }
 
   /// Facts by name, for tests.
@@ -94,42 +101,20 @@ package struct AnalyserFacts: Sendable {
   }
 
   private mutating func add(_ value: (some Encodable)?, as name: String) {
-    guard let value, let data = try? JSONEncoder().encode(value),
-      let tree = try? JSONDecoder().decode(Tree.self, from: data)
-    else { return }
-    flatten(tree, name)
+    guard let value, let data = try? JSONEncoder().encode(value) else { return }
+    add(data, as: name)
+  }
+
+  private mutating func add(_ record: Data, as name: String) {
+    if let value = try? JSONDecoder().decode(JSONValue.self, from: record) { flatten(value, name) }
   }
 
   /// Members by their key paths. Objects in a list are passed over.
-  private mutating func flatten(_ tree: Tree, _ name: String) {
-    switch tree {
+  private mutating func flatten(_ value: JSONValue, _ name: String) {
+    switch value {
     case .object(let members): for (key, member) in members { flatten(member, name + "." + key) }
-    case .list(let list):
-      values[name] = .list(
-        list.compactMap { if case .plain(let value) = $0 { value } else { nil } })
-    case .plain(let value): values[name] = value
-    case .null: break
-    }
-  }
-}
-
-/// A record as a tree, to be flattened.
-private enum Tree: Decodable {
-  case plain(AnalyserFacts.Value)
-  case list([Tree])
-  case object([String: Tree])
-  case null
-
-  init(from decoder: any Decoder) throws {
-    let container = try decoder.singleValueContainer()
-    if container.decodeNil() {
-      self = .null
-    } else if let members = try? container.decode([String: Tree].self) {
-      self = .object(members)
-    } else if let list = try? container.decode([Tree].self) {
-      self = .list(list)
-    } else {
-      self = .plain(try container.decode(AnalyserFacts.Value.self))
+    case .array(let list): values[name] = .list(list.compactMap(Value.init))
+    default: values[name] = Value(value)
     }
   }
 }

@@ -22,8 +22,8 @@ extension StoreComparison {
   /// The properties of a row that differ. What Core Data counts itself (`Z_ENT`, `Z_OPT`) is among them only when nothing
   /// else is.
   package func properties(of row: Row) -> [ChangedProperty] {
-    let old = Names(old, row, isNew: false)
-    let new = Names(new, row, isNew: true)
+    let old = names(in: old, isNew: false, row)
+    let new = names(in: new, isNew: true, row)
     let all = row.columns.map { column in
       ChangedProperty(
         name: new.name(column.new) ?? old.name(column.old) ?? column.name,
@@ -36,20 +36,33 @@ extension StoreComparison {
     return told.isEmpty ? all : told.map(\.1)
   }
 
+  /// The rows of an entity in a table of one of the stores.
+  struct ColumnOwner: Hashable {
+    let isNew: Bool
+    let table: String
+    let entity: String
+  }
+
+  private func names(in store: CoreDataStore, isNew: Bool, _ row: Row) -> Names {
+    guard let entity = row.entity else { return Names(fields: [:], storePath: store.database.path) }
+    let owner = ColumnOwner(isNew: isNew, table: row.table, entity: entity)
+    if columnFields[owner] == nil { columnFields[owner] = fields(of: owner, in: store) }
+    return Names(fields: columnFields[owner] ?? [:], storePath: store.database.path)
+  }
+
+  /// The properties of columns; none where no plan can be made, which leaves the names of the columns.
+  private func fields(of owner: ColumnOwner, in store: CoreDataStore) -> [Int: RowPlan.Field] {
+    guard let table = store.database.schema.table(named: owner.table),
+      let plan = (try? store.plan(for: table, wanted: nil)) ?? nil,
+      let found = plan.entities.values.first(where: { $0.name == owner.entity })
+    else { return [:] }
+    return Dictionary(found.fields.map { ($0.column, $0) }, uniquingKeysWith: { $1 })
+  }
+
   /// How one of the stores names the columns of a row.
   private struct Names {
-    private var fields: [Int: RowPlan.Field] = [:]
-    private let storePath: String
-
-    init(_ store: CoreDataStore, _ row: Row, isNew: Bool) {
-      storePath = store.database.path
-      // A plan that cannot be made leaves the names of the columns.
-      guard let entity = row.entity, let table = store.database.schema.table(named: row.table),
-        let plan = (try? store.plan(for: table, wanted: nil)) ?? nil,
-        let found = plan.entities.values.first(where: { $0.name == entity })
-      else { return }
-      for field in found.fields { fields[field.column] = field }
-    }
+    let fields: [Int: RowPlan.Field]
+    let storePath: String
 
     func name(_ column: Int?) -> String? { column.flatMap { fields[$0]?.name } }
 

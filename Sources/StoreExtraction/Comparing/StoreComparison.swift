@@ -116,6 +116,8 @@ package final class StoreComparison {
   package let old: CoreDataStore
   /// The second store.
   package let new: CoreDataStore
+  /// What the columns of rows are, by store, table and entity, as far as they were asked for.
+  var columnFields: [ColumnOwner: [Int: RowPlan.Field]] = [:]
   private let entityNames: Set<String>?
   /// What the report calls the stores; their paths as given, unless it is set.
   package var names: (old: String, new: String)

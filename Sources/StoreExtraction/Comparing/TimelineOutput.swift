@@ -183,14 +183,7 @@ extension OutputBuffer {
       member("entity", change.entity)
       if change.entity == nil { member("entityNumber", change.entityNumber) }
       member("pk", change.primaryKey)
-      if let properties = change.properties {
-        append(",\"properties\":[")
-        for (index, name) in properties.enumerated() {
-          if index > 0 { append(UInt8(ascii: ",")) }
-          append(jsonString: name)
-        }
-        append("]")
-      }
+      if let properties = change.properties { member("properties", properties) }
       if !change.tombstones.isEmpty {
         append(",\"tombstones\":[")
         for (index, value) in change.tombstones.enumerated() {
@@ -220,12 +213,7 @@ extension OutputBuffer {
         append("]")
       }
       if !commit.tablesNotCompared.isEmpty {
-        append(",\"tablesNotCompared\":[")
-        for (index, name) in commit.tablesNotCompared.enumerated() {
-          if index > 0 { append(UInt8(ascii: ",")) }
-          append(jsonString: name)
-        }
-        append("]")
+        member("tablesNotCompared", commit.tablesNotCompared)
       }
     case .frames(let frames):
       member("kind", frames.kind)
@@ -266,6 +254,16 @@ extension OutputBuffer {
     guard let text else { return }
     append(",\"" + name + "\":")
     append(jsonString: text)
+  }
+
+  /// Appends a member that is a list of texts, preceded by a comma.
+  private mutating func member(_ name: String, _ texts: [String]) {
+    append(",\"" + name + "\":[")
+    for (index, text) in texts.enumerated() {
+      if index > 0 { append(UInt8(ascii: ",")) }
+      append(jsonString: text)
+    }
+    append("]")
   }
 
   /// Appends a number member, preceded by a comma; appends nothing for nil.

@@ -85,7 +85,7 @@ extension RecoveredRowOutput {
         isFirst = false
       }
       if row.rowID != nil || managed.primaryKey != 0 { output.append(integer: managed.primaryKey) }
-      output.append(csvPropertiesOf: managed, safeForSpreadsheets: isSafeForSpreadsheets)
+      output.append(csvValuesOf: managed.properties, safeForSpreadsheets: isSafeForSpreadsheets)
       output.append(csvOriginOf: row) { column in
         columns.firstIndex(of: column).map { managed.properties[$0].name }
       }

@@ -25,8 +25,13 @@ extension OutputBuffer {
     }
     append(",\"pk\":")
     if let key { append(integer: key) } else { append("null") }
+    append(valuesOf: row.properties, blobs: blobs)
+  }
+
+  /// Appends the member `values` of a row, preceded by a comma.
+  mutating func append(valuesOf properties: [ManagedRow.Property], blobs: BlobForm) {
     append(",\"values\":{")
-    for (index, property) in row.properties.enumerated() {
+    for (index, property) in properties.enumerated() {
       if index > 0 { append(UInt8(ascii: ",")) }
       append(jsonString: property.name)
       append(UInt8(ascii: ":"))
@@ -201,9 +206,11 @@ extension OutputBuffer {
     append(hexadecimal: bytes.rawSpan)
   }
 
-  /// Appends the properties of a row, each after a comma.
-  mutating func append(csvPropertiesOf row: ManagedRow, safeForSpreadsheets isSafe: Bool) {
-    for property in row.properties {
+  /// Appends the values of a row, each after a comma.
+  mutating func append(
+    csvValuesOf properties: [ManagedRow.Property], safeForSpreadsheets isSafe: Bool
+  ) {
+    for property in properties {
       append(UInt8(ascii: ","))
       append(csvValue: property.value, safeForSpreadsheets: isSafe)
     }

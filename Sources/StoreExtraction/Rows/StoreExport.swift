@@ -157,7 +157,7 @@ public struct StoreExport: Sendable {
     return result
   }
 
-  /// What is told of the rows; nil when nobody waits.
+  /// What is told of the rows; nil when no progress is shown.
   func rowProgress(of store: CoreDataStore) throws -> RowProgress? {
     guard let progress else { return nil }
     var total: Int?

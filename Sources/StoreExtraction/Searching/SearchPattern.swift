@@ -74,11 +74,6 @@ package struct SearchPattern: Sendable {
     }
   }
 
-  func matches(_ text: String) -> Bool {
-    let bytes = ContiguousArray(text.utf8)
-    return match(inText: bytes.rawSpan) != nil
-  }
-
   /// A match of the text in bytes that are no text, as UTF-8 or UTF-16, or of a UUID.
   func match(inBytes bytes: RawSpan) -> Range<Int>? {
     if let uuid, bytes.byteCount == 16, (0..<16).allSatisfy({ bytes.byte(at: $0) == uuid[$0] }) {

@@ -208,23 +208,14 @@ extension OutputBuffer {
     append(jsonString: source.name)
     append(source.isEntity ? ",\"pk\":" : ",\"rowid\":")
     if let key = row.key { append(integer: key) } else { append("null") }
-    append(",\"values\":{")
-    for (index, property) in row.properties.enumerated() {
-      if index > 0 { append(UInt8(ascii: ",")) }
-      append(jsonString: property.name)
-      append(UInt8(ascii: ":"))
-      append(json: property.value, blobs: blobs)
-    }
-    append("}}")
+    append(valuesOf: row.properties, blobs: blobs)
+    append("}")
   }
 
   /// Appends a chosen row as a line of CSV: its key, and its values.
   package mutating func append(csv row: SelectedRows.Row, safeForSpreadsheets isSafe: Bool) {
     if let key = row.key { append(integer: key) }
-    for property in row.properties {
-      append(UInt8(ascii: ","))
-      append(csvValue: property.value, safeForSpreadsheets: isSafe)
-    }
+    append(csvValuesOf: row.properties, safeForSpreadsheets: isSafe)
     append("\r\n")
   }
 }

@@ -4,7 +4,7 @@ import SQLiteFile
 /// case mappings give it.
 struct TextNeedle: Sendable {
   /// How the bytes encode text.
-  enum Encoding: CaseIterable {
+  enum Encoding {
     case utf8, utf16BigEndian, utf16LittleEndian
 
     func bytes(of scalar: Unicode.Scalar) -> [UInt8] {
@@ -21,7 +21,7 @@ struct TextNeedle: Sendable {
   /// For each scalar of the text, the sequences of bytes that stand for it.
   private let letters: [[[UInt8]]]
   /// Whether a match can begin with a byte.
-  private let starts: [Bool]
+  private let starts: ContiguousArray<Bool>
   /// The two bytes that a match can begin with, each in all bytes of a word; nil when there are more.
   private let startWords: (UInt64, UInt64)?
   /// The most bytes of a match.
@@ -32,7 +32,7 @@ struct TextNeedle: Sendable {
       let forms = isCaseSensitive ? [scalar] : Self.forms(of: scalar)
       return Set(forms.map(encoding.bytes)).sorted { $0.lexicographicallyPrecedes($1) }
     }
-    var starts = [Bool](repeating: false, count: 256)
+    var starts = ContiguousArray(repeating: false, count: 256)
     for form in letters.first ?? [] { if let byte = form.first { starts[Int(byte)] = true } }
     self.starts = starts
     let bytes = (0..<256).filter { starts[$0] }.map { UInt64($0) &* 0x0101_0101_0101_0101 }
@@ -53,12 +53,11 @@ struct TextNeedle: Sendable {
     return [scalar] + single + (single.contains("\u{03C3}") ? ["\u{03C2}"] : [])
   }
 
-  /// The first match that begins at `start` or later.
-  func firstMatch(in bytes: RawSpan, from start: Int = 0) -> Range<Int>? {
+  /// The first match.
+  func firstMatch(in bytes: RawSpan) -> Range<Int>? {
     let count = bytes.byteCount
-    guard !letters.isEmpty, start >= 0, start < count else { return nil }
-    var place = start
-    let starts = starts.span
+    guard !letters.isEmpty else { return nil }
+    var place = 0
     if let startWords {
       while place &+ 8 <= count {
         // A byte that is zero after the exclusive or is one of the two; the lowest such byte is marked for certain.

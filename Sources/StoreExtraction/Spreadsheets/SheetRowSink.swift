@@ -13,9 +13,9 @@ struct SheetRowSink: RowSink, ~Copyable {
   private let dates: LocalDates
   private let blobs: BlobForm
   private let longValues: LongValues
-  private var output = OutputBuffer(capacity: drainSize + CellText.maxBytes + 4096)
+  private var output = OutputBuffer(capacity: drainSize + SheetText.maxBytes + 4096)
   /// Holds a text that is made of something else until it is known to fit into a cell.
-  private var text = OutputBuffer(capacity: CellText.maxUnits + 256)
+  private var text = OutputBuffer(capacity: SheetText.maxUnits + 256)
 
   /// The sheet of the row, with the roles of its values and the letters of its columns.
   private var sheet: Sheet?
@@ -268,7 +268,7 @@ struct SheetRowSink: RowSink, ~Copyable {
       let content = BlobContent(bytes.array())
       if content != .unknown { return cell(content.summary(sizeBytes: bytes.byteCount)) }
     }
-    guard bytes.byteCount <= CellText.maxUnits / 2 else { return cell(long: bytes, nil) }
+    guard bytes.byteCount <= SheetText.maxUnits / 2 else { return cell(long: bytes, nil) }
     text.append(hexadecimal: bytes)
     cellOfText()
   }
@@ -296,9 +296,9 @@ struct SheetRowSink: RowSink, ~Copyable {
 
   /// A cell with text; a text that is too long goes to a file, and the cell says to which.
   private mutating func cell(text bytes: RawSpan, _ ending: String, isLast: Bool = false) {
-    guard CellText.fits(bytes) else { return cell(long: bytes, ending, isLast: isLast) }
+    guard SheetText.fits(bytes) else { return cell(long: bytes, ending, isLast: isLast) }
     if isLast { beginCell() } else if !begin(.text(bytes.array())) { return }
-    if CellText.looksLikeFormula(bytes) { style(.quoted) }
+    if SheetText.looksLikeFormula(bytes) { style(.quoted) }
     output.append(" t=\"inlineStr\"><is><t xml:space=\"preserve\">")
     if !output.append(cellText: bytes) { invalidTextCount += 1 }
     output.append("</t></is></c>")

@@ -102,9 +102,9 @@ enum WorkbookXML {
   /// Text as the content of an element or a value in quotation marks; what no cell could hold is cut off.
   static func escaped(_ text: String) -> String {
     var bytes = ContiguousArray(text.utf8)
-    while !CellText.fits(bytes.rawSpan) {
+    while !SheetText.fits(bytes.rawSpan) {
       bytes = ContiguousArray(
-        String(decoding: bytes, as: UTF8.self).unicodeScalars.prefix(CellText.maxUnits / 2)
+        String(decoding: bytes, as: UTF8.self).unicodeScalars.prefix(SheetText.maxUnits / 2)
           .flatMap { Array(String($0).utf8) })
     }
     var output = OutputBuffer(capacity: bytes.count * 7 + 64)

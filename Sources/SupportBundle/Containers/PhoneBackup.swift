@@ -14,23 +14,28 @@ import StoreFiles
 /// is 1 for a file. The file itself is in a folder named by the first two digits of its id.
 package struct PhoneBackup {
   /// A store in the backup.
-  package struct Store: Sendable, Equatable {
+  package struct Store: Sendable {
     /// The domain and the path within it: `AppDomain-org.example.Notes/Library/Notes.sqlite`.
     package let name: String
     /// The files of the set, by their names as in ``name``, and where they are.
     let members: [(name: String, place: String)]
+  }
 
-    package static func == (one: Store, other: Store) -> Bool {
-      PathText.isSame(one.name, other.name)
-    }
+  /// What a file of the list turned out to be.
+  private enum Judgement {
+    case store(Store)
+    case passedOver(StoreFinder.PassedOver)
+    case other
   }
 
   /// The folder.
   package let path: String
-  /// The stores, by name.
-  package private(set) var stores: [Store] = []
-  /// Files that are, were or may be a store, and could not be taken for one.
-  package private(set) var passedOver: [StoreFinder.PassedOver] = []
+  /// The ids of the files, by domain and path.
+  private let files: [String: String]
+  /// The files with values of stores, by the folder that they are below.
+  private let external: [String: [String]]
+  /// What is wrong with the list.
+  private let listProblems: [StoreFinder.PassedOver]
 
   /// The most files of a backup that are looked at.
   static let fileLimit = 4_000_000
@@ -67,7 +72,7 @@ package struct PhoneBackup {
     return nil
   }
 
-  /// Reads the list of a backup, and the first bytes of each file.
+  /// Reads the list of a backup.
   ///
   /// - Throws: ``BundleError`` with `backup.encrypted`, or `backup.badManifest` for a list that cannot be read.
   package init(_ path: String) throws {
@@ -109,25 +114,21 @@ package struct PhoneBackup {
       files[name] = hash.string
       return files.count < Self.fileLimit
     }
+    var problems: [StoreFinder.PassedOver] = []
     if bad > 0 {
-      passedOver.append(
+      problems.append(
         .init(
           path: manifest, code: "backup.badName",
           message: "names in the list that no file of a phone has: \(bad)"))
     }
     if database.findings.damageCount > 0 {
-      passedOver.append(
+      problems.append(
         .init(
           path: manifest, code: "backup.damagedManifest",
           message: "the list of the backup is damaged, so that files may be missing from it"))
     }
-    find(in: files)
-  }
-
-  // MARK: - Stores
-
-  private mutating func find(in files: [String: String]) {
-    /// The files below the support folders, by the name of the folder.
+    listProblems = problems
+    self.files = files
     var external: [String: [String]] = [:]
     for name in files.keys {
       let parts = PathText.components(of: name)
@@ -136,41 +137,58 @@ package struct PhoneBackup {
       else { continue }
       external[parts[..<place].joined(separator: "/"), default: []].append(name)
     }
+    self.external = external
+  }
+
+  // MARK: - Stores
+
+  /// All stores by name, and files that are, were or may be a store and could not be taken for one. It reads the first
+  /// bytes of each file.
+  package func contents() -> (stores: [Store], passedOver: [StoreFinder.PassedOver]) {
+    var stores: [Store] = []
+    var passedOver = listProblems
     for name in files.keys.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
-      guard let place = place(of: name, files), !isSide(name, files) else { continue }
-      let sides = ["-wal", "-journal"].map { name + $0 }.filter { size(of: $0, files) > 0 }
-      guard let head = try? ByteFile(place) else {
-        // A backup has many files that are no stores; of those that are not there, the name has to tell.
-        if Self.isNamedAsStore(name) {
-          passedOver.append(
-            .init(
-              path: PathText.joined(path, name), code: "file.missing",
-              message: "the list names it, and its file cannot be read"))
-        }
-        continue
+      switch judge(name) {
+      case .store(let store): stores.append(store)
+      case .passedOver(let other): passedOver.append(other)
+      case .other: break
       }
-      let lead = (try? head.bytes(at: 0, count: 16)) ?? []
-      guard lead == DatabaseHeader.magic || (head.size == 0 && !sides.isEmpty) else {
-        if !sides.isEmpty {
-          passedOver.append(
-            .init(
-              path: PathText.joined(path, name), code: "file.notADatabase",
-              message:
-                "it does not start like a database, although a log is beside it; it may be encrypted or damaged"
-            ))
-        }
-        continue
-      }
-      let support = PathText.joined(
-        PathText.folder(of: name), StoreSet.supportName(for: PathText.lastComponent(of: name)))
-      let others = ([name + "-shm"] + sides + (external[support] ?? []).sorted())
-      stores.append(
-        Store(
-          name: name,
-          members: ([name] + others).compactMap { name in
-            self.place(of: name, files).map { (name, $0) }
-          }))
     }
+    return (stores, passedOver)
+  }
+
+  /// The store with this name; nil when no file of the list has it, or that is none.
+  package func store(named name: String) -> Store? {
+    if case .store(let store) = judge(name) { store } else { nil }
+  }
+
+  private func judge(_ name: String) -> Judgement {
+    guard let place = place(of: name), !isSide(name) else { return .other }
+    let sides = ["-wal", "-journal"].map { name + $0 }.filter { size(of: $0) > 0 }
+    func passedOver(_ code: String, _ message: String) -> Judgement {
+      .passedOver(.init(path: PathText.joined(path, name), code: code, message: message))
+    }
+    guard let head = try? ByteFile(place) else {
+      // A backup has many files that are no stores; of those that are not there, the name has to tell.
+      return Self.isNamedAsStore(name)
+        ? passedOver("file.missing", "the list names it, and its file cannot be read") : .other
+    }
+    let lead = (try? head.bytes(at: 0, count: 16)) ?? []
+    guard lead == DatabaseHeader.magic || (head.size == 0 && !sides.isEmpty) else {
+      return sides.isEmpty
+        ? .other
+        : passedOver(
+          "file.notADatabase",
+          "it does not start like a database, although a log is beside it; it may be encrypted or damaged"
+        )
+    }
+    let support = PathText.joined(
+      PathText.folder(of: name), StoreSet.supportName(for: PathText.lastComponent(of: name)))
+    let names = [name, name + "-shm"] + sides + (external[support] ?? []).sorted()
+    return .store(
+      Store(
+        name: name,
+        members: names.compactMap { name in self.place(of: name).map { (name, $0) } }))
   }
 
   private static func isNamedAsStore(_ name: String) -> Bool {
@@ -180,21 +198,21 @@ package struct PhoneBackup {
   }
 
   /// Whether a file belongs to another one that is listed.
-  private func isSide(_ name: String, _ files: [String: String]) -> Bool {
+  private func isSide(_ name: String) -> Bool {
     ["-wal", "-journal", "-shm"].contains { suffix in
       PathText.dropping(suffix: suffix, from: name).map { files[$0] != nil } ?? false
     }
   }
 
-  private func place(of name: String, _ files: [String: String]) -> String? {
+  private func place(of name: String) -> String? {
     files[name].map { hash in
       PathText.joined(
         PathText.joined(path, String(decoding: hash.utf8.prefix(2), as: UTF8.self)), hash)
     }
   }
 
-  private func size(of name: String, _ files: [String: String]) -> Int64 {
-    place(of: name, files).flatMap { try? ByteFile($0).size } ?? 0
+  private func size(of name: String) -> Int64 {
+    place(of: name).flatMap { try? ByteFile($0).size } ?? 0
   }
 
   private static func isHash(_ bytes: some Collection<UInt8>) -> Bool {

@@ -1,3 +1,4 @@
+import StoreExtraction
 import CoreDataForensics
 import StoreFiles
 import SQLiteFile

@@ -1,3 +1,4 @@
+import StoreExtraction
 import CoreDataStore
 import Foundation
 import ObjectModel

@@ -14,8 +14,9 @@ enum RowParts {
   static func count(in rows: InputFile) throws -> [Part] {
     var parts: [[UInt8]: Part] = [:]
     try RowLines.forEach(in: rows) { line in
-      parts[name(of: line), default: Part()].rowCount += 1
-      parts[name(of: line), default: Part()].byteCount += line.count + 1
+      let name = name(of: line)
+      parts[name, default: Part()].rowCount += 1
+      parts[name, default: Part()].byteCount += line.count + 1
       return true
     }
     return Array(parts.values)
@@ -28,12 +29,12 @@ enum RowParts {
     var counts: [[UInt8]: Int] = [:]
     var dropped = 0
     try RowLines.forEach(in: rows) { line in
-      let count = counts[name(of: line), default: 0]
-      guard count < limit else {
+      let name = name(of: line)
+      guard counts[name, default: 0] < limit else {
         dropped += 1
         return true
       }
-      counts[name(of: line)] = count + 1
+      counts[name, default: 0] += 1
       output.append(Array(line))
       output.append(UInt8(ascii: "\n"))
       return !output.isBroken

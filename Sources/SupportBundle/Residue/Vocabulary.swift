@@ -44,8 +44,8 @@ extension PublicWords {
     cid cierra cifrado cifrados circles claimed claims class classdiagram classes classlist classmapping classname clave \
     clean click clob clock close closed closing cloudkit cloudkitconfigurations clé cmn coalesce cocoa cocoacode code \
     codegeneration codegenerationtype codes codingpath col coll collapse collate collating collation collection colon \
-    color cols column columnmissing columnnames columns columnsfolded columnsize com combien come comes command comme \
-    commencer comment comments commit commitcount commits committed committedframecount committedframes \
+    color cols column columnfields columnmissing columnnames columns columnsfolded columnsize com combien come comes \
+    command comme commencer comment comments commit commitcount commits committed committedframecount committedframes \
     committedframesbehindbreak common como compact compare compared compares comparison compiled compiler complet \
     completa complete completo complète component composite compound compoundindex compoundindexes comprendre compressed \
     compression compressionfailed comprueba compruébala computed computedleftout computing con concat condition \

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// An entry whose bytes come piece by piece and whose size nobody knows before the end. It is deflated into a file
+/// An entry whose bytes come piece by piece and whose size is not known before the end. It is deflated into a file
 /// without a name, from which it goes into the archive.
 final class PackedEntry {
   let name: String

@@ -1,5 +1,5 @@
-/// A JSON value whose strings can be changed before it is written.
-enum JSONValue: Codable, Equatable {
+/// A JSON value of any form: to be walked through, or changed before it is written.
+package enum JSONValue: Codable, Equatable, Sendable {
   case null
   case boolean(Bool)
   case integer(Int64)
@@ -9,7 +9,7 @@ enum JSONValue: Codable, Equatable {
   case array([JSONValue])
   case object([String: JSONValue])
 
-  init(from decoder: any Decoder) throws {
+  package init(from decoder: any Decoder) throws {
     let value = try decoder.singleValueContainer()
     if value.decodeNil() {
       self = .null
@@ -30,7 +30,7 @@ enum JSONValue: Codable, Equatable {
     }
   }
 
-  func encode(to encoder: any Encoder) throws {
+  package func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     switch self {
     case .null: try container.encodeNil()

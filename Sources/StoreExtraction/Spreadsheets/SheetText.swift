@@ -2,7 +2,7 @@ import RowText
 import SQLiteFile
 
 /// Text as the cells of a spreadsheet hold it (ECMA-376, part 1, 22.9.2.19, ST_Xstring).
-enum CellText {
+enum SheetText {
   /// The most UTF-16 units of text that a cell holds.
   static let maxUnits = 32_767
   /// The most bytes that the text of a cell takes in the form of ``RowText/OutputBuffer/append(cellText:)``: seven for a
@@ -89,10 +89,10 @@ extension OutputBuffer {
       case 0x0d: text = "&#13;"
       case 0x09, 0x0a: break
       case 0x00..<0x20: text = Self.escape(UInt16(byte))
-      case UInt8(ascii: "_"): if CellText.isEscape(bytes, at: offset) { text = Self.escape(0x5f) }
+      case UInt8(ascii: "_"): if SheetText.isEscape(bytes, at: offset) { text = Self.escape(0x5f) }
       case 0x00..<0x80: break
       default:
-        length = CellText.length(of: bytes, at: offset)
+        length = SheetText.length(of: bytes, at: offset)
         if length == 0 {
           length = 1
           text = "\u{FFFD}"
