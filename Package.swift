@@ -92,7 +92,8 @@ let package = Package(
     .executableTarget(
       name: "LifeboatCLI",
       dependencies: [
-        "StoreReport", "SupportBundle", "AgeFiles", "StoreReturns", "StoreRecovery",
+        "StoreReport", "SupportBundle", "AgeFiles", "SQLCipherFiles", "StoreReturns",
+        "StoreRecovery",
         "StoreMigration", "StoreExtraction", "CoreDataForensics", "CoreDataStore", "ModelTools",
         "ObjectModel", "RowText", "SQLiteFile",
         "SQLiteForensics", "SQLiteWriter", "StoreFiles", "Terminal", "Quoting", "SafeText",
@@ -123,11 +124,12 @@ let package = Package(
         "Quoting", crypto, .product(name: "Mustache", package: "swift-mustache"),
       ])
     + room("AgeFiles", imports: [crypto, cryptoExtras])
+    + room("SQLCipherFiles", imports: ["SQLiteFile", "ObjectModel", crypto, cryptoExtras])
     + room(
       "SupportBundle",
       imports: [
-        "AgeFiles", "StoreExtraction", "StoreRecovery", "CoreDataForensics", "CoreDataStore",
-        "ModelTools",
+        "AgeFiles", "SQLCipherFiles", "StoreExtraction", "StoreRecovery", "CoreDataForensics",
+        "CoreDataStore", "ModelTools",
         "ObjectModel", "RowText", "SQLiteFile", "SQLiteForensics", "StoreFiles", "SafeText",
         "SafeFiles", "CLibrary", "CZlib", crypto,
       ])

@@ -133,7 +133,10 @@ struct Failure: Error {
       case .empty:
         (65, "look for a -wal or a backup beside it: this file holds no rows")
       case .looksEncrypted:
-        (65, "if the app encrypts its store, ask for an export made with its key")
+        (
+          65,
+          "if SQLCipher encrypts the store, and you have its key, add: --key-file FILE; else ask for an export made with the key"
+        )
       case .notADatabase, .badHeader:
         (65, Self.headerHint(error.path) ?? "check that this is the store, not a file beside it")
       case .isLog, .isJournal: (65, Self.sideFileHint(error.path ?? ""))
@@ -356,13 +359,5 @@ struct Failure: Error {
       }
     }
     try? errors.flush()
-  }
-}
-
-extension EvidenceWatch {
-  /// Throws when the evidence has changed since the watch began.
-  func requireUnchanged() throws {
-    let changed = changes()
-    guard changed.isEmpty else { throw Failure.changedDuringRead(changed) }
   }
 }

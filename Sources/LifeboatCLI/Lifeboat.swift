@@ -77,7 +77,10 @@ struct Lifeboat: ParsableCommand {
   private static func leave(_ error: any Error) -> Never {
     guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
     let errors = StandardStream(descriptor: 2)
-    for line in fullMessage(for: error).unicodeScalars.split(
+    // The parser writes a capital letter where every other error of this program begins with a small one.
+    let message = fullMessage(for: error)
+    let spelled = PathText.dropping(prefix: "Error: ", from: message).map { "error: " + $0 }
+    for line in (spelled ?? message).unicodeScalars.split(
       separator: "\n", omittingEmptySubsequences: false)
     {
       try? errors.writeLine(VisibleText.visible(String(line)))

@@ -82,7 +82,7 @@ struct DisplayOptions: ParsableArguments {
 extension ArgumentHelp {
   /// What a command that reads one store takes.
   static var store: ArgumentHelp {
-    "A store, a folder or zip archive that holds one, the folder of an incident, or a bundle."
+    "A store, a folder or archive that holds one, the folder of an incident, or a bundle."
   }
 }
 

@@ -2,8 +2,10 @@ import ArgumentParser
 import Foundation
 import Quoting
 import SQLiteFile
+import SQLiteForensics
 import SafeFiles
 import SafeText
+import SQLCipherFiles
 import StoreExtraction
 import StoreRecovery
 import SupportBundle
@@ -13,6 +15,7 @@ protocol StoreReader: ParsableCommand, RecordedCommand {
   /// A store, a folder or archive that holds one, an incident or a bundle.
   var path: String { get }
   var secrets: SecretOptions { get }
+  var display: DisplayOptions { get }
 
   /// Does the work of the command.
   func read(_ input: StoreInput) throws
@@ -21,7 +24,7 @@ protocol StoreReader: ParsableCommand, RecordedCommand {
 extension StoreReader {
   var evidencePaths: [String] { [path] }
 
-  func run() throws { try StoreInput.reading(path, secrets, read) }
+  func run() throws { try StoreInput.reading(path, secrets, display, read) }
 }
 
 /// What an argument names: the main file of a store, a folder or archive that holds one store, the folder of an
@@ -43,12 +46,14 @@ final class StoreInput {
   private(set) var bundle: UnpackedBundle?
   private var archive: UnpackedArchive?
   private var backup: UnpackedBackup?
+  /// The store after decryption; nil when it is not encrypted, or no key was given.
+  private(set) var decrypted: DecryptedStore?
   /// Removes the private folder when the process is asked to end.
   private var interruption: Interruption?
 
-  /// Whether a file is a zip archive or encrypted, so that the store is inside.
+  /// Whether a file is an archive or encrypted, so that the store is inside.
   static func isArchive(_ path: String) -> Bool {
-    UnpackedArchive.isZip(path) || BundleFile.isEncrypted(path)
+    UnpackedArchive.isArchive(path) || BundleFile.isEncrypted(path)
   }
 
   /// Whether a path is the folder of an incident.
@@ -56,11 +61,13 @@ final class StoreInput {
     (try? FileStatus.of(record(in: path)))??.kind == .file
   }
 
-  /// Reads what a path leads to; unpacks it if it is an archive.
-  init(_ given: String, _ secrets: SecretOptions? = nil) throws {
+  /// Reads what a path leads to; unpacks it if it is an archive, and decrypts the store if there is a key.
+  init(_ given: String, bundle secrets: BundleSecretOptions? = nil, key: CipherKey? = nil) throws {
     self.given = given
     if Self.isArchive(given) {
-      try unpack(SecretOptions.bundle(at: given, secrets))
+      try unpack(BundleSecretOptions.bundle(at: given, secrets))
+    } else if let (archive, name) = Self.parts(given) {
+      try unpack(BundleSecretOptions.bundle(at: archive, secrets), name, of: archive)
     } else if Self.isIncident(given) {
       (store, incident) = try Self.kept(in: PathText.withoutTrailingSlashes(given))
     } else {
@@ -70,14 +77,39 @@ final class StoreInput {
         store = try Self.only(in: given, named: given)
       }
     }
+    if let key, let store { try decrypt(store, key) }
   }
 
-  /// The paths of all stores that a path leads to: those of a folder or of a phone's backup, else the path itself. `tell`
-  /// receives what is, was or may be a store and is not among them.
+  /// The archive that a path leads into, and the name of a store in it, as in `Crew.zip/Documents/Notes.sqlite`; nil for
+  /// any other path.
+  private static func parts(_ path: String) -> (archive: String, name: String)? {
+    let whole = PathText.withoutTrailingSlashes(path)
+    guard ((try? FileStatus.of(whole)) ?? nil) == nil else { return nil }
+    var archive = whole
+    // No name in an archive has more levels.
+    for _ in 0..<32 {
+      archive = PathText.folder(of: archive)
+      guard let status = (try? FileStatus.of(archive)) ?? nil else { continue }
+      guard status.kind != .folder, isArchive(archive),
+        let name = PathText.dropping(prefix: archive + "/", from: whole)
+      else { return nil }
+      return (archive, name)
+    }
+    return nil
+  }
+
+  /// Whether a path names a store within an archive or a backup, so that it has to be unpacked.
+  static func isInside(_ path: String) -> Bool {
+    PhoneBackup.split(path) != nil || parts(path) != nil
+  }
+
+  /// The paths of all stores that a path leads to: those of a folder, of an archive or of a phone's backup, else the path
+  /// itself. `tell` receives what is, was or may be a store and is not among them.
   static func all(
-    at path: String, _ tell: (StoreFinder.PassedOver) -> Void
+    at path: String, _ secrets: BundleSecretOptions, _ tell: (StoreFinder.PassedOver) -> Void
   ) throws -> [String] {
-    guard !isArchive(path), !isIncident(path) else { return [path] }
+    if isArchive(path) { return try stores(inArchive: path, secrets, tell) }
+    guard !isIncident(path) else { return [path] }
     if let (folder, name) = PhoneBackup.split(path) {
       guard name == nil else { return [path] }
       let (stores, others) = try PhoneBackup(folder).contents()
@@ -136,11 +168,25 @@ final class StoreInput {
 
   // MARK: - Reading
 
+  /// Runs a command on a store as ``reading(_:bundle:key:_:)`` does, and says which of its pages cannot be trusted.
+  static func reading<Result>(
+    _ path: String, _ secrets: SecretOptions, _ display: DisplayOptions,
+    _ body: (StoreInput) throws -> Result
+  ) throws -> Result {
+    try reading(path, bundle: secrets.bundle, key: secrets.key()) { input in
+      display.note(input.decrypted?.findings.kept ?? [])
+      let result = try body(input)
+      if input.decrypted?.findings.damageCount ?? 0 > 0 { try display.exitWithFindings() }
+      return result
+    }
+  }
+
   /// Runs a command on a store, and lets its failures name what was given instead of a private folder.
   static func reading<Result>(
-    _ path: String, _ secrets: SecretOptions?, _ body: (StoreInput) throws -> Result
+    _ path: String, bundle secrets: BundleSecretOptions?, key: CipherKey? = nil,
+    _ body: (StoreInput) throws -> Result
   ) throws -> Result {
-    let input = try StoreInput(path, secrets)
+    let input = try StoreInput(path, bundle: secrets, key: key)
     return try withExtendedLifetime(input) {
       guard let folder = input.privateFolder else { return try body(input) }
       do { return try body(input) } catch {
@@ -169,17 +215,69 @@ final class StoreInput {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  private var privateFolder: String? { bundle?.path ?? archive?.folder.path ?? backup?.path }
+  private var privateFolder: String? {
+    decrypted?.path ?? bundle?.path ?? archive?.folder.path ?? backup?.path
+  }
 
   // MARK: - Archives
+
+  /// The paths of the stores in an archive; the path itself if it holds one, or is a bundle.
+  private static func stores(
+    inArchive path: String, _ secrets: BundleSecretOptions,
+    _ tell: (StoreFinder.PassedOver) -> Void
+  ) throws -> [String] {
+    let file = try BundleSecretOptions.bundle(at: path, secrets)
+    guard try !isBundle(file) else { return [path] }
+    let interruption = Interruption()
+    return try withExtendedLifetime(interruption) {
+      let archive = try unpacking(path) {
+        try UnpackedArchive(file, making: interruption.files.making)
+      }
+      return try withExtendedLifetime(archive) {
+        let folder = archive.folder.path
+        func named(_ place: String) -> String {
+          PathText.joined(path, PathText.dropping(prefix: folder + "/", from: place) ?? place)
+        }
+        let found = try found(at: folder, named: path)
+        if found.stores.count + found.passedOver.count == 1 { return [path] }
+        for other in found.passedOver {
+          tell(.init(path: named(other.path), code: other.code, message: other.message))
+        }
+        return found.stores.map(named)
+      }
+    }
+  }
+
+  private static func isBundle(_ file: BundleFile) throws -> Bool {
+    try UnpackedArchive.isZip(file)
+      && ZipReader(file).entry(named: BundleManifest.entryName) != nil
+  }
+
+  /// Unpacks one store of an archive.
+  private func unpack(_ file: BundleFile, _ name: String, of path: String) throws {
+    self.file = file
+    let interruption = Interruption()
+    self.interruption = interruption
+    let archive = try Self.unpacking(path) {
+      try UnpackedArchive(file, only: name, making: interruption.files.making)
+    }
+    self.archive = archive
+    let place = PathText.joined(archive.folder.path, name)
+    guard ByteFile.exists(place) else {
+      throw Failure(
+        64, "input.unknownName", "the archive \(path) has no store \(name)",
+        hint: "lifeboat inspect \(ShellText.path(path)) shows all")
+    }
+    store = place
+  }
 
   private func unpack(_ file: BundleFile) throws {
     self.file = file
     let interruption = Interruption()
     self.interruption = interruption
     let making = interruption.files.making
-    do {
-      guard try ZipReader(file).entry(named: BundleManifest.entryName) != nil else {
+    try Self.unpacking(given) {
+      guard try Self.isBundle(file) else {
         let archive = try UnpackedArchive(file, making: making)
         self.archive = archive
         store = try Self.only(in: archive.folder.path, named: given)
@@ -192,14 +290,21 @@ final class StoreInput {
       if try FileStatus.of(files)?.kind == .folder {
         store = try Self.only(in: files, named: given)
       }
-    } catch let error as BundleError where error.code == .cannotCreate {
+    }
+  }
+
+  /// Says what to do when an archive cannot be unpacked.
+  private static func unpacking<Result>(_ path: String, _ work: () throws -> Result) throws
+    -> Result
+  {
+    do { return try work() } catch let error as BundleError where error.code == .cannotCreate {
       throw Failure(
         73, error.code.rawValue,
-        "\(given): a part of it cannot be unpacked into the temporary folder: \(error.message)",
-        hint: "check TMPDIR and its free space; unzip shows the names of the parts")
+        "\(path): a part of it cannot be unpacked into the temporary folder: \(error.message)",
+        hint: "check TMPDIR and its free space")
     } catch let error as BundleError where error.code == .tooLarge {
       throw Failure(
-        65, error.code.rawValue, "\(given): \(error.message)",
+        65, error.code.rawValue, "\(path): \(error.message)",
         hint: "if you trust its sender, unpack it first; lifeboat bundle extract takes --max-size")
     }
   }
@@ -228,19 +333,34 @@ final class StoreInput {
     store = unpacked.storePath
   }
 
+  // MARK: - Encrypted stores
+
+  private func decrypt(_ store: String, _ key: CipherKey) throws {
+    guard try DecryptedStore.mayBeEncrypted(store) else { return }
+    let interruption = self.interruption ?? Interruption()
+    self.interruption = interruption
+    let name = shown(store)
+    do {
+      let decrypted = try DecryptedStore(store, key, making: interruption.files.making)
+      self.decrypted = decrypted
+      self.store = decrypted.storePath
+    } catch let error as CipherError {
+      // A database that lost its first page does not begin like one, either.
+      if SQLiteDatabase.isRuinedDatabase(path: store) { return }
+      throw Failure(
+        65, error.code.rawValue, "\(name): \(error.message)",
+        hint: error.code == .noKeyFits
+          ? "check the key, and that the first page of the file is whole: its first 16 bytes are part of the key"
+          : nil)
+    }
+  }
+
   // MARK: - Folders
 
   /// The path itself, or the only store of a folder. A former store counts too: to read only the other one would leave
   /// it out without a word.
   private static func only(in path: String, named given: String) throws -> String {
-    let found: StoreFinder.Found
-    do { found = try StoreFinder.find(at: path) } catch let error as ExtractionError
-      where error.code == .noStores && isArchive(given)
-    {
-      throw Failure(
-        65, error.code.rawValue, "\(given) holds no store",
-        hint: "see what it holds with: unzip -l \(ShellText.path(given))")
-    }
+    let found = try found(at: path, named: given)
     let stores = found.stores + found.passedOver.map(\.path)
     if let only = stores.first, stores.count == 1 { return only }
     let names = stores.prefix(5).map { PathText.dropping(prefix: path + "/", from: $0) ?? $0 }
@@ -249,7 +369,18 @@ final class StoreInput {
       "\(given) holds \(stores.count) files that are or were stores, and one is expected: "
         + names.joined(separator: ", ") + (stores.count > 5 ? ", …" : ""),
       hint: isArchive(given)
-        ? "unpack it, and name one of them" : "name one of them; lifeboat inspect shows all")
+        ? "name one after the archive: \(ShellText.path(PathText.joined(given, names.first ?? "")))"
+        : "name one of them; lifeboat inspect shows all")
+  }
+
+  private static func found(at path: String, named given: String) throws -> StoreFinder.Found {
+    do { return try StoreFinder.find(at: path) } catch let error as ExtractionError
+      where error.code == .noStores && isArchive(given)
+    {
+      throw Failure(
+        65, error.code.rawValue, "\(given) holds no store",
+        hint: "see what it holds with: bsdtar -tf \(ShellText.path(given))")
+    }
   }
 
   // MARK: - Incidents

@@ -6,12 +6,15 @@ package enum CSVText {
   }
 
   /// Whether a spreadsheet would take text, or a part of it after a semicolon, a tab or a line end, for a formula
-  /// (OWASP, "CSV injection"). `byte` returns the byte of the text at an index below `count`.
+  /// (OWASP, "CSV injection"). `byte` returns the byte of the text at an index below `count`; `separator` may pass over
+  /// bytes from an index that are no such separator.
   ///
   /// Everything invisible before a sign is skipped: spaces of any kind, control characters, combining marks and bytes
   /// that are not UTF-8. The fullwidth forms of the signs count too, because some programs accept them. A tab or a line
   /// end at the start makes a formula by itself.
-  package static func isFormula(count: Int, byte: (Int) -> UInt8) -> Bool {
+  package static func isFormula(
+    count: Int, byte: (Int) -> UInt8, separator: (Int) -> Int = { $0 }
+  ) -> Bool {
     // Whether only skipped bytes precede `place` in its part, and whether the part is the first.
     var isStart = true
     var isFirst = true
@@ -24,7 +27,7 @@ package enum CSVText {
         isFirst = false
         place += 1
       } else if !isStart {
-        place += 1
+        place = separator(place + 1)
       } else if value < 0x80 {
         if isSign(UInt32(value)) { return true }
         // A quote after a separator would begin a field.

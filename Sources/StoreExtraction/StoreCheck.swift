@@ -16,18 +16,18 @@ package struct StoreCheck: Sendable, Codable {
   /// `quick` or `full`.
   package let depth: CheckDepth
   /// Whether nothing worse than notes was found in the parts that were checked; see ``notChecked``.
-  package let isSound: Bool
+  package private(set) var isSound: Bool
   /// What `PRAGMA integrity_check` or Core Data's rules cover but this check does not. Only if this is empty does the
   /// absence of findings mean that SQLite would report nothing either and that Core Data's rules are met.
   package let notChecked: [UncheckedPart]
   /// What was checked.
   package let counts: Counts
   /// What is wrong or noteworthy, at most ``FindingList/limit`` of them.
-  package let findings: [Finding]
+  package private(set) var findings: [Finding]
   /// How many findings there are.
-  package let findingCount: Int
+  package private(set) var findingCount: Int
   /// How many of the findings are damage.
-  package let damageCount: Int
+  package private(set) var damageCount: Int
   /// What analysers say of these facts; nil when none was asked.
   package var analyses: [Analysis]?
   /// The members that changed while the store was read; normally empty.
@@ -92,5 +92,13 @@ package struct StoreCheck: Sendable, Codable {
     findingCount = report.findings.count
     damageCount = report.findings.damageCount
     changedDuringRead = watch.changes()
+  }
+
+  /// Adds what was found in the file before it was checked.
+  package mutating func add(_ found: FindingList) {
+    findings = found.kept + findings
+    findingCount += found.count
+    damageCount += found.damageCount
+    isSound = damageCount == 0
   }
 }

@@ -61,6 +61,17 @@ package enum StoreFinder {
     return found
   }
 
+  /// Whether a file has a name as apps give it to their stores.
+  package static func isNamedAsStore(_ name: String) -> Bool {
+    let ending = PathText.ending(of: name).lowercased()
+    return (storeEndings + otherEndings).contains { PathText.isSame($0, ending) }
+  }
+
+  /// What the names of stores end in, and hardly any other names.
+  fileprivate static let storeEndings = ["sqlite", "sqlite3", "sqlitedb", "storedata"]
+  /// What names of stores and of many other files end in.
+  private static let otherEndings = ["db", "store"]
+
   private static func none(_ path: String) -> ExtractionError {
     ExtractionError(.noStores, "there is no SQLite file in the folder", path: path)
   }
@@ -195,6 +206,10 @@ private struct StoreSearch {
     } catch { return tell(path, unreadable: error) }
     if head.starts(with: DatabaseHeader.magic) {
       files.append(entry)
+      // Such a file may have SQLite's own first bytes.
+      if place.isText, isEncrypted(path, entry) {
+        return tell(path, "file.looksEncrypted", Self.encrypted)
+      }
       guard place.isText, Self.text(name) != nil else {
         return tell(
           path, "input.nameNotText",
@@ -218,12 +233,33 @@ private struct StoreSearch {
         path, "file.notADatabase",
         "its header is lost, but it contains database pages; lifeboat inspect reads it")
     }
-    if Self.hasCompany(name, place) {
+    let hasCompany = Self.hasCompany(name, place)
+    let text = place.isText ? Self.text(name) : nil
+    if let text, hasCompany || StoreFinder.isNamedAsStore(text), isEncrypted(path, entry) {
+      return tell(path, "file.looksEncrypted", Self.encrypted)
+    }
+    if hasCompany {
       tell(
         path, "file.notADatabase",
-        "it does not start like a database, although a log is beside it; it may be encrypted or damaged"
-      )
+        "it does not start like a database, although a log is beside it; it may be damaged")
+    } else if let text,
+      StoreFinder.storeEndings.contains(where: {
+        PathText.isSame($0, PathText.ending(of: text).lowercased())
+      })
+    {
+      tell(
+        path, "file.notADatabase",
+        "it has a store's name, and nothing in it looks like a database")
     }
+  }
+
+  private static let encrypted =
+    "it looks encrypted, in whole pages as SQLCipher writes them; read it with its key: --key-file FILE"
+
+  /// Whether a file has the shape of what SQLCipher writes: whole pages of random bytes.
+  private func isEncrypted(_ path: String, _ entry: FileIdentity) -> Bool {
+    guard entry.sizeBytes % 512 == 0, let file = try? ByteFile(path) else { return false }
+    return (try? Entropy.looksEncrypted(file)) ?? false
   }
 
   /// Whether a file's pages prove that it is a database. After `maxProofs` proofs, every candidate counts as one.

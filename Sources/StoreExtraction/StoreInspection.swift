@@ -17,7 +17,7 @@ public struct StoreInspection: Sendable, Codable {
   /// `coreData`, `coreDataShaped` or `sqlite`.
   package let kind: CoreDataStore.Kind
   /// The files of the store set.
-  package let members: [Member]
+  package private(set) var members: [Member]
   /// The database header and related facts.
   package let file: File
   /// The write-ahead log; nil when there is none.
@@ -35,9 +35,9 @@ public struct StoreInspection: Sendable, Codable {
   /// Readable rows: of entities in a Core Data store, otherwise of all tables.
   package let liveRowCount: Int
   /// What is wrong or noteworthy.
-  package let findings: [Finding]
+  package private(set) var findings: [Finding]
   /// How many of the findings are damage.
-  package let damageCount: Int
+  package private(set) var damageCount: Int
   /// What was not checked: an inspection includes a quick ``StoreCheck``.
   package let notChecked: [UncheckedPart]
   /// The members that changed while the store was read; normally empty.
@@ -217,12 +217,7 @@ public struct StoreInspection: Sendable, Codable {
     // So far only the rows were read. The rest of the file is checked too, so that an inspection and a check report the
     // same.
     let report = try store.check()
-    let hashes = try hashing?.wait() ?? [:]
-    members = set.members.filter { $0.kind == .file }.map {
-      Member(
-        name: $0.name, role: $0.role, sizeBytes: $0.sizeBytes,
-        sha256: try? hashes[$0.name]?.get())
-    }
+    members = try Self.members(of: set, hashing)
     var found = report.findings
     let known = Set(found.kept.map { FindingKey($0) })
     if let unread = set.unread {
@@ -235,6 +230,27 @@ public struct StoreInspection: Sendable, Codable {
     damageCount = found.damageCount
     notChecked = report.unchecked
     changedDuringRead = watch.changes()
+  }
+
+  private static func members(
+    of set: StoreSet, _ hashing: AnotherThread<MemberHashes>?
+  ) throws -> [Member] {
+    let hashes = try hashing?.wait() ?? [:]
+    return set.members.filter { $0.kind == .file }.map {
+      Member(
+        name: $0.name, role: $0.role, sizeBytes: $0.sizeBytes,
+        sha256: try? hashes[$0.name]?.get())
+    }
+  }
+
+  /// Says of the inspection of a decrypted copy what its evidence is: the encrypted files, and what decryption found in
+  /// them.
+  package mutating func setEncrypted(
+    _ evidence: StoreSet, _ found: FindingList, takesHashes: Bool
+  ) throws {
+    members = try Self.members(of: evidence, takesHashes ? evidence.hashing() : nil)
+    findings = found.kept + findings
+    damageCount += found.damageCount
   }
 }
 

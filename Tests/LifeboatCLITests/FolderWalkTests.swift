@@ -83,7 +83,7 @@ import Testing
     #expect(
       try told() == [
         "empty.sqlite": "file.empty", "gone.sqlite-wal": "file.missing",
-        "renamed.bak": "file.isLog", "locked.sqlite": "file.notADatabase",
+        "renamed.bak": "file.isLog", "locked.sqlite": "file.looksEncrypted",
         "pictures.sqlite": "file.empty", ".lost_SUPPORT": "file.missing",
         "pipe.sqlite": "file.notRegular", "link.sqlite": "file.notRegular",
       ])

@@ -48,7 +48,7 @@ import Testing
     let outcome = try Program.run(arguments)
     #expect(outcome.status == 64)
     #expect(outcome.text == "")
-    #expect(outcome.errors.hasPrefix("Error: "))
+    #expect(outcome.errors.hasPrefix("error: "))
     let forPrograms = try Program.run(arguments + ["--json"])
     #expect(forPrograms.status == 64)
     let object = try JSONDecoder().decode(JSON.self, from: forPrograms.stderr)

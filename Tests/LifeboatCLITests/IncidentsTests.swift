@@ -170,6 +170,24 @@ struct Quarantines {
     #expect(outcome.text.contains("0 removed, 1 kept"))
   }
 
+  /// The path of an incident's folder says where it is, as it does for `bundle create`.
+  @Test func anIncidentByItsFolder() throws {
+    let quarantines = try Quarantines()
+    let (stores, id) = (quarantines.stores, quarantines.id)
+    let path = stores + "/Incompatible/" + id
+    for command in ["show", "verify"] {
+      #expect(
+        try Program.run("incidents", command, path + "/").text
+          == Program.run("incidents", command, stores, id).text)
+    }
+    let without = try Program.run("incidents", "restore", stores)
+    #expect(without.status == 64 && without.errorCode == "usage.noIncident", "\(without.errors)")
+    let outcome = try Program.run("incidents", "restore", path)
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(
+      try Program.run("incidents", "show", stores, id).text.contains("brought back"))
+  }
+
   @Test func restoreSaysWhatComesNext() throws {
     let quarantines = try Quarantines()
     let (stores, id) = (quarantines.stores, quarantines.id)

@@ -120,7 +120,7 @@ import Testing
   @Test func everyCodeIsExplainedAndNoOtherIs() throws {
     let families =
       "file|header|freelist|ptrmap|freeblock|index|table|page|tree|cell|record|row|text|overflow|schema|wal|journal|coredata|model|plist|evidence|seal|store"
-      + "|quarantine|incident|restore|recover|hold|bundle|input|output|stream|writer|usage|custody|demo|migration|mapping|return|age|report|backup|state|timeline"
+      + "|quarantine|incident|restore|recover|hold|bundle|input|output|stream|writer|usage|custody|demo|migration|mapping|return|age|cipher|hashes|report|backup|state|timeline"
     let quoted = try Regex(
       "\"((?:\(families))\\.[a-z][A-Za-z]+)\"", as: (Substring, Substring).self)
     var codes: Set<String> = []

@@ -158,6 +158,90 @@ import Testing
     #expect(try Program.run("inspect", sums.path).errorCode == "file.notADatabase")
   }
 
+  /// The hashes that a store records, in a form in which people paste them.
+  private static func pasted(_ hashes: [(name: String, hex: String)], _ form: String) throws
+    -> String
+  {
+    func spaced(_ digits: Substring) -> String {
+      stride(from: 0, to: digits.count, by: 8).map { digits.dropFirst($0).prefix(8) }
+        .joined(separator: " ")
+    }
+    return hashes.map { name, hex in
+      switch form {
+      case "error":
+        "        \(name) = {length = 32, bytes = 0x\(spaced(hex.prefix(32))) ... \(spaced(hex.suffix(16))) };"
+      case "old error": "    \(name) = <\(spaced(hex[...]))>;"
+      case "base64":
+        "\(name): "
+          + Data(
+            stride(from: 0, to: 64, by: 2).compactMap {
+              UInt8(hex.dropFirst($0).prefix(2), radix: 16)
+            }
+          ).base64EncodedString()
+      default: "\"\(name)\": \"\(hex)\","
+      }
+    }.joined(separator: "\n")
+  }
+
+  /// Pasted hashes lead to the version to which the store leads, also where the middle of each is left out.
+  @Test(
+    .enabled(if: Shared.isThere),
+    arguments: ["error", "old error", "base64", "hexadecimal"].enumerated().map { ($0, $1) })
+  func versionsOfPastedHashes(turn: Int, form: String) throws {
+    let shared = try #require(Shared.require("stores of public projects"))
+    let place = try TemporaryFolder()
+    let file = place.url.appendingPathComponent("mail.txt").path
+    for (index, known) in Self.stores.enumerated() where index % 4 == turn {
+      let root = shared.appendingPathComponent("stores/real")
+      let store = root.appendingPathComponent(known.store).path
+      let models = root.appendingPathComponent(known.models).path
+      let recorded = try Program.run("inspect", "--json", "--no-hash", store).json()["metadata"]?[
+        "versionHashes"]
+      let hashes = try #require(recorded?.object).map { ($0.key, $0.value.string ?? "") }
+      try
+        "Unresolved error: UserInfo={metadata={\n NSStoreModelVersionHashes = {\n\(Self.pasted(hashes, form))\n};\n"
+        .write(toFile: file, atomically: true, encoding: .utf8)
+      let truth = try Program.run("model", "identify", "--json", store, models).json()
+      let ours = try Program.run("model", "identify", "--json", "--hashes", file, models)
+      func names(_ report: JSON) -> [String] {
+        report["matches"]?.array?.compactMap { $0["name"]?.string }.sorted() ?? []
+      }
+      #expect(
+        try names(ours.json()) == names(truth), "\(known.store): \(ours.text) \(ours.errors)")
+      // One wrong digit of one hash, and no version fits.
+      let wrong = hashes.enumerated().map { index, hash in
+        index > 0 ? hash : (hash.0, (hash.1.hasPrefix("0") ? "1" : "0") + hash.1.dropFirst())
+      }
+      try Self.pasted(wrong, form).write(toFile: file, atomically: true, encoding: .utf8)
+      #expect(
+        try Program.run("model", "identify", "--json", "--hashes", file, models).json()["matches"]?
+          .array?.isEmpty == true, "\(known.store)")
+    }
+  }
+
+  @Test func textsWithoutHashesOrWithTwoSets() throws {
+    let place = try TemporaryFolder()
+    let model = place.url.appendingPathComponent("M.xcdatamodel")
+    try FileManager.default.createDirectory(at: model, withIntermediateDirectories: true)
+    try Data("<model><entity name=\"Event\"/></model>".utf8)
+      .write(to: model.appendingPathComponent("contents"))
+    let file = place.url.appendingPathComponent("mail.txt").path
+    func code(_ text: String) throws -> String? {
+      try text.write(toFile: file, atomically: true, encoding: .utf8)
+      return try Program.run("model", "identify", "--hashes", file, model.path).errorCode
+    }
+    let hash = String(repeating: "ab", count: 32)
+    #expect(try code("it crashes, please help") == "hashes.none")
+    #expect(try code("Event = \(hash)\nEvent = \(hash.dropLast())c\n") == "hashes.several")
+    #expect(
+      try code(String(repeating: "x", count: 1 << 20) + "Event = \(hash)") == "hashes.tooLong")
+    #expect(try code("Event = \(hash)\nEvent = \(hash)\n") == nil)
+    #expect(try Program.run("model", "identify", model.path).status == 64)
+    #expect(
+      try Program.run("model", "identify", "--hashes", file + "x", model.path).errorCode
+        == "file.missing")
+  }
+
   @Test(.enabled(if: Shared.isThere)) func theNearestWithWhatDiffers() throws {
     guard let shared = Shared.require("a store that fits none") else { return }
     let folder = shared.appendingPathComponent("stores/real/wireapp-wire-ios-data-model").path

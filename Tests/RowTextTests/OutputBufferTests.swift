@@ -152,6 +152,29 @@ import Testing
     }
   }
 
+  /// A byte that matters is found wherever it stands: the same rules, byte by byte, give the same field.
+  @Test(arguments: [",", "\"", "\n", "\r", "\t", ";", "-", "\u{1f}", "é", ";=", "\r+", ""])
+  func fieldsOfAnyLength(special: String) throws {
+    let separators = Set("\t\n\r;".utf8)
+    for length in 0..<75 {
+      for place in 0...length {
+        let filler = [UInt8](repeating: place % 2 == 0 ? 0x61 : 0xb7, count: length)
+        let field = [0x61] + filler[..<place] + Array(special.utf8) + filler[place...]
+        let isFormula = zip(field, field.dropFirst()).contains {
+          separators.contains($0) && "=+-".utf8.contains($1)
+        }
+        for isSafe in [true, false] {
+          let ends = isSafe ? separators.union("\",".utf8) : Set("\",\n\r".utf8)
+          var expected = field.flatMap { $0 == 0x22 ? [0x22, 0x22] : [$0] }
+          if isSafe, isFormula { expected.insert(0x27, at: 0) }
+          if field.contains(where: ends.contains) { expected = [0x22] + expected + [0x22] }
+          let written = try written { $0.append(csvField: field, safeForSpreadsheets: isSafe) }
+          #expect(written == expected, "\(field)")
+        }
+      }
+    }
+  }
+
   /// Digits of integers as the output writes them.
   @Test func integersAreWrittenAsTheyAre() throws {
     var values: [Int64] = [.min, .min + 1, .max, 0, -1, 9, 10, -10]

@@ -105,7 +105,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
   }
 
   func run() throws {
-    try StoreInput.reading(input, nil, pack)
+    try StoreInput.reading(input, bundle: nil, pack)
   }
 
   private func pack(_ subject: StoreInput) throws {

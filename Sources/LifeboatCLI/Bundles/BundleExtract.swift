@@ -31,7 +31,7 @@ struct BundleExtract: ParsableCommand {
     help: "The most bytes to write; default: 100 times the size of the bundle, at least 64 MiB.")
   var maxSize: ByteCount?
 
-  @OptionGroup(title: "Encryption") var secrets: SecretOptions
+  @OptionGroup(title: "Encryption") var secrets: BundleSecretOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
   /// The JSON form.

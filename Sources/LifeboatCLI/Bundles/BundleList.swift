@@ -16,7 +16,7 @@ struct BundleList: ParsableCommand {
   @Argument(help: "The bundle.", completion: .file())
   var path: String
 
-  @OptionGroup(title: "Encryption") var secrets: SecretOptions
+  @OptionGroup(title: "Encryption") var secrets: BundleSecretOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
   /// The JSON form: the manifest's own keys, and what the archive holds.

@@ -71,10 +71,10 @@ struct BundleRedact: ParsableCommand, RecordedCommand {
   }
 
   func run() throws {
-    var secrets = SecretOptions()
+    var secrets = BundleSecretOptions()
     secrets.identity = identity
     secrets.passphraseFile = openingPassphraseFile
-    try StoreInput.reading(path, secrets, redact)
+    try StoreInput.reading(path, bundle: secrets, redact)
   }
 
   private func redact(_ input: StoreInput) throws {

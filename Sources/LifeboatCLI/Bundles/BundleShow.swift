@@ -22,7 +22,7 @@ struct BundleShow: ParsableCommand {
   @Argument(help: "The bundle.", completion: .file())
   var path: String
 
-  @OptionGroup(title: "Encryption") var secrets: SecretOptions
+  @OptionGroup(title: "Encryption") var secrets: BundleSecretOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
   /// The JSON form.

@@ -28,7 +28,7 @@ struct BundleVerify: ParsableCommand {
     completion: .file())
   var signature: String?
 
-  @OptionGroup(title: "Encryption") var secrets: SecretOptions
+  @OptionGroup(title: "Encryption") var secrets: BundleSecretOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
   /// The JSON form.

@@ -5,6 +5,7 @@ import Foundation
 import Quoting
 import SafeFiles
 import SafeText
+import SQLCipherFiles
 import StoreExtraction
 import SupportBundle
 
@@ -64,8 +65,30 @@ struct EncryptionOptions: ParsableArguments {
   }
 }
 
-/// What an encrypted bundle is opened with.
+/// What encrypted bundles and encrypted stores are opened with.
 struct SecretOptions: ParsableArguments {
+  @OptionGroup var bundle: BundleSecretOptions
+
+  @Option(
+    name: .customLong("key-file"),
+    help:
+      "A file whose first line is the key of a store that SQLCipher encrypts: a passphrase, or x'…'.",
+    completion: .file())
+  var keyFile: String?
+
+  /// The key of the store; nil when none is given.
+  func key() throws -> CipherKey? {
+    guard let keyFile else { return nil }
+    do {
+      return try CipherKey(KeyFile.passphrase(keyFile))
+    } catch let error as CipherError {
+      throw Failure(65, error.code.rawValue, "\(keyFile): \(error.message)")
+    }
+  }
+}
+
+/// What an encrypted bundle is opened with.
+struct BundleSecretOptions: ParsableArguments {
   @Option(
     name: .shortAndLong,
     help: "A file with the secret key that opens an encrypted bundle; may be repeated.",
@@ -89,7 +112,7 @@ struct SecretOptions: ParsableArguments {
   }
 
   /// The bundle at a path; without options, one that is encrypted is refused.
-  static func bundle(at path: String, _ options: SecretOptions?) throws -> BundleFile {
+  static func bundle(at path: String, _ options: BundleSecretOptions?) throws -> BundleFile {
     if let options { return try options.open(path) }
     return try bundle(
       at: path, AgeSecrets(),

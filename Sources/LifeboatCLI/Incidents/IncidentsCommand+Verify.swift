@@ -16,10 +16,12 @@ struct IncidentsVerify: ParsableCommand {
       Exit status: 1 when a file differs, or when an incident cannot be compared.
       """)
 
-  @Argument(help: "The folder of the store, or its Incompatible folder.", completion: .directory)
+  @Argument(
+    help: "The folder of the store, or its Incompatible folder; or the folder of one incident.",
+    completion: .directory)
   var folder: String
 
-  @Argument(help: "The incident; without it, all incidents.")
+  @Argument(help: "The incident; without it, all incidents of the folder.")
   var id: String?
 
   @OptionGroup(title: "Display") var display: DisplayOptions
@@ -33,8 +35,9 @@ struct IncidentsVerify: ParsableCommand {
   }
 
   func run() throws {
-    let incidents = try IncidentFolder.incidents(in: folder)
-    let checks = try id.map { [try incidents.verify($0)] } ?? incidents.verify()
+    let one = id.map { (folder: folder, id: $0) } ?? IncidentFolder.parts(of: folder)
+    let incidents = try IncidentFolder.incidents(in: one?.folder ?? folder)
+    let checks = try one.map { [try incidents.verify($0.id)] } ?? incidents.verify()
     let isSound = checks.allSatisfy(\.isSound)
     if display.json {
       try display.write(json: Report(isSound: isSound, incidents: checks))

@@ -103,15 +103,12 @@ struct IncidentsShow: ParsableCommand {
     commandName: "show", abstract: "Show one incident: what the user is told, and why.",
     discussion: "Example: lifeboat incidents show ~/Stores 2026-11-20-21-53-07Z")
 
-  @Argument(help: "The folder of the store, or its Incompatible folder.", completion: .directory)
-  var folder: String
-
-  @Argument(help: "The incident.")
-  var id: String
+  @OptionGroup var place: IncidentPlace
 
   @OptionGroup(title: "Display") var display: DisplayOptions
 
   func run() throws {
+    let (folder, id) = try place.incident()
     let entry = try IncidentFolder.incidents(in: folder).show(id)
     if let failure = Failure(unreadable: entry) { throw failure }
     let report = IncidentReport(entry)
@@ -147,11 +144,7 @@ struct IncidentsRestore: ParsableCommand {
       Exit status: 1 when the kept files changed since they were set aside (nothing is moved then).
       """)
 
-  @Argument(help: "The folder of the store, or its Incompatible folder.", completion: .directory)
-  var folder: String
-
-  @Argument(help: "The incident.")
-  var id: String
+  @OptionGroup var place: IncidentPlace
 
   @Flag(
     name: .shortAndLong, help: "Restore the files even when they changed since they were set aside."
@@ -172,6 +165,7 @@ struct IncidentsRestore: ParsableCommand {
   }
 
   func run() throws {
+    let (folder, id) = try place.incident()
     let interruption = Interruption(lettingWorkEnd: true)
     var incidents = try IncidentFolder.incidents(in: folder)
     incidents.isCancelled = interruption.requested
@@ -196,11 +190,11 @@ struct IncidentsRestore: ParsableCommand {
       text += "changed since it was set aside: \(VisibleText.visible(difference.text))\n"
     }
     for name in result.leftBehind { text += "left behind: \(VisibleText.visible(name))\n" }
-    try display.write(text + next(result))
+    try display.write(text + next(result, folder))
   }
 
   /// What to do now, and how to undo the restore.
-  private func next(_ result: Incidents.Restoration) -> String {
+  private func next(_ result: Incidents.Restoration, _ folder: String) -> String {
     let main = ShellText.path(result.restored.first ?? folder)
     var text =
       switch result.nextStep {
@@ -218,8 +212,44 @@ struct IncidentsRestore: ParsableCommand {
   }
 }
 
+/// Where an incident is: its own folder, or the folder of the store and the incident's name.
+struct IncidentPlace: ParsableArguments {
+  @Argument(
+    help:
+      "The incident's folder, Incompatible/ID; or the folder of the store, or its Incompatible folder, before ID.",
+    completion: .directory)
+  var folder: String
+
+  @Argument(help: "The incident.")
+  var id: String?
+
+  /// The folder of the store, and the name of the incident.
+  func incident() throws -> (folder: String, id: String) {
+    if let id { return (folder, id) }
+    guard let (folder, id) = IncidentFolder.parts(of: folder) else {
+      throw Failure(
+        64, "usage.noIncident", "\(folder): which incident of this folder?",
+        hint:
+          "name one after the folder; see all with: lifeboat incidents list \(ShellText.path(folder))"
+      )
+    }
+    return (folder, id)
+  }
+}
+
 /// The folder that incidents are in.
 enum IncidentFolder {
+  /// The folder `Incompatible` and the incident that the path of an incident's folder names; nil for any other path.
+  static func parts(of path: String) -> (folder: String, id: String)? {
+    let given = PathText.withoutTrailingSlashes(path)
+    // A name alone is an incident's where the current folder is theirs.
+    let whole =
+      PathText.components(of: given).count > 1 ? given : URL(fileURLWithPath: given).path
+    let folder = PathText.folder(of: whole)
+    let isInPlace = PathText.isSame(PathText.lastComponent(of: folder), Incidents.folderName)
+    return isInPlace ? (folder, PathText.lastComponent(of: whole)) : nil
+  }
+
   /// The incidents of an existing folder.
   static func incidents(in folder: String) throws -> Incidents {
     // A store's folder may be a link; the incidents' folder may not.

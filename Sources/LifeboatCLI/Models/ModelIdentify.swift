@@ -1,8 +1,10 @@
 import ArgumentParser
+import Foundation
 import CoreDataStore
 import StoreFiles
 import ModelTools
 import ObjectModel
+import SQLiteFile
 import SafeText
 import SupportBundle
 import Terminal
@@ -12,8 +14,16 @@ struct ModelIdentify: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "identify",
     abstract: "Show which version of a model wrote a store.",
+    usage: """
+      lifeboat model identify [<options>] <store> <models> ...
+      lifeboat model identify [<options>] --hashes <file> <models> ...
+      """,
     discussion: """
-      Example: lifeboat model identify Notes.sqlite Notes.xcdatamodeld
+      Examples: lifeboat model identify Notes.sqlite Notes.xcdatamodeld
+                pbpaste | lifeboat model identify --hashes - Notes.xcdatamodeld
+
+      Without the store, its version hashes are enough: an error message of Core Data or SwiftData that shows them, a \
+      property list, hexadecimal digits or base64, with the entity's name before each hash.
 
       If no version fits, the nearest one is named, with its differences. A hash whose rule is not confirmed counts \
       as unknown, never as different.
@@ -25,7 +35,13 @@ struct ModelIdentify: ParsableCommand {
   var store: String
 
   @Argument(help: "Models, or folders that hold models.", completion: .file())
-  var models: [String]
+  var models: [String] = []
+
+  @Option(
+    name: .long,
+    help: "A text with the version hashes, instead of the store; - is standard input.",
+    completion: .file())
+  var hashes: String?
 
   @Option(
     name: .long,
@@ -35,9 +51,19 @@ struct ModelIdentify: ParsableCommand {
   @OptionGroup(title: "Encryption") var secrets: SecretOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
+  func validate() throws {
+    guard hashes != nil || !models.isEmpty else {
+      throw ValidationError("Name the models after the store.")
+    }
+  }
+
   func run() throws {
-    let (record, cached) = try stored()
-    let inputs = try models.map { try ModelInput($0) }
+    // With the hashes at hand, the first path is a model, too.
+    let paths = hashes == nil ? models : [store] + models
+    let inputs = try paths.map { try ModelInput($0) }
+    let store = hashes ?? self.store
+    let (record, cached) =
+      try hashes.map { (try pasted($0, inputs.map(\.collection)), nil) } ?? stored()
     let found = ModelIdentification(
       record, in: inputs.map(\.collection), frameworkVersion: framework)
     let report = ModelIdentifyReport(store: store, found: found, cached: cached)
@@ -48,6 +74,43 @@ struct ModelIdentify: ParsableCommand {
     }
     try display.tell(passedOver: inputs.flatMap(\.passedOver))
     if found.matches.isEmpty { try display.exitWithFindings() }
+  }
+
+  /// What a text says that a store records.
+  private func pasted(
+    _ path: String, _ collections: [ModelCollection]
+  ) throws -> StoreModelRecord {
+    let limit = PastedHashes.maximumByteCount
+    let bytes: [UInt8]
+    if path == "-" {
+      bytes = Array(try FileHandle.standardInput.read(upToCount: limit + 1) ?? Data())
+    } else {
+      bytes = try ByteFile(path).bytes(at: 0, count: limit + 1)
+    }
+    let name = path == "-" ? "standard input" : path
+    guard bytes.count <= limit else {
+      throw Failure(
+        65, "hashes.tooLong", "\(name) has more than 1 MiB",
+        hint: "cut it to the lines with NSStoreModelVersionHashes")
+    }
+    let found = PastedHashes.hashes(in: bytes)
+    guard !found.isEmpty else {
+      throw Failure(
+        65, "hashes.none", "no version hashes are found in \(name)",
+        hint:
+          "paste the whole error message, or lines such as: Note = {length = 32, bytes = 0x01234567 ...}"
+      )
+    }
+    if let several = ByteOrder.sorted(found.keys).first(where: { found[$0]?.count != 1 }) {
+      throw Failure(
+        65, "hashes.several",
+        "\(name) has several hashes of \(several), so it shows more than one model",
+        hint: "keep the part that tells of the store, after NSStoreModelVersionHashes")
+    }
+    return StoreModelRecord(
+      hashes: PastedHashes.completed(found.compactMapValues(\.first), by: collections),
+      hashesVersion: nil, frameworkVersion: nil, maximumFrameworkVersion: nil,
+      versionIdentifiers: [])
   }
 
   /// What the store records, and the model that it carries.

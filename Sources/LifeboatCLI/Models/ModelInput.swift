@@ -150,7 +150,13 @@ struct ModelInput {
       return of([(path: path, name: "cached in the store", store: store)])
     }
     if StoreInput.isArchive(path) {
-      return try unpacked(SecretOptions.bundle(at: path, secrets), path)
+      return try unpacked(BundleSecretOptions.bundle(at: path, secrets?.bundle), path)
+    }
+    if let key = try secrets?.key(), try DecryptedStore.mayBeEncrypted(path) {
+      let store = try StoreInput.reading(path, bundle: nil, key: key) {
+        try CoreDataStore(path: $0.storePath())
+      }
+      return of([(path: path, name: "cached in the store", store: store)])
     }
     do {
       let collection = try ModelCollection(searching: path)

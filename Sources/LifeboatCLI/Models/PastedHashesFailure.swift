@@ -1,5 +1,6 @@
 import ModelTools
 import ObjectModel
+import Quoting
 import SQLiteFile
 
 extension Failure {
@@ -14,6 +15,8 @@ extension Failure {
     return Failure(
       65, "file.versionHashes",
       "\(path) holds version hashes (\(names.prefix(3).joined(separator: ", "))\(more)) and is neither a store nor a model",
-      hint: "compare them with the hashes of each version: lifeboat model hash MODEL -v")
+      hint:
+        "find the version that has them with: lifeboat model identify --hashes \(ShellText.path(path)) MODELS"
+    )
   }
 }

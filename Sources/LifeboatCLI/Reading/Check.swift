@@ -7,6 +7,7 @@ import Quoting
 import SafeFiles
 import SafeText
 import StoreExtraction
+import SupportBundle
 import Terminal
 
 /// `lifeboat check`
@@ -71,6 +72,7 @@ struct Check: StoreReader {
     }
     meter.finish()
     check.path = input.shown(path)
+    if let decrypted = input.decrypted { check.add(decrypted.findings) }
     let record = try input.incident.map { try JSONEncoder().encode($0) }
     check.analyses = analysers.analyses(
       try AnalyserFacts(

@@ -50,8 +50,8 @@ struct Compare: ParsableCommand, RecordedCommand {
   }
 
   func run() throws {
-    try StoreInput.reading(old, secrets) { old in
-      try StoreInput.reading(new, secrets) { new in try compare(old, new) }
+    try StoreInput.reading(old, secrets, display) { old in
+      try StoreInput.reading(new, secrets, display) { new in try compare(old, new) }
     }
   }
 

@@ -127,14 +127,18 @@ extension Inspect {
   }
 
   private func found(at path: String) throws -> Found {
-    guard !StoreInput.isArchive(path) else {
-      return Found(path: path, stores: [path], isArchive: true)
-    }
     var found = Found(path: path)
     do {
-      found.stores = try StoreInput.all(at: path) { found.others.append($0) }
+      found.stores = try StoreInput.all(at: path, secrets.bundle) { found.others.append($0) }
+      found.isArchive = StoreInput.isArchive(path) && found.stores == [path]
     } catch {
       found.failure = try failure(error)
+    }
+    if secrets.keyFile != nil {
+      let codes: [SQLiteFileError.Code] = [.looksEncrypted, .notADatabase]
+      let encrypted = found.others.filter { codes.map(\.rawValue).contains($0.code) }
+      found.stores += encrypted.map(\.path)
+      found.others.removeAll(where: encrypted.contains)
     }
     return found
   }
@@ -144,17 +148,32 @@ extension Inspect {
     _ path: String, _ receive: (StoreInspection, String) -> Void
   ) throws -> StoreInspection {
     func inspected(_ place: String, as name: String) throws -> StoreInspection {
-      var inspection = try StoreInspection(
-        path: place, logView: store.wal, takesHashes: !isWithoutHashes)
-      inspection.path = name
+      let inspection = try self.inspected(place, as: name, nil)
       receive(inspection, place)
       return inspection
     }
-    guard PhoneBackup.split(path) != nil else { return try inspected(path, as: path) }
-    return try StoreInput.reading(path, secrets) { input in
-      let place = try input.storePath()
-      return try inspected(place, as: input.shown(place))
+    guard StoreInput.isInside(path) || secrets.keyFile != nil else {
+      return try inspected(path, as: path)
     }
+    return try StoreInput.reading(path, bundle: secrets.bundle, key: secrets.key()) { input in
+      let place = try input.storePath()
+      let inspection = try self.inspected(place, as: input.shown(place), input.decrypted)
+      receive(inspection, place)
+      return inspection
+    }
+  }
+
+  private func inspected(
+    _ place: String, as name: String, _ decrypted: DecryptedStore?
+  ) throws -> StoreInspection {
+    var inspection = try StoreInspection(
+      path: place, logView: store.wal, takesHashes: !isWithoutHashes && decrypted == nil)
+    inspection.path = name
+    if let decrypted {
+      try inspection.setEncrypted(
+        decrypted.evidence, decrypted.findings, takesHashes: !isWithoutHashes)
+    }
+    return inspection
   }
 
   private func tell(
@@ -169,12 +188,10 @@ extension Inspect {
   private func inspectArchive(
     _ path: String, isFirst: Bool, isQuiet: Bool
   ) throws -> StoreInspection {
-    try StoreInput.reading(path, secrets) { input in
+    try StoreInput.reading(path, bundle: secrets.bundle, key: secrets.key()) { input in
       guard let recorded = try input.recordedInspection() else {
         let place = try input.storePath()
-        var inspection = try StoreInspection(
-          path: place, logView: store.wal, takesHashes: !isWithoutHashes)
-        inspection.path = input.shown(place)
+        let inspection = try inspected(place, as: input.shown(place), input.decrypted)
         if !isQuiet { try tell(inspection, isFirst: isFirst) }
         return inspection
       }

@@ -74,8 +74,11 @@ struct Report: ParsableCommand, RecordedCommand {
     let html: String
     var storeCount = 1
     var unread = 0
-    if StoreInput.isArchive(path) {
-      html = try StoreInput.reading(path, secrets, pageOfArchive)
+    if StoreInput.isArchive(path) || secrets.keyFile != nil {
+      html = try StoreInput.reading(path, bundle: secrets.bundle, key: secrets.key()) { input in
+        unread = input.decrypted?.findings.damageCount ?? 0
+        return try pageOfArchive(input)
+      }
     } else if StoreInput.isIncident(path) {
       let subject = try StoreInput(path)
       try EvidenceGuard.check(output, outside: path)
@@ -128,7 +131,11 @@ struct Report: ParsableCommand, RecordedCommand {
   /// The page of the store in a bundle or archive, or of what a bundle says of it.
   private func pageOfArchive(_ input: StoreInput) throws -> String {
     guard let file = input.file, let folder = input.bundleFolder else {
-      return try page(of: try input.storePath(), nil)
+      let doubts = input.decrypted?.findings.kept ?? []
+      display.note(doubts)
+      return try page(
+        of: try input.storePath(), input.incident,
+        doubts.prefix(10).map { "Page \($0.page ?? 0) of the encrypted file: \($0.message)." })
     }
     let check = try BundleVerification.verify(file)
     var warnings: [String] = []

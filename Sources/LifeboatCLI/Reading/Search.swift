@@ -5,6 +5,7 @@ import SQLiteForensics
 import SafeFiles
 import SafeText
 import StoreExtraction
+import SupportBundle
 import Terminal
 
 /// `lifeboat search`
@@ -79,7 +80,11 @@ struct Search: ParsableCommand, RecordedCommand {
     var hasFindings = false
     for path in stores {
       do {
-        try StoreInput.reading(path, secrets) { input in
+        try StoreInput.reading(path, bundle: secrets.bundle, key: secrets.key()) { input in
+          if let doubts = input.decrypted?.findings, doubts.damageCount > 0 {
+            display.note(doubts.kept)
+            hasFindings = true
+          }
           let (count, isDamaged) = try search(input, for: pattern, isOneOfMany: stores.count > 1)
           hitCount += count
           if isDamaged { hasFindings = true }
@@ -100,7 +105,7 @@ struct Search: ParsableCommand, RecordedCommand {
   /// The stores that a path leads to: all of a folder.
   private func stores(at path: String) throws -> [String] {
     var others: [String] = []
-    let stores = try StoreInput.all(at: path) { other in
+    let stores = try StoreInput.all(at: path, secrets.bundle) { other in
       if FileManager.default.isReadableFile(atPath: other.path) {
         others.append(other.path)
       } else {

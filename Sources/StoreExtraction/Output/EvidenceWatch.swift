@@ -24,6 +24,15 @@ package struct EvidenceWatch: Sendable {
       .sorted()
   }
 
+  /// Throws when the evidence has changed since the watch was created.
+  package func requireUnchanged() throws(ExtractionError) {
+    let changed = changes()
+    guard !changed.isEmpty else { return }
+    throw ExtractionError(
+      .changedDuringRead,
+      "the store changed while it was read: \(changed.joined(separator: ", "))", path: path)
+  }
+
   /// The -shm is left out: it holds no data, and a reader that uses SQLite may create it at any time.
   private static func states(of set: StoreSet) -> [String: FileStatus?] {
     let files = set.members.filter { $0.kind == .file && $0.role != .sharedMemory }

@@ -72,7 +72,7 @@ package struct StateExport: Sendable {
       }
       try writer.complete()
       let hashes = try hashing.wait()
-      try watch.requireUnchanged(path)
+      try watch.requireUnchanged()
       let damage = findings.count { $0.severity == .damage }
       let manifest = StateManifest(
         exported: Date(), source: sourceName ?? path,
@@ -230,15 +230,5 @@ private struct StateImage: ~Copyable {
       page.replaceSubrange(start..<start + 4, with: value)
       headerChanges.append(name)
     }
-  }
-}
-
-extension EvidenceWatch {
-  fileprivate func requireUnchanged(_ path: String) throws {
-    let changed = changes()
-    guard !changed.isEmpty else { return }
-    throw ExtractionError(
-      .changedDuringRead,
-      "the store changed while it was read: \(changed.joined(separator: ", "))", path: path)
   }
 }

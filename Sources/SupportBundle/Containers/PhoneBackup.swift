@@ -170,7 +170,7 @@ package struct PhoneBackup {
     }
     guard let head = try? ByteFile(place) else {
       // A backup has many files that are no stores; of those that are not there, the name has to tell.
-      return Self.isNamedAsStore(name)
+      return StoreFinder.isNamedAsStore(PathText.lastComponent(of: name))
         ? passedOver("file.missing", "the list names it, and its file cannot be read") : .other
     }
     let lead = (try? head.bytes(at: 0, count: 16)) ?? []
@@ -189,12 +189,6 @@ package struct PhoneBackup {
       Store(
         name: name,
         members: names.compactMap { name in self.place(of: name).map { (name, $0) } }))
-  }
-
-  private static func isNamedAsStore(_ name: String) -> Bool {
-    ["sqlite", "sqlite3", "db", "store", "sqlitedb", "storedata"].contains {
-      PathText.isSame(PathText.ending(of: PathText.lastComponent(of: name)).lowercased(), $0)
-    }
   }
 
   /// Whether a file belongs to another one that is listed.

@@ -8,11 +8,13 @@ struct ZlibStep {
   var isAtEnd: Bool
 }
 
-/// A raw deflate stream (RFC 1951, no zlib header), compressed or decompressed piece by piece.
+/// A raw deflate stream (RFC 1951, no zlib header), compressed or decompressed piece by piece; or a gzip file.
 @safe final class ZlibStream {
   enum Direction {
     case compress(CompressionLevel)
     case decompress
+    /// With the header and the checksum of gzip (RFC 1952).
+    case decompressGzip
   }
 
   /// How much of the output must be complete after a step.
@@ -51,6 +53,8 @@ struct ZlibStep {
           ZLIB_VERSION, structureSize)
       case .decompress:
         unsafe inflateInit2_(stream, -MAX_WBITS, ZLIB_VERSION, structureSize)
+      case .decompressGzip:
+        unsafe inflateInit2_(stream, MAX_WBITS + 16, ZLIB_VERSION, structureSize)
       }
     guard result == Z_OK else {
       throw BundleError(.compressionFailed, "zlib cannot start (result \(result))")
@@ -60,7 +64,7 @@ struct ZlibStep {
   deinit {
     switch direction {
     case .compress: _ = unsafe deflateEnd(stream)
-    case .decompress: _ = unsafe inflateEnd(stream)
+    case .decompress, .decompressGzip: _ = unsafe inflateEnd(stream)
     }
     unsafe stream.deallocate()
   }
@@ -94,7 +98,7 @@ struct ZlibStep {
         unsafe stream.pointee.avail_out = outputCount
         return switch direction {
         case .compress: unsafe deflate(stream, flush.flag)
-        case .decompress: unsafe inflate(stream, Z_NO_FLUSH)
+        case .decompress, .decompressGzip: unsafe inflate(stream, Z_NO_FLUSH)
         }
       }
     }

@@ -1,10 +1,13 @@
 import CLibrary
 package import Foundation
 import SafeText
+import StoreExtraction
+import StoreFiles
 
-/// The parts of a zip archive that hold stores and models, in a private folder that is removed when this object is released.
+/// The parts of an archive that hold stores and models, in a private folder that is removed when this object is released.
 ///
-/// The archive may be a support bundle, a zipped app (`.ipa`) or a zipped folder of models. Only stores with
+/// The archive is zip or tar: a support bundle, a zipped app (`.ipa`), a packed container or folder of models. A gzip file
+/// holds a tar archive, or one store. Only stores with
 /// their logs and external data, models and recorded hashes are unpacked; the archive is evidence, so nothing is written near it.
 package final class UnpackedArchive {
   /// The most bytes that are unpacked.
@@ -14,29 +17,63 @@ package final class UnpackedArchive {
 
   /// The folder with the unpacked parts, under their names in the archive.
   package var folder: URL { URL(fileURLWithPath: privateFolder.path, isDirectory: true) }
-  /// Whether the archive is a Lifeboat support bundle.
-  package let isBundle: Bool
 
-  /// Whether a file starts like a zip archive; also false when it cannot be read.
-  package static func isZip(_ path: String) -> Bool {
+  /// Whether a file starts like a zip, tar or gzip file; also false when it cannot be read.
+  package static func isArchive(_ path: String) -> Bool {
     guard let file = try? InputFile(path: path, followsLink: true),
-      let lead = try? file.bytes(at: 0, count: 4)
+      let lead = try? lead(of: file)
     else { return false }
-    return lead == [0x50, 0x4B, 0x03, 0x04] || lead == [0x50, 0x4B, 0x05, 0x06]
+    return isZip(lead) || TarReader.isTar(lead) || GunzippedFile.isGzip(lead)
   }
 
-  /// Unpacks what may hold a model. `making` is called with the path of each folder and file and a closure that creates
+  /// Whether a file that is open starts like a zip archive.
+  package static func isZip(_ file: BundleFile) throws(BundleError) -> Bool {
+    isZip(try lead(of: file.file))
+  }
+
+  private static func isZip(_ lead: [UInt8]) -> Bool {
+    lead.starts(with: [0x50, 0x4B, 0x03, 0x04]) || lead.starts(with: [0x50, 0x4B, 0x05, 0x06])
+  }
+
+  private static func lead(of file: InputFile) throws(BundleError) -> [UInt8] {
+    try file.bytes(at: 0, count: Int(min(file.size, UInt64(TarReader.blockLength))))
+  }
+
+  /// Unpacks what may hold a store or a model, or the files of the one store that `name` is the main file of. `making` is called with the path of each folder and file and a closure that creates
   /// it and returns whether it exists afterwards.
   ///
   /// - Throws: ``BundleError`` about the archive or the private folder.
   package init(
-    _ file: BundleFile, making: @escaping (String, () -> Bool) -> Void = { _ = $1() }
+    _ file: BundleFile, only name: String? = nil,
+    making: @escaping (String, () -> Bool) -> Void = { _ = $1() }
   ) throws {
-    let reader = try ZipReader(file)
-    isBundle = reader.entry(named: BundleManifest.entryName) != nil
-    let stores = Self.stores(in: reader)
+    var input = file.file
+    var lead = try Self.lead(of: input)
+    if GunzippedFile.isGzip(lead) {
+      let grown = input.size.multipliedReportingOverflow(by: Self.growthLimit)
+      input = try GunzippedFile.open(
+        input,
+        limit: min(Self.byteLimit, grown.overflow ? .max : max(grown.partialValue, Self.freeBytes)))
+      lead = try Self.lead(of: input)
+    }
+    if TarReader.isTar(lead) {
+      privateFolder = try Self.unpacked(TarReader(input), only: name, making)
+    } else if input !== file.file {
+      privateFolder = try Self.unpacked(store: input, lead, making)
+    } else {
+      privateFolder = try Self.unpacked(ZipReader(input), only: name, making)
+    }
+  }
+
+  /// Unpacks the stores and models of an archive; nothing is made before all of them are found good.
+  private static func unpacked<Reader: ArchiveReader>(
+    _ reader: Reader, only store: String?, _ making: @escaping OutputTree.Making
+  ) throws -> PrivateFolder {
+    let stores = store == nil ? stores(in: reader) : []
     let wanted = reader.entries.filter { entry in
-      !entry.isFolder && (Self.isWanted(entry.name) || stores.contains(Array(entry.name.utf8)))
+      guard !entry.isFolder else { return false }
+      if let store { return isMember(entry.name, of: store) }
+      return isWanted(entry.name) || stores.contains(Array(entry.name.utf8))
     }
     // The text of a link is not the file that it leads to, and nothing outside of an archive is read for it.
     if let link = wanted.first(where: \.isLink) {
@@ -44,13 +81,51 @@ package final class UnpackedArchive {
         .unsupported, "a symbolic link stands where a file of a store or model is expected",
         path: reader.path, entry: link.name)
     }
-    try Self.check(wanted, of: reader)
-    privateFolder = try PrivateFolder(
-      in: FileManager.default.temporaryDirectory.path, making: making)
-    for entry in wanted { try unpack(entry, of: reader) }
+    try check(wanted, of: reader)
+    let folder = try emptyFolder(making)
+    for entry in wanted {
+      let file = try folder.makeFile(ZipNames.components(of: entry.name))
+      defer { _ = close(file) }
+      try reader.unpack(entry) { try OutputTree.write($0, to: file, path: entry.name) }
+    }
+    return folder
+  }
+
+  private static func emptyFolder(
+    _ making: @escaping OutputTree.Making
+  ) throws(BundleError) -> PrivateFolder {
+    try PrivateFolder(in: FileManager.default.temporaryDirectory.path, making: making)
+  }
+
+  /// A store that was compressed alone keeps its name without the ending.
+  private static func unpacked(
+    store: InputFile, _ lead: [UInt8], _ making: @escaping OutputTree.Making
+  ) throws -> PrivateFolder {
+    guard lead.starts(with: magic) else {
+      throw BundleError(
+        .notAZip, "the gzip file holds neither a tar archive nor a store", path: store.path)
+    }
+    let name = PathText.lastComponent(of: store.path)
+    let stem = PathText.dropping(suffix: ".gz", from: name) ?? name
+    let folder = try emptyFolder(making)
+    let file = try folder.makeFile([PathText.isPlainName(stem) ? stem : "store"])
+    defer { _ = close(file) }
+    try store.forEachPiece { piece throws(BundleError) in
+      try OutputTree.write(piece, to: file, path: stem)
+    }
+    return folder
   }
 
   private let privateFolder: PrivateFolder
+
+  /// Whether a file belongs to the set of a store, both by their names in the archive.
+  private static func isMember(_ name: String, of store: String) -> Bool {
+    let parts = PathText.components(of: store)
+    let inner =
+      parts.count == 1
+      ? name : PathText.dropping(prefix: PathText.folder(of: store) + "/", from: name)
+    return inner.flatMap { StoreSet.role(ofMember: $0, mainName: parts[parts.count - 1]) } != nil
+  }
 
   // MARK: - Limits
 
@@ -64,8 +139,8 @@ package final class UnpackedArchive {
   static let freeBytes: UInt64 = 1 << 20
 
   /// Checks the announced sizes before the first byte is written.
-  private static func check(
-    _ wanted: [ZipReader.Entry], of reader: ZipReader
+  private static func check<Reader: ArchiveReader>(
+    _ wanted: [Reader.Entry], of reader: Reader
   ) throws(BundleError) {
     guard wanted.count <= entryLimit else {
       throw BundleError(
@@ -81,8 +156,9 @@ package final class UnpackedArchive {
           .tooLarge, "the entry would unpack to \(entry.size) bytes, and the limit is \(limit)",
           path: reader.path, entry: entry.name)
       }
-      // No overflow: the reader has summed all sizes already.
-      total += entry.size
+      // An overflow is beyond any limit.
+      let (sum, overflow) = total.addingReportingOverflow(entry.size)
+      total = overflow ? .max : sum
     }
     guard total <= byteLimit else {
       throw BundleError(
@@ -115,15 +191,17 @@ package final class UnpackedArchive {
   /// The first bytes of every SQLite database (https://sqlite.org/fileformat.html, 1.3.1).
   private static let magic = Array("SQLite format 3".utf8) + [0]
 
+  /// Ends the reading of an entry whose first bytes are known.
+  private struct Enough: Error {}
+
   /// The names of entries that begin like a store, whatever their extension is, and of the logs and journals beside them.
-  private static func stores(in reader: ZipReader) -> Set<[UInt8]> {
-    struct Enough: Error {}
+  private static func stores(in reader: some ArchiveReader) -> Set<[UInt8]> {
     var names: Set<[UInt8]> = []
     for entry in reader.entries.prefix(entryLimit)
     where !entry.isFolder && entry.size >= 512 && !isWanted(entry.name) {
       var lead: [UInt8] = []
       // What cannot be unpacked is no store.
-      _ = try? reader.read(entry) { bytes in
+      _ = try? reader.unpack(entry) { bytes in
         lead += bytes.prefix(magic.count - lead.count)
         if lead.count == magic.count { throw Enough() }
       }
@@ -134,12 +212,6 @@ package final class UnpackedArchive {
   }
 
   // MARK: - Parts
-
-  private func unpack(_ entry: ZipReader.Entry, of reader: ZipReader) throws {
-    let file = try privateFolder.makeFile(ZipNames.components(of: entry.name))
-    defer { _ = close(file) }
-    try reader.read(entry) { try OutputTree.write($0, to: file, path: entry.name) }
-  }
 
   /// The version hashes in a bundle.
   package static let hashesName = "hashes.json"
@@ -157,12 +229,12 @@ package final class UnpackedArchive {
       return isIn(last, ["contents", "elements"])
     }
     if isIn(last, [".xccurrentversion", "VersionInfo.plist", "xcmapping.xml"]) { return true }
-    let endings = [
-      ".mom", ".omo", ".cdm", ".sqlite", ".sqlite3", ".db", ".store", ".sqlitedb", ".CDBStore",
-    ]
-    return endings.contains { ending in
-      ["", "-wal", "-journal"].contains { PathText.ends(last, with: ending + $0) }
-    }
+    if isIn(PathText.ending(of: last), ["mom", "omo", "cdm"]) { return true }
+    let main =
+      ["-wal", "-journal"].lazy.compactMap {
+        PathText.dropping(suffix: $0, from: last)
+      }.first ?? last
+    return StoreFinder.isNamedAsStore(main) || PathText.ends(main, with: ".CDBStore")
   }
 
   private static func isIn(_ name: String, _ names: [String]) -> Bool {

@@ -1,0 +1,124 @@
+import Quoting
+import SQLiteFile
+
+extension OutputBuffer {
+  /// Appends text as a CSV field, in quotes if it is empty or contains a comma, a quote or a line end (RFC 4180,
+  /// section 2).
+  ///
+  /// All text in CSV is written this way. With `isSafe`, text that a spreadsheet could take for a formula gets an
+  /// apostrophe. Some spreadsheets split fields at semicolons or tabs, so text with one of these is then quoted too.
+  package mutating func append(csvField bytes: RawSpan, safeForSpreadsheets isSafe: Bool) {
+    let isFormula =
+      isSafe
+      && CSVText.isFormula(count: bytes.byteCount) {
+        bytes.byte(at: $0)
+      } separator: {
+        CSVSpecialBytes.first(in: bytes, from: $0, CSVSpecialBytes.controls)
+      }
+    guard needsQuotes(bytes, isSafe) else {
+      if isFormula { append(UInt8(ascii: "'")) }
+      return append(bytes)
+    }
+    append(UInt8(ascii: "\""))
+    if isFormula { append(UInt8(ascii: "'")) }
+    var offset = 0
+    while offset < bytes.byteCount {
+      let quote = CSVSpecialBytes.first(in: bytes, from: offset, CSVSpecialBytes.quotes)
+      append(bytes.part(offset, quote &- offset))
+      if quote < bytes.byteCount { append(word: 0x2222, length: 2) }
+      offset = quote &+ 1
+    }
+    append(UInt8(ascii: "\""))
+  }
+
+  private func needsQuotes(_ bytes: RawSpan, _ isSafe: Bool) -> Bool {
+    guard bytes.byteCount > 0 else { return true }
+    var offset = 0
+    while true {
+      offset = CSVSpecialBytes.first(in: bytes, from: offset, CSVSpecialBytes.all)
+      guard offset < bytes.byteCount else { return false }
+      let byte = bytes.byte(at: offset)
+      if byte == 0x22 || byte == 0x2c || byte == 0x0a || byte == 0x0d { return true }
+      if isSafe, CSVText.isOtherSeparator(byte) { return true }
+      offset &+= 1
+    }
+  }
+
+  /// Appends text as a CSV field.
+  package mutating func append(csvField text: String, safeForSpreadsheets isSafe: Bool) {
+    append(csvField: Array(text.utf8), safeForSpreadsheets: isSafe)
+  }
+
+  /// Appends text as a CSV field.
+  package mutating func append(csvField text: [UInt8], safeForSpreadsheets isSafe: Bool) {
+    let bytes = ContiguousArray(text)
+    append(csvField: bytes.rawSpan, safeForSpreadsheets: isSafe)
+  }
+}
+
+/// Searches text for the bytes that matter in CSV, 32 bytes at a time.
+private enum CSVSpecialBytes {
+  /// Bytes in question: the top bit of each is set. Bytes after the lowest one may be marked too.
+  typealias Marks = (SIMD4<UInt64>) -> SIMD4<UInt64>
+
+  /// Control characters and semicolons.
+  @inline(__always)
+  static func controls(_ block: SIMD4<UInt64>) -> SIMD4<UInt64> {
+    // The subtraction sets the top bit of a byte that is less.
+    ((block &- 0x2020_2020_2020_2020) & ~block) | equal(block, 0x3b3b_3b3b_3b3b_3b3b)
+  }
+
+  @inline(__always)
+  static func quotes(_ block: SIMD4<UInt64>) -> SIMD4<UInt64> {
+    equal(block, 0x2222_2222_2222_2222)
+  }
+
+  /// Control characters, semicolons, quotes and commas.
+  @inline(__always)
+  static func all(_ block: SIMD4<UInt64>) -> SIMD4<UInt64> {
+    controls(block) | quotes(block) | equal(block, 0x2c2c_2c2c_2c2c_2c2c)
+  }
+
+  /// Bytes that equal those of a word.
+  @inline(__always)
+  private static func equal(_ block: SIMD4<UInt64>, _ word: UInt64) -> SIMD4<UInt64> {
+    let rest = block ^ SIMD4(repeating: word)
+    return (rest &- ones) & ~rest
+  }
+
+  private static var ones: SIMD4<UInt64> { SIMD4(repeating: 0x0101_0101_0101_0101) }
+  private static var tops: UInt64 { 0x8080_8080_8080_8080 }
+
+  /// The place of the first marked byte at or after `start`, or the length of the text.
+  @inline(__always)
+  static func first(in bytes: RawSpan, from start: Int, _ marks: Marks) -> Int {
+    var offset = start
+    let end = bytes.byteCount
+    while offset &+ 32 <= end {
+      let hits = marks(bytes.block(at: offset)) & SIMD4(repeating: tops)
+      if hits.x | hits.y | hits.z | hits.w != 0 { break }
+      offset &+= 32
+    }
+    while offset < end {
+      var word: UInt64 = 0x7e7e_7e7e_7e7e_7e7e
+      var count = end &- offset
+      if count >= 8 {
+        word = bytes.word(at: offset).littleEndian
+        count = 8
+      } else if end >= 8 {
+        // The last bytes are read as part of a whole word; bytes that are not special fill the rest of it.
+        let missing = UInt64(truncatingIfNeeded: (8 &- count) &* 8)
+        word = bytes.word(at: end &- 8).littleEndian >> missing | word << (64 &- missing)
+      } else {
+        for place in 0..<count {
+          let shift = UInt64(truncatingIfNeeded: place &* 8)
+          word = word & ~(0xff << shift) | UInt64(bytes.byte(at: offset &+ place)) << shift
+        }
+      }
+      let hits = marks(SIMD4(word, 0x7e7e_7e7e_7e7e_7e7e, 0, 0)).x & tops
+      if hits != 0 { return offset &+ hits.trailingZeroBitCount >> 3 }
+      offset &+= count
+    }
+    return end
+  }
+}

@@ -1,0 +1,26 @@
+/// Why a file cannot be decrypted. No message holds a key.
+package struct CipherError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The kinds of failure.
+  package enum Code: String, Sendable {
+    /// No page matches its authentication code under this key, in any form that is known.
+    case noKeyFits = "cipher.noKeyFits"
+    /// The key is not in a form that SQLCipher takes.
+    case badKey = "cipher.badKey"
+    /// The file is too short to hold a page.
+    case tooShort = "cipher.tooShort"
+    /// The system could not do the computation.
+    case failed = "cipher.failed"
+  }
+
+  /// The kind of failure.
+  package let code: Code
+  /// What happened, in one sentence without a full stop.
+  package let message: String
+
+  init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+
+  package var description: String { message }
+}

@@ -1,0 +1,127 @@
+package import SQLiteFile
+
+/// SQLCipher encrypts the pages in the log and in the rollback journal as those of the database. What stands between
+/// them is not encrypted, but for a salt at the start of page 1.
+extension PageCipher {
+  /// Decrypts a write-ahead log (file format, section 4), with checksums that fit the decrypted pages where the stored
+  /// ones fit the encrypted ones. A frame whose checksum did not fit keeps it, and will not fit either.
+  ///
+  /// - Returns: a finding for each page that does not match its code, in frames whose checksum fits.
+  /// - Throws: what `write` throws; `SQLiteFileError` when the file cannot be read.
+  package func decrypt(
+    log file: ByteFile, _ write: ([UInt8]) throws -> Void
+  ) throws -> FindingList {
+    var findings = FindingList()
+    let head = ContiguousArray(try file.bytes(at: 0, count: WriteAheadLog.headerLength))
+    try write(Array(head))
+    guard head.count == WriteAheadLog.headerLength else { return findings }
+    let isBigEndian = head.rawSpan.uint32(at: 0) & 1 == 1
+    // The checksums that the next frame continues, before and after decryption.
+    var stored = LogChecksum(
+      isBigEndian: isBigEndian, first: head.rawSpan.uint32(at: 24),
+      second: head.rawSpan.uint32(at: 28))
+    var written = stored
+    let length = WriteAheadLog.frameHeaderLength + format.pageSize
+    var offset = Int64(head.count)
+    while file.size - offset >= Int64(length) {
+      let frame = ContiguousArray(try file.bytes(at: offset, count: length))
+      guard frame.count == length else { break }
+      let number = frame.rawSpan.uint32(at: 0)
+      let page = decrypted(
+        Array(frame)[WriteAheadLog.frameHeaderLength...], number: number)
+      var frameSum = stored
+      frameSum.add(frame.rawSpan.part(0, 8))
+      frameSum.add(frame.rawSpan.part(WriteAheadLog.frameHeaderLength, format.pageSize))
+      stored.first = frame.rawSpan.uint32(at: 16)
+      stored.second = frame.rawSpan.uint32(at: 20)
+      if frameSum == stored {
+        let clear = ContiguousArray(page.bytes)
+        written.add(frame.rawSpan.part(0, 8))
+        written.add(clear.rawSpan)
+        if !page.isAuthentic {
+          findings.add(Self.badPage(number, .wal, at: offset))
+        }
+      } else {
+        written = stored
+      }
+      try write(
+        Array(frame.prefix(16)) + Self.bytes(of: written.first) + Self.bytes(of: written.second)
+          + page.bytes)
+      offset += Int64(length)
+    }
+    return findings
+  }
+
+  /// Decrypts a rollback journal (file format, section 3). The checksum of a record is a sum, so it changes by what the
+  /// bytes that it counts change by, and fits after decryption if it fitted before.
+  ///
+  /// - Returns: a finding for each page that does not match its code.
+  /// - Throws: what `write` throws; `SQLiteFileError` when the file cannot be read.
+  package func decrypt(
+    journal file: ByteFile, _ write: ([UInt8]) throws -> Void
+  ) throws -> FindingList {
+    var findings = FindingList()
+    var offset: Int64 = 0
+    var sectorSize = 512
+    while offset < file.size {
+      // A journal whose transaction has ended may have a first header of zeroes before its records.
+      let head = ContiguousArray(try file.bytes(at: offset, count: 28))
+      let isHeader = head.count == 28 && head.starts(with: RollbackJournal.magic)
+      guard isHeader || offset == 0 else { break }
+      if isHeader {
+        let size = Int(head.rawSpan.uint32(at: 20))
+        if size >= 32, size <= 65_536, size & (size - 1) == 0 { sectorSize = size }
+      }
+      let sector = try file.bytes(at: offset, count: sectorSize)
+      try write(sector)
+      offset += Int64(sector.count)
+      let count = isHeader ? head.rawSpan.uint32(at: 8) : .max
+      try decrypt(records: count, of: file, at: &offset, &findings, write)
+      // The next header begins at a sector.
+      let rest = (Int64(sectorSize) - offset % Int64(sectorSize)) % Int64(sectorSize)
+      let gap = try file.bytes(at: offset, count: Int(rest))
+      try write(gap)
+      offset += Int64(gap.count)
+      if gap.count < rest { break }
+    }
+    return findings
+  }
+
+  /// Decrypts up to `count` records from `offset` on, and moves it behind them.
+  private func decrypt(
+    records count: UInt32, of file: ByteFile, at offset: inout Int64, _ findings: inout FindingList,
+    _ write: ([UInt8]) throws -> Void
+  ) throws {
+    let length = format.pageSize + 8
+    var left = count
+    while left > 0, file.size - offset >= Int64(length) {
+      let record = ContiguousArray(try file.bytes(at: offset, count: length))
+      guard record.count == length else { return }
+      // Without a count, the records end where the next header begins.
+      if count == .max, record.starts(with: RollbackJournal.magic) { return }
+      let number = record.rawSpan.uint32(at: 0)
+      let page = decrypted(Array(record)[4..<(length - 4)], number: number)
+      if !page.isAuthentic {
+        findings.add(Self.badPage(number, .journal, at: offset))
+      }
+      let sum =
+        record.rawSpan.uint32(at: length - 4) &- counted(record, 4)
+        &+ counted(ContiguousArray(page.bytes), 0)
+      try write(Array(record.prefix(4)) + page.bytes + Self.bytes(of: sum))
+      offset += Int64(length)
+      left -= 1
+    }
+  }
+
+  /// The bytes of a page that the checksum of a journal's record counts: every 200th from the end.
+  private func counted(_ bytes: ContiguousArray<UInt8>, _ start: Int) -> UInt32 {
+    stride(from: format.pageSize - 200, to: 0, by: -200).reduce(0) {
+      $0 &+ UInt32(bytes[start + $1])
+    }
+  }
+
+  /// The bytes of a number, the highest first.
+  private static func bytes(of value: UInt32) -> [UInt8] {
+    [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }
+  }
+}

@@ -1,0 +1,165 @@
+import Crypto
+package import SQLiteFile
+import _CryptoExtras
+
+/// Decrypts the pages of one file.
+package struct PageCipher: Sendable {
+  /// A page after decryption.
+  package struct Page: Sendable {
+    /// The page as SQLite would have written it, with the reserved bytes as they are.
+    package let bytes: [UInt8]
+    /// Whether the page is as SQLCipher wrote it: it matches its authentication code. If not, some of its bytes are not
+    /// what they were: a changed bit of the file changes the 16 bytes of its block and one bit of the next.
+    package let isAuthentic: Bool
+  }
+
+  /// How the file is encrypted.
+  package let format: CipherFormat
+  private let key: SymmetricKey
+  private let codeKey: SymmetricKey
+
+  /// Finds the form in which the key opens the file: at least one page of those that are looked at matches its code.
+  ///
+  /// - Throws: ``CipherError`` with ``CipherError/Code/noKeyFits``, or ``CipherError/Code/tooShort``;
+  ///   `SQLiteFileError` when the file cannot be read.
+  package init(_ key: CipherKey, opening file: ByteFile) throws {
+    let lead = try file.bytes(at: 0, count: 16)
+    guard lead.count == 16, file.size >= 1024 else {
+      throw CipherError(.tooShort, "the file has \(file.size) bytes, fewer than a page")
+    }
+    // Where the salt would be, the file may have SQLite's own first bytes.
+    let isClear = lead == DatabaseHeader.magic
+    let salt: [UInt8]
+    switch key {
+    case .raw(_, let given?): salt = given
+    case _ where isClear:
+      throw CipherError(
+        .badKey,
+        "the file begins with a header that is not encrypted, so its salt is not in it; the key has to be x'…' with 96 digits, the last 32 of them the salt"
+      )
+    default: salt = lead
+    }
+    for known in CipherFormat.known {
+      let derived = try Self.derived(key, salt, known)
+      let codeKey = try Self.codeKey(derived, salt, known)
+      for var format in known.inAllPageSizes {
+        format.clearLength = isClear ? 32 : 16
+        let cipher = PageCipher(format: format, key: derived, codeKey: codeKey)
+        if try cipher.fits(file) {
+          self = cipher
+          return
+        }
+      }
+    }
+    throw CipherError(
+      .noKeyFits,
+      "the key opens no page of the file under the defaults of SQLCipher 2, 3 or 4, in any page size"
+    )
+  }
+
+  private init(format: CipherFormat, key: SymmetricKey, codeKey: SymmetricKey) {
+    self.format = format
+    self.key = key
+    self.codeKey = codeKey
+  }
+
+  // MARK: - Keys
+
+  private static func derived(_ key: CipherKey, _ salt: [UInt8], _ format: CipherFormat)
+    throws(CipherError) -> SymmetricKey
+  {
+    switch key {
+    case .raw(let bytes, _): SymmetricKey(data: bytes)
+    case .passphrase(let bytes): try stretched(bytes, salt, format, rounds: format.rounds)
+    }
+  }
+
+  private static func codeKey(_ key: SymmetricKey, _ salt: [UInt8], _ format: CipherFormat)
+    throws(CipherError) -> SymmetricKey
+  {
+    let bytes = unsafe key.withUnsafeBytes { unsafe [UInt8]($0) }
+    return try stretched(
+      bytes, salt.map { $0 ^ CipherFormat.codeSaltMask }, format, rounds: CipherFormat.codeRounds)
+  }
+
+  private static func stretched(
+    _ bytes: [UInt8], _ salt: [UInt8], _ format: CipherFormat, rounds: Int
+  ) throws(CipherError) -> SymmetricKey {
+    do {
+      return try KDF.Insecure.PBKDF2.deriveKey(
+        from: bytes, salt: salt, using: format.hash == .sha1 ? .insecureSHA1 : .sha512,
+        outputByteCount: 32, unsafeUncheckedRounds: rounds)
+    } catch {
+      throw CipherError(.failed, "the key cannot be derived from the passphrase")
+    }
+  }
+
+  // MARK: - Pages
+
+  /// Whether one of a few pages matches its code. The first pages may be the damaged ones, so the last and those
+  /// between are asked, too.
+  private func fits(_ file: ByteFile) throws(SQLiteFileError) -> Bool {
+    let size = Int64(format.pageSize)
+    let count = min(file.size / size, Int64(UInt32.max))
+    guard count > 0 else { return false }
+    let places = (0...8).map { $0 * (count - 1) / 8 } + [1, 2, 3].filter { $0 < count }
+    for place in Set(places).sorted() {
+      let page = try file.bytes(at: place * size, count: format.pageSize)
+      // Zeroes prove nothing: they pass for a page that was never written.
+      if page.contains(where: { $0 != 0 }), isAuthentic(page[...], number: UInt32(place + 1)) {
+        return true
+      }
+    }
+    return false
+  }
+
+  /// The length of the part of a page that is encrypted or not, but not reserved.
+  private var usableLength: Int { format.pageSize - format.reservedLength }
+
+  /// Where the encrypted part of a page begins.
+  private func start(of number: UInt32) -> Int { number == 1 ? format.clearLength : 0 }
+
+  /// Whether the bytes of a whole page match the code at its end.
+  private func isAuthentic(_ page: ArraySlice<UInt8>, number: UInt32) -> Bool {
+    let vectorEnd = page.startIndex + usableLength + CipherFormat.vectorLength
+    let signed = page[(page.startIndex + start(of: number))..<vectorEnd]
+    let code = page[vectorEnd..<(vectorEnd + format.codeLength)]
+    // The number comes last, its lowest byte first.
+    let place = (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+    switch format.hash {
+    case .sha1: return Self.matches(HMAC<Insecure.SHA1>(key: codeKey), signed, place, code)
+    case .sha512: return Self.matches(HMAC<SHA512>(key: codeKey), signed, place, code)
+    }
+  }
+
+  private static func matches<Hash: HashFunction>(
+    _ hmac: HMAC<Hash>, _ signed: ArraySlice<UInt8>, _ place: [UInt8], _ code: ArraySlice<UInt8>
+  ) -> Bool {
+    var hmac = hmac
+    hmac.update(data: signed)
+    hmac.update(data: place)
+    return hmac.finalize().elementsEqual(code)
+  }
+
+  /// Decrypts a page, whether or not it matches its code. `page` has ``CipherFormat/pageSize`` bytes.
+  package func decrypted(_ page: ArraySlice<UInt8>, number: UInt32) -> Page {
+    // SQLite writes such pages without asking SQLCipher, to make a file longer.
+    if page.allSatisfy({ $0 == 0 }) { return Page(bytes: Array(page), isAuthentic: true) }
+    let start = start(of: number)
+    let content = page[(page.startIndex + start)..<(page.startIndex + usableLength)]
+    let reserved = page[content.endIndex..<page.endIndex]
+    guard
+      let vector = try? AES._CBC.IV(ivBytes: reserved.prefix(CipherFormat.vectorLength)),
+      let clear = try? AES._CBC.decrypt(content, using: key, iv: vector, noPadding: true)
+    else { return Page(bytes: Array(page), isAuthentic: false) }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(page.count)
+    if number == 1 {
+      // The salt stands where SQLite's file begins with its name.
+      bytes += start == 16 ? DatabaseHeader.magic : Array(page.prefix(start))
+    }
+    bytes += clear
+    bytes += reserved
+    return Page(bytes: bytes, isAuthentic: isAuthentic(page, number: number))
+  }
+}

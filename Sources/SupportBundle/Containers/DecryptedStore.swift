@@ -1,0 +1,71 @@
+import CLibrary
+import Foundation
+package import SQLCipherFiles
+package import SQLiteFile
+import SafeFiles
+import SafeText
+import StoreExtraction
+package import StoreFiles
+
+/// A store that SQLCipher has encrypted, decrypted into a private folder that is removed with this object.
+package final class DecryptedStore {
+  private let folder: PrivateFolder
+  /// The decrypted main file.
+  package let storePath: String
+  /// The private folder.
+  package var path: String { folder.path }
+  /// The files as they are given, encrypted.
+  package let evidence: StoreSet
+  /// How the store is encrypted.
+  package let format: CipherFormat
+  /// Pages that do not match their authentication codes, in the main file, the log and the journal.
+  package private(set) var findings = FindingList()
+
+  /// Whether a file may be one that can only be read after decryption: it does not begin like a database, or nothing
+  /// after its header looks like one.
+  package static func mayBeEncrypted(_ path: String) throws(SQLiteFileError) -> Bool {
+    let file = try ByteFile(path)
+    guard file.size > 0 else { return false }
+    let lead = try file.bytes(at: 0, count: DatabaseHeader.magic.count)
+    guard lead == DatabaseHeader.magic else { return true }
+    return try Entropy.looksEncrypted(file)
+  }
+
+  /// Decrypts the main file, the log and the journal of a store, and copies its other files. `making` is called as in
+  /// ``UnpackedArchive``.
+  ///
+  /// - Throws: `CipherError` when the key does not fit; ``BundleError`` about the files or the private folder.
+  package init(
+    _ path: String, _ key: CipherKey, making: @escaping (String, () -> Bool) -> Void = { _ = $1() }
+  ) throws {
+    let cipher = try PageCipher(key, opening: ByteFile(path))
+    format = cipher.format
+    let watch = EvidenceWatch(path)
+    let set = StoreSet(at: path)
+    evidence = set
+    guard UInt64(set.sizeBytes) <= UnpackedArchive.byteLimit else {
+      throw BundleError(
+        .tooLarge, "the store has more than \(UnpackedArchive.byteLimit) bytes", path: path)
+    }
+    folder = try PrivateFolder(in: FileManager.default.temporaryDirectory.path, making: making)
+    storePath = PathText.joined(folder.path, set.storeName)
+    for member in set.members where member.kind == .file {
+      let output = try folder.makeFile(PathText.components(of: member.name))
+      defer { _ = close(output) }
+      func write(_ bytes: [UInt8]) throws {
+        try OutputTree.write(bytes[...], to: output, path: member.name)
+      }
+      switch member.role {
+      case .main: findings.add(try cipher.decrypt(database: ByteFile(member.path), write))
+      case .wal: findings.add(try cipher.decrypt(log: ByteFile(member.path), write))
+      case .journal: findings.add(try cipher.decrypt(journal: ByteFile(member.path), write))
+      case .sharedMemory, .support, .migrationDestination:
+        let source = try InputFile(path: member.path, followsLink: false)
+        try source.forEachPiece { piece throws(BundleError) in
+          try OutputTree.write(piece, to: output, path: member.name)
+        }
+      }
+    }
+    try watch.requireUnchanged()
+  }
+}

@@ -1,0 +1,66 @@
+/// The content of a gzip file (RFC 1952), in a file without a name.
+struct GunzippedFile {
+  private let file: InputFile
+  private var offset: UInt64 = 0
+  /// Bytes that are read and not yet unpacked.
+  private var piece: ArraySlice<UInt8> = []
+
+  /// Whether these first bytes of a file are those of a gzip file with deflated content.
+  static func isGzip(_ lead: some Sequence<UInt8>) -> Bool {
+    lead.starts(with: [0x1f, 0x8b, 0x08])
+  }
+
+  /// Unpacks all members of a file.
+  ///
+  /// - Throws: `bundle.tooLarge` beyond `limit` bytes; `bundle.badData` and `bundle.truncated` for a damaged file.
+  static func open(_ file: InputFile, limit: UInt64) throws(BundleError) -> InputFile {
+    let output = try ExclusiveOutput(unnamed: "archive")
+    var gunzipped = GunzippedFile(file: file)
+    do {
+      try gunzipped.unpack(into: output, limit: limit)
+    } catch {
+      throw error.inside(path: file.path)
+    }
+    return try output.input(named: file.path)
+  }
+
+  private init(file: InputFile) { self.file = file }
+
+  private mutating func unpack(
+    into output: ExclusiveOutput, limit: UInt64
+  ) throws(BundleError) {
+    var buffer = [UInt8](repeating: 0, count: ZipFormat.window)
+    var left = limit
+    // As gzip does, bytes after the last member are not read.
+    while Self.isGzip(try lead()) {
+      let stream = try ZlibStream(.decompressGzip)
+      var isAtEnd = false
+      while !isAtEnd {
+        let isLast = try lead().isEmpty
+        let step = try stream.step(piece, into: &buffer)
+        piece = piece.dropFirst(step.consumed)
+        guard UInt64(step.produced) <= left else {
+          throw BundleError(.tooLarge, "the file would unpack to more than \(limit) bytes")
+        }
+        left -= UInt64(step.produced)
+        try output.append(buffer[..<step.produced])
+        isAtEnd = step.isAtEnd
+        if isLast, !isAtEnd, step.produced == 0 {
+          throw BundleError(.truncated, "the compressed data ends before its end mark")
+        }
+      }
+    }
+  }
+
+  /// The next bytes, at least three of them where the file has so many.
+  private mutating func lead() throws(BundleError) -> ArraySlice<UInt8> {
+    while piece.count < 3, offset < file.size {
+      var buffer = [UInt8](repeating: 0, count: ZipFormat.window)
+      let count = try file.read(at: offset, into: &buffer, count: buffer.count)
+      guard count > 0 else { break }
+      piece = Array(piece + buffer[..<count])[...]
+      offset += UInt64(count)
+    }
+    return piece
+  }
+}

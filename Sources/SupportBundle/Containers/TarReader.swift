@@ -1,0 +1,232 @@
+import SafeText
+
+/// Reads a tar archive (POSIX.1-2017, pax, "ustar Interchange Format"), with the extended headers of pax and GNU.
+///
+/// Everything that the headers announce is checked when the archive is opened. The format has no checksum of the bytes.
+struct TarReader: ArchiveReader {
+  struct Entry: ArchiveEntry {
+    let name: String
+    let size: UInt64
+    let isLink: Bool
+    /// Where the bytes start.
+    let offset: UInt64
+  }
+
+  let path: String
+  var size: UInt64 { file.size }
+  let entries: [Entry]
+  private let file: InputFile
+
+  static let blockLength = 512
+  /// The most bytes of an extended header: it holds a name and a few numbers.
+  private static let extensionLimit: UInt64 = 1 << 20
+  private static let entryLimit = 100_000
+
+  /// Whether these first bytes of a file are those of a tar archive.
+  static func isTar(_ lead: [UInt8]) -> Bool {
+    lead.count >= blockLength && TarHeader(lead[..<blockLength]) != nil
+  }
+
+  /// Reads all headers.
+  ///
+  /// - Throws: ``BundleError`` about the archive; nothing of it can be relied on then.
+  init(_ file: InputFile) throws(BundleError) {
+    self.file = file
+    path = file.path
+    do {
+      entries = try Self.entries(of: file)
+    } catch {
+      throw error.inside(path: file.path)
+    }
+  }
+
+  private static func entries(of file: InputFile) throws(BundleError) -> [Entry] {
+    var entries: [Entry] = []
+    var names = ZipNames()
+    var folders: Set<String> = []
+    // What an extended header says of the entry after it.
+    var longName: [UInt8]?
+    var longSize: UInt64?
+    var count = 0
+    var offset: UInt64 = 0
+    while file.size - offset >= UInt64(blockLength) {
+      let block = try file.bytes(at: offset, count: blockLength)
+      // An archive ends with blocks of zeroes.
+      if block.allSatisfy({ $0 == 0 }) { return entries }
+      guard let header = TarHeader(block[...]) else {
+        throw BundleError(
+          .badDirectory, "a header of the tar archive does not match its checksum", offset: offset)
+      }
+      count += 1
+      guard count <= entryLimit else {
+        throw BundleError(.tooLarge, "the archive has more than \(entryLimit) headers")
+      }
+      let start = offset + UInt64(blockLength)
+      let length = header.hasBytes ? longSize ?? header.size : 0
+      guard length <= file.size - start else {
+        throw BundleError(
+          .truncated, "the archive announces \(length) bytes, and has \(file.size - start)",
+          offset: offset)
+      }
+      // No overflow: the length is less than the size of a file.
+      offset =
+        start + (length + UInt64(blockLength) - 1) / UInt64(blockLength) * UInt64(blockLength)
+      if header.isExtension {
+        guard length <= extensionLimit else {
+          throw BundleError(.tooLarge, "an extended header has \(length) bytes", offset: start)
+        }
+        let bytes = try file.bytes(at: start, count: Int(length))
+        switch header.kind {
+        case UInt8(ascii: "L"): longName = Array(bytes.prefix { $0 != 0 })
+        case UInt8(ascii: "x"):
+          let records = try PaxRecords(bytes[...], at: start)
+          longName = records.path ?? longName
+          longSize = records.size ?? longSize
+        default: break
+        }
+      } else {
+        let bytes = plain(longName ?? header.name, isFolder: header.isFolder)
+        (longName, longSize) = (nil, nil)
+        if !bytes.isEmpty, header.hasBytes || header.isFolder || header.isLink {
+          let name = try name(bytes, &names, &folders)
+          if let name {
+            entries.append(
+              Entry(name: name, size: length, isLink: header.isLink, offset: start))
+          }
+        }
+      }
+      if offset > file.size { break }
+    }
+    return entries
+  }
+
+  /// A checked name; nil for a folder that was named before, as programs that add to an archive do.
+  private static func name(
+    _ bytes: [UInt8], _ names: inout ZipNames, _ folders: inout Set<String>
+  ) throws(BundleError) -> String? {
+    let name = try ZipNames.check(bytes)
+    if ZipNames.isFolder(name), !folders.insert(name).inserted { return nil }
+    return try names.add(bytes)
+  }
+
+  /// A name without the `./` with which most programs begin it; a folder's ends with one slash.
+  private static func plain(_ name: [UInt8], isFolder: Bool) -> [UInt8] {
+    var rest = name[...]
+    while rest.starts(with: Array("./".utf8)) { rest = rest.dropFirst(2) }
+    while rest.last == UInt8(ascii: "/") { rest = rest.dropLast() }
+    if rest.isEmpty || rest.elementsEqual([UInt8(ascii: ".")]) {
+      // The folder itself; a lone slash is absolute, and the check of names refuses it.
+      return name.first == UInt8(ascii: "/") ? name : []
+    }
+    return Array(rest) + (isFolder ? [UInt8(ascii: "/")] : [])
+  }
+
+  func unpack(_ entry: Entry, into sink: (ArraySlice<UInt8>) throws -> Void) throws {
+    var buffer = [UInt8](repeating: 0, count: ZipFormat.window)
+    var done: UInt64 = 0
+    while done < entry.size {
+      let count = try file.read(
+        at: entry.offset + done, into: &buffer,
+        count: Int(min(UInt64(buffer.count), entry.size - done)))
+      guard count > 0 else {
+        throw BundleError(
+          .truncated, "the file became shorter while it was read", path: path, entry: entry.name)
+      }
+      try sink(buffer[..<count])
+      done += UInt64(count)
+    }
+  }
+}
+
+/// A header block of a tar archive.
+private struct TarHeader {
+  let name: [UInt8]
+  let size: UInt64
+  /// What it stands for (`typeflag`).
+  let kind: UInt8
+
+  var isFolder: Bool { kind == UInt8(ascii: "5") }
+  /// Hard and symbolic links; sparse files of GNU have other bytes than they stand for.
+  var isLink: Bool { [UInt8(ascii: "1"), UInt8(ascii: "2"), UInt8(ascii: "S")].contains(kind) }
+  /// Whether it says something of another entry.
+  var isExtension: Bool {
+    [UInt8(ascii: "x"), UInt8(ascii: "g"), UInt8(ascii: "L"), UInt8(ascii: "K")].contains(kind)
+  }
+  /// Whether bytes follow: not after links, folders and devices, whatever their size says.
+  var hasBytes: Bool { !(UInt8(ascii: "1")...UInt8(ascii: "6")).contains(kind) }
+
+  /// Nil when the block is no header: it has no magic, or does not match its checksum.
+  init?(_ block: ArraySlice<UInt8>) {
+    func field(_ start: Int, _ length: Int) -> ArraySlice<UInt8> {
+      block[(block.startIndex + start)..<(block.startIndex + start + length)]
+    }
+    let isPOSIX = field(257, 6).elementsEqual(Array("ustar".utf8) + [0])
+    guard isPOSIX || field(257, 6).elementsEqual(Array("ustar ".utf8)),
+      let sum = Self.number(field(148, 8)), let size = Self.number(field(124, 12))
+    else { return nil }
+    // The checksum counts its own field as spaces.
+    let counted =
+      block.reduce(UInt64(0)) { $0 + UInt64($1) } - field(148, 8).reduce(0) { $0 + UInt64($1) }
+      + 8 * 0x20
+    guard sum == counted else { return nil }
+    self.size = size
+    kind = block[block.startIndex + 156]
+    let prefix = isPOSIX ? field(345, 155).prefix { $0 != 0 } : []
+    let name = field(0, 100).prefix { $0 != 0 }
+    self.name = Array(prefix) + (prefix.isEmpty ? [] : [UInt8(ascii: "/")]) + Array(name)
+  }
+
+  /// A number in octal digits, or, as GNU writes large ones, in binary after a first byte of 0x80.
+  private static func number(_ field: ArraySlice<UInt8>) -> UInt64? {
+    if field.first == 0x80 {
+      let bytes = field.dropFirst()
+      guard bytes.dropLast(8).allSatisfy({ $0 == 0 }) else { return nil }
+      let value = bytes.suffix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+      return value <= UInt64(Int64.max) ? value : nil
+    }
+    let digits = field.drop { $0 == 0x20 }.prefix { $0 != 0x20 && $0 != 0 }
+    guard digits.allSatisfy({ (0x30...0x37).contains($0) }) else { return nil }
+    // At most 12 digits of three bits.
+    return digits.reduce(UInt64(0)) { $0 << 3 | UInt64($1 - 0x30) }
+  }
+}
+
+/// What an extended header of pax says of the entry after it: lines of `length key=value`.
+private struct PaxRecords {
+  private(set) var path: [UInt8]?
+  private(set) var size: UInt64?
+
+  init(_ bytes: ArraySlice<UInt8>, at offset: UInt64) throws(BundleError) {
+    var rest = bytes
+    while let first = rest.first, first != 0 {
+      let digits = rest.prefix { (0x30...0x39).contains($0) }
+      // The length counts the whole line, with its digits and its line end.
+      guard let length = Int(String(decoding: digits, as: UTF8.self)), digits.count < 9,
+        length > digits.count + 1, length <= rest.count,
+        rest[rest.startIndex + length - 1] == 0x0a,
+        rest[rest.startIndex + digits.count] == 0x20
+      else {
+        throw BundleError(.badDirectory, "an extended header of pax is damaged", offset: offset)
+      }
+      let line = rest[(rest.startIndex + digits.count + 1)..<(rest.startIndex + length - 1)]
+      let key = line.prefix { $0 != UInt8(ascii: "=") }
+      let value = Array(line.dropFirst(key.count + 1))
+      switch String(decoding: key, as: UTF8.self) {
+      case "path": path = value
+      case "size":
+        guard let number = UInt64(String(decoding: value, as: UTF8.self)),
+          number <= UInt64(Int64.max)
+        else {
+          throw BundleError(.badDirectory, "a size in a pax header is no number", offset: offset)
+        }
+        size = number
+      case "GNU.sparse.major", "GNU.sparse.map", "GNU.sparse.size":
+        throw BundleError(
+          .unsupported, "the archive holds sparse files; pack it again without --sparse",
+          offset: offset)
+      default: break
+      }
+      rest = rest.dropFirst(length)
+    }
+  }
+}

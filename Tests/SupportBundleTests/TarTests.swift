@@ -1,0 +1,165 @@
+import Fixtures
+import Foundation
+import Testing
+
+@testable import SupportBundle
+
+/// Archives of Python's `tarfile`, and what is wrong in archives that were made to do harm.
+@Suite struct TarTests {
+  /// What Python packs before each script: a store below two folders, with its log, and files that are none.
+  private static let head = """
+    import io, sys, tarfile
+    def add(name, data=b"", **more):
+        info = tarfile.TarInfo(name)
+        info.size = len(data)
+        for key, value in more.items(): setattr(info, key, value)
+        archive.addfile(info, io.BytesIO(data))
+    store = b"SQLite format 3\\0" + bytes(range(256)) * 40
+
+    """
+
+  /// The files that are unpacked of an archive that Python makes, by name; `mode` and `form` as in `tarfile`.
+  private func unpack(
+    _ script: String, mode: String = "w", form: String = "PAX_FORMAT",
+    change: (inout Data) -> Void = { _ in }
+  ) throws -> [String: Data] {
+    let python = try #require(findTool("python3"))
+    let place = try TemporaryFolder()
+    let url = place.url.appendingPathComponent("a.tar")
+    let text =
+      Self.head + "archive = tarfile.open(sys.argv[1], '\(mode)', format=tarfile.\(form))\n"
+      + script
+      + "\narchive.close()"
+    let outcome = try run(python, ["-X", "utf8", "-c", text, url.path])
+    #expect(outcome.status == 0, "\(String(decoding: outcome.stderr, as: UTF8.self))")
+    var bytes = try Data(contentsOf: url)
+    change(&bytes)
+    try bytes.write(to: url)
+    #expect(UnpackedArchive.isArchive(url.path))
+    let archive = try UnpackedArchive(BundleFile(url.path))
+    return try withExtendedLifetime(archive) {
+      var files: [String: Data] = [:]
+      let all = FileManager.default.enumerator(at: archive.folder, includingPropertiesForKeys: nil)
+      for case let file as URL in all ?? .init() where !file.hasDirectoryPath {
+        files[String(file.path.dropFirst(archive.folder.path.utf8.count + 1))] = try Data(
+          contentsOf: file)
+      }
+      return files
+    }
+  }
+
+  private static let store =
+    Data("SQLite format 3\0".utf8) + Data((0..<40).flatMap { _ in UInt8(0)...255 })
+
+  /// A name of 180 bytes takes an extended header, or is parted at a slash.
+  private static let long =
+    "Documents/" + String(repeating: "folder/", count: 20) + "Notes of the crew.sqlite"
+
+  @Test(
+    arguments: ["USTAR_FORMAT", "GNU_FORMAT", "PAX_FORMAT"], ["w", "w:gz"])
+  func everyForm(form: String, mode: String) throws {
+    let files = try unpack(
+      """
+      add("./", type=tarfile.DIRTYPE)
+      add("./Documents", type=tarfile.DIRTYPE)
+      add("./Documents", type=tarfile.DIRTYPE)
+      add("Documents/readme.txt", b"x" * 700)
+      add("\(Self.long)", store)
+      add("\(Self.long)-wal", b"w" * 5)
+      add("other/blob", store)
+      add("pipe", type=tarfile.FIFOTYPE)
+      """, mode: mode, form: form)
+    #expect(
+      files == [
+        Self.long: Self.store, Self.long + "-wal": Data("wwwww".utf8), "other/blob": Self.store,
+      ])
+  }
+
+  @Test func namesBeyondASCII() throws {
+    let files = try unpack("add('Büro/東京.sqlite', store)")
+    #expect(files == ["Büro/東京.sqlite": Self.store])
+  }
+
+  /// The error of an archive that is refused.
+  private func refusal(
+    _ script: String, mode: String = "w", change: (inout Data) -> Void = { _ in }
+  ) throws -> BundleError.Code? {
+    do {
+      let files = try unpack(script, mode: mode, change: change)
+      Issue.record("unpacked: \(files.keys)")
+      return nil
+    } catch let error as BundleError { return error.code }
+  }
+
+  @Test(arguments: [
+    ("add('../a.sqlite', store)", BundleError.Code.badName),
+    ("add('/a.sqlite', store)", .badName),
+    ("add('a/../../b.sqlite', store)", .badName),
+    ("add('a.sqlite', store); add('A.sqlite', store)", .duplicateName),
+    ("add('a.sqlite', store); add('a.sqlite/b.sqlite', store)", .duplicateName),
+    ("add('a.sqlite', type=tarfile.SYMTYPE, linkname='/etc/passwd')", .unsupported),
+    (
+      "add('b.sqlite', store); add('a.sqlite', type=tarfile.LNKTYPE, linkname='b.sqlite')",
+      .unsupported
+    ),
+    ("add('a.sqlite', store, pax_headers={'path': '../x.sqlite'})", .badName),
+    ("add('a.sqlite', store, pax_headers={'size': '99999999999'})", .truncated),
+    ("add('a.sqlite', store, pax_headers={'size': '99999999999999999999999'})", .badDirectory),
+    ("add('a.sqlite', store, pax_headers={'GNU.sparse.major': '1'})", .unsupported),
+  ])
+  func harmfulNames(script: String, code: BundleError.Code) throws {
+    #expect(try refusal(script) == code)
+  }
+
+  @Test func damagedArchives() throws {
+    let script = "add('a.sqlite', store); add('b.sqlite', store)"
+    #expect(try refusal(script) { $0.removeLast($0.count - 3000) } == .truncated)
+    // The second header: the store is 10,256 bytes, so its blocks end at 512 + 10,752.
+    #expect(try refusal(script) { $0[512 + 10_752 + 3] ^= 1 } == .badDirectory)
+    #expect(try refusal(script, mode: "w:gz") { $0.removeLast(20) } == .truncated)
+    #expect(try refusal(script, mode: "w:gz") { $0[$0.count - 6] ^= 1 } == .badData)
+    #expect(
+      try refusal("add('a.sqlite', b'SQLite format 3\\0' + bytes(80 << 20))", mode: "w:gz")
+        == .tooLarge)
+  }
+
+  /// Any change of an archive ends in files or in an error.
+  @Test func randomChanges() throws {
+    var generator = SplitMix64(seed: 9)
+    let place = try TemporaryFolder()
+    let url = place.url.appendingPathComponent("a.tar")
+    let python = try #require(findTool("python3"))
+    let text =
+      Self.head
+      + "archive = tarfile.open(sys.argv[1], 'w')\nadd('\(Self.long)', store)\nadd('b.sqlite', store)\narchive.close()"
+    _ = try run(python, ["-c", text, url.path])
+    let whole = try Data(contentsOf: url)
+    for _ in 0..<300 {
+      var bytes = whole
+      for _ in 0..<3 {
+        bytes[Int(generator.next() % 2048)] = UInt8(truncatingIfNeeded: generator.next())
+      }
+      try bytes.write(to: url)
+      _ = try? UnpackedArchive(BundleFile(url.path))
+    }
+  }
+
+  @Test func aStoreThatWasCompressedAlone() throws {
+    let place = try TemporaryFolder()
+    let gzip = try #require(findTool("gzip"))
+    let url = place.url.appendingPathComponent("Notes.sqlite")
+    try Self.store.write(to: url)
+    #expect(try run(gzip, [url.path]).status == 0)
+    let archive = try UnpackedArchive(BundleFile(url.path + ".gz"))
+    let bytes = try withExtendedLifetime(archive) {
+      try Data(contentsOf: archive.folder.appendingPathComponent("Notes.sqlite"))
+    }
+    #expect(bytes == Self.store)
+    try Data("a text".utf8).write(to: url)
+    #expect(try run(gzip, ["-f", url.path]).status == 0)
+    let error = #expect(throws: BundleError.self) {
+      try UnpackedArchive(BundleFile(url.path + ".gz"))
+    }
+    #expect(error?.code == .notAZip)
+  }
+}
