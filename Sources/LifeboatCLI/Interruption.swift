@@ -1,6 +1,8 @@
 import Dispatch
 import Foundation
+import SQLiteFile
 import StoreExtraction
+import Terminal
 
 /// Ends the process at once on Ctrl-C, SIGTERM, SIGHUP or SIGXCPU, and removes what is half-written: the files and
 /// folders that this run made, recognised by their identity. Other files stay.
@@ -15,6 +17,8 @@ final class Interruption {
   private let handled: [Int32]
   private let sources: [any DispatchSourceSignal]
   private let state = State()
+  /// Whether a closed output ends the process but for this object.
+  private let hidesPipe: Bool
 
   /// What an interruption does.
   private struct Response {
@@ -84,13 +88,16 @@ final class Interruption {
       Self.current.add(
         Response(files: files, state: state, letsWorkEnd: lettingWorkEnd, gather: gather))
     else {
-      (handled, sources) = ([], [])
+      (handled, sources, hidesPipe) = ([], [], false)
       return
     }
     // A private queue has its own thread; a shared queue might wait until the work has ended.
     let queue = DispatchQueue(label: "lifeboat.interruption", qos: .userInteractive)
     // Exceeding the file size limit is then an ordinary write error, and the failing work removes what it made.
     signal(SIGXFSZ, SIG_IGN)
+    // So is a reader that has closed the output: nothing that was unpacked is left behind by `| head`.
+    hidesPipe = !Self.isIgnored(SIGPIPE)
+    signal(SIGPIPE, SIG_IGN)
     // nohup(1) ignores SIGHUP; it stays ignored.
     handled = Self.signals.filter { $0 != SIGHUP || !Self.isIgnored($0) }
     sources = handled.map { number in
@@ -129,6 +136,14 @@ final class Interruption {
     unsafe pthread_sigmask(SIG_UNBLOCK, &set, nil)
   }
 
+  /// Ends the process as a reader that has closed the output ends one that cleans nothing up; returns if it is to go on.
+  static func leave(closedOutput error: any Error) {
+    let closed = [StreamError.Code.closed.rawValue, SQLiteFileError.Code.outputClosed.rawValue]
+    guard let code = Failure(error)?.code, closed.contains(code), !isIgnored(SIGPIPE) else { return }
+    unblock([SIGPIPE])
+    kill(getpid(), SIGPIPE)
+  }
+
   private static func isIgnored(_ number: Int32) -> Bool {
     var old = sigaction()
     guard unsafe sigaction(number, nil, &old) == 0 else { return false }
@@ -162,6 +177,7 @@ final class Interruption {
     for source in sources { source.cancel() }
     // Without the handlers, the signals are ignored. Once the work has ended, they stay so.
     if handled.isEmpty || state.hasEnded { return }
+    if hidesPipe { signal(SIGPIPE, SIG_DFL) }
     for number in handled + [SIGXFSZ] { signal(number, SIG_DFL) }
   }
 }

@@ -56,6 +56,7 @@ struct Lifeboat: ParsableCommand {
       let isJSON = CommandLine.arguments.contains("--json")
       let failure = Failure(error) ?? Failure(foreign: error) ?? usage(error, isJSON)
       let code = failure?.exitCode ?? exitCode(for: error).rawValue
+      Interruption.leave(closedOutput: error)
       failure?.report(asJSON: isJSON)
       do { try log?.append(exitCode: code) } catch { Failure(error)?.report(asJSON: isJSON) }
       if failure == nil { leave(error) }

@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import Quoting
 import SQLiteFile
-import SQLiteForensics
 import SafeFiles
 import SafeText
 import SQLCipherFiles
@@ -336,7 +335,6 @@ final class StoreInput {
   // MARK: - Encrypted stores
 
   private func decrypt(_ store: String, _ key: CipherKey) throws {
-    guard try DecryptedStore.mayBeEncrypted(store) else { return }
     let interruption = self.interruption ?? Interruption()
     self.interruption = interruption
     let name = shown(store)
@@ -345,8 +343,7 @@ final class StoreInput {
       self.decrypted = decrypted
       self.store = decrypted.storePath
     } catch let error as CipherError {
-      // A database that lost its first page does not begin like one, either.
-      if SQLiteDatabase.isRuinedDatabase(path: store) { return }
+      if try DecryptedStore.isPlain(store) { return }
       throw Failure(
         65, error.code.rawValue, "\(name): \(error.message)",
         hint: error.code == .noKeyFits

@@ -1,8 +1,10 @@
-import SafeFiles
 import CoreDataForensics
 package import CoreDataStore
-package import StoreFiles
+import Foundation
 import ObjectModel
+import RowText
+import SafeFiles
+package import StoreFiles
 public import SQLiteFile
 package import SQLiteForensics
 
@@ -18,6 +20,8 @@ public struct StoreInspection: Sendable, Codable {
   package let kind: CoreDataStore.Kind
   /// The files of the store set.
   package private(set) var members: [Member]
+  /// How the files are encrypted; nil when they are not.
+  package private(set) var encryption: String?
   /// The database header and related facts.
   package let file: File
   /// The write-ahead log; nil when there is none.
@@ -127,6 +131,8 @@ public struct StoreInspection: Sendable, Codable {
     package let checksumHolds: Bool?
     /// Keys that are not the framework's own, with names and sizes.
     package let otherKeys: [StoreMetadata.OtherKey]
+    /// The values of these keys; nil unless they are asked for, because apps put tokens and other secrets there.
+    package private(set) var otherValues: [String: JSONValue]?
     /// Why the property list is not readable; nil when it is.
     package let problem: String?
   }
@@ -177,6 +183,13 @@ public struct StoreInspection: Sendable, Codable {
   public init(path: String, logView: SQLiteDatabase.LogView = .committed, takesHashes: Bool = true)
     throws
   {
+    try self.init(path: path, logView: logView, takesHashes: takesHashes, showsValues: false)
+  }
+
+  /// Inspects a store, and reads the values that the app keeps in its metadata if `showsValues`.
+  package init(
+    path: String, logView: SQLiteDatabase.LogView, takesHashes: Bool, showsValues: Bool
+  ) throws {
     let watch = EvidenceWatch(path)
     let store = try CoreDataStore(SQLiteDatabase.surveyed(path: path, logView: logView))
     let database = store.database
@@ -207,7 +220,9 @@ public struct StoreInspection: Sendable, Codable {
     journal = database.journal.map {
       Journal(sizeBytes: $0.sizeBytes, state: $0.state.rawValue, pageCount: $0.pageCount)
     }
-    metadata = store.metadata.map(Metadata.init)
+    var metadata = store.metadata.map(Metadata.init)
+    if showsValues { try metadata?.readValues(from: database) }
+    self.metadata = metadata
     model = Model(store)
     self.entities = entities
     self.tables = tables
@@ -243,11 +258,12 @@ public struct StoreInspection: Sendable, Codable {
     }
   }
 
-  /// Says of the inspection of a decrypted copy what its evidence is: the encrypted files, and what decryption found in
-  /// them.
+  /// Says of the inspection of a decrypted copy what its evidence is: the encrypted files, how they are encrypted, and
+  /// what decryption found in them.
   package mutating func setEncrypted(
-    _ evidence: StoreSet, _ found: FindingList, takesHashes: Bool
+    _ evidence: StoreSet, _ encryption: String, _ found: FindingList, takesHashes: Bool
   ) throws {
+    self.encryption = encryption
     members = try Self.members(of: evidence, takesHashes ? evidence.hashing() : nil)
     findings = found.kept + findings
     damageCount += found.damageCount
@@ -309,6 +325,30 @@ extension StoreInspection.Metadata {
       checksum: metadata.checksum,
       checksumHolds: metadata.checksum.map { $0 == ModelHashes.checksum(of: hashes) },
       otherKeys: metadata.otherKeys, problem: problem)
+  }
+}
+
+extension StoreInspection.Metadata {
+  /// Reads the values of the keys that are not the framework's own.
+  fileprivate mutating func readValues(from database: SQLiteDatabase) throws {
+    guard let table = database.schema.table(named: "Z_METADATA") else { return }
+    var list: PropertyList?
+    try database.forEachRow(of: table) { row in
+      if row.values.count > 2, case .blob(let bytes) = row.values[2] {
+        list = try? PropertyList(bytes: bytes)
+      }
+      return false
+    }
+    var values: [String: JSONValue] = [:]
+    for key in otherKeys {
+      guard let value = list?[key.name] else { continue }
+      var output = OutputBuffer(capacity: 1 << 16)
+      output.append(json: value)
+      var bytes: [UInt8] = []
+      output.drain { bytes += $0.array() }
+      values[key.name] = try? JSONDecoder().decode(JSONValue.self, from: Data(bytes))
+    }
+    otherValues = values
   }
 }
 

@@ -79,4 +79,29 @@ import Testing
     }
     #expect(treeState(of: demo.folder) == before)
   }
+
+  /// Python's reader of property lists says what the app keeps in the metadata.
+  @Test(.enabled(if: Shared.isThere)) func valuesOfTheMetadata() throws {
+    let store = try RealStores.named("ios16-belkasoft-accounts/Accounts3.sqlite").url
+    #expect(!(try Program.run("inspect", "--json", store.path).text.contains("otherValues")))
+    let shown = try Program.run("inspect", "--json", "--no-hash", "--show-values", store.path)
+      .json()
+    let values = try #require(shown["metadata"]?["otherValues"]?.object)
+    let script = """
+      import json, plistlib, sqlite3, sys
+      store = sqlite3.connect(f"file:{sys.argv[1]}?immutable=1", uri=True)
+      metadata = plistlib.loads(store.execute("SELECT Z_PLIST FROM Z_METADATA").fetchone()[0])
+      print(json.dumps({key: value for key, value in metadata.items() if not key.startswith("NS") and not key.startswith("_NS")}))
+      """
+    let place = try TemporaryFolder()
+    let copy = place.url.appendingPathComponent("a.sqlite")
+    try FileManager.default.copyItem(at: store, to: copy)
+    let python = try #require(findTool("python3"))
+    let truth = try run(python, ["-c", script, copy.path])
+    let known = try JSONDecoder().decode([String: JSON].self, from: truth.stdout)
+    #expect(!known.isEmpty)
+    for (key, value) in known { #expect("\(values[key] as Any)" == "\(Optional(value) as Any)") }
+    let text = try Program.run("inspect", "--no-hash", "--show-values", store.path).text
+    #expect(text.contains("ACAccountTypeVersion"))
+  }
 }

@@ -14,8 +14,9 @@ import Testing
     let text = outcome.text + outcome.errors
     let all = outcome.text.split(separator: "\n", omittingEmptySubsequences: false)
     #expect(all.count <= lines + 1, "\(text)", sourceLocation: sourceLocation)
-    // Commands to copy are not broken.
-    for line in all where !line.contains("lifeboat ") && !line.contains("https://") {
+    // Commands to copy and paths are not broken.
+    for line in all
+    where !line.contains("lifeboat ") && !line.contains("https://") && !line.hasPrefix("  /") {
       #expect(line.count <= 80, "\(line)", sourceLocation: sourceLocation)
     }
     let help = try Program.run("--help").text
@@ -118,6 +119,39 @@ import Testing
     let text = try Self.answer(["compare", old.path, new.path], status: 1)
     #expect(text.contains("~ note 7  title: \"Shopping list 7\" → \"Shopping done\""))
     #expect(text.contains("- note 8  \"Shopping list 8\""))
+  }
+
+  @Test func putItBack() throws {
+    let quarantines = try Quarantines()
+    let text = try Self.answer(
+      ["incidents", "restore", quarantines.stores + "/Incompatible/" + quarantines.id])
+    #expect(text.contains("restored:") && text.contains("to go back: lifeboat incidents restore"))
+    #expect(text.contains("next: open the app"))
+  }
+
+  @Test(.enabled(if: Shared.isThere)) func whatTheModelChanged() throws {
+    let models = try #require(Shared.folder).appendingPathComponent(
+      "stores/real/objcio-core-data/Migrations/Migrations/Moody.xcdatamodeld")
+    let text = try Self.answer(["model", "diff", models.path, "--from", "2", "--to", "3"], status: 1)
+    #expect(text.contains("lightweight migration can do all of it"))
+    #expect(text.contains("Continent.moods"))
+  }
+
+  /// One file of binary data is gone, and of another only zeroes are left.
+  @Test func externalFilesAreMissingOrDamaged() throws {
+    let demo = try Demonstration()
+    let support = demo.kept.deletingLastPathComponent()
+      .appendingPathComponent(".Notes_SUPPORT/_EXTERNAL_DATA")
+    let name = try #require(try FileManager.default.contentsOfDirectory(atPath: support.path).first)
+    let place = try TemporaryFolder()
+    for (fault, word) in [("zeroed", "zeroes"), ("gone", "missing")] {
+      let file = support.appendingPathComponent(name)
+      try FileManager.default.removeItem(at: file)
+      if fault == "zeroed" { try Data(repeating: 0, count: 300_000).write(to: file) }
+      let output = place.url.appendingPathComponent(fault).path
+      let text = try Self.answer(["extract", demo.kept.path, "-o", output], status: 1)
+      #expect(text.contains(name) && text.contains("external"), "\(word): \(text)")
+    }
   }
 
   /// Five files of which one has lost its first page, one is empty with a log beside it, and one is no store.

@@ -155,10 +155,11 @@ import Testing
       try Data(contentsOf: archive.folder.appendingPathComponent("Notes.sqlite"))
     }
     #expect(bytes == Self.store)
-    try Data("a text".utf8).write(to: url)
-    #expect(try run(gzip, ["-f", url.path]).status == 0)
+    let text = place.url.appendingPathComponent("readme.txt")
+    try Data("a text".utf8).write(to: text)
+    #expect(try run(gzip, [text.path]).status == 0)
     let error = #expect(throws: BundleError.self) {
-      try UnpackedArchive(BundleFile(url.path + ".gz"))
+      try UnpackedArchive(BundleFile(text.path + ".gz"))
     }
     #expect(error?.code == .notAZip)
   }

@@ -79,10 +79,18 @@ struct SecretOptions: ParsableArguments {
   /// The key of the store; nil when none is given.
   func key() throws -> CipherKey? {
     guard let keyFile else { return nil }
-    do {
-      return try CipherKey(KeyFile.passphrase(keyFile))
-    } catch let error as CipherError {
-      throw Failure(65, error.code.rawValue, "\(keyFile): \(error.message)")
+    let line: [UInt8]
+    do { line = try KeyFile.passphrase(keyFile) } catch let failure as Failure {
+      throw Failure(
+        failure.exitCode,
+        failure.code == AgeError.Code.badKey.rawValue
+          ? CipherError.Code.badKey.rawValue : failure.code, failure.message,
+        hint: "name a file whose first line is the key of the store")
+    }
+    do { return try CipherKey(line) } catch {
+      throw Failure(
+        65, error.code.rawValue, "\(keyFile): \(error.message)",
+        hint: "write it as the app gives it to PRAGMA key, without the quotes around it")
     }
   }
 }

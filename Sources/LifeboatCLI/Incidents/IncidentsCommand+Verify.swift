@@ -36,6 +36,11 @@ struct IncidentsVerify: ParsableCommand {
 
   func run() throws {
     let one = id.map { (folder: folder, id: $0) } ?? IncidentFolder.parts(of: folder)
+    guard one != nil || !StoreInput.isIncident(folder) else {
+      throw Failure(
+        64, "usage.noIncident", "\(folder): the folder of an incident outside of Incompatible",
+        hint: "put it below a folder named Incompatible, and name that folder")
+    }
     let incidents = try IncidentFolder.incidents(in: one?.folder ?? folder)
     let checks = try one.map { [try incidents.verify($0.id)] } ?? incidents.verify()
     let isSound = checks.allSatisfy(\.isSound)

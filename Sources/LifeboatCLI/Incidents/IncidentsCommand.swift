@@ -200,7 +200,9 @@ struct IncidentsRestore: ParsableCommand {
       switch result.nextStep {
       case .open: "next: open the app\n"
       case .openWithFittingBuild:
-        "next: open the app, in a version that has the model of this store; any other sets it aside again\n"
+        DisplayText.hanging(
+          "next: open the app, in a version that has the model of this store; any other sets it aside again",
+          width: display.width, rest: 6)
       case .salvage:
         "next: it is damaged, so save what can be read: lifeboat recover \(main) -o NEW.sqlite\n"
       }

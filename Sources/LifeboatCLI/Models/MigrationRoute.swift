@@ -70,7 +70,7 @@ struct MigrationRoute {
       _ path: String, model given: ManagedObjectModel? = nil, secrets: SecretOptions? = nil
     ) throws {
       let recorded: [String: VersionHash]?
-      if StoreInput.isArchive(path) {
+      if StoreInput.isArchive(path) || secrets?.keyFile != nil {
         let input = try ModelInput(path, secrets)
         recorded = input.store?.recorded?.hashes
         model = input.store == nil ? given : input.versions.first?.model ?? given

@@ -109,12 +109,17 @@ struct ModelDiff: ParsableCommand {
     return "the model in \(PathText.lastComponent(of: version.path))"
   }
 
+  /// A sentence in lines of the terminal's width.
+  private func hanging(_ text: String, _ indent: Int) -> String {
+    DisplayText.hanging(text, width: display.width, indent: indent, rest: indent)
+  }
+
   private func text(_ difference: ModelDifference, _ names: (String, String)) -> String {
     var text =
       "from \(VisibleText.visible(names.0)) to \(VisibleText.visible(names.1))\n"
     if difference.isEmpty { return text + "no difference\n" }
     text += display.style.apply(difference.outcome.visible, .bold) + "\n"
-    text += difference.countText + "\n"
+    text += hanging(difference.countText, 0)
     var entity: String??
     for change in difference.changes {
       if entity != .some(change.entityName) {
@@ -122,17 +127,17 @@ struct ModelDiff: ParsableCommand {
         text += "\n" + display.style.apply(heading.visible, .bold) + "\n"
         entity = .some(change.entityName)
       }
-      text += "  " + change.sentence.visible + "\n"
-      if let remark = change.remark { text += "    " + remark.visible + "\n" }
+      text += hanging(change.sentence.visible, 2)
+      if let remark = change.remark { text += hanging(remark.visible, 4) }
     }
     let indirect = difference.indirectEffects
     if !indirect.isEmpty {
       text += "\n" + display.style.apply("Affected without a change of their own", .bold) + "\n"
-      for effect in indirect { text += "  " + effect.sentence.visible + "\n" }
+      for effect in indirect { text += hanging(effect.sentence.visible, 2) }
     }
     if !difference.guesses.isEmpty {
       text += "\n" + display.style.apply("Guesses", .bold) + "\n"
-      for guess in difference.guesses { text += "  " + guess.sentence.visible + "\n" }
+      for guess in difference.guesses { text += hanging(guess.sentence.visible, 2) }
     }
     return text
   }

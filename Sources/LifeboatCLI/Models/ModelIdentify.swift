@@ -116,7 +116,7 @@ struct ModelIdentify: ParsableCommand {
   /// What the store records, and the model that it carries.
   private func stored() throws -> (StoreModelRecord, ManagedObjectModel?) {
     // For a file that is not a store at all, the store reader reports the error.
-    if StoreInput.isArchive(store) {
+    if StoreInput.isArchive(store) || secrets.keyFile != nil {
       let input = try ModelInput(store, secrets)
       guard let hashes = input.store?.recorded?.hashes, !hashes.isEmpty else { throw noHashes }
       let metadata = input.storeMetadata

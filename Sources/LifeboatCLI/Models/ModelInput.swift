@@ -146,17 +146,19 @@ struct ModelInput {
         65, "model.notAModel", "\(path) is a mapping model, not a model",
         hint: "read it with: lifeboat model show \(ShellText.path(path))")
     }
+    if let key = try secrets?.key(), try FileStatus.of(path)?.kind == .file,
+      !StoreInput.isArchive(path)
+    {
+      let store = try StoreInput.reading(path, bundle: nil, key: key) {
+        try CoreDataStore(path: $0.storePath())
+      }
+      return of([(path: path, name: "cached in the store", store: store)])
+    }
     if let store = try Self.store(at: path) {
       return of([(path: path, name: "cached in the store", store: store)])
     }
     if StoreInput.isArchive(path) {
       return try unpacked(BundleSecretOptions.bundle(at: path, secrets?.bundle), path)
-    }
-    if let key = try secrets?.key(), try DecryptedStore.mayBeEncrypted(path) {
-      let store = try StoreInput.reading(path, bundle: nil, key: key) {
-        try CoreDataStore(path: $0.storePath())
-      }
-      return of([(path: path, name: "cached in the store", store: store)])
     }
     do {
       let collection = try ModelCollection(searching: path)

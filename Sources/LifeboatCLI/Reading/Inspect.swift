@@ -1,6 +1,7 @@
 import ArgumentParser
 import CoreDataStore
 import StoreFiles
+import SQLCipherFiles
 import SQLiteFile
 import SQLiteForensics
 import Quoting
@@ -32,6 +33,11 @@ struct Inspect: ParsableCommand, RecordedCommand {
     name: .customLong("no-hash"),
     help: "Skip the SHA-256 of the files, which needs another full read of each.")
   var isWithoutHashes = false
+
+  @Flag(
+    name: .customLong("show-values"),
+    help: "Show the values that the app keeps in the metadata; they may be private.")
+  var showsValues = false
 
   @OptionGroup(title: "Encryption") var secrets: SecretOptions
   @OptionGroup var store: StoreOptions
@@ -167,11 +173,14 @@ extension Inspect {
     _ place: String, as name: String, _ decrypted: DecryptedStore?
   ) throws -> StoreInspection {
     var inspection = try StoreInspection(
-      path: place, logView: store.wal, takesHashes: !isWithoutHashes && decrypted == nil)
+      path: place, logView: store.wal, takesHashes: !isWithoutHashes && decrypted == nil,
+      showsValues: showsValues)
     inspection.path = name
     if let decrypted {
       try inspection.setEncrypted(
-        decrypted.evidence, decrypted.findings, takesHashes: !isWithoutHashes)
+        decrypted.evidence,
+        "SQLCipher \(decrypted.format.version), pages of \(Quantity.count(decrypted.format.pageSize)) bytes",
+        decrypted.findings, takesHashes: !isWithoutHashes)
     }
     return inspection
   }
@@ -230,6 +239,9 @@ struct InspectionText {
       block.add("Model", model)
     }
     if let header { block.add("Header", header, tone: .red) }
+    if let encryption = inspection.encryption {
+      block.add("Encrypted", encryption + "; each command needs --key-file")
+    }
     block.add(
       "Health", health,
       tone: inspection.damageCount > 0 ? .red : .green)
@@ -239,8 +251,25 @@ struct InspectionText {
     if !isOfBundle { block.add("Next", suggestions) }
     var text = block.text(width: display.width, style: display.style)
     if !entityTable.isEmpty { text += "\n" + entityTable }
+    if let values = inspection.metadata?.otherValues { text += "\n" + Self.text(values, display) }
     if display.verbose > 0 { text += details }
     return text
+  }
+
+  /// What the app keeps in the metadata.
+  private static func text(_ values: [String: JSONValue], _ display: DisplayOptions) -> String {
+    guard !values.isEmpty else { return "The metadata has no keys of the app.\n" }
+    var block = KeyValueBlock()
+    for (key, value) in values.sorted(by: { $0.key < $1.key }) {
+      // A text is shown as it is.
+      if case .string(let text) = value {
+        block.add(key, text)
+      } else {
+        block.add(
+          key, PathText.dropping(suffix: "\n", from: (try? JSONText.line(value)) ?? "") ?? "")
+      }
+    }
+    return "Metadata values\n" + block.text(width: display.width, style: display.style)
   }
 
   private var name: String {
@@ -433,7 +462,8 @@ struct InspectionText {
       for key in metadata.otherKeys {
         block.add(
           "Other key",
-          "\(key.name): \(key.kind), \(Quantity.bytes(UInt64(key.sizeBytes))), value not shown")
+          "\(key.name): \(key.kind), \(Quantity.bytes(UInt64(key.sizeBytes))), value not shown (--show-values)"
+        )
       }
     }
     text += block.text(width: display.width, style: display.style)

@@ -43,6 +43,11 @@ package enum PastedHashes {
   package static func hashes(in bytes: [UInt8]) -> [String: [PastedHash]] {
     guard bytes.count <= maximumByteCount else { return [:] }
     if let list = try? PropertyList(bytes: bytes) { return hashes(in: list) }
+    let isUTF16 = bytes.starts(with: [0xff, 0xfe]) || bytes.starts(with: [0xfe, 0xff])
+    if isUTF16, let text = String(data: Data(bytes), encoding: .utf16) {
+      var scan = TextScan(bytes: Array(text.utf8))
+      return scan.hashes()
+    }
     // Text in the encodings that people mail has no zero bytes; files of other kinds have.
     guard !bytes.contains(0) else { return [:] }
     var scan = TextScan(bytes: bytes)
@@ -135,10 +140,8 @@ private struct TextScan {
       place += 1
     }
     // 32 bytes: 43 characters and one of padding.
-    guard place - start == 43, place < bytes.count, bytes[place] == UInt8(ascii: "=") else {
-      return nil
-    }
-    return Data(base64Encoded: Data(bytes[start...place])).map {
+    guard place - start == 43 else { return nil }
+    return Data(base64Encoded: Data(bytes[start..<place] + [UInt8(ascii: "=")])).map {
       PastedHash(first: Hex.string($0))
     }
   }
@@ -194,7 +197,10 @@ private struct TextScan {
     guard first < end, end - first <= Self.maximumNameLength,
       !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[first])
     else { return nil }
-    let name = String(decoding: bytes[first..<end], as: UTF8.self)
+    let text = String(decoding: bytes[first..<end], as: UTF8.self)
+    // Web pages indent with spaces that are not ASCII.
+    let name = String(
+      text.unicodeScalars.drop { $0.properties.isWhitespace }.map(Character.init))
     return Self.otherHashes.contains(name.lowercased()) ? nil : name
   }
 

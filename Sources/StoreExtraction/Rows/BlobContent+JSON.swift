@@ -37,7 +37,7 @@ extension OutputBuffer {
   }
 
   /// Appends a property list. JSON has no dates, bytes and references: they are ISO 8601, `{"hex":…}` and `{"uid":…}`.
-  private mutating func append(json list: PropertyList) {
+  mutating func append(json list: PropertyList) {
     switch list {
     case .null: append("null")
     case .bool(let flag): append(flag ? "true" : "false")

@@ -2,6 +2,7 @@ import CLibrary
 import Foundation
 package import SQLCipherFiles
 package import SQLiteFile
+import SQLiteForensics
 import SafeFiles
 import SafeText
 import StoreExtraction
@@ -21,14 +22,14 @@ package final class DecryptedStore {
   /// Pages that do not match their authentication codes, in the main file, the log and the journal.
   package private(set) var findings = FindingList()
 
-  /// Whether a file may be one that can only be read after decryption: it does not begin like a database, or nothing
-  /// after its header looks like one.
-  package static func mayBeEncrypted(_ path: String) throws(SQLiteFileError) -> Bool {
+  /// Whether a file that no key opens is a database all the same: it begins like one and does not look encrypted, or has
+  /// lost its first page.
+  package static func isPlain(_ path: String) throws(SQLiteFileError) -> Bool {
     let file = try ByteFile(path)
-    guard file.size > 0 else { return false }
+    guard file.size > 0 else { return true }
     let lead = try file.bytes(at: 0, count: DatabaseHeader.magic.count)
-    guard lead == DatabaseHeader.magic else { return true }
-    return try Entropy.looksEncrypted(file)
+    guard lead == DatabaseHeader.magic else { return SQLiteDatabase.isRuinedDatabase(path: path) }
+    return try !Entropy.looksEncrypted(file)
   }
 
   /// Decrypts the main file, the log and the journal of a store, and copies its other files. `making` is called as in

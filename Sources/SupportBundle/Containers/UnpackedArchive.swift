@@ -78,7 +78,7 @@ package final class UnpackedArchive {
     // The text of a link is not the file that it leads to, and nothing outside of an archive is read for it.
     if let link = wanted.first(where: \.isLink) {
       throw BundleError(
-        .unsupported, "a symbolic link stands where a file of a store or model is expected",
+        .unsupported, "a link or a sparse file stands where a file of a store or model is expected",
         path: reader.path, entry: link.name)
     }
     try check(wanted, of: reader)
@@ -101,12 +101,13 @@ package final class UnpackedArchive {
   private static func unpacked(
     store: InputFile, _ lead: [UInt8], _ making: @escaping OutputTree.Making
   ) throws -> PrivateFolder {
-    guard lead.starts(with: magic) else {
+    let name = PathText.lastComponent(of: store.path)
+    let stem = PathText.dropping(suffix: ".gz", from: name) ?? name
+    // One that is encrypted or damaged has its name.
+    guard lead.starts(with: magic) || StoreFinder.isNamedAsStore(stem) else {
       throw BundleError(
         .notAZip, "the gzip file holds neither a tar archive nor a store", path: store.path)
     }
-    let name = PathText.lastComponent(of: store.path)
-    let stem = PathText.dropping(suffix: ".gz", from: name) ?? name
     let folder = try emptyFolder(making)
     let file = try folder.makeFile([PathText.isPlainName(stem) ? stem : "store"])
     defer { _ = close(file) }
