@@ -22,7 +22,12 @@ package final class UnpackedArchive {
     guard let file = try? InputFile(path: path, followsLink: true),
       let lead = try? file.bytes(at: 0, count: 4)
     else { return false }
-    return lead == [0x50, 0x4B, 0x03, 0x04] || lead == [0x50, 0x4B, 0x05, 0x06]
+    return isZip(lead: lead)
+  }
+
+  /// Whether a file with these first bytes is a zip archive.
+  package static func isZip(lead: [UInt8]) -> Bool {
+    lead.starts(with: [0x50, 0x4B, 0x03, 0x04]) || lead.starts(with: [0x50, 0x4B, 0x05, 0x06])
   }
 
   /// Unpacks what may hold a model. `making` is called with the path of each folder and file and a closure that creates
