@@ -92,7 +92,7 @@ let package = Package(
     .executableTarget(
       name: "LifeboatCLI",
       dependencies: [
-        "StoreReport", "SupportBundle", "AgeFiles", "StoreReturns", "StoreRecovery",
+        "StoreReport", "StoreTriage", "SupportBundle", "AgeFiles", "StoreReturns", "StoreRecovery",
         "StoreMigration", "StoreExtraction", "CoreDataForensics", "CoreDataStore", "ModelTools",
         "ObjectModel", "RowText", "SQLiteFile",
         "SQLiteForensics", "SQLiteWriter", "StoreFiles", "Terminal", "Quoting", "SafeText",
@@ -121,6 +121,13 @@ let package = Package(
         "SupportBundle", "StoreExtraction", "StoreRecovery", "CoreDataStore", "ModelTools",
         "ObjectModel", "SQLiteForensics", "SQLiteFile", "StoreFiles", "SafeText", "Terminal",
         "Quoting", crypto, .product(name: "Mustache", package: "swift-mustache"),
+      ])
+    + room(
+      "StoreTriage",
+      imports: [
+        "SupportBundle", "AgeFiles", "StoreExtraction", "StoreRecovery", "CoreDataStore",
+        "ObjectModel", "SQLiteFile", "SQLiteWriter", "StoreFiles", "SafeText", "SafeFiles",
+        "CLibrary",
       ])
     + room("AgeFiles", imports: [crypto, cryptoExtras])
     + room(
