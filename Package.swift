@@ -92,7 +92,7 @@ let package = Package(
     .executableTarget(
       name: "LifeboatCLI",
       dependencies: [
-        "StoreReport", "SupportBundle", "AgeFiles", "SQLCipherFiles", "StoreReturns",
+        "StoreReport", "StoreTriage", "SupportBundle", "AgeFiles", "SQLCipherFiles", "StoreReturns",
         "StoreRecovery",
         "StoreMigration", "StoreExtraction", "CoreDataForensics", "CoreDataStore", "ModelTools",
         "ObjectModel", "RowText", "SQLiteFile",
@@ -122,6 +122,13 @@ let package = Package(
         "SupportBundle", "StoreExtraction", "StoreRecovery", "CoreDataStore", "ModelTools",
         "ObjectModel", "SQLiteForensics", "SQLiteFile", "StoreFiles", "SafeText", "Terminal",
         "Quoting", crypto, .product(name: "Mustache", package: "swift-mustache"),
+      ])
+    + room(
+      "StoreTriage",
+      imports: [
+        "SupportBundle", "AgeFiles", "StoreExtraction", "StoreRecovery", "CoreDataStore",
+        "ObjectModel", "SQLiteFile", "SQLiteWriter", "StoreFiles", "SafeText", "SafeFiles",
+        "CLibrary",
       ])
     + room("AgeFiles", imports: [crypto, cryptoExtras])
     + room("SQLCipherFiles", imports: ["SQLiteFile", "ObjectModel", crypto, cryptoExtras])

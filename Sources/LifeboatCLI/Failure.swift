@@ -13,6 +13,7 @@ import StoreExtraction
 import StoreMigration
 import StoreRecovery
 import StoreReturns
+import StoreTriage
 import SupportBundle
 import Terminal
 
@@ -66,6 +67,12 @@ struct Failure: Error {
         hint: "give the app's mapping model with --mapping")
     case let error as FreshStoreSchema.Failure:
       self.init(65, "model.hashUnknown", "no store can be made: \(error.message)")
+    case let error as CatalogError:
+      self.init(
+        error.code == .missing ? 66 : error.code == .unreadable ? 77 : 65, error.code.rawValue,
+        "\(error.path): \(error.message)",
+        hint: error.code == .unreadable
+          ? nil : "name a file that lifeboat triage --catalog made, or a new one for it")
     case let error as StreamError:
       self.init(74, error.code.rawValue, error.message)
     default: return nil

@@ -139,7 +139,9 @@ final class Interruption {
   /// Ends the process as a reader that has closed the output ends one that cleans nothing up; returns if it is to go on.
   static func leave(closedOutput error: any Error) {
     let closed = [StreamError.Code.closed.rawValue, SQLiteFileError.Code.outputClosed.rawValue]
-    guard let code = Failure(error)?.code, closed.contains(code), !isIgnored(SIGPIPE) else { return }
+    guard let code = Failure(error)?.code, closed.contains(code), !isIgnored(SIGPIPE) else {
+      return
+    }
     unblock([SIGPIPE])
     kill(getpid(), SIGPIPE)
   }

@@ -23,7 +23,7 @@ struct Lifeboat: ParsableCommand {
         75 try again   77 permission denied.  Treat any other code as a failure.
       """,
     version: Tool.version,
-    subcommands: [],
+    subcommands: [TriageWorker.self],
     groupedSubcommands: [
       CommandGroup(
         name: "Look",
@@ -36,6 +36,7 @@ struct Lifeboat: ParsableCommand {
         subcommands: [Recover.self, Migrate.self, Salvage.self, Extract.self, Rescue.self]),
       CommandGroup(name: "Pass on", subcommands: [Bundle.self, Report.self, Custody.self]),
       CommandGroup(name: "Manage incidents", subcommands: [IncidentsCommand.self, Return.self]),
+      CommandGroup(name: "Read many", subcommands: [Triage.self]),
       CommandGroup(name: "Learn", subcommands: [Demo.self]),
     ])
 

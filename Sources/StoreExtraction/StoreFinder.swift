@@ -19,6 +19,25 @@ package enum StoreFinder {
     package var stores: [String] = []
     /// Other files that are, were or may be a store, by name.
     package var passedOver: [PassedOver] = []
+    /// Files and folders that the caller takes whole, by name.
+    package var taken: [String] = []
+  }
+
+  /// What a caller takes beside stores, such as archives.
+  package struct Wanted: Sendable {
+    /// Whether a file is taken, by its first ``leadBytes`` bytes.
+    let file: @Sendable ([UInt8]) -> Bool
+    /// A folder with a file of this name is taken, and not searched.
+    let folderWith: [UInt8]
+
+    /// How many bytes of a file are shown.
+    package static let leadBytes = 64
+
+    /// Takes files by their first bytes, and folders by the name of a file in them.
+    package init(folderWith: String, file: @escaping @Sendable ([UInt8]) -> Bool) {
+      self.file = file
+      self.folderWith = Array(folderWith.utf8)
+    }
   }
 
   /// A file or folder that is not among the stores found but must be reported.
@@ -47,17 +66,23 @@ package enum StoreFinder {
   /// Finds the stores at `path`. In a folder, also reports what else is or was a store: files whose header is lost,
   /// empty files with a log beside them, logs without their main file, and what could not be examined.
   ///
+  /// - Parameters:
+  ///   - path: a file or a folder.
+  ///   - wanted: what is taken beside stores; nil for nothing.
+  /// - Returns: the path itself for a file, else what the folder holds.
   /// - Throws: ``ExtractionError`` with ``ExtractionError/Code/noStores`` when a folder holds nothing to report;
   ///   an error of the file system when the folder itself cannot be read.
-  package static func find(at path: String) throws -> Found {
+  package static func find(at path: String, taking wanted: Wanted? = nil) throws -> Found {
     var raw = stat()
     guard unsafe stat(path, &raw) == 0, raw.st_mode & S_IFMT == S_IFDIR else {
       return Found(stores: [path])
     }
-    var search = StoreSearch()
+    var search = StoreSearch(wanted: wanted)
     try search.run(OpenFolder(path), path)
     let found = search.result
-    guard !found.stores.isEmpty || !found.passedOver.isEmpty else { throw none(path) }
+    guard !found.stores.isEmpty || !found.passedOver.isEmpty || !found.taken.isEmpty else {
+      throw none(path)
+    }
     return found
   }
 
@@ -79,6 +104,7 @@ package enum StoreFinder {
 
 /// One walk through a folder and its subfolders. Links are not followed.
 private struct StoreSearch {
+  private let wanted: StoreFinder.Wanted?
   private var found = StoreFinder.Found()
   private var left = StoreFinder.entryLimit
   /// Links to stores. A link is reported only if the walk does not meet its store.
@@ -88,6 +114,8 @@ private struct StoreSearch {
 
   /// At most this many files are proven to be databases: each proof reads hundreds of pages.
   private static let maxProofs = 1000
+
+  init(wanted: StoreFinder.Wanted?) { self.wanted = wanted }
 
   /// A folder that is being examined.
   private struct Place {
@@ -138,6 +166,9 @@ private struct StoreSearch {
     }
     var entries: [[UInt8]: FileIdentity] = [:]
     for name in names { entries[name] = folder.identity(named: name) }
+    if let wanted, isText, entries[wanted.folderWith]?.kind == .file {
+      return found.taken.append(path)
+    }
     let place = Place(folder: folder, path: path, isText: isText, entries: entries)
     var stems: Set<[UInt8]> = []
     for name in names.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
@@ -204,6 +235,14 @@ private struct StoreSearch {
       head = sample.head
       isCandidate = head.starts(with: DatabaseHeader.magic) ? false : try sample.hasPages()
     } catch { return tell(path, unreadable: error) }
+    if let wanted, wanted.file(head) {
+      guard place.isText, Self.text(name) != nil else {
+        return tell(
+          path, "input.nameNotText",
+          "its name or that of its folder is not UTF-8; read a copy with another name")
+      }
+      return found.taken.append(path)
+    }
     if head.starts(with: DatabaseHeader.magic) {
       files.append(entry)
       // Such a file may have SQLite's own first bytes.
@@ -373,7 +412,9 @@ private final class FileSample {
     descriptor = try folder.file(named: name)
     path = PathText.joined(folder.path, String(decoding: name, as: UTF8.self))
     self.size = size
-    do { head = try FileBytes.read(descriptor, path, at: 0, 32) } catch {
+    do {
+      head = try FileBytes.read(descriptor, path, at: 0, StoreFinder.Wanted.leadBytes)
+    } catch {
       close(descriptor)
       throw error
     }

@@ -11,7 +11,8 @@ import Testing
     ["export"], ["recover"], ["rescue"], ["bundle"],
     ["bundle", "create"], ["bundle", "verify"], ["bundle", "list"], ["incidents"],
     ["incidents", "list"], ["incidents", "show"], ["incidents", "verify"],
-    ["incidents", "restore"], ["incidents", "prune"], ["demo"],
+    ["incidents", "restore"], ["incidents", "prune"], ["demo"], ["triage"], ["triage", "run"],
+    ["triage", "query"],
   ]
 
   @Test(arguments: commands) func everyCommandHasHelp(_ command: [String]) throws {

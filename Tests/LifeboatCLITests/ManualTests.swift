@@ -13,6 +13,7 @@ import Testing
   private struct Command: Decodable {
     let commandName: String
     let aliases: [String]?
+    let shouldDisplay: Bool?
     let arguments: [Argument]?
     let subcommands: [Command]?
   }
@@ -36,6 +37,13 @@ import Testing
     return try JSONDecoder().decode(Dump.self, from: outcome.stdout).command
   }
 
+  /// The commands that are for people.
+  private static func shown() throws -> [Command] {
+    (try tree().subcommands ?? []).filter {
+      $0.commandName != "help" && $0.shouldDisplay != false
+    }
+  }
+
   /// Every flag of a command and of those below it, as it is typed.
   private static func flags(of command: Command) -> Set<String> {
     var flags: Set<String> = []
@@ -51,10 +59,10 @@ import Testing
   /// Every flag that a page names, in mdoc's own way or in an example.
   private static func flags(in page: String) -> Set<String> {
     var flags: Set<String> = []
-    for match in page.matches(of: /Fl (-[a-z][a-z-]*|[a-zA-Z])\b/) {
+    for match in page.matches(of: /Fl (-[a-z][a-z-]*|[a-zA-Z0-9])\b/) {
       flags.insert("-" + match.output.1)
     }
-    for match in page.matches(of: /Fl [a-zA-Z] , (-[a-z][a-z-]*)/) {
+    for match in page.matches(of: /Fl [a-zA-Z0-9] , (-[a-z][a-z-]*)/) {
       flags.insert("-" + match.output.1)
     }
     for match in page.matches(of: /\s(--[a-z][a-z-]*|-[a-zA-Z])(?=\s|$)/) {
@@ -71,7 +79,7 @@ import Testing
   }
 
   @Test func everyFlagIsInItsPageAndNoPageNamesAnother() throws {
-    let commands = (try Self.tree().subcommands ?? []).filter { $0.commandName != "help" }
+    let commands = try Self.shown()
     #expect(commands.count >= 8)
     for command in commands {
       let page = try Self.page("lifeboat-" + command.commandName)
@@ -85,7 +93,7 @@ import Testing
   @Test func everyCommandIsNamed() throws {
     let tree = try Self.tree()
     let main = try Self.page("lifeboat")
-    for command in tree.subcommands ?? [] where command.commandName != "help" {
+    for command in try Self.shown() {
       #expect(main.contains(".It Ic \(command.commandName)\n"))
       #expect(main.contains(".Xr lifeboat-\(command.commandName) 1"))
       let page = try Self.page("lifeboat-" + command.commandName)
@@ -120,7 +128,7 @@ import Testing
   @Test func everyCodeIsExplainedAndNoOtherIs() throws {
     let families =
       "file|header|freelist|ptrmap|freeblock|index|table|page|tree|cell|record|row|text|overflow|schema|wal|journal|coredata|model|plist|evidence|seal|store"
-      + "|quarantine|incident|restore|recover|hold|bundle|input|output|stream|writer|usage|custody|demo|migration|mapping|return|age|cipher|hashes|report|backup|state|timeline"
+      + "|quarantine|incident|restore|recover|hold|bundle|input|output|stream|writer|usage|custody|demo|migration|mapping|return|age|cipher|hashes|report|backup|state|timeline|triage"
     let quoted = try Regex(
       "\"((?:\(families))\\.[a-z][A-Za-z]+)\"", as: (Substring, Substring).self)
     var codes: Set<String> = []

@@ -132,7 +132,8 @@ import Testing
   @Test(.enabled(if: Shared.isThere)) func whatTheModelChanged() throws {
     let models = try #require(Shared.folder).appendingPathComponent(
       "stores/real/objcio-core-data/Migrations/Migrations/Moody.xcdatamodeld")
-    let text = try Self.answer(["model", "diff", models.path, "--from", "2", "--to", "3"], status: 1)
+    let text = try Self.answer(
+      ["model", "diff", models.path, "--from", "2", "--to", "3"], status: 1)
     #expect(text.contains("lightweight migration can do all of it"))
     #expect(text.contains("Continent.moods"))
   }

@@ -109,13 +109,18 @@ struct BundleSecretOptions: ParsableArguments {
     completion: .file())
   var passphraseFile: String?
 
-  /// The bundle at a path, decrypted if it is encrypted.
-  func open(_ path: String) throws -> BundleFile {
+  /// The keys and the passphrase. Their files may be pipes, so they are read once.
+  func secrets() throws -> AgeSecrets {
     var secrets = AgeSecrets()
     for file in identity { secrets.identities += try KeyFile.read(file, AgeKeyFile.identities) }
     secrets.passphrase = try passphraseFile.map(KeyFile.passphrase)
-    return try Self.bundle(
-      at: path, secrets,
+    return secrets
+  }
+
+  /// The bundle at a path, decrypted if it is encrypted.
+  func open(_ path: String) throws -> BundleFile {
+    try Self.bundle(
+      at: path, secrets(),
       hint: "name the secret key with --identity, or the passphrase with --passphrase-file")
   }
 

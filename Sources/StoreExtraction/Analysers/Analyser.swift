@@ -152,6 +152,14 @@ package struct Analysis: Sendable, Codable, Equatable {
   package let link: String?
 }
 
+extension Analysis {
+  /// Ids of analysers that ship and that say what helps: the file ends too early, the log was left behind, Core Data's
+  /// own tables are lost.
+  package static let cutShort = "file.cutShort"
+  package static let logMissing = "sqlite.logMissing"
+  package static let metadataLost = "coredata.metadataLost"
+}
+
 /// Analysers that are asked one after the other.
 package struct Analysers: Sendable {
   private var all: [Analyser]

@@ -80,6 +80,36 @@ package struct AnalyserFacts: Sendable {
     if let incident { add(incident, as: "incident") }
   }
 
+  /// The facts of a store that was inspected, here or where a bundle was made of it.
+  ///
+  /// - Parameters:
+  ///   - inspection: the inspection.
+  ///   - path: the main file; nil where only the inspection is at hand.
+  ///   - incident: the incident's record as JSON; nil without one.
+  package init(_ inspection: StoreInspection, at path: String? = nil, incident: Data? = nil) {
+    values["kind"] = .text(inspection.kind.rawValue)
+    add(inspection.file, as: "file")
+    add(inspection.writeAheadLog, as: "writeAheadLog")
+    values["journal.state"] = inspection.journal.map { .text($0.state) }
+    add(inspection.metadata, as: "metadata")
+    add(inspection.model, as: "model")
+    values["tables"] = .list(inspection.tables.map { .text($0.name) })
+    values["entities"] = .list(inspection.entities.map { .text($0.name) })
+    values["findings"] = .list(
+      Set(inspection.findings.map(\.id.rawValue)).sorted().map { .text($0) })
+    values["damageCount"] = .number(Double(inspection.damageCount))
+    if let path {
+      addFiles(of: path)
+    } else {
+      values["files"] = .list(
+        Set(inspection.members.map(\.role.rawValue)).sorted().map { .text($0) })
+    }
+    if let incident { add(incident, as: "incident") }
+  }
+
+  /// The facts of an incident whose store is not at hand.
+  package init(incident: Data?) { if let incident { add(incident, as: "incident") } }
+
   /// Facts by name, for tests.
   init(_ values: [String: Value]) { self.values = values }
 

@@ -23,15 +23,16 @@ package final class UnpackedArchive {
     guard let file = try? InputFile(path: path, followsLink: true),
       let lead = try? lead(of: file)
     else { return false }
-    return isZip(lead) || TarReader.isTar(lead) || GunzippedFile.isGzip(lead)
+    return isZip(lead: lead) || TarReader.isTar(lead) || GunzippedFile.isGzip(lead)
   }
 
   /// Whether a file that is open starts like a zip archive.
   package static func isZip(_ file: BundleFile) throws(BundleError) -> Bool {
-    isZip(try lead(of: file.file))
+    isZip(lead: try lead(of: file.file))
   }
 
-  private static func isZip(_ lead: [UInt8]) -> Bool {
+  /// Whether a file with these first bytes is a zip archive.
+  package static func isZip(lead: [UInt8]) -> Bool {
     lead.starts(with: [0x50, 0x4B, 0x03, 0x04]) || lead.starts(with: [0x50, 0x4B, 0x05, 0x06])
   }
 
@@ -39,8 +40,9 @@ package final class UnpackedArchive {
     try file.bytes(at: 0, count: Int(min(file.size, UInt64(TarReader.blockLength))))
   }
 
-  /// Unpacks what may hold a store or a model, or the files of the one store that `name` is the main file of. `making` is called with the path of each folder and file and a closure that creates
-  /// it and returns whether it exists afterwards.
+  /// Unpacks what may hold a store or a model, or the files of the one store that `name` is the main file of. `making`
+  /// is called with the path of each folder and file and a closure that creates it and returns whether it exists
+  /// afterwards.
   ///
   /// - Throws: ``BundleError`` about the archive or the private folder.
   package init(

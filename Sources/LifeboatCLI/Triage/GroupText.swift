@@ -1,0 +1,67 @@
+import SafeText
+import StoreTriage
+import Terminal
+
+/// Groups as text.
+struct GroupText {
+  private let report: TriageGroups.Report
+  private let display: DisplayOptions
+
+  init(_ report: TriageGroups.Report, _ display: DisplayOptions) {
+    self.report = report
+    self.display = display
+  }
+
+  /// Groups that are shown without `-v`.
+  private static let maxShown = 20
+  /// Days of a trend.
+  private static let maxDays = 14
+
+  var text: String {
+    var text =
+      "\(Quantity.count(report.inputCount, "input")), \(Quantity.count(report.careCount)) to be "
+      + "looked at, \(Quantity.count(report.failedCount)) of them unreadable\n"
+    let shown = display.verbose > 0 ? report.groups : Array(report.groups.prefix(Self.maxShown))
+    for group in shown { text += "\n" + self.text(of: group) }
+    let rest = report.groups.count - shown.count
+    if rest > 0 { text += "\nand \(Quantity.count(rest, "more group")) (-v shows all)\n" }
+    if report.otherCount > 0 {
+      text += "\nand \(Quantity.count(report.otherCount, "input")) of groups without room\n"
+    }
+    return text
+  }
+
+  private func text(of group: TriageGroups.Group) -> String {
+    var block = KeyValueBlock()
+    block.add(group.id, "\(Quantity.count(group.count, "input")): " + group.words)
+    if let first = group.firstSeen, let last = group.lastSeen {
+      block.add("Seen", day(first) == day(last) ? day(first) : "\(day(first)) to \(day(last))")
+    }
+    for (title, counts) in [
+      ("Builds", group.builds), ("Models", group.models), ("SQLite", group.sqlite),
+      ("Helps", group.fixes),
+    ] where !counts.isEmpty { block.add(title, names(counts)) }
+    if group.days.count > 1 { block.add("By day", trend(group.days)) }
+    block.add("Such as", group.examples.joined(separator: ", "))
+    return block.text(width: display.width, style: display.style)
+  }
+
+  private func day(_ date: String) -> String { String(Substring(date.utf8.prefix(10))) }
+
+  /// The most frequent names, each with its number.
+  private func names(_ counts: [String: Int]) -> String {
+    let sorted = counts.sorted { $0.value != $1.value ? $0.value > $1.value : $0.key < $1.key }
+    let limit = display.verbose > 0 ? sorted.count : 5
+    let shown = sorted.prefix(limit).map { "\($0.key): \(Quantity.count($0.value))" }
+    let rest = sorted.count - shown.count
+    return shown.joined(separator: ", ") + (rest > 0 ? " and \(Quantity.count(rest)) more" : "")
+  }
+
+  /// The last days with inputs, a bar and a number for each.
+  private func trend(_ days: [String: Int]) -> String {
+    let sorted = days.sorted { $0.key < $1.key }
+    let shown = display.verbose > 0 ? sorted[...] : sorted.suffix(Self.maxDays)
+    return shown.map { "\(Substring($0.key.utf8.suffix(5))) \(Quantity.count($0.value))" }
+      .joined(separator: ", ")
+  }
+}

@@ -1,0 +1,230 @@
+import CLibrary
+import Foundation
+import SafeFiles
+import StoreFiles
+
+/// What a run has told, in its order, in a file that is only appended to. A run that goes on after it tells the same
+/// without reading the inputs again.
+///
+/// A line for each input: `L` and its line, `N` for nothing, `E` for a folder; the path, in which line ends, tabs and
+/// backslashes are escaped; a tab; the rest. The first line names the run. A line without its end was cut off by a
+/// kill, and does not count.
+final class TriageJournal {
+  private struct Head: Codable, Equatable {
+    var schema = "lifeboat.triageJournal"
+    var version = 1
+    /// The hash of the command line and the options that lines depend on.
+    var run: String
+  }
+
+  /// An input that was told.
+  struct Record {
+    let path: [UInt8]
+    let isFound: Bool
+    let result: TriageOrder.Result
+  }
+
+  private let path: String
+  private let descriptor: Int32
+  private var buffer: [UInt8] = []
+  private var start = 0
+  /// Where `buffer[start]` is in the file.
+  private var offset: Int64 = 0
+  private var isReading: Bool
+  private var unwritten: [UInt8] = []
+  /// How many records were taken up again.
+  private(set) var takenUp = 0
+
+  /// Opens a journal, or begins one.
+  ///
+  /// - Parameters:
+  ///   - path: the file.
+  ///   - run: texts that make this run another one if they differ.
+  /// - Throws: a failure when the file is no journal, of another run, or in use; `SystemCallError`.
+  init(_ path: String, run: [String]) throws {
+    self.path = path
+    let flags = O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW
+    let made = SystemCalls.retrying { unsafe open(path, flags | O_CREAT | O_EXCL, 0o600) }
+    let isNew = made >= 0
+    descriptor = isNew ? made : SystemCalls.retrying { unsafe open(path, flags) }
+    guard descriptor >= 0 else {
+      throw SystemCallError(call: "open", path: path, errno: errno)
+    }
+    isReading = true
+    var status = stat()
+    guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      throw Failure(
+        73, "triage.noJournal", "\(path): not an ordinary file, so not a journal",
+        hint: "name a new file")
+    }
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      throw Failure(
+        75, "triage.journalInUse", "\(path): another run writes to this journal",
+        hint: "wait until it has ended, or name another file")
+    }
+    let head = Head(run: Digest.sha256(Array(run.joined(separator: "\0").utf8)))
+    if isNew {
+      isReading = false
+      unwritten = Array(try JSONEncoder.sorted.encode(head)) + [0x0a]
+      try flush()
+      return
+    }
+    guard let line = nextLine(), let found = try? JSONDecoder().decode(Head.self, from: Data(line)),
+      found.schema == head.schema
+    else {
+      throw Failure(
+        73, "triage.noJournal", "\(path): not a journal of triage; nothing was written to it",
+        hint: "name a new file, or one that --journal made")
+    }
+    guard found == head else {
+      throw Failure(
+        64, "triage.otherRun", "\(path): the journal is of a run with other inputs or options",
+        hint: "give the same inputs and options, or name a new file")
+    }
+  }
+
+  deinit { close(descriptor) }
+
+  // MARK: - Going on
+
+  /// The next record of an earlier run; nil when there is none, and then what follows is removed.
+  func next() throws -> Record? {
+    guard isReading else { return nil }
+    let before = offset
+    if let line = nextLine(), let record = Self.record(line) {
+      takenUp += 1
+      return record
+    }
+    try cut(at: before)
+    return nil
+  }
+
+  /// Drops the record that ``next()`` gave last, and what follows: the inputs have changed.
+  func drop(_ record: Record) throws {
+    takenUp -= 1
+    try cut(at: offset - Int64(Self.line(of: record).count))
+  }
+
+  private func cut(at place: Int64) throws {
+    isReading = false
+    buffer = []
+    guard ftruncate(descriptor, off_t(place)) == 0, lseek(descriptor, off_t(place), SEEK_SET) >= 0
+    else { throw SystemCallError(call: "ftruncate", path: path, errno: errno) }
+  }
+
+  /// The next line without its end; nil at the end of the file and for a line without an end.
+  private func nextLine() -> [UInt8]? {
+    var searched = start
+    while true {
+      if let end = buffer[searched...].firstIndex(of: 0x0a) {
+        defer {
+          offset += Int64(end + 1 - start)
+          start = end + 1
+        }
+        return Array(buffer[start..<end])
+      }
+      buffer.removeFirst(start)
+      start = 0
+      searched = buffer.count
+      // No line is longer than an answer and its path.
+      guard buffer.count < 1 << 20 else { return nil }
+      var piece = [UInt8](repeating: 0, count: 256 << 10)
+      let at = offset + Int64(buffer.count)
+      let count = unsafe piece.withUnsafeMutableBytes { bytes in
+        unsafe SystemCalls.read(descriptor, at: at, into: bytes).0
+      }
+      guard count > 0 else { return nil }
+      buffer += piece[..<count]
+    }
+  }
+
+  // MARK: - Records
+
+  private static func record(_ line: [UInt8]) -> Record? {
+    guard line.count > 2, let tab = line.firstIndex(of: 0x09), tab >= 2 else { return nil }
+    let isFound = line[1] == UInt8(ascii: "?")
+    guard isFound || line[1] == UInt8(ascii: "=") else { return nil }
+    let path = unescaped(line[2..<tab])
+    let rest = Array(line[(tab + 1)...])
+    switch line[0] {
+    case UInt8(ascii: "L"):
+      guard rest.first == UInt8(ascii: "{"), rest.last == UInt8(ascii: "}") else { return nil }
+      return Record(path: path, isFound: isFound, result: .line(rest, identity: nil))
+    case UInt8(ascii: "N"): return Record(path: path, isFound: isFound, result: .nothing)
+    case UInt8(ascii: "E"): return Record(path: path, isFound: isFound, result: .inputs([]))
+    default: return nil
+    }
+  }
+
+  private static func line(of record: Record) -> [UInt8] {
+    let (letter, rest): (UInt8, [UInt8]) =
+      switch record.result {
+      case .line(let json, _): (UInt8(ascii: "L"), json)
+      case .nothing: (UInt8(ascii: "N"), [])
+      case .inputs: (UInt8(ascii: "E"), [])
+      }
+    let mark = record.isFound ? UInt8(ascii: "?") : UInt8(ascii: "=")
+    return [letter, mark] + escaped(record.path) + [0x09] + rest + [0x0a]
+  }
+
+  private static func escaped(_ path: [UInt8]) -> [UInt8] {
+    path.flatMap { byte -> [UInt8] in
+      switch byte {
+      case 0x5c: Array("\\\\".utf8)
+      case 0x0a: Array("\\n".utf8)
+      case 0x09: Array("\\t".utf8)
+      default: [byte]
+      }
+    }
+  }
+
+  private static func unescaped(_ text: ArraySlice<UInt8>) -> [UInt8] {
+    var result: [UInt8] = []
+    var isEscape = false
+    for byte in text {
+      if isEscape {
+        result.append(byte == UInt8(ascii: "n") ? 0x0a : byte == UInt8(ascii: "t") ? 0x09 : byte)
+        isEscape = false
+      } else if byte == 0x5c {
+        isEscape = true
+      } else {
+        result.append(byte)
+      }
+    }
+    return result
+  }
+
+  // MARK: - Writing
+
+  /// Adds a record; ``flush()`` writes it.
+  func add(_ record: TriageOrder.Record) {
+    unwritten += Self.line(
+      of: Record(path: record.job.path, isFound: record.job.isFound, result: record.result))
+  }
+
+  /// Writes what was added.
+  func flush() throws {
+    guard !unwritten.isEmpty else { return }
+    if let error = SystemCalls.write(unwritten[...], to: descriptor) {
+      throw SystemCallError(call: "write", path: path, errno: error)
+    }
+    unwritten.removeAll(keepingCapacity: true)
+  }
+
+  /// Makes it durable.
+  func synchronize() throws {
+    try flush()
+    guard fsync(descriptor) == 0 || errno == EINVAL else {
+      throw SystemCallError(call: "fsync", path: path, errno: errno)
+    }
+  }
+}
+
+extension JSONEncoder {
+  /// Keys in order, slashes as they are.
+  static var sorted: JSONEncoder {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return encoder
+  }
+}

@@ -1,0 +1,327 @@
+import CLibrary
+import Dispatch
+import Foundation
+import SafeFiles
+import SafeText
+import StoreTriage
+
+/// Workers that read inputs side by side, and the one thread that feeds them.
+///
+/// A worker has one input at a time. If it ends or takes too long, that input gets a line with the reason, and another
+/// worker takes its place. This process itself opens no input.
+final class TriagePool {
+  /// Where lines come from and go to.
+  struct Ends {
+    /// The identity of an input when it was read last; nil for none.
+    var known: ([UInt8]) throws -> String? = { _ in nil }
+    /// The line of an input that is known; nil when it is gone.
+    var line: ([UInt8]) throws -> [UInt8]? = { _ in nil }
+    /// Receives what is told, in the order of the list, and whether it was taken from the journal.
+    var tell: (TriageOrder.Record, _ isTakenUp: Bool) throws -> Void
+    /// Called when nothing more is told for the moment.
+    var rest: () throws -> Void
+  }
+
+  private let setup: TriageSetup
+  private let setupBytes: [UInt8]
+  private let count: Int
+  private let ends: Ends
+  private let folders: WorkerFolders
+  private let journal: TriageJournal?
+  private let isInterrupted: () -> Bool
+  private var list: InputList
+  private var hasListEnded = false
+  private var order: TriageOrder
+  private var workers: [WorkerProcess] = []
+  /// Workers that were told to end and have not yet.
+  private var leaving: [WorkerProcess] = []
+  /// How many workers have ended, one after the other, without ever answering.
+  private var uselessCount = 0
+  private var isGoingOn: Bool
+  /// A folder of the journal that is being searched again, and its record.
+  private var awaited: (job: TriageOrder.Job, record: TriageJournal.Record)?
+  /// A record that was taken up and does not hold any more.
+  private var outdated: TriageJournal.Record?
+  private var toldCount = 0
+
+  /// The most milliseconds between two looks at whether the run was interrupted.
+  private static let tick = 100
+  /// So many workers may end in a row without an answer.
+  private static let maxUseless = 8
+
+  init(
+    _ list: InputList, _ setup: TriageSetup, workers count: Int, folders: WorkerFolders,
+    journal: TriageJournal?, isInterrupted: @escaping () -> Bool, _ ends: Ends
+  ) throws {
+    self.list = list
+    self.setup = setup
+    setupBytes = Array(try JSONEncoder.sorted.encode(setup))
+    self.count = count
+    self.folders = folders
+    self.journal = journal
+    self.isInterrupted = isInterrupted
+    self.ends = ends
+    isGoingOn = journal != nil
+    order = TriageOrder(window: 1024 * count)
+  }
+
+  // MARK: - The loop
+
+  /// Reads all inputs; false when the run was interrupted. No worker is left afterwards.
+  func run() throws -> Bool {
+    defer { endAll() }
+    while true {
+      if isInterrupted() { return false }
+      var waiting: Int32?
+      fill(&waiting)
+      try goOn()
+      try handOut()
+      let hasTold = try tell()
+      try journal?.flush()
+      let isBusy = workers.contains { $0.work != nil }
+      if hasListEnded, order.isEmpty, !isBusy { return true }
+      if hasTold, !isBusy { continue }
+      try ends.rest()
+      if isBusy || waiting != nil { try wait(waiting) }
+    }
+  }
+
+  /// Takes inputs from the list, as many as there is room for.
+  private func fill(_ waiting: inout Int32?) {
+    while !hasListEnded, order.hasRoom {
+      switch list.next(Self.canRead) {
+      case .path(let path): order.add(path)
+      case .waiting(let descriptor):
+        waiting = descriptor
+        return
+      case .end: hasListEnded = true
+      }
+    }
+  }
+
+  private static func canRead(_ descriptor: Int32) -> Bool {
+    var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return unsafe poll(&entry, 1, 0) != 0
+  }
+
+  /// Takes up what the journal has.
+  private func goOn() throws {
+    guard let journal else { return }
+    if let record = outdated {
+      outdated = nil
+      try journal.drop(record)
+    }
+    while isGoingOn, awaited == nil {
+      guard let job = order.next() else {
+        // More of the list has to come first, or what was taken up has to be told.
+        if try tell() { continue }
+        return
+      }
+      guard let record = try journal.next() else {
+        isGoingOn = false
+        return try start(job)
+      }
+      guard record.path == job.path, record.isFound == job.isFound else {
+        try journal.drop(record)
+        isGoingOn = false
+        return try start(job)
+      }
+      if case .inputs = record.result {
+        // What the folder holds is not in the journal; it is searched again.
+        awaited = (job, record)
+        return try start(job)
+      }
+      order.finish(job, record.result)
+    }
+  }
+
+  private func handOut() throws {
+    guard !isGoingOn || journal == nil else { return }
+    while workers.count < count || workers.contains(where: { $0.work == nil }),
+      let job = order.next()
+    { try start(job) }
+  }
+
+  /// Gives an input to a worker that is free, or to a new one.
+  private func start(_ job: TriageOrder.Job) throws {
+    guard !job.path.isEmpty, job.path.count <= InputList.maxPathBytes, !job.path.contains(0) else {
+      return finish(
+        job,
+        failed: .init(
+          code: "file.missing",
+          message: job.path.isEmpty ? "the path is empty" : "no path is that long"))
+    }
+    let known = try ends.known(job.path)
+    let request = TriageRequest(path: job.path, isFound: job.isFound, known: known).bytes
+    while true {
+      let worker = try workers.first { $0.work == nil } ?? newWorker()
+      worker.send(request)
+      if !worker.isBroken {
+        worker.work = (job, Self.now + UInt64(setup.timeout) * 1_000_000_000)
+        return
+      }
+      // It ended while it had nothing to do, and has not seen the request.
+      lose(worker)
+    }
+  }
+
+  /// Tells what is finished; returns whether there was anything.
+  private func tell() throws -> Bool {
+    var hasTold = false
+    while let record = order.tell() {
+      hasTold = true
+      // A line that came with its folder comes with it again.
+      if record.job.isFound, record.job.path.isEmpty {
+        try ends.tell(record, false)
+        continue
+      }
+      toldCount += 1
+      let isTakenUp = toldCount <= journal?.takenUp ?? 0
+      if !isTakenUp { journal?.add(record) }
+      try ends.tell(record, isTakenUp)
+    }
+    return hasTold
+  }
+
+  // MARK: - Workers
+
+  private static var now: UInt64 { DispatchTime.now().uptimeNanoseconds }
+
+  private func newWorker() throws -> WorkerProcess {
+    guard uselessCount < Self.maxUseless else {
+      throw Failure(
+        70, "triage.noWorker", "the processes that read inputs end before they answer",
+        hint: "give them more memory with --max-memory")
+    }
+    let worker = try WorkerProcess(setupBytes, folder: folders.next())
+    workers.append(worker)
+    return worker
+  }
+
+  /// Waits until a worker answers or is late, or the list has more.
+  private func wait(_ list: Int32?) throws {
+    var entries = workers.map { worker in
+      pollfd(fd: worker.answers, events: Int16(POLLIN), revents: 0)
+    }
+    let senders = workers.filter { !$0.unsent.isEmpty }
+    entries += senders.map { pollfd(fd: $0.requests, events: Int16(POLLOUT), revents: 0) }
+    if let list { entries.append(pollfd(fd: list, events: Int16(POLLIN), revents: 0)) }
+    let now = Self.now
+    let next = workers.compactMap { $0.work?.end }.min() ?? .max
+    let left = next > now ? (next - now) / 1_000_000 + 1 : 0
+    unsafe _ = poll(&entries, nfds_t(entries.count), Int32(min(left, UInt64(Self.tick))))
+    for sender in senders { sender.flush() }
+    for (worker, entry) in zip(workers, entries) where entry.revents != 0 { try receive(worker) }
+    let late = Self.now
+    for worker in workers {
+      guard let work = worker.work, work.end <= late else { continue }
+      // Its answer may have come while this process was stopped.
+      try receive(worker)
+      guard worker.work != nil, workers.contains(where: { $0 === worker }) else { continue }
+      remove(worker)
+      finish(
+        work.job,
+        failed: .init(
+          code: "triage.timeout", message: "reading it took longer than \(setup.timeout) seconds"))
+    }
+    leaving.removeAll { $0.ending() != nil }
+  }
+
+  private func receive(_ worker: WorkerProcess) throws {
+    switch worker.receive() {
+    case .waiting: return
+    case .answer(let bytes):
+      uselessCount = 0
+      guard let (job, _) = worker.work, let answer = TriageAnswer(bytes) else {
+        return lose(worker)
+      }
+      worker.work = nil
+      switch answer {
+      case .line(let json, let identity): finish(job, .line(json, identity: identity))
+      case .nothing: finish(job, .nothing)
+      case .inputs(let items): finish(job, .inputs(items))
+      case .known:
+        if let line = try ends.line(job.path) {
+          return finish(job, .line(line, identity: try ends.known(job.path)))
+        }
+        // It was removed meanwhile.
+        worker.work = (job, Self.now + UInt64(setup.timeout) * 1_000_000_000)
+        worker.send(TriageRequest(path: job.path, isFound: job.isFound, known: nil).bytes)
+      }
+    case .ended: lose(worker)
+    }
+  }
+
+  /// Gives up a worker that has ended.
+  private func lose(_ worker: WorkerProcess) {
+    if !worker.hasAnswered { uselessCount += 1 }
+    let job = worker.work?.job
+    let ending = remove(worker)
+    guard let job else { return }
+    finish(
+      job,
+      failed: .init(
+        code: "triage.workerEnded",
+        message: "the process that read it was ended: \(ending); it may need more memory than "
+          + "--max-memory allows"))
+  }
+
+  /// Ends a worker, and returns how it has ended.
+  @discardableResult
+  private func remove(_ worker: WorkerProcess) -> String {
+    workers.removeAll { $0 === worker }
+    // One that has ended by itself has a moment to be seen as ended.
+    var ending = worker.ending()
+    for _ in 0..<50 where ending == nil && !worker.isLate(Self.now) {
+      usleep(1000)
+      ending = worker.ending()
+    }
+    // The number of a process that has been waited for may be another one's.
+    if ending == nil { worker.kill() }
+    worker.closePipes()
+    for _ in 0..<100 where ending == nil {
+      ending = worker.ending()
+      if ending == nil { usleep(1000) }
+    }
+    // A process that waits for a device cannot be ended before the device answers.
+    if ending == nil { leaving.append(worker) }
+    folders.remove(worker.folder)
+    return ending ?? "it does not end"
+  }
+
+  private func endAll() {
+    // Those that wait for a request end by themselves; all of them are gone in any case.
+    for worker in workers {
+      worker.closePipes()
+      worker.kill()
+    }
+    for worker in workers + leaving {
+      for _ in 0..<100 where worker.ending() == nil { usleep(1000) }
+    }
+    workers = []
+    leaving = []
+  }
+
+  // MARK: - Results
+
+  private func finish(_ job: TriageOrder.Job, _ result: TriageOrder.Result) {
+    order.finish(job, result)
+    guard let folder = awaited, folder.job == job else { return }
+    awaited = nil
+    // It is no folder any more, so the rest of the journal does not fit.
+    if case .inputs = result { return }
+    isGoingOn = false
+    outdated = folder.record
+  }
+
+  private func finish(_ job: TriageOrder.Job, failed: TriageLine.Failed) {
+    var line = TriageLine(path: PathBytes.shown(job.path), failed: failed)
+    line.signature = line.signature.hashed()
+    finish(job, .line((try? line.json()) ?? [], identity: nil))
+  }
+}
+
+extension WorkerProcess {
+  /// Whether the time of its input is over.
+  func isLate(_ now: UInt64) -> Bool { work.map { $0.end <= now } ?? false }
+}

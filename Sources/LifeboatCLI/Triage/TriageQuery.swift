@@ -1,0 +1,155 @@
+import ArgumentParser
+import Foundation
+import SQLiteWriter
+import SafeText
+import StoreTriage
+import Terminal
+
+/// `lifeboat triage query`
+struct TriageQuery: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "query", abstract: "Answer a question from a catalogue.",
+    discussion: """
+      Examples: lifeboat triage query frequent cases.sqlite
+                lifeboat triage query new cases.sqlite --since 2026-11-20
+                lifeboat triage query fixes cases.sqlite --build '2.1 (412)' --json
+
+      \(questions)
+
+      Exit status: 0; 65 when the file is no catalogue; 66 when it is missing.
+      """)
+
+  private static let questions = CatalogQuery.allCases.map {
+    "\($0.rawValue): \($0.question)."
+  }.joined(separator: "\n")
+
+  @Argument(
+    help:
+      "The question: new, worse, fixes, unexplained, frequent, trend, models, places, unread or duplicates."
+  )
+  var query: CatalogQuery
+
+  @Argument(help: "The catalogue.", completion: .file())
+  var catalog: String
+
+  @Option(name: .long, help: "Only what was seen on this day or later, such as 2026-11-20.")
+  var since: String?
+
+  @Option(name: .long, help: "Only this build, as the lines have it, such as '2.1 (412)'.")
+  var build: String?
+
+  @Option(name: .long, help: "The most rows.")
+  var limit = 50
+
+  @OptionGroup(title: "Display") var display: DisplayOptions
+
+  func validate() throws {
+    guard limit >= 0 else { throw ValidationError("--limit takes a number of rows, 0 or more.") }
+    if let since, since.utf8.count != 10 || !isDay(since) {
+      throw ValidationError("--since takes a day, such as 2026-11-20.")
+    }
+  }
+
+  private func isDay(_ text: String) -> Bool {
+    zip(text.utf8, "0000-00-00".utf8).allSatisfy { byte, form in
+      form == UInt8(ascii: "0") ? (0x30...0x39).contains(byte) : byte == form
+    }
+  }
+
+  /// The JSON form.
+  struct Report: Encodable {
+    let schema = "lifeboat.triageQuery"
+    let version = 1
+    let query: String
+    let rows: [[String: Value]]
+  }
+
+  /// A value of a row.
+  enum Value: Encodable {
+    case null
+    case integer(Int64)
+    case real(Double)
+    case text(String)
+
+    init(_ value: SQLiteValue) {
+      switch value {
+      case .null, .blob: self = .null
+      case .integer(let number): self = .integer(number)
+      case .real(let number): self = .real(number)
+      case .text(let bytes): self = .text(String(decoding: bytes, as: UTF8.self))
+      }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.singleValueContainer()
+      switch self {
+      case .null: try container.encodeNil()
+      case .integer(let number): try container.encode(number)
+      case .real(let number): try container.encode(number)
+      case .text(let text): try container.encode(text)
+      }
+    }
+
+    var text: String {
+      switch self {
+      case .null: ""
+      case .integer(let number): Quantity.count(number)
+      case .real(let number): String(number)
+      case .text(let text): text
+      }
+    }
+  }
+
+  func run() throws {
+    var bounds = CatalogQuery.Bounds()
+    bounds.since = since
+    bounds.build = build
+    bounds.limit = limit
+    let answer = try Catalog(catalog, mayMake: false).answer(query, bounds)
+    let rows = answer.rows.map { $0.map(Value.init) }
+    guard !display.json else {
+      return try display.write(
+        json: Report(
+          query: query.rawValue,
+          rows: rows.map {
+            Dictionary(zip(answer.columns, $0), uniquingKeysWith: { first, _ in first })
+          }))
+    }
+    guard !rows.isEmpty else {
+      return display.note("nothing in the catalogue answers: \(query.question)")
+    }
+    let numbers = answer.columns.indices.filter { column in
+      rows.contains {
+        switch $0[column] {
+        case .integer, .real: true
+        case .null, .text: false
+        }
+      }
+    }
+    var table = TextTable(
+      answer.columns.enumerated().map { index, name in
+        .init(
+          Self.title(name), numbers.contains(index) ? .trailing : .leading,
+          isFlexible: !numbers.contains(index) && !["family", "day", "fix"].contains(name))
+      })
+    for row in rows {
+      table.add(
+        zip(answer.columns, row).map { name, value in
+          let isPath = ["path", "example", "first_path", "last_path"].contains(name)
+          return isPath && display.verbose == 0
+            ? PathText.lastComponent(of: value.text) : value.text
+        })
+    }
+    try display.write(table.text(width: display.width, style: display.style))
+    if rows.count == limit { display.note("--limit \(limit) is reached; there may be more rows") }
+  }
+
+  /// A column's name as a title: `first_day` becomes `First day`.
+  private static func title(_ name: String) -> String {
+    let words = String(
+      decoding: name.utf8.map { $0 == UInt8(ascii: "_") ? 0x20 : $0 }, as: UTF8.self)
+    return words.prefix(1).uppercased() + words.dropFirst()
+  }
+}
+
+extension CatalogQuery: ExpressibleByArgument {}

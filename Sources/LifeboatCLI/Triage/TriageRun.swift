@@ -1,0 +1,283 @@
+import AgeFiles
+import ArgumentParser
+import CLibrary
+import Foundation
+import Quoting
+import SafeFiles
+import SafeText
+import StoreExtraction
+import StoreFiles
+import StoreTriage
+import Terminal
+
+/// `lifeboat triage run`, which `lifeboat triage` is short for.
+struct TriageRun: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "run", abstract: "Read inputs, and write a line of JSON for each.",
+    usage: "lifeboat triage [<options>] <path> ...",
+    discussion: """
+      Examples: lifeboat triage Inbox > inbox.ndjson
+                find Inbox -name '*.zip' -print0 | lifeboat triage -0 - --journal inbox.journal > inbox.ndjson
+
+      The lines are in the order of the inputs, and the same inputs give the same lines.
+
+      Exit status: 0; 1 when an input is to be looked at or could not be read; 64 when the journal is of another \
+      run; 75 when another run writes to it.
+      """)
+
+  @Argument(
+    help:
+      "Bundles, archives, incidents, stores, and folders of them; - for paths on standard input, one on a line.",
+    completion: .file())
+  var paths: [String]
+
+  @Flag(
+    name: [.customShort("0"), .customLong("null")],
+    help: "The paths on standard input end in a zero byte, not in a line end.")
+  var isNull = false
+
+  @Flag(name: .long, help: "Write counts of equal cases instead of a line for each input.")
+  var group = false
+
+  @Option(
+    name: .customLong("by"),
+    help: "What a group is: family, or signature with builds, models and SQLite apart.")
+  var key: TriageGroups.Key = .family
+
+  @Option(
+    name: .long,
+    help: "Put the lines into this SQLite file instead, and read only what has changed.",
+    completion: .file())
+  var catalog: String?
+
+  @Option(
+    name: .long, help: "Append what is done to this file; the same command goes on after it.",
+    completion: .file())
+  var journal: String?
+
+  @Option(name: .long, help: "How many processes read; otherwise one for each core.")
+  var workers: Int?
+
+  @Option(name: .long, help: "The seconds that an input may take.")
+  var timeout = 60
+
+  @Option(
+    name: .customLong("max-memory"),
+    help: "The memory that a process may use, such as 500MB; otherwise 1GiB.")
+  var maxMemory: ByteCount?
+
+  @Flag(
+    name: .long,
+    help: "Count what a recovery of a damaged store would save, which reads it once more.")
+  var survey = false
+
+  @Flag(
+    name: .long, help: "Say in each line how many seconds it took; two runs then differ.")
+  var timing = false
+
+  @Option(
+    name: .long, help: "A folder of analysers in JSON that are asked beside those that ship.",
+    completion: .directory)
+  var analysers: String?
+
+  @OptionGroup(title: "Encryption") var secrets: BundleSecretOptions
+  @OptionGroup(title: "Display") var display: DisplayOptions
+
+  /// The least memory with which a worker starts.
+  private static let minMemory: Int64 = 64 << 20
+
+  func validate() throws {
+    if paths.isEmpty { throw ValidationError("Name an input, or - for paths on standard input.") }
+    if paths.count(where: { PathText.isSame($0, "-") }) > 1 {
+      throw ValidationError("Standard input (-) can be read only once.")
+    }
+    if let workers, !(1...256).contains(workers) {
+      throw ValidationError("--workers takes a number from 1 to 256.")
+    }
+    guard (1...86_400).contains(timeout) else {
+      throw ValidationError("--timeout takes seconds, from 1 to 86400.")
+    }
+    if let maxMemory, maxMemory.count < Self.minMemory {
+      throw ValidationError("--max-memory takes 64MiB or more.")
+    }
+    guard catalog == nil || journal == nil else {
+      throw ValidationError(
+        "A catalogue knows what is done, so --journal is not needed beside --catalog.")
+    }
+    guard catalog == nil || !timing else {
+      throw ValidationError("A catalogue has no column for --timing.")
+    }
+  }
+
+  func run() throws {
+    for output in [catalog, journal].compactMap(\.self) { try guardEvidence(output) }
+    let setup = try setup()
+    let catalog = try catalog.map { try Catalog($0, mayMake: true) }
+    let journal = try journal.map { try TriageJournal($0, run: identity(of: setup)) }
+    // A worker that is gone shows as an error of writing, not as the end of this process.
+    signal(SIGPIPE, SIG_IGN)
+    let folders = try WorkerFolders()
+    let privateFolder = folders.path
+    let interruption = Interruption(lettingWorkEnd: true) { _ in
+      try? FileManager.default.removeItem(atPath: privateFolder)
+    }
+    defer { folders.remove(privateFolder) }
+    let output = TriageOutput(
+      catalog: catalog, groups: group ? TriageGroups(by: key) : nil)
+    let pool = try TriagePool(
+      InputList(paths, endsInZero: isNull), setup, workers: workerCount, folders: folders,
+      journal: journal, isInterrupted: { interruption.isRequested }, output.ends)
+    do {
+      guard try pool.run() else {
+        folders.remove(privateFolder)
+        return waitForSignal()
+      }
+      try journal?.synchronize()
+      try output.end()
+    } catch let error as StreamError where error.code == .closed {
+      // As for any program whose reader is gone.
+      folders.remove(privateFolder)
+      signal(SIGPIPE, SIG_DFL)
+      raise(SIGPIPE)
+    }
+    if let report = output.groups?.report {
+      if display.json {
+        try display.write(json: report)
+      } else {
+        try display.write(GroupText(report, display).text)
+      }
+    }
+    tell(output)
+    if output.careCount > 0 { try display.exitWithFindings() }
+  }
+
+  private func tell(_ output: TriageOutput) {
+    var text = Quantity.count(output.count, "input") + " read"
+    if output.careCount > 0 { text += ", \(Quantity.count(output.careCount)) to be looked at" }
+    if output.failedCount > 0 {
+      text += ", \(Quantity.count(output.failedCount)) of them unreadable"
+    }
+    if output.takenUpCount > 0 {
+      text += "; \(Quantity.count(output.takenUpCount)) taken from the journal"
+    }
+    if output.knownCount > 0 {
+      text += "; \(Quantity.count(output.knownCount)) in the catalogue already"
+    }
+    display.note(text)
+  }
+
+  // MARK: - Setup
+
+  private var workerCount: Int { workers ?? max(1, ProcessInfo.processInfo.activeProcessorCount) }
+
+  private func setup() throws -> TriageSetup {
+    var setup = TriageSetup()
+    let secrets = try secrets.secrets()
+    setup.identities = secrets.identities.map(\.text)
+    setup.passphrase = secrets.passphrase
+    setup.options.surveys = survey
+    setup.isTimed = timing
+    setup.timeout = timeout
+    setup.maxMemory = maxMemory?.count ?? setup.maxMemory
+    if let analysers {
+      guard try FileStatus.of(analysers)?.kind == .folder else {
+        throw Failure(
+          66, "file.missing", "\(analysers): there is no such folder",
+          hint: "name a folder of analysers, files that end in .json")
+      }
+      // What cannot be read is said before the work.
+      var all = Analysers.shipped
+      try all.add(folder: analysers)
+      setup.analysers = analysers
+    }
+    return setup
+  }
+
+  /// What makes lines differ: the inputs as they were given, and the options that they depend on.
+  private func identity(of setup: TriageSetup) throws -> [String] {
+    var setup = setup
+    setup.maxMemory = 0
+    setup.timeout = 0
+    let options = String(decoding: try JSONEncoder.sorted.encode(setup), as: UTF8.self)
+    return [Tool.version, options, isNull ? "0" : "n"] + paths
+  }
+
+  /// Refuses an output that would become part of what is read.
+  private func guardEvidence(_ output: String) throws {
+    for path in paths where !PathText.isSame(path, "-") {
+      let isFolder = ((try? FileStatus.of(path)) ?? nil)?.kind == .folder
+      if isFolder {
+        try EvidenceGuard.check(output, outside: path)
+      } else {
+        try EvidenceGuard.check(output, against: path)
+      }
+    }
+  }
+
+  /// Waits for the signal that ends this process; what it made is removed.
+  private func waitForSignal() { while true { pause() } }
+}
+
+/// Where lines go: to standard output, into groups or into a catalogue.
+private final class TriageOutput {
+  private let catalog: Catalog?
+  private(set) var groups: TriageGroups?
+  private let stream = StandardStream(descriptor: 1)
+  private(set) var count = 0
+  private(set) var careCount = 0
+  private(set) var failedCount = 0
+  private(set) var takenUpCount = 0
+  private(set) var knownCount = 0
+  private var lastWrite = DispatchTime.now()
+
+  init(catalog: Catalog?, groups: TriageGroups?) {
+    self.catalog = catalog
+    self.groups = groups
+  }
+
+  var ends: TriagePool.Ends {
+    var ends = TriagePool.Ends(tell: tell, rest: rest)
+    if let catalog {
+      ends.known = { try PathBytes.text($0).flatMap { try catalog.identity(of: $0) } }
+      ends.line = { [self] path in
+        knownCount += 1
+        return try PathBytes.text(path).flatMap { try catalog.line(of: $0) }
+      }
+    }
+    return ends
+  }
+
+  private func tell(_ record: TriageOrder.Record, _ isTakenUp: Bool) throws {
+    guard case .line(let json, let identity) = record.result else { return }
+    count += 1
+    if isTakenUp { takenUpCount += 1 }
+    if catalog == nil, groups == nil { try stream.write(bytes: json + [0x0a]) }
+    // A text of a line has its quotes escaped, so none can look like a member.
+    if json.firstRange(of: Self.healthy) == nil { careCount += 1 }
+    if json.firstRange(of: Self.failed) != nil { failedCount += 1 }
+    guard groups != nil || catalog != nil else { return }
+    let line = try TriageLine(json: json)
+    groups?.add(line)
+    try catalog?.add(line, json, identity: identity)
+  }
+
+  private static let healthy = Array(#""verdict":"\#(TriageSignature.healthy)""#.utf8)
+  private static let failed = Array(#""failed":{"code""#.utf8)
+
+  private func rest() throws {
+    try stream.flush()
+    // A commit waits for the disk.
+    guard DispatchTime.now().uptimeNanoseconds &- lastWrite.uptimeNanoseconds > 1_000_000_000 else {
+      return
+    }
+    try catalog?.write()
+    lastWrite = .now()
+  }
+
+  func end() throws {
+    try stream.flush()
+    try catalog?.write()
+  }
+}
+
+extension TriageGroups.Key: ExpressibleByArgument {}

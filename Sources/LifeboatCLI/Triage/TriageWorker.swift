@@ -1,0 +1,191 @@
+import ArgumentParser
+import CLibrary
+import Foundation
+import SafeFiles
+import SafeText
+import StoreExtraction
+import StoreFiles
+import StoreTriage
+
+/// `lifeboat triage-worker`: the process that reads inputs for `lifeboat triage`, one after the other. What a file can
+/// do to it, it does to this process alone.
+struct TriageWorker: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: name,
+    abstract: "Reads inputs for triage: requests on standard input, answers on standard output.",
+    shouldDisplay: false)
+
+  static let name = "triage-worker"
+
+  /// The most bytes of a line. It has a bounded number of bounded texts, so this is never met.
+  private static let maxLineBytes = 256 << 10
+  /// Seconds after which a worker ends by itself. The process that started it should have ended it before.
+  private static let grace = 30
+
+  func run() throws {
+    var requests = RecordStream(descriptor: 0)
+    guard let record = requests.next(),
+      let setup = try? JSONDecoder().decode(TriageSetup.self, from: Data(record))
+    else {
+      throw Failure(
+        64, "usage.parser", "triage-worker is a part of triage, and is not for people",
+        hint: "read inputs with: lifeboat triage PATH")
+    }
+    Self.limitMemory(to: setup.maxMemory)
+    var analysers = Analysers.shipped
+    if let folder = setup.analysers { try analysers.add(folder: folder) }
+    let reader = TriageReader(
+      secrets: try setup.secrets, options: setup.options, analysers: analysers,
+      describe: Self.describe)
+    while let bytes = requests.next(), let request = TriageRequest(bytes) {
+      _ = alarm(UInt32(clamping: setup.timeout + Self.grace))
+      let answer = try Self.answer(to: request, reader, setup)
+      _ = alarm(0)
+      if SystemCalls.write(answer[...], to: 1) != nil { break }
+    }
+    Self.removeFolder()
+  }
+
+  private static func answer(
+    to request: TriageRequest, _ reader: TriageReader, _ setup: TriageSetup
+  ) throws -> [UInt8] {
+    guard let path = PathBytes.text(request.path) else {
+      var line = TriageLine(
+        path: PathBytes.shown(request.path),
+        failed: .init(
+          code: "input.nameNotText",
+          message: "its path is not UTF-8; read a copy with another name"))
+      line.signature = line.signature.hashed()
+      return try TriageAnswer.line(line.json(), identity: nil).bytes
+    }
+    let start = DispatchTime.now().uptimeNanoseconds
+    switch reader.answer(to: path, isFound: request.isFound, known: request.known) {
+    case .line(var line, let identity):
+      if setup.isTimed {
+        line.seconds =
+          Double((DispatchTime.now().uptimeNanoseconds - start) / 1000) / 1_000_000
+      }
+      let json = try line.json()
+      guard json.count <= maxLineBytes else {
+        return try TriageAnswer.line(
+          TriageLine(
+            path: path, failed: .init(code: "triage.failed", message: "its line is too long")
+          ).json(), identity: nil
+        ).bytes
+      }
+      return try TriageAnswer.line(json, identity: identity).bytes
+    case .inputs(let items):
+      return try TriageAnswer.inputs(
+        items.map {
+          switch $0 {
+          case .path(let path): .init(path: path)
+          case .line(let line): .init(line: line)
+          }
+        }
+      ).bytes
+    case .known: return try TriageAnswer.known.bytes
+    case .nothing: return try TriageAnswer.nothing.bytes
+    }
+  }
+
+  /// An error as other commands tell it. A text that names the private folder of this worker is left out: it is another
+  /// one in each run.
+  private static func describe(_ error: any Error) -> TriageLine.Failed? {
+    guard let failure = Failure(error) ?? Failure(foreign: error) else { return nil }
+    let place = FileManager.default.temporaryDirectory.path
+    let isPrivate = failure.message.utf8.firstRange(of: place.utf8) != nil
+    return .init(
+      code: failure.code,
+      message: isPrivate ? "what was packed in it cannot be read" : failure.message)
+  }
+
+  /// A worker that asks for more memory is ended by the failed request.
+  private static func limitMemory(to bytes: Int64) {
+    var limit = rlimit()
+    limit.rlim_cur = rlim_t(clamping: bytes)
+    limit.rlim_max = limit.rlim_cur
+    #if canImport(Glibc)
+      unsafe _ = setrlimit(__rlimit_resource_t(RLIMIT_DATA.rawValue), &limit)
+    #elseif canImport(Musl)
+      unsafe _ = setrlimit(RLIMIT_DATA, &limit)
+    #else
+      unsafe _ = setrlimit(RLIMIT_AS, &limit)
+    #endif
+    // A crash leaves no copy of what was read.
+    var none = rlimit()
+    #if canImport(Glibc)
+      unsafe _ = setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+    #else
+      unsafe _ = setrlimit(RLIMIT_CORE, &none)
+    #endif
+  }
+
+  /// Removes the private folder of this worker, which is empty between two inputs, and the one around it once that is
+  /// empty: the process that made them may be gone.
+  private static func removeFolder() {
+    guard let folder = ProcessInfo.processInfo.environment[WorkerFolders.variable] else { return }
+    _ = unsafe rmdir(folder)
+    _ = unsafe rmdir(PathText.folder(of: folder))
+  }
+}
+
+/// Records that end with a zero byte, from a descriptor.
+struct RecordStream {
+  let descriptor: Int32
+  private var buffer: [UInt8] = []
+  private var start = 0
+
+  /// The most bytes of a record.
+  private static let most = 16 << 20
+
+  init(descriptor: Int32) { self.descriptor = descriptor }
+
+  /// The next record; nil at the end, and after a record that is too long.
+  mutating func next() -> [UInt8]? {
+    var searched = start
+    while true {
+      if let end = buffer[searched...].firstIndex(of: 0) {
+        defer { start = end + 1 }
+        return Array(buffer[start..<end])
+      }
+      buffer.removeFirst(start)
+      start = 0
+      searched = buffer.count
+      guard buffer.count < Self.most else { return nil }
+      var piece = [UInt8](repeating: 0, count: 64 << 10)
+      let count = unsafe piece.withUnsafeMutableBytes { bytes in
+        SystemCalls.retrying { unsafe read(descriptor, bytes.baseAddress, bytes.count) }
+      }
+      guard count > 0 else { return nil }
+      buffer += piece[..<count]
+    }
+  }
+}
+
+/// Paths as bytes: a list may name files whose names are not UTF-8.
+enum PathBytes {
+  /// The path as text; nil when it is not UTF-8.
+  static func text(_ bytes: [UInt8]) -> String? {
+    let text = String(decoding: bytes, as: UTF8.self)
+    return text.utf8.elementsEqual(bytes) ? text : nil
+  }
+
+  /// The path as text for people: bytes that are not UTF-8 as `\xE9`.
+  static func shown(_ bytes: [UInt8]) -> String {
+    if let text = text(bytes) { return text }
+    var shown = ""
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      // A character has at most four bytes.
+      if let count = (1...min(4, rest.count)).first(where: { text(Array(rest.prefix($0))) != nil })
+      {
+        shown += String(decoding: rest.prefix(count), as: UTF8.self)
+        rest = rest.dropFirst(count)
+      } else {
+        shown += "\\x" + String(rest[rest.startIndex], radix: 16, uppercase: true)
+        rest = rest.dropFirst()
+      }
+    }
+    return shown
+  }
+}

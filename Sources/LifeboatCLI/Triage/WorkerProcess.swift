@@ -1,0 +1,257 @@
+import CLibrary
+import Foundation
+import SafeFiles
+import SafeText
+import StoreTriage
+
+/// The private folders in which workers unpack: one for the run, and one in it for each worker.
+final class WorkerFolders {
+  /// The variable that tells a worker its folder.
+  static let variable = "LIFEBOAT_WORKER_FOLDER"
+
+  let path: String
+  private var count = 0
+
+  init() throws {
+    let place = FileManager.default.temporaryDirectory.path
+    let name = "lifeboat.triage-" + String(UInt64.random(in: 1 << 60 ... .max), radix: 16)
+    path = PathText.joined(place, name)
+    guard unsafe mkdir(path, 0o700) == 0 else {
+      throw SystemCallError(call: "mkdir", path: path, errno: errno)
+    }
+  }
+
+  /// Makes the folder of a worker.
+  func next() throws -> String {
+    let folder = PathText.joined(path, String(count))
+    count += 1
+    guard unsafe mkdir(folder, 0o700) == 0 else {
+      throw SystemCallError(call: "mkdir", path: folder, errno: errno)
+    }
+    return folder
+  }
+
+  /// Removes a folder that was made here, with all that is in it.
+  func remove(_ folder: String) { try? FileManager.default.removeItem(atPath: folder) }
+}
+
+/// A child process that reads inputs: this program, started once more.
+final class WorkerProcess {
+  let process: pid_t
+  /// Where requests are written to; it does not block.
+  let requests: Int32
+  /// Where answers are read from; it does not block.
+  let answers: Int32
+  let folder: String
+  /// Bytes that are still to be written.
+  private(set) var unsent: [UInt8]
+  private var received: [UInt8] = []
+  /// Whether the worker has closed its end, so that it gets no request any more.
+  private(set) var isBroken = false
+  /// Whether the worker has ever answered.
+  private(set) var hasAnswered = false
+  private var isClosed = false
+
+  /// What the worker works on, and until when.
+  var work: (job: TriageOrder.Job, end: UInt64)?
+
+  /// The most bytes of an answer: a folder may hold 100,000 inputs.
+  private static let maxAnswerBytes = 64 << 20
+
+  /// Starts a worker.
+  init(_ setup: [UInt8], folder: String) throws {
+    let (requestEnd, requests) = try Self.pipe()
+    let (answers, answerEnd) = try Self.pipe()
+    defer {
+      close(requestEnd)
+      close(answerEnd)
+    }
+    do {
+      process = try Self.spawn(requestEnd, answerEnd, folder)
+    } catch {
+      close(requests)
+      close(answers)
+      throw error
+    }
+    _ = fcntl(requests, F_SETFL, O_NONBLOCK)
+    _ = fcntl(answers, F_SETFL, O_NONBLOCK)
+    self.requests = requests
+    self.answers = answers
+    self.folder = folder
+    unsent = setup + [0]
+  }
+
+  deinit { closePipes() }
+
+  /// Closes the pipes. A worker that waits for a request ends then.
+  func closePipes() {
+    guard !isClosed else { return }
+    isClosed = true
+    close(requests)
+    close(answers)
+  }
+
+  // MARK: - Bytes
+
+  /// Adds a request and writes what the pipe takes.
+  func send(_ bytes: [UInt8]) {
+    unsent += bytes
+    flush()
+  }
+
+  /// Writes what the pipe takes. That a worker is gone shows when its answers are read.
+  func flush() {
+    while !unsent.isEmpty {
+      let count = unsafe unsent.withUnsafeBytes { bytes in
+        SystemCalls.retrying { unsafe write(requests, bytes.baseAddress, bytes.count) }
+      }
+      guard count > 0 else {
+        if count < 0, errno != EAGAIN, errno != EWOULDBLOCK {
+          unsent = []
+          isBroken = true
+        }
+        return
+      }
+      unsent.removeFirst(count)
+    }
+  }
+
+  /// What reading the pipe gave.
+  enum Reading {
+    /// A whole answer.
+    case answer(ArraySlice<UInt8>)
+    /// Not a whole answer yet.
+    case waiting
+    /// The worker is gone, or answers without end.
+    case ended
+  }
+
+  /// Reads what is there.
+  func receive() -> Reading {
+    var piece = [UInt8](repeating: 0, count: 64 << 10)
+    while true {
+      let count = unsafe piece.withUnsafeMutableBytes { bytes in
+        SystemCalls.retrying { unsafe read(answers, bytes.baseAddress, bytes.count) }
+      }
+      if count < 0 { return errno == EAGAIN || errno == EWOULDBLOCK ? .waiting : .ended }
+      if count == 0 { return .ended }
+      received += piece[..<count]
+      // A worker has one request at a time, so its answer is the end of what it has written.
+      if received.last == 0x0a {
+        let answer = received.dropLast()
+        received = []
+        hasAnswered = true
+        return .answer(answer)
+      }
+      if received.count > Self.maxAnswerBytes { return .ended }
+    }
+  }
+
+  // MARK: - The process
+
+  /// Ends the worker at once.
+  func kill() { _ = CLibrary.kill(process, SIGKILL) }
+
+  /// How the worker has ended; nil while it has not.
+  func ending() -> String? {
+    var status: Int32 = 0
+    let process = process
+    let result = SystemCalls.retrying { unsafe waitpid(process, &status, WNOHANG) }
+    if result == 0 { return nil }
+    guard result == process else { return "it is gone" }
+    let signal = status & 0x7f
+    return signal == 0
+      ? "it ended with status \((status >> 8) & 0xff)" : "signal \(signal) ended it"
+  }
+
+  /// A pipe whose ends no other process inherits, and that are none of the standard streams.
+  private static func pipe() throws -> (reading: Int32, writing: Int32) {
+    var ends: [Int32] = [-1, -1]
+    guard unsafe CLibrary.pipe(&ends) == 0 else {
+      throw SystemCallError(call: "pipe", path: "", errno: errno)
+    }
+    let moved = ends.map { fcntl($0, F_DUPFD_CLOEXEC, 3) }
+    ends.forEach { _ = close($0) }
+    guard moved[0] >= 0, moved[1] >= 0 else {
+      moved.forEach { if $0 >= 0 { close($0) } }
+      throw SystemCallError(call: "fcntl", path: "", errno: errno)
+    }
+    return (moved[0], moved[1])
+  }
+
+  /// The path of this program, whatever it was started by.
+  private static var program: String {
+    #if canImport(Darwin)
+      var bytes = [CChar](repeating: 0, count: 4096)
+      var size = UInt32(bytes.count)
+      if unsafe _NSGetExecutablePath(&bytes, &size) == 0 {
+        return unsafe String(cString: bytes)
+      }
+    #else
+      // The program itself, even if another file has its name by now.
+      if unsafe access("/proc/self/exe", X_OK) == 0 { return "/proc/self/exe" }
+    #endif
+    return CommandLine.arguments[0]
+  }
+
+  private static func spawn(_ input: Int32, _ output: Int32, _ folder: String) throws -> pid_t {
+    #if canImport(Darwin)
+      var actions: posix_spawn_file_actions_t?
+      var attributes: posix_spawnattr_t?
+    #else
+      var actions = unsafe posix_spawn_file_actions_t()
+      var attributes = posix_spawnattr_t()
+    #endif
+    unsafe posix_spawn_file_actions_init(&actions)
+    unsafe posix_spawnattr_init(&attributes)
+    defer {
+      unsafe posix_spawn_file_actions_destroy(&actions)
+      unsafe posix_spawnattr_destroy(&attributes)
+    }
+    unsafe posix_spawn_file_actions_adddup2(&actions, input, 0)
+    unsafe posix_spawn_file_actions_adddup2(&actions, output, 1)
+    // What a crash prints is told by the line of its input.
+    unsafe posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+    // Ctrl-C is for the program that was started by hand; it ends its workers.
+    unsafe posix_spawnattr_setflags(
+      &attributes,
+      Int16(POSIX_SPAWN_SETPGROUP) | Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETSIGMASK))
+    unsafe posix_spawnattr_setpgroup(&attributes, 0)
+    var signals = sigset_t()
+    unsafe sigemptyset(&signals)
+    unsafe posix_spawnattr_setsigmask(&attributes, &signals)
+    for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU, SIGXFSZ, SIGPIPE, SIGALRM, SIGCHLD] {
+      unsafe sigaddset(&signals, signal)
+    }
+    unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
+
+    var variables = ProcessInfo.processInfo.environment
+    variables["TMPDIR"] = folder
+    variables[WorkerFolders.variable] = folder
+    // A crash is told by its signal; the runtime would take seconds to describe it.
+    variables["SWIFT_BACKTRACE"] = "enable=no"
+    var process: pid_t = 0
+    let result = unsafe withStrings(["lifeboat", TriageWorker.name]) {
+      arguments in
+      unsafe withStrings(variables.map { "\($0.key)=\($0.value)" }) { environment in
+        unsafe posix_spawn(&process, program, &actions, &attributes, arguments, environment)
+      }
+    }
+    guard result == 0 else {
+      throw SystemCallError(call: "posix_spawn", path: program, errno: result)
+    }
+    return process
+  }
+
+  /// Calls a body with texts as C has them.
+  private static func withStrings(
+    _ texts: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Int32
+  ) -> Int32 {
+    var pointers = unsafe texts.map { unsafe strdup($0) } + [nil]
+    defer { unsafe pointers.forEach { unsafe free($0) } }
+    return unsafe pointers.withUnsafeMutableBufferPointer { buffer in
+      // Never empty: it ends with nil.
+      unsafe buffer.baseAddress.map { unsafe body(UnsafePointer($0)) } ?? EINVAL
+    }
+  }
+}

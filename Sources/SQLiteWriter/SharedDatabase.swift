@@ -1,0 +1,209 @@
+import CLibrary
+import CSQLite
+import SafeText
+
+/// A database of Lifeboat's own that outlives a run, and that several processes may write to at once.
+///
+/// It is opened, never made: ``SQLiteWriter`` makes it. The caller has seen by its header that it is Lifeboat's own,
+/// because SQLite may write to what it opens. Each write waits for other writers, up to a limit.
+@safe package final class SharedDatabase {
+  /// The path of the database, with the links of its folder resolved.
+  package let path: String
+  private var handle: OpaquePointer?
+  private var statements: [String: OpaquePointer] = unsafe [:]
+
+  /// The most statements that are kept compiled.
+  private static let maxStatements = 64
+
+  /// Opens a database.
+  ///
+  /// - Parameters:
+  ///   - path: the file; a link as its last component is refused.
+  ///   - isReadOnly: whether nothing will be written.
+  ///   - patience: how many seconds a statement waits for other processes.
+  /// - Throws: `cannotOpen`, or what SQLite reports.
+  package init(opening path: String, isReadOnly: Bool, patience: Int = 60) throws(SQLiteWriterError)
+  {
+    guard !path.utf8.contains(0), let folder = unsafe realpath(PathText.folder(of: path), nil)
+    else {
+      throw SQLiteWriterError(
+        .cannotOpen, "the folder cannot be reached", path: path, systemError: errno)
+    }
+    let name = PathText.lastComponent(of: path)
+    self.path = unsafe PathText.joined(String(cString: folder), name)
+    unsafe free(folder)
+    var opened: OpaquePointer?
+    let access = isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
+    let flags = access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW
+    let result = unsafe sqlite3_open_v2(self.path, &opened, flags, nil)
+    unsafe handle = opened
+    guard result == SQLITE_OK, let handle = unsafe opened else {
+      close()
+      throw SQLiteWriterError(
+        .cannotOpen, "SQLite cannot open the file", path: path, resultCode: result)
+    }
+    _ = unsafe sqlite3_extended_result_codes(handle, 1)
+    _ = unsafe sqlite3_busy_timeout(handle, Int32(clamping: patience * 1000))
+    _ = unsafe sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0)
+    do throws(SQLiteWriterError) {
+      // A view or a generated column that somebody has added may not call a function with effects.
+      for pragma in ["trusted_schema = OFF", "cell_size_check = ON", "synchronous = FULL"] {
+        _ = try rows("PRAGMA \(pragma)")
+      }
+    } catch {
+      close()
+      throw error
+    }
+  }
+
+  deinit { close() }
+
+  /// Closes the database. May be repeated.
+  package func close() {
+    guard let handle = unsafe handle else { return }
+    finalizeStatements()
+    unsafe self.handle = nil
+    _ = unsafe sqlite3_close_v2(handle)
+  }
+
+  /// Runs one statement; returns its rows, all of which are held in memory.
+  ///
+  /// - Parameters:
+  ///   - sql: the program's own SQL.
+  ///   - values: one for each `?` in it.
+  /// - Returns: the rows; empty for a statement that returns none.
+  /// - Throws: `parameters`, `closed`, or what SQLite reports.
+  @discardableResult
+  package func rows(_ sql: String, _ values: [SQLiteValue] = []) throws(SQLiteWriterError)
+    -> [[SQLiteValue]]
+  {
+    let statement = unsafe try compiled(sql)
+    defer {
+      unsafe _ = sqlite3_reset(statement)
+      unsafe _ = sqlite3_clear_bindings(statement)
+    }
+    guard unsafe Int(sqlite3_bind_parameter_count(statement)) == values.count else {
+      throw SQLiteWriterError(
+        .parameters, "\(values.count) values do not fit the statement", path: path)
+    }
+    for (index, value) in values.enumerated() {
+      guard unsafe Self.bind(value, statement, Int32(index + 1)) == SQLITE_OK else {
+        throw failure(sql)
+      }
+    }
+    var rows: [[SQLiteValue]] = []
+    while true {
+      switch unsafe sqlite3_step(statement) {
+      case SQLITE_ROW: rows.append(unsafe Self.row(statement))
+      case SQLITE_DONE: return rows
+      default: throw failure(sql)
+      }
+    }
+  }
+
+  /// The names of the columns that a query returns.
+  package func columns(of sql: String) throws(SQLiteWriterError) -> [String] {
+    let statement = unsafe try compiled(sql)
+    return unsafe (0..<sqlite3_column_count(statement)).map { index in
+      unsafe sqlite3_column_name(statement, index).map { unsafe String(cString: $0) } ?? ""
+    }
+  }
+
+  /// Runs `body` in a transaction that no other writer can come between.
+  ///
+  /// - Throws: what `body` throws, or what SQLite reports; then nothing of it is written.
+  package func transaction<R>(_ body: () throws -> R) throws -> R {
+    try rows("BEGIN IMMEDIATE")
+    do {
+      let result = try body()
+      try rows("COMMIT")
+      return result
+    } catch {
+      if let handle = unsafe handle, unsafe sqlite3_get_autocommit(handle) == 0 {
+        _ = try? rows("ROLLBACK")
+      }
+      throw error
+    }
+  }
+
+  // MARK: - Statements
+
+  private func compiled(_ sql: String) throws(SQLiteWriterError) -> OpaquePointer {
+    guard let handle = unsafe handle else {
+      throw SQLiteWriterError(.closed, "the database has been closed", path: path)
+    }
+    if let statement = unsafe statements[sql] { return unsafe statement }
+    if unsafe statements.count >= Self.maxStatements {
+      finalizeStatements()
+    }
+    var statement: OpaquePointer?
+    let result = unsafe sqlite3_prepare_v2(handle, sql, -1, &statement, nil)
+    guard result == SQLITE_OK, let statement = unsafe statement else { throw failure(sql) }
+    unsafe statements[sql] = statement
+    return unsafe statement
+  }
+
+  private func finalizeStatements() {
+    unsafe statements.values.forEach { statement in unsafe _ = sqlite3_finalize(statement) }
+    unsafe statements = [:]
+  }
+
+  private func failure(_ sql: String) -> SQLiteWriterError {
+    guard let handle = unsafe handle else {
+      return SQLiteWriterError(.closed, "the database has been closed", path: path)
+    }
+    let code = unsafe sqlite3_extended_errcode(handle)
+    let text = unsafe sqlite3_errmsg(handle).map { unsafe String(cString: $0) } ?? ""
+    let kind: SQLiteWriterError.Code =
+      switch code & 0xff {
+      case SQLITE_CONSTRAINT: .constraint
+      case SQLITE_TOOBIG: .tooBig
+      case SQLITE_FULL: .full
+      case SQLITE_IOERR: .inputOutput
+      default: .sqlite
+      }
+    return SQLiteWriterError(
+      kind, SQLExcerpt.maskedMessage(text), path: path, resultCode: code,
+      sql: SQLExcerpt.masked(sql))
+  }
+
+  private static func bind(_ value: SQLiteValue, _ statement: OpaquePointer, _ index: Int32)
+    -> Int32
+  {
+    // SQLITE_TRANSIENT, see SQLiteStatement+Binding.
+    let copied = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+    switch value {
+    case .null: return unsafe sqlite3_bind_null(statement, index)
+    case .integer(let number): return unsafe sqlite3_bind_int64(statement, index, number)
+    case .real(let number): return unsafe sqlite3_bind_double(statement, index, number)
+    case .text(let bytes):
+      // An empty array may have no address, and that would bind NULL.
+      return unsafe (bytes + [0]).withUnsafeBytes { buffer in
+        unsafe sqlite3_bind_text64(
+          statement, index, buffer.baseAddress?.assumingMemoryBound(to: CChar.self),
+          sqlite3_uint64(bytes.count), copied, UInt8(truncatingIfNeeded: SQLITE_UTF8))
+      }
+    case .blob(let bytes):
+      return unsafe (bytes + [0]).withUnsafeBytes { buffer in
+        unsafe sqlite3_bind_blob64(
+          statement, index, buffer.baseAddress, sqlite3_uint64(bytes.count), copied)
+      }
+    }
+  }
+
+  private static func row(_ statement: OpaquePointer) -> [SQLiteValue] {
+    unsafe (0..<sqlite3_column_count(statement)).map { index in
+      func bytes(_ start: UnsafeRawPointer?) -> [UInt8] {
+        let count = unsafe Int(sqlite3_column_bytes(statement, index))
+        return unsafe [UInt8](UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count))
+      }
+      return switch unsafe sqlite3_column_type(statement, index) {
+      case SQLITE_INTEGER: .integer(unsafe sqlite3_column_int64(statement, index))
+      case SQLITE_FLOAT: .real(unsafe sqlite3_column_double(statement, index))
+      case SQLITE_TEXT: unsafe .text(bytes(sqlite3_column_text(statement, index)))
+      case SQLITE_BLOB: unsafe .blob(bytes(sqlite3_column_blob(statement, index)))
+      default: .null
+      }
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import CoreDataStore
+import SQLiteFile
+import SafeText
+
+/// Where the damage of a store is: ids of findings, and the kind of page or table that they are in.
+package struct DamagePlaces: Sendable, Equatable {
+  /// The most places that a line lists.
+  package static let shown = 32
+
+  /// A place, and how often it was met.
+  package struct Place: Sendable, Codable, Equatable, Hashable {
+    /// The id of the finding, such as `page.badType`.
+    package var id: String
+    /// The kind of page or table, such as `a table of an entity`.
+    package var place: String
+    /// The table or index in a Core Data store; nil elsewhere, where any text may be a name.
+    package var table: String?
+    /// How many findings.
+    package var count: Int
+  }
+
+  /// The places by their number of findings, at most ``shown``.
+  let places: [Place]
+  /// The id and the kind of place, each once, sorted.
+  let words: [String]
+
+  init(_ findings: [Finding], _ kind: CoreDataStore.Kind) {
+    var counts: [Place: Int] = [:]
+    var words: Set<String> = []
+    for finding in findings where finding.severity == .damage {
+      let id = ShortText.word(finding.id.rawValue)
+      let place = Self.place(of: finding)
+      if words.count < TriageSignature.mostPlaces { words.insert("\(id) in \(place)") }
+      let table = kind == .sqlite ? nil : finding.table.map(ShortText.name)
+      let key = Place(id: id, place: place, table: table, count: 0)
+      // A store has as many tables as its file has room for.
+      guard counts[key] != nil || counts.count < 1000 else { continue }
+      counts[key, default: 0] += 1
+    }
+    self.words = words.sorted()
+    func order(_ place: Place) -> [String] { [place.id, place.place, place.table ?? ""] }
+    places = counts.map { key, count in
+      Place(id: key.id, place: key.place, table: key.table, count: count)
+    }.sorted {
+      $0.count != $1.count
+        ? $0.count > $1.count : order($0).lexicographicallyPrecedes(order($1))
+    }.prefix(Self.shown).map(\.self)
+  }
+
+  /// The kind of place of a finding: which file, which page, which kind of table.
+  private static func place(of finding: Finding) -> String {
+    switch finding.member {
+    case .wal: return "the log"
+    case .journal: return "the journal"
+    case .main: break
+    }
+    if let table = finding.table { return kind(ofTable: table) }
+    if let family = finding.id.rawValue.utf8.split(separator: UInt8(ascii: ".")).first {
+      switch String(family) {
+      case "file", "header": return "the header"
+      case "schema": return "the schema"
+      case "freelist": return "the freelist"
+      case "ptrmap": return "the pointer map"
+      case "coredata": return "Core Data's tables"
+      default: break
+      }
+    }
+    return finding.page == 1 ? "page 1" : finding.page == nil ? "the file" : "a page of no table"
+  }
+
+  /// The kind of a table or index by Core Data's and SQLite's ways of naming.
+  private static func kind(ofTable name: String) -> String {
+    let own = ["Z_METADATA", "Z_PRIMARYKEY", "Z_MODELCACHE"]
+    if own.contains(where: { PathText.isSame($0, name) }) { return "Core Data's tables" }
+    let history = ["ACHANGE", "ATRANSACTION", "ATRANSACTIONSTRING"]
+    if history.contains(where: { PathText.isSame($0, name) }) { return "the history" }
+    if PathText.starts(name, with: "sqlite_schema") { return "the schema" }
+    if PathText.starts(name, with: "sqlite_") { return "SQLite's own tables" }
+    if PathText.starts(name, with: "ANSCK") { return "the tables of CloudKit" }
+    if PathText.ends(name, with: "_INDEX") || PathText.ends(name, with: "_UNIQUE") {
+      return "an index"
+    }
+    if let rest = PathText.dropping(prefix: "Z_", from: name) {
+      // `Z_1TAGS` joins two entities, `Z_Note_byTitle` is an index.
+      return rest.utf8.first.map { (0x30...0x39).contains($0) } == true
+        ? "a table of links" : "an index"
+    }
+    return PathText.starts(name, with: "Z") ? "a table of an entity" : "a table"
+  }
+}

@@ -1,0 +1,96 @@
+import CoreDataStore
+import ObjectModel
+import SQLiteFile
+import StoreExtraction
+import StoreRecovery
+
+// What records say, put into a line.
+extension TriageLine {
+  /// Takes what an incident's record says.
+  mutating func tell(_ incident: Incident) {
+    signature.verdict = incident.verdict.finding.rawValue
+    signature.codes = Self.codes(incident.evidence.failure)
+    if let model = incident.model {
+      signature.model = .init(
+        writtenBy: model.writtenBy.map(ShortText.name),
+        expected: model.expected.map(ShortText.name)
+          ?? incident.evidence.expectedHashes.map { Self.checksum(ModelHashes.checksum(of: $0)) })
+    }
+    app = App(
+      name: ShortText.name(incident.app.name), version: ShortText.name(incident.app.version),
+      build: incident.app.build.map(ShortText.name))
+    signature.build = app.map { app in
+      app.build.map { "\(app.version) (\($0))" } ?? app.version
+    }
+    store = Store(kind: nil, uuid: incident.storeUUID.map(ShortText.name), system: nil)
+    date = ShortText.second(incident.created)
+    dateSource = date == nil ? nil : .incident
+  }
+
+  private static func codes(_ failure: StoreEvidence.Failure?) -> String? {
+    let codes = [
+      failure?.sqliteCode.map { "sqlite.\($0)" }, failure?.cocoaCode.map { "cocoa.\($0)" },
+      failure?.posixCode.map { "posix.\($0)" },
+    ].compactMap(\.self)
+    return codes.isEmpty ? nil : codes.joined(separator: " ")
+  }
+
+  /// Takes what an inspection says, if there is one, and what the analysers say of the facts.
+  mutating func tell(
+    _ inspection: StoreInspection?, _ facts: AnalyserFacts, _ analysers: Analysers
+  ) {
+    if let inspection { tell(inspection) }
+    let analyses = analysers.analyses(facts).map { ShortText.word($0.id) }
+    signature.analysers = Array(Set(analyses)).sorted()
+    fix = Fix(of: self, analyses: analyses)
+  }
+
+  private mutating func tell(_ inspection: StoreInspection) {
+    let places = DamagePlaces(inspection.findings, inspection.kind)
+    findings = Findings(
+      damage: inspection.damageCount,
+      notes: inspection.findings.count { $0.severity == .note }, places: places.places)
+    signature.damage = places.words
+    // An incident knows more than the check, which sees the file alone.
+    if app == nil {
+      signature.verdict =
+        inspection.damageCount > 0 ? TriageSignature.corrupt : TriageSignature.healthy
+    }
+    signature.sqlite = ShortText.name(inspection.file.sqliteVersion)
+    let metadata = inspection.metadata
+    if signature.model?.writtenBy == nil, let name = Self.modelName(metadata) {
+      signature.model = .init(writtenBy: name, expected: signature.model?.expected)
+    }
+    store = Store(
+      kind: inspection.kind.rawValue,
+      uuid: metadata?.uuid.map(ShortText.name) ?? store?.uuid,
+      system: metadata?.system.map(ShortText.name))
+    sizes = Sizes(
+      inputBytes: sizes?.inputBytes, storeBytes: inspection.file.sizeBytes,
+      logBytes: inspection.writeAheadLog?.sizeBytes, pages: Int64(inspection.file.pageCount))
+    rows = Self.rows(inspection)
+  }
+
+  /// The identifiers of the model that wrote the store, else the beginning of the checksum of its hashes.
+  private static func modelName(_ metadata: StoreInspection.Metadata?) -> String? {
+    let names = metadata?.versionIdentifiers.filter { !$0.utf8.isEmpty } ?? []
+    if !names.isEmpty { return ShortText.name(names.joined(separator: ", ")) }
+    return metadata?.checksum.map(checksum)
+  }
+
+  private static func checksum(_ text: String) -> String {
+    "checksum " + ShortText.name(String(text.unicodeScalars.prefix(12)))
+  }
+
+  /// What the check knows of rows: all of them are there in a store without damage. How many a damaged one has lost
+  /// nobody can say, and without a schema not even how many there are.
+  private static func rows(_ inspection: StoreInspection) -> Rows {
+    let isDamaged = inspection.damageCount > 0
+    let isBlind = isDamaged && inspection.tables.isEmpty
+    let live = isBlind ? nil : inspection.liveRowCount
+    let log = inspection.writeAheadLog
+    let isWhole =
+      !isDamaged && log?.problem == nil && (log?.committedFramesBehindBreak ?? 0) == 0
+    return Rows(live: live, lost: isWhole ? 0 : nil, recoverable: isWhole ? live : nil)
+  }
+}

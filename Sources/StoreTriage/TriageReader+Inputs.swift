@@ -1,0 +1,316 @@
+import AgeFiles
+import Foundation
+import SQLiteFile
+import SafeFiles
+import SafeText
+import StoreExtraction
+import StoreFiles
+import StoreRecovery
+import SupportBundle
+
+// What each kind of input is read with.
+extension TriageReader {
+  private static let recordName = "incident.json"
+  /// The most bytes of a record that are read.
+  private static let recordBytes = 16 << 20
+  /// What a bundle says when its store could not be read.
+  private static let problemName = "problem.json"
+
+  // MARK: - Folders
+
+  /// The incident that a folder is of, else what it holds.
+  func folder(_ path: String, _ known: String?) throws -> Answer {
+    let bare = PathText.withoutTrailingSlashes(path)
+    if (try FileStatus.of(PathText.joined(bare, Self.recordName)))?.kind == .file {
+      return try incident(path, known)
+    }
+    if PhoneBackup.isBackup(bare) {
+      let (stores, others) = try PhoneBackup(bare).contents()
+      return .inputs(
+        stores.map { .path(PathText.joined(bare, $0.name)) } + others.map { .line(line(of: $0)) })
+    }
+    let found = try StoreFinder.find(
+      at: path,
+      taking: .init(folderWith: Self.recordName) {
+        AgeFile.isEncrypted($0) || UnpackedArchive.isZip(lead: $0)
+      })
+    var items = (found.stores + found.taken).map { ($0, Item.path($0)) }
+    for other in found.passedOver {
+      // A store that lost its header, or whose rows are all in the log, is read like any other.
+      let isRead =
+        ["file.empty", "file.notADatabase"].contains(other.code) && !Self.isEscaped(other.path)
+      items.append((other.path, isRead ? .path(other.path) : .line(line(of: other))))
+    }
+    items.sort { $0.0.utf8.lexicographicallyPrecedes($1.0.utf8) }
+    return .inputs(items.map(\.1))
+  }
+
+  /// Whether a path shows bytes that are no UTF-8, so that it cannot be opened. A path that only looks so is not there.
+  private static func isEscaped(_ path: String) -> Bool { !ByteFile.exists(path) }
+
+  private func line(of other: StoreFinder.PassedOver) -> TriageLine {
+    var line = TriageLine(
+      path: other.path, failed: .init(code: other.code, message: other.message))
+    line.signature = line.signature.hashed()
+    return line
+  }
+
+  // MARK: - Incidents
+
+  private func incident(_ path: String, _ known: String?) throws -> Answer {
+    let bare = PathText.withoutTrailingSlashes(path)
+    var line = TriageLine(path: path, kind: .incident)
+    var identity: String?
+    do {
+      let record = PathText.joined(bare, Self.recordName)
+      let bytes = try Self.record(record)
+      let incident = try Self.incident(bytes, record)
+      guard PathText.isPlainName(incident.storeName) else {
+        throw TriageProblem(
+          code: "incident.unreadable", message: "the record names no file of its folder")
+      }
+      let store = PathText.joined(PathText.joined(bare, "store"), incident.storeName)
+      identity = identityOfFiles(
+        [record] + ["", "-wal", "-shm", "-journal"].map { store + $0 })
+      if let identity, identity == known { return .known }
+      line.tell(incident)
+      if try FileStatus.of(store) != nil {
+        try tellOfProblem(&line) { try read(storeAt: store, incident: bytes, into: &$0) }
+      } else {
+        line.tell(nil, AnalyserFacts(incident: Data(bytes)), analysers)
+      }
+    } catch {
+      fail(&line, error)
+    }
+    line.signature = line.signature.hashed()
+    return .line(line, identity: line.failed == nil ? identity : nil)
+  }
+
+  /// Reads a store of which an incident speaks, too. That it cannot be read is then a part of the signature.
+  private func tellOfProblem(
+    _ line: inout TriageLine, _ read: (inout TriageLine) throws -> Void
+  ) throws {
+    let before = line
+    do { try read(&line) } catch {
+      var failed = before
+      fail(&failed, error)
+      line = before
+      line.signature.problem = failed.signature.problem
+      line.fix = Fix(of: line, analyses: [])
+    }
+  }
+
+  private static func record(_ path: String) throws -> [UInt8] {
+    let file = try ByteFile(path)
+    guard file.size <= Int64(recordBytes) else {
+      throw TriageProblem(code: "incident.unreadable", message: "the record is too large")
+    }
+    return try file.bytes(at: 0, count: Int(file.size))
+  }
+
+  private static func incident(_ bytes: [UInt8], _ name: String) throws -> Incident {
+    guard let incident = try? decoder.decode(Incident.self, from: Data(bytes)),
+      incident.schema == Incident.schemaName, incident.version <= Incident.currentVersion
+    else {
+      throw TriageProblem(
+        code: "incident.unreadable", message: "it holds no record of an incident of this version")
+    }
+    return incident
+  }
+
+  private static var decoder: JSONDecoder {
+    let decoder = JSONDecoder()
+    decoder.dateDecodingStrategy = .iso8601
+    return decoder
+  }
+
+  // MARK: - Stores
+
+  /// Reads a store.
+  ///
+  /// - Parameters:
+  ///   - path: the main file.
+  ///   - incident: the record of its incident; nil without one.
+  ///   - line: receives what is found.
+  /// - Throws: why it cannot be read.
+  func read(storeAt path: String, incident: [UInt8]?, into line: inout TriageLine) throws {
+    let inspection = try StoreInspection(path: path, takesHashes: false)
+    guard inspection.changedDuringRead.isEmpty else {
+      throw TriageProblem(
+        code: "evidence.changedDuringRead", message: "the store changed while it was read")
+    }
+    line.tell(
+      inspection, AnalyserFacts(inspection, at: path, incident: incident.map { Data($0) }),
+      analysers)
+    if line.kind == .store || line.kind == .incident {
+      line.sizes?.inputBytes = StoreSet(at: path).sizeBytes
+    }
+    if line.date == nil, let status = try FileStatus.of(path) {
+      line.date = ShortText.second(
+        Date(timeIntervalSince1970: Double(status.modified) / 1_000_000_000))
+      line.dateSource = .file
+    }
+    if options.surveys, inspection.damageCount > 0 {
+      line.rows.recoverable = try Self.recoverable(path)
+    }
+  }
+
+  /// How many rows a recovery would save, also those of which it does not know the table.
+  private static func recoverable(_ path: String) throws -> Int {
+    let found = try StoreRebuild().survey(DamagedStore(path: path))
+    return found.rowCount + found.unattributedCount
+  }
+
+  /// Reads a store of a phone's backup.
+  func read(_ backup: String, _ name: String, into line: inout TriageLine) throws {
+    guard let store = try PhoneBackup(backup).store(named: name) else {
+      throw TriageProblem(
+        code: "input.unknownName", message: "the backup has no store of this name")
+    }
+    let unpacked = try UnpackedBackup(store)
+    try withExtendedLifetime(unpacked) {
+      try read(storeAt: unpacked.storePath, incident: nil, into: &line)
+    }
+    // The copy is new.
+    line.date = nil
+    line.dateSource = nil
+  }
+
+  // MARK: - Bundles
+
+  /// Reads a bundle, or an archive with one store; false for an archive without a store that was met in a folder.
+  func read(archive path: String, _ isFound: Bool, into line: inout TriageLine) throws -> Bool {
+    let file = try BundleFile(path, secrets)
+    let reader = try ZipReader(file)
+    guard reader.entry(named: BundleManifest.entryName) != nil else {
+      return try read(plain: file, isFound, into: &line)
+    }
+    line.kind = .bundle
+    line.sizes = .init(inputBytes: Int64(clamping: reader.size))
+    let contents = try BundleContents(of: reader)
+    line.contents = contents.manifest.contents.rawValue
+    let records = Records(reader, contents)
+    let bytes = try records.bytes(Self.recordName, Self.recordBytes)
+    if let bytes { line.tell(try Self.incident(bytes, Self.recordName)) }
+    if line.date == nil, let made = ShortText.second(contents.manifest.created) {
+      line.date = made
+      line.dateSource = .bundle
+    }
+    try tell(of: file, records, bytes, &line)
+    return true
+  }
+
+  /// What a bundle says of its store: the inspection that was recorded, else its store, else why there is neither.
+  private func tell(
+    of file: BundleFile, _ records: Records, _ incident: [UInt8]?, _ line: inout TriageLine
+  ) throws {
+    let facts = incident.map { Data($0) }
+    if let bytes = try records.bytes(StoreBundle.inspectionName, Self.recordBytes) {
+      guard let inspection = try? Self.decoder.decode(StoreInspection.self, from: Data(bytes)),
+        inspection.schema == "lifeboat.inspection", inspection.version == 1
+      else {
+        throw TriageProblem(
+          code: "bundle.badRecord", message: "inspection.json is not a record of this version")
+      }
+      line.tell(inspection, AnalyserFacts(inspection, incident: facts), analysers)
+      guard options.surveys, inspection.damageCount > 0, records.holdsStore else { return }
+      let unpacked = try UnpackedBundle(file, making: { _ = $1() })
+      line.rows.recoverable = try withExtendedLifetime(unpacked) {
+        try only(in: PathText.joined(unpacked.path, "store")).map(Self.recoverable)
+      }
+    } else if records.holdsStore {
+      let date = (line.date, line.dateSource)
+      try tellOfProblem(&line) { line in
+        let unpacked = try UnpackedBundle(file, making: { _ = $1() })
+        try withExtendedLifetime(unpacked) {
+          guard let store = try only(in: PathText.joined(unpacked.path, "store")) else {
+            throw TriageProblem(code: "input.noStores", message: "its folder of the store has none")
+          }
+          try read(storeAt: store, incident: incident, into: &line)
+        }
+      }
+      (line.date, line.dateSource) = date
+    } else {
+      struct Problem: Decodable { let code: String }
+      let problem = try records.bytes(Self.problemName, Self.recordBytes).flatMap {
+        try? Self.decoder.decode(Problem.self, from: Data($0)).code
+      }
+      line.signature.problem = ShortText.word(problem ?? "bundle.noStore")
+      if incident == nil {
+        line.signature.verdict = TriageSignature.unread
+        line.fix = Fix(of: line, analyses: [])
+      } else {
+        line.tell(nil, AnalyserFacts(incident: facts), analysers)
+      }
+    }
+  }
+
+  private func read(
+    plain file: BundleFile, _ isFound: Bool, into line: inout TriageLine
+  ) throws -> Bool {
+    let size = Int64(clamping: try ZipReader(file).size)
+    let unpacked = try UnpackedArchive(file)
+    return try withExtendedLifetime(unpacked) {
+      guard let store = try only(in: unpacked.folder.path) else {
+        if isFound { return false }
+        throw TriageProblem(code: "input.noStores", message: "the archive holds no store")
+      }
+      try read(storeAt: store, incident: nil, into: &line)
+      line.sizes?.inputBytes = size
+      // The copy is new.
+      line.date = nil
+      line.dateSource = nil
+      return true
+    }
+  }
+
+  /// The only store of a folder; nil when there is none.
+  private func only(in folder: String) throws -> String? {
+    let found: StoreFinder.Found
+    do { found = try StoreFinder.find(at: folder) } catch let error as ExtractionError
+      where error.code == .noStores
+    { return nil }
+    let all = found.stores + found.passedOver.map(\.path)
+    guard all.count == 1 else {
+      throw TriageProblem(
+        code: "input.severalStores",
+        message: "it holds \(all.count) files that are or were stores, and one is expected")
+    }
+    return all[0]
+  }
+}
+
+/// The records of a bundle, each held against the manifest.
+private struct Records {
+  private let reader: ZipReader
+  private let listed: [String: BundleManifest.Entry]
+  let holdsStore: Bool
+
+  init(_ reader: ZipReader, _ contents: BundleContents) {
+    self.reader = reader
+    listed = Dictionary(
+      contents.manifest.entries.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    holdsStore = reader.entries.contains { PathText.starts($0.name, with: "store/") }
+  }
+
+  /// The bytes of a record; nil when neither the archive nor the manifest has it.
+  ///
+  /// - Throws: `bundle.entryChanged` when it is not as it was packed.
+  func bytes(_ name: String, _ limit: Int) throws -> [UInt8]? {
+    let changed = BundleError(
+      .entryChanged, "\(name) is not as it was packed", path: reader.path, entry: name)
+    guard let entry = reader.entry(named: name) else {
+      if listed[name] != nil { throw changed }
+      return nil
+    }
+    guard entry.size <= UInt64(limit) else {
+      throw BundleError(
+        .tooLarge, "a record has at most \(limit) bytes", path: reader.path, entry: name)
+    }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(Int(clamping: min(entry.size, 1 << 20)))
+    let digest = try reader.read(entry) { bytes += $0 }
+    guard listed[name]?.sha256 == digest.sha256 else { throw changed }
+    return bytes
+  }
+}

@@ -1,0 +1,245 @@
+import CLibrary
+import Fixtures
+import Foundation
+import Testing
+
+/// `lifeboat triage`: what each kind of input is a case of. What each line must say was worked out by hand.
+@Suite struct TriageTests {
+  private let demo: Demonstration
+  private let place: TemporaryFolder
+
+  init() throws {
+    demo = try Demonstration()
+    place = try TemporaryFolder()
+  }
+
+  private func path(_ name: String) -> String { place.url.appendingPathComponent(name).path }
+
+  /// The lines of a run by the last component of their paths.
+  private func lines(_ arguments: String..., status: Int32 = 1) throws -> [String: JSON] {
+    let outcome = try Program.run(["triage"] + arguments)
+    #expect(outcome.status == status, "\(outcome.errors)")
+    var lines: [String: JSON] = [:]
+    for line in try outcome.lines() {
+      #expect(line["schema"]?.string == "lifeboat.triage" && line["version"]?.integer == 1)
+      lines[URL(fileURLWithPath: line["path"]?.string ?? "").lastPathComponent] = line
+    }
+    return lines
+  }
+
+  private func bundle(_ name: String, _ options: String...) throws -> String {
+    let made = try Program.run(
+      ["bundle", "create", demo.incident.path, "-o", path(name)] + options)
+    try #require(made.status == 0, "\(name): \(made.errors)")
+    return path(name)
+  }
+
+  private func write(_ bytes: [UInt8], _ name: String) throws {
+    try Data(bytes).write(to: URL(fileURLWithPath: path(name)))
+  }
+
+  @Test func storesAndWhatIsNone() throws {
+    let sound = place.url.appendingPathComponent("sound.sqlite")
+    try smallRows(megabytes: 1, at: sound)
+    let content = try bytes(of: sound)
+    let connection = try SQLiteConnection(sound)
+    var rows: Int64 = 0
+    for table in try connection.ordinaryTables() {
+      rows += try #require(
+        try connection.integer("SELECT count(*) FROM \(SQLiteConnection.quoted(table))"))
+    }
+    let notes = try connection.integer("SELECT count(*) FROM ZNOTE")
+    connection.close()
+    try write([UInt8](repeating: 0, count: 4096) + content[4096...], "wiped.sqlite")
+    try write(Array(content[..<(content.count / 8192 * 4096)]), "cut.sqlite")
+    try randomFile(place.url.appendingPathComponent("random.sqlite"), bytes: 65_536, seed: 5)
+    try write(Array("just text, and not even much of it\n".utf8), "text.txt")
+    // A store all of which is in the log: what a copy leaves that took the main file too early.
+    let live = place.url.appendingPathComponent("live.sqlite")
+    let writer = try SQLiteConnection(live)
+    try writer.exec(
+      "PRAGMA journal_mode = wal; PRAGMA wal_autocheckpoint = 0; CREATE TABLE t (a); INSERT INTO t VALUES (1), (2), (3)"
+    )
+    try write([], "empty.sqlite")
+    try write(bytes(of: URL(fileURLWithPath: live.path + "-wal")), "empty.sqlite-wal")
+    writer.close()
+    try #require(unsafe mkfifo(path("fifo"), 0o600) == 0)
+
+    let names = [
+      "sound.sqlite", "wiped.sqlite", "cut.sqlite", "random.sqlite", "text.txt", "empty.sqlite",
+      "fifo", "missing",
+    ]
+    let outcome = try Program.run(["triage"] + names.map(path) + ["/dev/zero"])
+    #expect(outcome.status == 1)
+    let all = try outcome.lines()
+    // In the order of the inputs.
+    #expect(all.map { $0["path"]?.string } == names.map(path) + ["/dev/zero"])
+    let lines = Dictionary(uniqueKeysWithValues: zip(names + ["zero"], all))
+    for (name, kind, verdict, problem, fix) in [
+      ("sound.sqlite", "store", "healthy", nil, nil),
+      ("wiped.sqlite", "store", "corrupt", nil, "recover"),
+      ("cut.sqlite", "store", "corrupt", nil, "resend"),
+      ("random.sqlite", "store", "unread", "file.looksEncrypted", "key"),
+      ("text.txt", "store", "unread", "file.notADatabase", nil),
+      ("fifo", "unknown", "unread", "file.notRegular", nil),
+      ("missing", "unknown", "unread", "file.missing", nil),
+      ("zero", "unknown", "unread", "file.notRegular", nil),
+    ] as [(String, String, String, String?, String?)] {
+      let line = try #require(lines[name])
+      #expect(line["kind"]?.string == kind, "\(name)")
+      #expect(line["signature"]?["verdict"]?.string == verdict, "\(name)")
+      #expect(line["signature"]?["problem"]?.string == problem, "\(name)")
+      #expect(line["failed"]?["code"]?.string == problem, "\(name)")
+      #expect(line["fix"]?.string == fix, "\(name)")
+      if verdict == "unread" {
+        #expect(
+          line["rows"] == .object(["live": .null, "lost": .null, "recoverable": .null]), "\(name)")
+      }
+    }
+    #expect(lines["sound.sqlite"]?["rows"]?["live"]?.integer == notes)
+    #expect(lines["sound.sqlite"]?["rows"]?["lost"]?.integer == 0)
+    #expect(lines["sound.sqlite"]?["sizes"]?["inputBytes"]?.integer == Int64(content.count))
+    #expect(lines["wiped.sqlite"]?["rows"]?["live"] == .null)
+    #expect(lines["cut.sqlite"]?["rows"]?["lost"] == .null)
+    #expect(lines["empty.sqlite"]?["rows"]?["live"]?.integer == 3)
+    #expect(lines["empty.sqlite"]?["failed"] == nil)
+
+    // As a folder: what is no store there is no input; what was one is.
+    try FileManager.default.removeItem(atPath: live.path)
+    let found = try self.lines(place.url.path)
+    #expect(
+      found.keys.sorted() == ["cut.sqlite", "empty.sqlite", "sound.sqlite", "wiped.sqlite"])
+    for (name, line) in found { #expect(line == lines[name], "\(name)") }
+    // With a recovery counted: the page that was wiped held the schema, so all rows are there.
+    let surveyed = try self.lines("--survey", path("wiped.sqlite"))
+    #expect(surveyed["wiped.sqlite"]?["rows"]?["recoverable"]?.integer == rows)
+    #expect(surveyed["wiped.sqlite"]?["rows"]?["live"] == .null)
+  }
+
+  @Test func bundlesAndIncidents() throws {
+    let key = try Program.run("bundle", "keygen", "-o", path("key")).text
+      .trimmingCharacters(in: .newlines)
+    _ = try bundle("structure.zip")
+    _ = try bundle("store.zip", "--include", "store")
+    _ = try bundle("secret.age", "--to", key)
+    try write(Array("a passphrase of some words".utf8), "words")
+    let found = try lines(place.url.path, demo.incident.path, "-i", path("key"))
+    let incident = try #require(found[demo.incident.lastPathComponent])
+    #expect(found.count == 4)
+    #expect(incident["kind"]?.string == "incident")
+    #expect(incident["signature"]?["verdict"]?.string == "incompatible")
+    #expect(incident["fix"]?.string == "migrate")
+    #expect(incident["app"] == .object(["name": .string("Notes"), "version": .string("2.0")]))
+    #expect(incident["signature"]?["build"]?.string == "2.0")
+    #expect(incident["dateSource"]?.string == "incident")
+    // A bundle of it is the same case, whatever it holds and however it is packed.
+    for (name, contents, isEncrypted) in [
+      ("structure.zip", "structure", false), ("store.zip", "store", false),
+      ("secret.age", "structure", true),
+    ] {
+      let line = try #require(found[name])
+      #expect(line["kind"]?.string == "bundle" && line["contents"]?.string == contents)
+      #expect(line["isEncrypted"]?.boolean == isEncrypted)
+      for member in ["signature", "rows", "findings", "app", "store", "fix", "date"] {
+        #expect(line[member] == incident[member], "\(name): \(member)")
+      }
+    }
+    // Without the key it is a line with the reason.
+    let locked = try #require(try lines(path("secret.age"))["secret.age"])
+    #expect(locked["failed"]?["code"]?.string == "age.noKeyFits")
+    #expect(locked["fix"]?.string == "key" && locked["isEncrypted"]?.boolean == true)
+    // No title of a note, and no private folder.
+    let text = try Program.run("triage", demo.folder.path, path("store.zip")).text
+    for word in ["Groceries", "Milk", "lifeboat.triage-"] { #expect(!text.contains(word)) }
+  }
+
+  @Test func archivesThatDoHarm() throws {
+    let python = try #require(findTool("python3"))
+    let script = """
+      import sys, zipfile
+      folder = sys.argv[1]
+      with zipfile.ZipFile(folder + '/bomb.zip', 'w', zipfile.ZIP_DEFLATED) as z:
+        with z.open('a.sqlite', 'w', force_zip64=True) as f:
+          f.write(b'SQLite format 3\\0')
+          for _ in range(200): f.write(bytes(1 << 20))
+      with zipfile.ZipFile(folder + '/other.zip', 'w') as z: z.writestr('readme.txt', 'nothing')
+      with zipfile.ZipFile(folder + '/two.zip', 'w') as z:
+        for name in ('a.sqlite', 'b.sqlite'): z.writestr(name, open(folder + '/s', 'rb').read())
+      with zipfile.ZipFile(folder + '/whole.zip') as whole, zipfile.ZipFile(folder + '/changed.zip', 'w') as z:
+        for info in whole.infolist():
+          data = whole.read(info)
+          if info.filename == 'inspection.json': data = data.replace(b'"damageCount" : 0', b'"damageCount" : 1')
+          z.writestr(info.filename, data)
+      """
+    let store = place.url.appendingPathComponent("s")
+    try smallRows(megabytes: 1, at: store)
+    let structure = try bytes(of: URL(fileURLWithPath: bundle("whole.zip")))
+    let made = try Fixtures.run(python, ["-c", script, place.url.path])
+    try #require(made.status == 0, "\(String(decoding: made.stderr, as: UTF8.self))")
+    try write(Array(structure[..<(structure.count / 2)]), "half.zip")
+    let found = try lines(
+      path("bomb.zip"), path("other.zip"), path("two.zip"), path("half.zip"), path("changed.zip"),
+      path("whole.zip"))
+    #expect(found["bomb.zip"]?["failed"]?["code"]?.string == "bundle.tooLarge")
+    #expect(found["other.zip"]?["failed"]?["code"]?.string == "input.noStores")
+    #expect(found["two.zip"]?["failed"]?["code"]?.string == "input.severalStores")
+    for name in ["half.zip", "changed.zip"] {
+      #expect(found[name]?["failed"] != nil, "\(name)")
+      #expect(found[name]?["fix"]?.string == "resend", "\(name): \(found[name] as Any)")
+    }
+    #expect(found["whole.zip"]?["failed"] == nil)
+    // An archive of something else that is met in a folder is nobody's case.
+    let walked = try lines(place.url.path)
+    #expect(walked["other.zip"] == nil && walked["bomb.zip"] != nil)
+  }
+
+  @Test func aFolderThatMayNotBeRead() throws {
+    guard geteuid() != 0 else { return print("skipped: root may read every folder") }
+    let closed = path("closed")
+    try FileManager.default.createDirectory(atPath: closed, withIntermediateDirectories: false)
+    unsafe _ = chmod(closed, 0)
+    defer { unsafe _ = chmod(closed, 0o700) }
+    let found = try lines(closed, path("missing"))
+    #expect(found["closed"]?["failed"]?["code"]?.string == "file.permission")
+  }
+
+  @Test func groups() throws {
+    for name in ["1.zip", "2.zip", "3.zip"] { _ = try bundle(name) }
+    try write(Array("no store".utf8), "x")
+    let inputs = ["1.zip", "2.zip", "3.zip", "x"].map(path)
+    let json = try Program.run(["triage", "--group", "--json"] + inputs).json()
+    #expect(json["schema"]?.string == "lifeboat.triageGroups")
+    #expect(json["inputCount"]?.integer == 4 && json["careCount"]?.integer == 4)
+    #expect(json["failedCount"]?.integer == 1)
+    let first = try #require(json["groups"]?[0])
+    #expect(first["count"]?.integer == 3)
+    #expect(first["examples"]?.strings == Array(inputs[..<3]))
+    #expect(first["builds"] == .object(["2.0": .integer(3)]))
+    #expect(first["fixes"] == .object(["migrate": .integer(3)]))
+    #expect(first["firstSeen"] == first["lastSeen"])
+    let text = try Program.run(["triage", "--group"] + inputs, columns: 80)
+    #expect(text.status == 1)
+    #expect(text.text.contains("3 inputs: incompatible"), "\(text.text)")
+    #expect(text.text.split(separator: "\n").allSatisfy { $0.count <= 80 }, "\(text.text)")
+  }
+
+  @Test func wrongUsage() throws {
+    for arguments in [
+      ["triage"], ["triage", "-", "-"], ["triage", "x", "--workers", "0"],
+      ["triage", "x", "--timeout", "0"], ["triage", "x", "--max-memory", "1"],
+      ["triage", "query", "frequent"], ["triage", "query", "nope", "x"],
+      ["triage", "query", "new", "x", "--since", "yesterday"],
+    ] {
+      #expect(try Program.run(arguments).status == 64, "\(arguments)")
+    }
+    // What would become part of the evidence.
+    let store = demo.kept.path
+    #expect(try Program.run("triage", store, "--journal", store + "-wal").status == 73)
+    #expect(try Program.run("triage", store, "--journal", store).status == 73)
+    #expect(try Program.run("triage", place.url.path, "--catalog", path("c.sqlite")).status == 73)
+    try write([], "empty")
+    #expect(
+      try Program.run("triage", store, "--journal", path("empty")).errorCode == "triage.noJournal")
+    #expect(try bytes(of: URL(fileURLWithPath: path("empty"))) == [])
+  }
+}
