@@ -353,4 +353,22 @@ import Testing
     #expect(plain.stdout == raw.stdout)
     #expect(plain.errors.contains("not a Core Data store"))
   }
+
+  /// Tables like Core Data's in a file that has lost what names their entities: they are not left out in silence.
+  @Test func tablesWithoutEntities() throws {
+    let place = try TemporaryFolder()
+    let url = place.url.appendingPathComponent("a.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      CREATE TABLE ZNOTE(Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZTITLE TEXT);
+      CREATE TABLE other(a);
+      INSERT INTO ZNOTE VALUES (1, 1, 1, 'anchor'); INSERT INTO other VALUES ('sail');
+      """)
+    connection.close()
+    let outcome = try Program.run("rows", url.path)
+    #expect(
+      outcome.status == 0 && outcome.errors.contains("nothing in the store names its entities"))
+    #expect(outcome.text.contains("anchor") && outcome.text.contains("sail"))
+  }
 }

@@ -159,6 +159,12 @@ struct Rows: StoreReader {
     }
     var entities: [DescribedEntity] = []
     for table in coreData.entityTables { entities += try coreData.describedEntities(of: table) }
+    // A table of rows has a head of properties, which nothing names here.
+    if entities.isEmpty, format == .text, rows.entity.isEmpty {
+      display.note(
+        "note: nothing in the store names its entities; its tables follow as they are (--raw)")
+      return try writeRaw(of: path, format)
+    }
     for name in rows.entity where !entities.contains(where: { $0.name == name }) {
       throw ExtractionError(
         .unknownName, "the store has no entity \(name); it has \(names(entities))", path: path,
