@@ -4,7 +4,7 @@
 # LIFEBOAT_LONG=1 also runs the long rounds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-.ci/need libsqlite3-dev zlib1g-dev pkg-config sqlite3 unzip mandoc python3 python3-jsonschema age minisign tmux python3-openpyxl
+.ci/need libsqlite3-dev zlib1g-dev pkg-config sqlite3 unzip mandoc python3 python3-jsonschema age minisign tmux python3-openpyxl sqlcipher
 # A large package, for one test that else says that it was skipped.
 [ -z "${LIFEBOAT_LONG:-}" ] || .ci/need libreoffice-calc
 # With the adaptors for Apple's frameworks, against stand-ins of these (Tests/AppleAdaptors).
