@@ -8,7 +8,7 @@ import Terminal
 /// Advice on a command line that the parser rejects or would misunderstand.
 enum UsageAdvice {
   /// All one-letter flags.
-  private static let letters = Array("fhinoqv".utf8)
+  private static let letters = Array("0fhinoqv".utf8)
 
   /// Refuses a word such as `-dash.sqlite`: the parser would take each letter for a flag, and the `h` in it would show
   /// help and nothing else.

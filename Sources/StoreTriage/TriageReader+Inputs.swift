@@ -36,9 +36,10 @@ extension TriageReader {
       })
     var items = (found.stores + found.taken).map { ($0, Item.path($0)) }
     for other in found.passedOver {
-      // A store that lost its header, or whose rows are all in the log, is read like any other.
+      // A store that lost its header, that is encrypted or whose rows are all in the log is read like any other.
       let isRead =
-        ["file.empty", "file.notADatabase"].contains(other.code) && !Self.isEscaped(other.path)
+        ["file.empty", "file.notADatabase", "file.looksEncrypted"].contains(other.code)
+        && !Self.isEscaped(other.path)
       items.append((other.path, isRead ? .path(other.path) : .line(line(of: other))))
     }
     items.sort { $0.0.utf8.lexicographicallyPrecedes($1.0.utf8) }

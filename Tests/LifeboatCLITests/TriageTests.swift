@@ -108,7 +108,9 @@ import Testing
     try FileManager.default.removeItem(atPath: live.path)
     let found = try self.lines(place.url.path)
     #expect(
-      found.keys.sorted() == ["cut.sqlite", "empty.sqlite", "sound.sqlite", "wiped.sqlite"])
+      found.keys.sorted() == [
+        "cut.sqlite", "empty.sqlite", "random.sqlite", "sound.sqlite", "wiped.sqlite",
+      ])
     for (name, line) in found { #expect(line == lines[name], "\(name)") }
     // With a recovery counted: the page that was wiped held the schema, so all rows are there.
     let surveyed = try self.lines("--survey", path("wiped.sqlite"))
