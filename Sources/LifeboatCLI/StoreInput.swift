@@ -160,6 +160,14 @@ final class StoreInput {
         + "\(ShellText.path(given)) -o DIR")
   }
 
+  /// What a page calls the store, and the commands on it: the name, without the folders that it is in.
+  var names: (title: String, argument: String) {
+    let outer = PathText.lastComponent(of: PathText.withoutTrailingSlashes(given))
+    guard let store else { return (outer, outer) }
+    let name = PathText.lastComponent(of: store)
+    return privateFolder == nil ? (name, name) : ("\(name) in \(outer)", outer)
+  }
+
   /// Refuses an output that would become part of what is read.
   func check(_ output: String) throws {
     try EvidenceGuard.check(output, against: privateFolder == nil ? storePath() : given)

@@ -3,10 +3,8 @@ import ModelTools
 /// The style sheet and the script of a report. Neither loads anything; the page works without the script.
 enum ReportStyle {
   static let sheet =
-    DifferencePageStyle.text + """
-      :root { --rows: #2f6fb7; --entries: #7a5ea8; --long: #2b8a7a; --free: #c9d1d9; --lost: #b3261e; --alone: #b26a00; --rest: #8a949e; }
-      @media (prefers-color-scheme: dark) {
-        :root { --rows: #5b9ae0; --entries: #a78bd6; --long: #45b3a0; --free: #3d444d; --lost: #ff7b72; --alone: #e3a341; --rest: #6e7681; } }
+    DifferencePageStyle.text + names(.light)
+    + "@media (prefers-color-scheme: dark) {\n  \(names(.dark))}\n" + PictureStyle.all(.named) + """
       body { max-width: 70rem; }
       .by { color: var(--quiet); }
       section.verdict h2 { margin: 0.2rem 0; }
@@ -20,7 +18,7 @@ enum ReportStyle {
       th, td { text-align: left; padding: 0.2rem 0.8rem 0.2rem 0; border-bottom: 1px solid var(--rule); vertical-align: top; }
       td { overflow-wrap: anywhere; } td:last-child { min-width: 16rem; } td.number { min-width: 0; overflow-wrap: normal; }
       thead th, td:first-child, td:nth-child(2) code { white-space: nowrap; }
-      tbody th { font-weight: 500; }
+      tbody th { font-weight: 500; } .sortable tbody th { overflow-wrap: anywhere; min-width: 8rem; }
       .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
       th button { font: inherit; font-weight: 600; color: inherit; background: none; border: 0; padding: 0; cursor: pointer; text-decoration: underline dotted; }
       th[aria-sort=ascending] button::after { content: " \\2191"; } th[aria-sort=descending] button::after { content: " \\2193"; }
@@ -29,23 +27,34 @@ enum ReportStyle {
       td img { display: block; max-width: 12rem; max-height: 8rem; margin-top: 0.3rem; border: 1px solid var(--rule); }
       .changes tbody th { white-space: nowrap; }
       .strip { overflow: auto; }
-      .page.table { fill: var(--rows); } .page.index { fill: var(--entries); } .page.overflow { fill: var(--long); }
-      .page.free { fill: var(--free); } .page.other { fill: var(--rest); } .page.orphan { fill: var(--alone); } .page.damaged { fill: var(--lost); }
-      .mark { stroke: var(--text); stroke-width: 2; fill: none; }
       .chip.page-table { border-color: var(--rows); } .chip.page-index { border-color: var(--entries); } .chip.page-overflow { border-color: var(--long); }
       .chip.page-free { border-color: var(--free); } .chip.page-other { border-color: var(--rest); } .chip.page-orphan { border-color: var(--alone); } .chip.page-damaged { border-color: var(--lost); }
       .chip { border-left-width: 1em; white-space: nowrap; }
-      rect.changes { fill: var(--entries); } rect.dates { fill: var(--rows); } .axis { stroke: var(--same-line); }
-      .chip.bar-changes { border-color: var(--entries); } .chip.bar-dates { border-color: var(--rows); }
-      .strip svg { max-width: 100%; height: auto; }
+      .chip.bar-changes, .chip.bar-others { border-color: var(--entries); } .chip.bar-dates { border-color: var(--long); }
+      .chip.bar-inserts { border-color: var(--rows); } .chip.bar-updates { border-color: var(--rest); } .chip.bar-deletes { border-color: var(--alone); }
+      .chip.way-mapping { border-color: var(--added-line); } .chip.way-inferred { border-color: var(--same-line); }
+      .chip.way-uncertain { border-color: var(--changed-line); } .chip.way-refused { border-color: var(--removed-line); }
+      .strip svg { max-width: 100%; min-width: 40rem; height: auto; }
+      td.keep { overflow-wrap: normal; white-space: nowrap; } td.keep:last-child { min-width: 0; }
+      body:has(.schema) { max-width: 106rem; }
+      .steps > li { margin: 0.8rem 0; } .steps h3 { margin: 0; }
+      .loss { color: var(--removed-line); font-weight: 600; }
       :focus-visible { outline: 3px solid var(--added-line); outline-offset: 2px; }
-      @media print { nav, .filter { display: none; } table { display: table; } tr, .strip { break-inside: avoid; } }
+      @media print { .strip { overflow: visible; } .strip svg { min-width: 0; } nav, .filter { display: none; } table { display: table; } tr, .strip { break-inside: avoid; } }
       @media (max-width: 40rem) { body { padding: 0.8rem; } dl { grid-template-columns: 1fr; } dd { margin-bottom: 0.4rem; }
         .stacked thead { display: none; } .stacked, .stacked tbody, .stacked tr { display: block; } .stacked td { display: inline; border: 0; padding: 0 0.6rem 0 0; }
         .changes td:nth-child(n + 2) { display: block; } .changes td:nth-child(3)::before { content: "before: "; color: var(--quiet); } .changes td:nth-child(4)::before { content: "now: "; color: var(--quiet); }
         .stacked tr { border-bottom: 1px solid var(--rule); padding: 0.4rem 0; } .stacked tr[hidden] { display: none; } .stacked td:last-child { display: block; } }
 
       """
+
+  private static func names(_ colours: PictureColours) -> String {
+    """
+    :root { --rows: \(colours.rows); --entries: \(colours.entries); --long: \(colours.long); \
+    --free: \(colours.free); --lost: \(colours.lost); --alone: \(colours.alone); --rest: \(colours.rest); }
+
+    """
+  }
 
   /// Makes tables sort by a press on a heading, and filter by what is typed above them.
   static let script = """

@@ -1,40 +1,8 @@
-/// The page of a report. Mustache escapes what stands between two braces; three braces are for what is made here.
+/// The content of a report, in the words of ``PageFrame``.
 enum ReportTemplate {
-  private static let head = """
-    <!DOCTYPE html>
-    <html lang="en">
-    <head>
-    <meta charset="utf-8">
-    <meta http-equiv="Content-Security-Policy" content="{{{policy}}}">
-    <meta name="viewport" content="width=device-width, initial-scale=1">
-    <meta name="color-scheme" content="light dark">
-    <title>{{title}}</title>
-    <style>{{{style}}}</style>
-    </head>
-    <body>
-    <header>
-    <h1>{{title}}</h1>
-    """
-
   static let text = """
-    \(head)
-    <p class="by">{{tool}}, {{made}}. The store was only read.</p>
-    </header>
-    <main>
-    <section class="verdict {{verdict.tone}}" aria-labelledby="verdict">
-    <h2 id="verdict">{{verdict.sentence}}</h2>
-    {{#verdict.more}}<p>{{#parts}}{{#isCode}}<code>{{text}}</code>{{/isCode}}{{^isCode}}{{text}}{{/isCode}}{{/parts}}</p>
-    {{/verdict.more}}
-    {{#verdict.hasSteps}}<h3>What to do</h3>
-    <ul>
-    {{#verdict.steps}}<li><code>{{command}}</code> {{why}}</li>
-    {{/verdict.steps}}
-    </ul>{{/verdict.hasSteps}}
-    </section>
-    <nav aria-label="Sections"><ul>
-    {{#sections}}<li><a href="#{{id}}">{{name}}</a></li>
-    {{/sections}}
-    </ul></nav>
+    \(PageFrame.verdict)
+    \(PageFrame.contents)
     {{#incident}}<section aria-labelledby="incident">
     <h2 id="incident">What happened</h2>
     {{#sentences}}<p>{{.}}</p>
@@ -50,13 +18,7 @@ enum ReportTemplate {
     {{#rows}}<section aria-labelledby="rows">
     <h2 id="rows">Rows</h2>
     {{#note}}<p>{{note}}</p>{{/note}}
-    <table class="sortable" tabindex="0">
-    <thead><tr><th scope="col">{{holder}}</th>{{#columns}}<th scope="col" class="number">{{.}}</th>{{/columns}}</tr></thead>
-    <tbody>
-    {{#lines}}<tr><th scope="row">{{name}}</th>{{#counts}}<td class="number">{{.}}</td>{{/counts}}</tr>
-    {{/lines}}
-    </tbody>
-    </table>
+    \(PageFrame.countTable)
     </section>{{/rows}}
     {{#changes}}<section aria-labelledby="changes">
     <h2 id="changes">Before and after</h2>
@@ -69,17 +31,7 @@ enum ReportTemplate {
     </tbody>
     </table>{{/hasRows}}
     </section>{{/changes}}
-    {{#findings}}<section aria-labelledby="findings">
-    <h2 id="findings">Findings</h2>
-    {{#note}}<p>{{note}}</p>{{/note}}
-    {{#hasLines}}<table class="sortable stacked" tabindex="0">
-    <thead><tr><th scope="col">Kind</th><th scope="col">Id</th><th scope="col" class="number">Page</th><th scope="col" class="number">Offset</th><th scope="col">Table</th><th scope="col">What</th></tr></thead>
-    <tbody>
-    {{#lines}}<tr class="{{kind}}"><td>{{kind}}</td><td><code>{{id}}</code></td><td class="number">{{page}}</td><td class="number">{{offset}}</td><td>{{table}}</td><td>{{message}}</td></tr>
-    {{/lines}}
-    </tbody>
-    </table>{{/hasLines}}
-    </section>{{/findings}}
+    \(PageFrame.findingTable)
     {{#pages}}<section aria-labelledby="pages">
     <h2 id="pages">Pages</h2>
     <p class="key">{{scale}} A cross marks findings.
@@ -116,7 +68,7 @@ enum ReportTemplate {
     <h2 id="model">The model</h2>
     <p>{{note}}</p>
     {{#hasChanges}}<ul>
-    {{#changes}}<li>{{#parts}}{{#isCode}}<code>{{text}}</code>{{/isCode}}{{^isCode}}{{text}}{{/isCode}}{{/parts}}</li>
+    {{#changes}}<li>\(PageFrame.sentence)</li>
     {{/changes}}
     </ul>{{/hasChanges}}
     <div class="diagram" tabindex="0" role="group" aria-label="Diagram of the model">{{{svg}}}</div>
@@ -148,19 +100,10 @@ enum ReportTemplate {
     <dl>{{#glossary}}<dt>{{word}}</dt><dd>{{meaning}}</dd>
     {{/glossary}}</dl>
     </section>
-    </main>
-    <script>{{{script}}}</script>
-    </body>
-    </html>
-
     """
 
   /// The page of several stores.
   static let index = """
-    \(head)
-    <p class="by">{{tool}}, {{made}}. The stores were only read.</p>
-    </header>
-    <main>
     <table class="sortable" tabindex="0">
     <thead><tr><th scope="col">Store</th><th scope="col">What it is</th><th scope="col">Verdict</th><th scope="col" class="number">Rows</th><th scope="col" class="number">Bytes</th></tr></thead>
     <tbody>
@@ -169,10 +112,5 @@ enum ReportTemplate {
     </tbody>
     </table>
     <p>More of a store: <code>lifeboat report STORE -o FILE.html</code></p>
-    </main>
-    <script>{{{script}}}</script>
-    </body>
-    </html>
-
     """
 }

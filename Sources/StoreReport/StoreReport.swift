@@ -1,7 +1,5 @@
 import CoreDataStore
-import Crypto
 package import Foundation
-import Mustache
 import ModelTools
 package import ObjectModel
 import Quoting
@@ -25,15 +23,6 @@ package struct PassedOver: Error {
 /// What is known about a store, as one page for a browser: it loads nothing, works without its script and on paper, and
 /// holds no value of a row unless it is asked for.
 package struct StoreReport {
-  /// What the page says of the store as a whole.
-  private struct Verdict {
-    /// `good`, `bad` or `doubt`.
-    var tone: String
-    var sentence: String
-    var more: [String] = []
-    var steps: [(command: String, why: String)] = []
-  }
-
   private let name: String
   private let inspection: StoreInspection
   private let survey: RebuildResult?
@@ -132,15 +121,8 @@ package struct StoreReport {
   package func html() throws -> String {
     let verdict = verdict
     var context: [String: Any] = [
-      "title": Self.text("Report on \(name)"),
-      "tool": "lifeboat \(Tool.version)", "made": made.ISO8601Format(),
-      "verdict": [
-        "tone": verdict.tone, "sentence": Self.text(verdict.sentence),
-        "more": verdict.more.map(Self.marked),
-        "hasSteps": !verdict.steps.isEmpty,
-        "steps": verdict.steps.map { ["command": Self.text($0.command), "why": $0.why] },
-      ],
-      "facts": facts.map(Self.pair), "method": method, "files": files,
+      "verdict": verdict.context,
+      "facts": facts.map(PageFrame.pair), "method": method, "files": files,
       "glossary": Self.words.map { ["word": $0.word, "meaning": $0.meaning] },
     ]
     var sections = [("facts", "The store")]
@@ -162,8 +144,10 @@ package struct StoreReport {
     add("model", "The model", modelContext)
     add("hashes", "Version hashes", hashes)
     sections += [("method", "How this was read"), ("glossary", "Words")]
-    context["sections"] = sections.map { ["id": $0.0, "name": $0.1] }
-    return try Self.page(ReportTemplate.text, context, showsImages: changes?.hasImages ?? false)
+    context["sections"] = PageFrame.sections(sections)
+    return try PageFrame.page(
+      "Report on \(name)", by: ", \(made.ISO8601Format()). The store was only read.",
+      ReportTemplate.text, context, showsImages: changes?.hasImages ?? false)
   }
 
   /// A page of several stores.
@@ -183,8 +167,9 @@ package struct StoreReport {
       case .success(let inspection):
         let health = Self.health(inspection)
         return [
-          "name": text(path), "kind": kindName(inspection.kind), "verdict": health.sentence,
-          "tone": health.tone, "rows": Quantity.count(inspection.liveRowCount),
+          "name": PageFrame.text(path), "kind": kindName(inspection.kind),
+          "verdict": health.sentence, "tone": health.tone,
+          "rows": Quantity.count(inspection.liveRowCount),
           "bytes": Quantity.count(inspection.members.reduce(0) { $0 + $1.sizeBytes }),
         ]
       case .failure(let error):
@@ -192,55 +177,15 @@ package struct StoreReport {
           (error as? SQLiteFileError)?.message ?? (error as? PassedOver)?.message
           ?? "it cannot be read"
         return [
-          "name": text(path), "kind": "not read", "tone": "bad", "verdict": text(message),
-          "rows": "", "bytes": "",
+          "name": PageFrame.text(path), "kind": "not read", "tone": "bad",
+          "verdict": PageFrame.text(message), "rows": "", "bytes": "",
         ]
       }
     }
-    return try page(
-      ReportTemplate.index,
-      [
-        "title": text("Stores in \(PathText.lastComponent(of: folder))"),
-        "tool": "lifeboat \(Tool.version)", "made": made.ISO8601Format(), "lines": lines,
-      ])
-  }
-
-  private static func page(
-    _ template: String, _ context: [String: Any], showsImages: Bool = false
-  ) throws -> String {
-    // Only this style sheet and this script run, whatever a store has put into the page.
-    let policy =
-      "default-src 'none'; base-uri 'none'; form-action 'none'; style-src '\(source(ReportStyle.sheet))'; script-src '\(source(ReportStyle.script))'"
-      + (showsImages ? "; img-src data:" : "")
-    var context = context
-    context["policy"] = policy
-    context["style"] = ReportStyle.sheet
-    context["script"] = ReportStyle.script
-    return try MustacheTemplate(string: template).render(context)
-  }
-
-  private static func source(_ text: String) -> String {
-    "sha256-" + Data(SHA256.hash(data: Data(text.utf8))).base64EncodedString()
-  }
-
-  /// Text from a store: what a browser would hide or reorder is made visible. The template escapes the rest.
-  private static func text(_ text: String, limit: Int = 300) -> String {
-    VisibleText.visible(text, limit: limit)
-  }
-
-  /// A sentence in parts: what stands between backticks is code.
-  private static func marked(_ sentence: String) -> [String: Any] {
-    let parts = text(sentence, limit: 2_000).utf8
-      .split(separator: UInt8(ascii: "`"), omittingEmptySubsequences: false)
-    return [
-      "parts": parts.enumerated().map { place, part in
-        ["isCode": place % 2 == 1, "text": String(decoding: part, as: UTF8.self)] as [String: Any]
-      }
-    ]
-  }
-
-  private static func pair(_ fact: (name: String, value: String)) -> [String: Any] {
-    ["name": text(fact.name), "value": text(fact.value, limit: 1_000)]
+    return try PageFrame.page(
+      "Stores in \(PathText.lastComponent(of: folder))",
+      by: ", \(made.ISO8601Format()). The stores were only read.", ReportTemplate.index,
+      ["lines": lines])
   }
 
   // MARK: - Verdict
@@ -255,9 +200,9 @@ package struct StoreReport {
     return ("bad", "Damaged: \(Quantity.count(count)) \(count == 1 ? "finding" : "findings")")
   }
 
-  private var verdict: Verdict {
+  private var verdict: PageVerdict {
     let health = Self.health(inspection)
-    var verdict = Verdict(tone: health.tone, sentence: health.sentence)
+    var verdict = PageVerdict(tone: health.tone, sentence: health.sentence)
     if let incident {
       verdict.sentence = "Set aside: \(incident.verdict.reason)"
       verdict.more.append(health.sentence + ".")
@@ -305,7 +250,7 @@ package struct StoreReport {
     ShellText.path(incident == nil ? name : PathText.joined("store", name))
   }
 
-  private func addRescue(to verdict: inout Verdict) {
+  private func addRescue(to verdict: inout PageVerdict) {
     guard let survey else {
       verdict.more.append(
         "The files of the store are not in the bundle: ask for one with `--include store`.")
@@ -387,7 +332,7 @@ package struct StoreReport {
     let notice = incident.notice
     return [
       "sentences": [notice.title, notice.whatHappened, notice.whatWasKept, notice.whatToDo].map {
-        text($0, limit: 2_000)
+        PageFrame.text($0, limit: 2_000)
       },
       "facts": [
         ("When", incident.created.ISO8601Format()),
@@ -397,7 +342,7 @@ package struct StoreReport {
           [incident.app.name, incident.app.version, incident.app.build].compactMap { $0 }
             .joined(separator: " ")
         ), ("Lifeboat", incident.toolVersion),
-      ].map { pair($0) },
+      ].map { PageFrame.pair($0) },
     ]
   }
 
@@ -424,7 +369,7 @@ package struct StoreReport {
       "holder": "Entity", "columns": ["Rows"] + (hasDeleted ? ["Deleted"] : []), "note": note,
       "lines": inspection.entities.prefix(Self.maxLines).map { entity -> [String: Any] in
         let counts = [entity.rowCount] + (hasDeleted ? [deletedCounts?[entity.name] ?? 0] : [])
-        return ["name": Self.text(entity.name), "counts": counts.map { Quantity.count($0) }]
+        return ["name": PageFrame.text(entity.name), "counts": counts.map { Quantity.count($0) }]
       },
     ]
   }
@@ -448,7 +393,7 @@ package struct StoreReport {
         + Self.cut(survey.tables.count),
       "lines": survey.tables.prefix(Self.maxLines).map { table -> [String: Any] in
         [
-          "name": Self.text(table.name),
+          "name": PageFrame.text(table.name),
           "counts": [table.rowCount, table.partialRowCount, table.deletedCount].map {
             Quantity.count($0)
           },
@@ -458,20 +403,7 @@ package struct StoreReport {
   }
 
   private var findings: [String: Any] {
-    let lines = inspection.findings.prefix(Self.maxLines).map { finding -> [String: Any] in
-      [
-        "kind": finding.severity.rawValue, "id": Self.text(finding.id.rawValue),
-        "page": finding.page.map { Quantity.count($0) } ?? "",
-        "offset": finding.offset.map { Quantity.count($0) } ?? "",
-        "table": Self.text(finding.table ?? ""), "message": Self.text(finding.message, limit: 600),
-      ]
-    }
-    var notes: [String] = []
-    if lines.isEmpty { notes.append("None.") }
-    if lines.count < inspection.findings.count {
-      notes.append("\(lines.count) of \(Quantity.count(inspection.findings.count)) are shown.")
-    }
-    return ["note": notes.joined(separator: " "), "hasLines": !lines.isEmpty, "lines": lines]
+    PageFrame.findings(inspection.findings, of: inspection.findings.count, at: Self.maxLines)
   }
 
   private var log: [String: Any]? {
@@ -495,21 +427,21 @@ package struct StoreReport {
       return [
         "number": Quantity.count(commit.number), "frames": Quantity.count(commit.frameCount),
         "pages": Quantity.count(commit.pageCount),
-        "changed": Self.text(changes?.joined(separator: "; ") ?? "not known", limit: 600),
+        "changed": PageFrame.text(changes?.joined(separator: "; ") ?? "not known", limit: 600),
       ]
     }
-    return ["note": Self.text(note + "."), "hasLines": !lines.isEmpty, "lines": lines]
+    return ["note": PageFrame.text(note + "."), "hasLines": !lines.isEmpty, "lines": lines]
   }
 
   private var modelContext: [String: Any]? {
     guard let model else { return nil }
     if let expected, let difference, !difference.isEmpty {
       return [
-        "note": Self.text(
+        "note": PageFrame.text(
           "From the model that the store carries to \(expected.name). \(difference.countText)",
           limit: 600),
         "hasChanges": true,
-        "changes": difference.changes.prefix(Self.maxLines).map { Self.marked($0.sentence) },
+        "changes": difference.changes.prefix(Self.maxLines).map { PageFrame.sentence($0.sentence) },
         "svg": ModelDiagram(from: model, to: expected.model, difference).svg,
       ]
     }
@@ -523,7 +455,7 @@ package struct StoreReport {
     guard let hashes = inspection.metadata?.versionHashes, !hashes.isEmpty else { return nil }
     return [
       "lines": hashes.sorted { $0.key < $1.key }.prefix(Self.maxLines).map {
-        ["name": Self.text($0.key), "hash": Self.text($0.value)]
+        ["name": PageFrame.text($0.key), "hash": PageFrame.text($0.value)]
       }
     ]
   }
@@ -549,7 +481,7 @@ package struct StoreReport {
       inspection.changedDuringRead.isEmpty
         ? "The files did not change meanwhile. Their SHA-256 says which ones they were."
         : "These files changed meanwhile: "
-          + Self.text(
+          + PageFrame.text(
             inspection.changedDuringRead.map {
               Self.isExternal($0) ? "a file of external data" : $0
             }.joined(separator: ", ")),
@@ -560,8 +492,8 @@ package struct StoreReport {
   private var files: [[String: Any]] {
     var lines = inspection.members.filter { !Self.isExternal($0.name) }.map {
       [
-        "name": Self.text($0.name), "bytes": Quantity.count($0.sizeBytes),
-        "hash": Self.text($0.sha256 ?? "not taken"),
+        "name": PageFrame.text($0.name), "bytes": Quantity.count($0.sizeBytes),
+        "hash": PageFrame.text($0.sha256 ?? "not taken"),
       ]
     }
     let external = inspection.members.filter { Self.isExternal($0.name) }

@@ -63,7 +63,7 @@ import Testing
       "$1" demo -o "$2/above/Demo" >/dev/null 2>"$2/errors" &
       running=$!
       tries=0
-      while [ ! -e "$2/above/Demo$3" ] && [ $tries -lt 4000 ]; do sleep 0.002; tries=$((tries + 1)); done
+      while [ ! -e "$2/above/Demo$3" ] && [ $tries -lt 300000 ]; do sleep 0.002; tries=$((tries + 1)); done
       kill -$4 $running
       wait $running
       echo $?
@@ -93,7 +93,7 @@ import Testing
       "$1" demo -o "$2" >/dev/null 2>&1 &
       running=$!
       tries=0
-      while [ ! -e "$2/Stores" ] && [ $tries -lt 4000 ]; do sleep 0.002; tries=$((tries + 1)); done
+      while [ ! -e "$2/Stores" ] && [ $tries -lt 300000 ]; do sleep 0.002; tries=$((tries + 1)); done
       echo mine > "$2/mine"; echo mine > "$2/Stores/mine"
       kill -TERM $running
       wait $running

@@ -267,7 +267,7 @@ import Testing
       "$1" extract "$2" --format "$4" -o "$3" &
       running=$!
       tries=0
-      while [ ! -e "$3" ] && [ -z "$(ls -A "${3%/*}" | grep '^[.]out')" ] && [ $tries -lt 400 ]; do
+      while [ ! -e "$3" ] && [ -z "$(ls -A "${3%/*}" | grep '^[.]out')" ] && [ $tries -lt 12000 ]; do
         sleep 0.01; tries=$((tries + 1))
       done
       kill -TERM $running
@@ -343,7 +343,7 @@ import Testing
       "$1" extract "$2" --format csv -o "$3" &
       running=$!
       tries=0
-      while [ -z "$(ls "$3")" ] && [ $tries -lt 200 ]; do sleep 0.05; tries=$((tries + 1)); done
+      while [ -z "$(ls "$3")" ] && [ $tries -lt 12000 ]; do sleep 0.05; tries=$((tries + 1)); done
       echo mine > "$3/notes.txt"
       kill -INT $running
       wait $running

@@ -294,7 +294,7 @@ import Testing
       "$1" salvage "$2" \(merges ? "--into \"$4\"" : "") -o "$3/new.sqlite" &
       running=$!
       tries=0
-      while [ "$(ls -A "$3" | wc -l)" -lt \(merges ? 2 : 1) ] && [ $tries -lt 400 ]; do sleep 0.05; tries=$((tries + 1)); done
+      while [ "$(ls -A "$3" | wc -l)" -lt \(merges ? 2 : 1) ] && [ $tries -lt 12000 ]; do sleep 0.05; tries=$((tries + 1)); done
       kill -\(signal.name) $running
       wait $running
       echo $?

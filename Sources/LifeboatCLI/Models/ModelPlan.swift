@@ -4,7 +4,9 @@ import StoreFiles
 import Foundation
 import ModelTools
 import ObjectModel
+import SafeText
 import StoreExtraction
+import StoreReport
 import SupportBundle
 import Terminal
 
@@ -14,12 +16,20 @@ struct ModelPlan: ParsableCommand {
     commandName: "plan",
     abstract: "Show what would migrate a store to a version of a model, step by step.",
     discussion: """
-      Example: lifeboat model plan Notes.sqlite Notes.xcdatamodeld
+      Examples: lifeboat model plan Notes.sqlite Notes.xcdatamodeld
+                lifeboat model plan Notes.sqlite Notes.xcdatamodeld --format html -o Plan.html
 
-      Mapping models in the given folders and beside the given models are found automatically.
+      Mapping models in the given folders and beside the given models are found automatically. --format html writes \
+      one page with a picture of the way, what each step changes and leaves behind, and what cannot be done.
 
-      Exit status: 0 when there is a way, or the store opens as it is; 1 when there is none.
+      Exit status: 0 when there is a way, or the store opens as it is; 1 when there is none; 73 when the output \
+      exists.
       """)
+
+  /// How the plan is written.
+  enum Format: String, CaseIterable, ExpressibleByArgument {
+    case text, html
+  }
 
   @Argument(help: "The store.", completion: .file())
   var store: String
@@ -35,16 +45,32 @@ struct ModelPlan: ParsableCommand {
     completion: .file())
   var mappings: [String] = []
 
+  @Option(name: .long, help: "Write text, or a page for a browser: html.")
+  var format: Format = .text
+
+  @OptionGroup var made: PageOutput
   @OptionGroup(title: "Encryption") var secrets: SecretOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
+  func validate() throws {
+    try made.validate(format == .html ? "html" : nil, among: "html", display)
+  }
+
   func run() throws {
+    if let output = made.output {
+      try EvidenceGuard.check(output, againstAllAt: store)
+      for path in [store] + models + mappings { try EvidenceGuard.check(output, outside: path) }
+    }
     let source = try MigrationRoute.Source(store, secrets: secrets)
     let route = try MigrationRoute(
       models, to: target, versionOption: "--to", mappings: mappings)
     let plan = route.plan(from: source, display)
     if display.json {
       try display.write(json: PlanReport(store: store, plan: plan))
+    } else if format == .html {
+      let name = PathText.lastComponent(of: PathText.withoutTrailingSlashes(store))
+      let text = PlanText(store: store, plan: plan, style: display.style)
+      try made.write(text.page(name).html(), display)
     } else {
       try display.write(PlanText(store: store, plan: plan, style: display.style).text)
     }

@@ -4,6 +4,7 @@ import ModelTools
 import ObjectModel
 import Quoting
 import SafeText
+import StoreReport
 import Terminal
 
 /// `lifeboat model show`
@@ -13,9 +14,18 @@ struct ModelShow: ParsableCommand {
     discussion: """
       Examples: lifeboat model show Notes.sqlite
                 lifeboat model show Notes.momd --model-version "Notes 2" --entity Note
+                lifeboat model show Notes.sqlite --format html -o Model.html
 
-      Exit status: 0 also when the model has problems; they are listed.
+      --format html writes one page with a picture of the model and all of its properties; svg, dot and mermaid \
+      write the picture alone, as SVG, for Graphviz or for Mermaid.
+
+      Exit status: 0 also when the model has problems, which are listed; 73 when the output exists.
       """)
+
+  /// How the model is written.
+  enum Format: String, CaseIterable, ExpressibleByArgument {
+    case text, html, svg, dot, mermaid
+  }
 
   @Argument(
     help: "A model, a store (which carries its own) or a mapping model.",
@@ -28,16 +38,31 @@ struct ModelShow: ParsableCommand {
   @Option(name: .long, help: "Only this entity; may be repeated.")
   var entity: [String] = []
 
+  @Option(name: .long, help: "Write text, or a picture: html, svg, dot or mermaid.")
+  var format: Format = .text
+
+  @OptionGroup var made: PageOutput
   @OptionGroup(title: "Encryption") var secrets: SecretOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
+  func validate() throws {
+    try made.validate(
+      format == .text ? nil : format.rawValue, among: "html, svg, dot or mermaid", display)
+  }
+
   func run() throws {
+    if let output = made.output {
+      try EvidenceGuard.check(output, outside: path)
+      try EvidenceGuard.check(output, againstAllAt: path)
+    }
     if MappingModelSet.isMapping(at: path) {
+      try requireText("a mapping model")
       return try MappingModelText.show(path, display: display)
     }
     let input = try ModelInput(path, secrets)
     let version = try input.version(named: modelVersion)
     if version.model == nil, let optimised = version.optimised {
+      try requireText("an optimised model")
       try show(optimised, version)
       return try display.tell(passedOver: input.passedOver)
     }
@@ -51,11 +76,25 @@ struct ModelShow: ParsableCommand {
     if display.json {
       try display.write(json: ModelReport(version, model, names, input))
     } else {
-      try display.write(
-        ModelText(version: version, model: model, names: names, input: input, display: display)
-          .text)
+      let text = ModelText(
+        version: version, model: model, names: names, input: input, display: display)
+      switch format {
+      case .text: try display.write(text.text)
+      case .html: try made.write(text.page.html(), display)
+      case .svg: try made.write(text.page.svg, display)
+      case .dot: try made.write(text.diagram.dotText, display)
+      case .mermaid: try made.write(text.diagram.mermaidText, display)
+      }
     }
     try display.tell(passedOver: input.passedOver)
+  }
+
+  /// Refuses a picture of what has no entities to draw.
+  private func requireText(_ what: String) throws {
+    guard format != .text else { return }
+    throw Failure(
+      64, "usage.noPicture", "\(path) is \(what), and only a model has a picture",
+      hint: "leave out --format \(format.rawValue), or name the model itself")
   }
 
   // MARK: Optimised models

@@ -1,6 +1,7 @@
 import ModelTools
 import ObjectModel
 import SafeText
+import StoreReport
 import Terminal
 
 /// A model as text: what it is, then each entity with its rules and properties, each on a line that reads like a
@@ -21,48 +22,86 @@ struct ModelText {
     return text
   }
 
+  // MARK: The page
+
+  /// The picture of the entities.
+  var diagram: ModelDiagram { ModelDiagram(schemaOf: model, about: names) }
+
+  /// The model as a page for a browser.
+  var page: ModelPage {
+    let problems = problems
+    var facts = modelFacts
+    facts.insert((title.name, title.what), at: 0)
+    if problems.isEmpty { facts.append(("Problems", "none found")) }
+    if version.optimised != nil { facts.append(("Optimised", Self.optimised)) }
+    return ModelPage(
+      name: title.name, facts: facts, problems: problems.map(\.sentence),
+      entities: names.compactMap { model.entities[$0] }.map { entity in
+        ModelPage.Entity(
+          entity.name, parent: entity.superentityName, isAbstract: entity.isAbstract,
+          facts: Self.facts(of: entity), properties: Self.properties(of: entity))
+      }, diagram: diagram)
+  }
+
   // MARK: The model
 
   private var heading: String {
     var block = KeyValueBlock()
-    var name = version.name
-    var what = "managed object model"
-    if let store = input.store {
-      name = store.name
-      what = "the model that this store carries"
-    } else if input.versions.count > 1 {
-      let others = Quantity.count(input.versions.count, "version", "versions")
-      what += version.isMarkedCurrent ? ", the current one of \(others)" : ", one of \(others)"
-    }
-    block.add(name, what)
+    block.add(title.name, title.what)
+    for fact in modelFacts { block.add(fact.name, fact.value) }
+    let problems = problems
+    for problem in problems { block.add("Problem", problem.sentence, tone: .red) }
+    if problems.isEmpty { block.add("Problems", "none found") }
+    if version.optimised != nil { block.add("Optimised", Self.optimised) }
+    return block.text(width: display.width, style: display.style)
+  }
+
+  /// What the model is called, and what it is.
+  var title: (name: String, what: String) {
+    if let store = input.store { return (store.name, "the model that this store carries") }
+    guard input.versions.count > 1 else { return (version.name, "managed object model") }
+    let others = Quantity.count(input.versions.count, "version", "versions")
+    return (
+      version.name,
+      "managed object model"
+        + (version.isMarkedCurrent ? ", the current one of \(others)" : ", one of \(others)")
+    )
+  }
+
+  var problems: [ModelProblem] { version.unreadValues + model.validate() }
+
+  static let optimised =
+    "an .omo of the same version is beside it; only its hashes are read"
+
+  /// What holds for the model as a whole.
+  var modelFacts: [(name: String, value: String)] {
     let entities = model.entities.values
-    block.add(
-      "Holds",
-      [
-        Quantity.count(entities.count, "entity", "entities"),
-        Quantity.count(entities.reduce(0) { $0 + $1.attributes.count }, "attribute", "attributes"),
-        Quantity.count(
-          entities.reduce(0) { $0 + $1.relationships.count }, "relationship", "relationships"),
-      ].joined(separator: ", "))
+    var facts = [
+      (
+        name: "Holds",
+        value: [
+          Quantity.count(entities.count, "entity", "entities"),
+          Quantity.count(
+            entities.reduce(0) { $0 + $1.attributes.count }, "attribute", "attributes"),
+          Quantity.count(
+            entities.reduce(0) { $0 + $1.relationships.count }, "relationship", "relationships"),
+        ].joined(separator: ", ")
+      )
+    ]
+    func add(_ name: String, _ value: String) { facts.append((name, value)) }
     let identifiers = model.versionIdentifiers.filter { !$0.isEmpty }
-    if !identifiers.isEmpty { block.add("Identifier", identifiers.joined(separator: ", ")) }
-    if model.isUsedWithSwiftData { block.add("Used with", "SwiftData") }
-    if model.isUsedWithCloudKit { block.add("Used with", "CloudKit") }
+    if !identifiers.isEmpty { add("Identifier", identifiers.joined(separator: ", ")) }
+    if model.isUsedWithSwiftData { add("Used with", "SwiftData") }
+    if model.isUsedWithCloudKit { add("Used with", "CloudKit") }
     for name in model.configurations.keys.sorted() {
       let members = (model.configurations[name] ?? []).joined(separator: ", ")
       let cloud = model.cloudKitConfigurations.contains(name) ? " (with CloudKit)" : ""
-      block.add("Configuration", "\(name)\(cloud): \(members.isEmpty ? "no entities" : members)")
+      add("Configuration", "\(name)\(cloud): \(members.isEmpty ? "no entities" : members)")
     }
     for template in model.fetchRequestTemplates {
-      block.add("Fetch request", "\(template.name): \(Self.text(template.request))")
+      add("Fetch request", "\(template.name): \(Self.text(template.request))")
     }
-    let problems = version.unreadValues + model.validate()
-    for problem in problems { block.add("Problem", problem.sentence, tone: .red) }
-    if problems.isEmpty { block.add("Problems", "none found") }
-    if version.optimised != nil {
-      block.add("Optimised", "an .omo of the same version is beside it; only its hashes are read")
-    }
-    return block.text(width: display.width, style: display.style)
+    return facts
   }
 
   static func text(_ request: FetchRequest) -> String {
@@ -114,22 +153,10 @@ struct ModelText {
     if entity.isAbstract { title += ", abstract" }
     var text = display.style.apply(VisibleText.visible(title), .bold) + "\n"
 
-    let facts = facts(of: entity)
+    var facts = KeyValueBlock()
+    for fact in Self.facts(of: entity) { facts.add(fact.name, fact.value) }
     var properties = KeyValueBlock()
-    for attribute in entity.attributes {
-      properties.add(attribute.name, AttributeText(attribute).sentence)
-      add(attribute.elements, of: attribute.name, depth: 1, to: &properties)
-    }
-    for relationship in entity.relationships {
-      properties.add(relationship.name, Self.sentence(relationship))
-    }
-    for property in entity.fetchedProperties {
-      var parts = ["fetches " + Self.text(property.request)]
-      if property.isOptional { parts.append("optional") }
-      parts += Self.common(
-        property.renamingIdentifier, property.versionHashModifier, property.userInfo)
-      properties.add(property.name, parts.joined(separator: ", "))
-    }
+    for property in Self.properties(of: entity) { properties.add(property.name, property.sentence) }
     let width = display.width - 2
     var lines = facts.lines(width: width, style: display.style)
     let propertyLines = properties.lines(width: width, style: display.style)
@@ -143,17 +170,19 @@ struct ModelText {
     return text
   }
 
-  private func facts(of entity: Entity) -> KeyValueBlock {
-    var block = KeyValueBlock()
+  /// What holds for an entity as a whole.
+  static func facts(of entity: Entity) -> [(name: String, value: String)] {
+    var facts: [(name: String, value: String)] = []
+    func add(_ name: String, _ value: String) { facts.append((name, value)) }
     var className = entity.className
     if let type = entity.codeGenerationType {
       className = (className ?? "NSManagedObject") + " (generated: \(type))"
     }
-    if let className { block.add("Class", className) }
-    if let name = entity.renamingIdentifier { block.add("Was called", name) }
-    if let modifier = entity.versionHashModifier { block.add("Hash modifier", modifier) }
+    if let className { add("Class", className) }
+    if let name = entity.renamingIdentifier { add("Was called", name) }
+    if let modifier = entity.versionHashModifier { add("Hash modifier", modifier) }
     for constraint in entity.uniquenessConstraints {
-      block.add("Unique", constraint.joined(separator: " with "))
+      add("Unique", constraint.joined(separator: " with "))
     }
     for index in entity.fetchIndexes {
       var parts = index.elements.map { element in
@@ -161,27 +190,46 @@ struct ModelText {
           + (element.kind == .rTree ? " in an R-tree" : "")
       }.joined(separator: ", ")
       if let predicate = index.partialPredicate { parts += ", only where \(predicate.text)" }
-      block.add("Index", "\(index.name): \(parts)")
+      add("Index", "\(index.name): \(parts)")
     }
-    for index in entity.compoundIndexes { block.add("Index", index.joined(separator: ", ")) }
+    for index in entity.compoundIndexes { add("Index", index.joined(separator: ", ")) }
     if let expression = entity.spotlightDisplayNameExpression {
-      block.add("Spotlight", "shows \(expression.text)")
+      add("Spotlight", "shows \(expression.text)")
     }
     for key in entity.userInfo.keys.sorted() {
-      block.add("User info", "\(key): \(entity.userInfo[key]?.text ?? "")")
+      add("User info", "\(key): \(entity.userInfo[key]?.text ?? "")")
     }
-    return block
+    return facts
+  }
+
+  /// The properties that an entity declares, each as a sentence.
+  static func properties(of entity: Entity) -> [ModelPage.Property] {
+    var properties: [ModelPage.Property] = []
+    for attribute in entity.attributes {
+      properties.append(.init(attribute.name, "attribute", AttributeText(attribute).sentence))
+      add(attribute.elements, of: attribute.name, depth: 1, to: &properties)
+    }
+    for relationship in entity.relationships {
+      properties.append(.init(relationship.name, "relationship", sentence(relationship)))
+    }
+    for property in entity.fetchedProperties {
+      var parts = ["fetches " + text(property.request)]
+      if property.isOptional { parts.append("optional") }
+      parts += common(property.renamingIdentifier, property.versionHashModifier, property.userInfo)
+      properties.append(.init(property.name, "fetched", parts.joined(separator: ", ")))
+    }
+    return properties
   }
 
   /// Adds the elements of a composite attribute, under its name.
-  private func add(
-    _ elements: [Attribute], of name: String, depth: Int, to block: inout KeyValueBlock
+  private static func add(
+    _ elements: [Attribute], of name: String, depth: Int, to properties: inout [ModelPage.Property]
   ) {
     guard depth < 8 else { return }
     for element in elements {
       let path = name + "." + element.name
-      block.add(path, AttributeText(element).sentence)
-      add(element.elements, of: path, depth: depth + 1, to: &block)
+      properties.append(.init(path, "element", AttributeText(element).sentence))
+      add(element.elements, of: path, depth: depth + 1, to: &properties)
     }
   }
 

@@ -39,7 +39,7 @@ struct PlanText {
     return text
   }
 
-  private static func name(_ place: MigrationPlan.Place) -> String {
+  static func name(_ place: MigrationPlan.Place) -> String {
     var name = VisibleText.visible(place.name)
     let others = place.versionNames.dropFirst()
     if !others.isEmpty {
@@ -49,10 +49,17 @@ struct PlanText {
   }
 
   private static func lines(of step: MigrationPlan.Step) -> [String] {
-    var lines: [String] = []
-    switch step.way {
+    let words = words(of: step.way)
+    var lines = words.lines + words.doubts.map { "  \($0)" }
+    if let losses = losses(step.losses) { lines.append("leaves behind \(losses)") }
+    return lines
+  }
+
+  /// What a step does and needs, and why it is not known whether it can be done.
+  static func words(of way: MigrationPlan.Way) -> (lines: [String], doubts: [String]) {
+    switch way {
     case .mappings(let items):
-      lines.append("by \(models(items))")
+      var lines = ["by \(models(items))"]
       if items.count > 1 {
         lines.append("each migrates its part of the entities; the app decides their order")
       }
@@ -63,15 +70,14 @@ struct PlanText {
         let parts = classes[name]?.map(\.name).joined(separator: ", ") ?? ""
         lines.append("needs the app's class \(name), for \(parts)")
       }
+      return (lines, [])
     case .inferred(_, let conditions):
-      lines.append("inferred, as lightweight migration does it")
-      lines += conditions.map { "fails if \($0)" }
+      return (
+        ["inferred, as lightweight migration does it"] + conditions.map { "fails if \($0)" }, []
+      )
     case .uncertain(_, let doubts):
-      lines.append("inferred, if lightweight migration can do it; this is not known:")
-      lines += doubts.map { "  \($0)" }
+      return (["inferred, if lightweight migration can do it; this is not known:"], doubts)
     }
-    if let losses = losses(step.losses) { lines.append("leaves behind \(losses)") }
-    return lines
   }
 
   private static func models(_ items: [MappingModelSet.Item]) -> String {
@@ -81,16 +87,25 @@ struct PlanText {
 
   private static func losses(_ losses: [MappingLoss]) -> String? {
     guard !losses.isEmpty else { return nil }
-    let shown = losses.prefix(shownLosses).map { loss in
-      loss.propertyName.map { "\(loss.entityName).\($0)" } ?? "all of \(loss.entityName)"
-    }
+    let shown = losses.prefix(shownLosses).map(Self.text)
     let more = losses.count - shown.count
     return shown.joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
   }
 
+  static func text(_ loss: MappingLoss) -> String {
+    loss.propertyName.map { "\(loss.entityName).\($0)" } ?? "all of \(loss.entityName)"
+  }
+
   /// Says that no version fits the store, and what follows from that; empty when one fits.
   private func ownModel() -> String {
-    guard plan.start.versionNames.isEmpty else { return "" }
+    guard let noFit else { return "" }
+    return noFit + "\n" + UnreadVersions.text(plan.unread)
+      + (advice(for: store) ?? []).map { $0 + "\n" }.joined()
+  }
+
+  /// Says that no version fits the store, and which is nearest; nil when one fits.
+  var noFit: String? {
+    guard plan.start.versionNames.isEmpty else { return nil }
     var text =
       plan.unread.isEmpty
       ? "No version fits the store" : "No version that could be read fits the store"
@@ -98,14 +113,19 @@ struct PlanText {
       text += "; nearest is \(VisibleText.visible(nearest.versionName)), with "
       text += "\(nearest.agreeing) of \(nearest.of) entities the same"
     }
-    text += ".\n" + UnreadVersions.text(plan.unread)
+    return text + "."
+  }
+
+  /// What Core Data does with a store that no version fits, in words; nil when that is not known.
+  func advice(for store: String) -> [String]? {
     // If the app may have the store's version, it is not known what happens.
-    if plan.unread.isEmpty, plan.start.model != nil, plan.steps != nil {
-      text += "Core Data then finds no source model and stops with error 134130, unless the app is "
-      text +=
-        "given\nthe store's own model: lifeboat model convert \(ShellText.path(store)) -o …\n"
-    }
-    return text
+    guard plan.start.versionNames.isEmpty, plan.unread.isEmpty, plan.start.model != nil,
+      plan.steps != nil
+    else { return nil }
+    return [
+      "Core Data then finds no source model and stops with error 134130, unless the app is given",
+      "the store's own model: lifeboat model convert \(ShellText.path(store)) -o …",
+    ]
   }
 
   /// What Core Data would do by itself, if that differs from the plan.

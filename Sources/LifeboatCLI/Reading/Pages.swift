@@ -5,12 +5,16 @@ import SQLiteFile
 import SQLiteForensics
 import Quoting
 import StoreExtraction
+import StoreReport
 import Terminal
 
 /// `lifeboat pages`
 struct Pages: StoreReader {
   enum Format: String, ExpressibleByArgument, CaseIterable {
-    case text, json, ndjson
+    case text, json, ndjson, html, svg
+
+    /// Whether it is a page for a browser or a picture.
+    var isPicture: Bool { self == .html || self == .svg }
   }
 
   static let configuration = CommandConfiguration(
@@ -20,11 +24,15 @@ struct Pages: StoreReader {
       Examples: lifeboat pages Notes.sqlite
                 lifeboat pages --page 214 Notes.sqlite
                 lifeboat pages --format ndjson Notes.sqlite
+                lifeboat pages --format html -o Pages.html Notes.sqlite
+
+      --format html is one page with pictures of the pages by use and by tree, with what `check` finds marked on \
+      them; svg is the pictures alone.
 
       If the header is lost, the page size is found from the pages themselves.
 
       Exit status: 0 also when pages are damaged (this command describes); 64 when there is no such page; 65 when \
-      the file is not a readable store; 75 when it changed while it was read.
+      the file is not a readable store; 73 when the output exists; 75 when the store changed while it was read.
       """)
 
   @Argument(help: .store, completion: .file())
@@ -33,8 +41,10 @@ struct Pages: StoreReader {
   @Option(name: .long, help: "Show all of this page: header, cells, freeblocks, bytes.")
   var page: UInt32?
 
-  @Option(name: .long, help: "text, json, or ndjson: a line for each page.")
+  @Option(name: .long, help: "text, json, ndjson (a line for each page), html or svg.")
   var format: Format?
+
+  @OptionGroup var made: PageOutput
 
   @OptionGroup(title: "Encryption") var secrets: SecretOptions
   @OptionGroup var store: StoreOptions
@@ -42,17 +52,30 @@ struct Pages: StoreReader {
   @OptionGroup var progress: ProgressOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  var outputPaths: [String] { [] }
+  var outputPaths: [String] { made.paths }
+
+  func validate() throws {
+    let picture = format.flatMap { $0.isPicture ? $0.rawValue : nil }
+    try made.validate(picture, among: "html or svg", display)
+    if let picture, page != nil {
+      throw ValidationError(
+        "--page shows one page in text or JSON, and --format \(picture) all of them: leave out one of them."
+      )
+    }
+  }
 
   func read(_ input: StoreInput) throws {
     let path = try input.storePath()
+    if let output = made.output { try input.check(output) }
     let watch = EvidenceWatch(path)
     let database = try SQLiteDatabase.surveyed(path: path, logView: store.wal)
     let format = format ?? (display.json ? .json : .text)
     let meter = progress.meter("Reading", unit: .pages, display)
     let total = UInt64(database.pageCount)
     let report: (Int) -> Void = { meter.update(min(UInt64($0), total), of: total) }
-    if let page {
+    if let format = self.format, format.isPicture {
+      try writePicture(format, of: database, input, watch, meter, report)
+    } else if let page {
       try writeDetail(of: page, database, format, meter, report)
     } else if format == .ndjson {
       try writeLines(database, meter, report)
@@ -67,6 +90,25 @@ struct Pages: StoreReader {
       }
     }
     try watch.requireUnchanged()
+  }
+
+  /// The page for a browser, or the picture in it, with what a check finds.
+  private func writePicture(
+    _ format: Format, of database: SQLiteDatabase, _ input: StoreInput, _ watch: EvidenceWatch,
+    _ meter: ProgressMeter, _ report: @escaping (Int) -> Void
+  ) throws {
+    var pages = StripPage(input.names, database)
+    let owners = try database.listPages(progress: report) { pages.add($0) }
+    meter.finish()
+    let checking = progress.meter("Checking", unit: .pages, display)
+    let check = try StoreCheck(path: database.path, logView: store.wal) { done, total in
+      checking.update(UInt64(done), of: UInt64(total))
+    }
+    checking.finish()
+    pages.finish(owners, check)
+    // No file of a store that changed is left behind.
+    try watch.requireUnchanged()
+    try made.write(format == .svg ? pages.svg : try pages.html(), display)
   }
 
   private func writeLines(
@@ -109,7 +151,7 @@ struct Pages: StoreReader {
     switch format {
     case .text: try display.write(PageDetailText(detail, database, display).text)
     case .json: try display.write(json: PageDetailReport(detail))
-    case .ndjson: try display.write(lines: [PageDetailReport(detail)])
+    case .ndjson, .html, .svg: try display.write(lines: [PageDetailReport(detail)])
     }
   }
 }

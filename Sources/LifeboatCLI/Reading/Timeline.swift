@@ -3,12 +3,13 @@ import CoreDataStore
 import SQLiteFile
 import SafeText
 import StoreExtraction
+import StoreReport
 import Terminal
 
 /// `lifeboat timeline`
 struct Timeline: StoreReader {
   enum Format: String, ExpressibleByArgument, CaseIterable {
-    case text, ndjson, timesketch
+    case text, ndjson, timesketch, html
   }
 
   static let configuration = CommandConfiguration(
@@ -18,20 +19,23 @@ struct Timeline: StoreReader {
       Examples: lifeboat timeline Notes.sqlite
                 lifeboat timeline Notes.sqlite --since 2026-11-20 --entity Note
                 lifeboat timeline Notes.sqlite --dates --format timesketch > Notes.jsonl
+                lifeboat timeline Notes.sqlite --format html -o Timeline.html
 
       Shows the changes that Core Data's persistent history recorded, then the commits in the write-ahead log with \
-      what each did to rows, and with --dates also the dates in rows. Text begins with the newest event, the other \
-      forms with the oldest.
+      what each did to rows, and with --dates also the dates in rows. Text and html begin with the newest event, the \
+      other forms with the oldest. --format html is one page with a histogram, and holds no value of a row.
 
-      Exit status: 1 when damage was found; 65 when the file is not a readable store; 75 when it changed \
-      while it was read.
+      Exit status: 1 when damage was found; 65 when the file is not a readable store; 73 when the output exists; 75 \
+      when the store changed while it was read.
       """)
 
   @Argument(help: .store, completion: .file())
   var path: String
 
-  @Option(name: .long, help: "text, ndjson or timesketch; text by default.")
+  @Option(name: .long, help: "text, ndjson, timesketch or html; text by default.")
   var format: Format?
+
+  @OptionGroup var made: PageOutput
 
   @Flag(name: .long, help: "Also show the dates in rows as events.")
   var dates = false
@@ -48,16 +52,17 @@ struct Timeline: StoreReader {
   @Flag(name: .long, help: "Begin with the oldest event.")
   var oldest = false
 
-  @Option(name: .long, help: "The maximum number of events; 50 by default in text.")
+  @Option(name: .long, help: "The maximum number of events; by default 50 in text and 200 in html.")
   var limit: Int?
 
   @OptionGroup(title: "Encryption") var secrets: SecretOptions
   @OptionGroup var custody: CustodyOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  var outputPaths: [String] { [] }
+  var outputPaths: [String] { made.paths }
 
   func validate() throws {
+    try made.validate(format == .html ? "html" : nil, among: "html", display)
     if let limit, limit < 0 {
       throw ValidationError("--limit takes a number of events, 0 or more.")
     }
@@ -69,11 +74,13 @@ struct Timeline: StoreReader {
 
   func read(_ input: StoreInput) throws {
     let path = try input.storePath()
+    if let output = made.output { try input.check(output) }
     let watch = EvidenceWatch(path)
     let timeline = try StoreTimeline(path: path, includesDates: dates)
     timeline.name = input.shown(path)
     switch format ?? (display.json ? .ndjson : .text) {
     case .text: try writeText(timeline)
+    case .html: try writePage(timeline, input.names, watch)
     case .ndjson: _ = try timeline.write(as: .ndjson, selection, limit: limit, to: 1)
     case .timesketch:
       let written = try timeline.write(as: .timesketch, selection, limit: limit, to: 1)
@@ -101,6 +108,29 @@ struct Timeline: StoreReader {
     selection.until = until.flatMap { DateText.seconds(in: $0)?.upperBound }
     selection.names = entity.isEmpty ? nil : Set(entity)
     return selection
+  }
+
+  private func writePage(
+    _ timeline: StoreTimeline, _ names: (title: String, argument: String), _ watch: EvidenceWatch
+  ) throws {
+    var page = try TimelinePage(
+      timeline, names, selection, limit: limit ?? 200, isOldestFirst: oldest)
+    if let since { page.choice.append("since \(since)") }
+    if let until { page.choice.append("until \(until)") }
+    if !entity.isEmpty { page.choice.append("of \(entity.joined(separator: ", "))") }
+    if timeline.omittedDateCount > 0 {
+      page.notes.append(
+        "\(Quantity.count(timeline.omittedDateCount)) dates are left out: too many to sort.")
+    }
+    for finding in timeline.findings.kept where finding.id == .timelineDateOutOfRange {
+      page.notes.append(finding.message + ".")
+    }
+    if !dates, !timeline.hasHistory, timeline.store.kind != .sqlite {
+      page.notes.append("`--dates` shows the dates in rows, too.")
+    }
+    // No file of a store that changed is left behind.
+    try watch.requireUnchanged()
+    try made.write(page.html(), display)
   }
 
   /// A line for each event: the date, or a dash, and what happened.

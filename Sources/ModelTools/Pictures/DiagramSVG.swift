@@ -29,8 +29,8 @@ struct DiagramSVG {
   private var frames: [Frame] = []
   /// The y coordinates at which each line leaves its first box and meets its second one.
   private var ends: [(start: Int, end: Int)] = []
-  private var width = 0
-  private var height = 0
+  private(set) var width = 0
+  private(set) var height = 0
 
   init(_ diagram: ModelDiagram) {
     self.diagram = diagram
@@ -87,10 +87,14 @@ struct DiagramSVG {
 
   /// The `<svg>` element.
   var text: String {
-    var text =
-      "<svg viewBox=\"0 0 \(width) \(height)\" width=\"\(width)\" height=\"\(height)\" role=\"img\" "
+    "<svg viewBox=\"0 0 \(width) \(height)\" width=\"\(width)\" height=\"\(height)\" role=\"img\" "
       + "aria-label=\"Entities and their relationships; the text below describes them\">\n"
-    text += """
+      + body + "</svg>\n"
+  }
+
+  /// What is in the element.
+  var body: String {
+    var text = """
       <defs><marker id="arrow" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" \
       markerHeight="7" orient="auto-start-reverse"><path d="M0 1L9 5L0 9" class="head"/></marker>
       <marker id="many" viewBox="0 0 12 10" refX="11" refY="5" markerWidth="9" markerHeight="8" \
@@ -102,7 +106,7 @@ struct DiagramSVG {
       """
     for (number, line) in diagram.lines.enumerated() { text += self.line(line, ends[number]) }
     for (number, box) in diagram.boxes.enumerated() { text += self.box(box, frames[number]) }
-    return text + "</svg>\n"
+    return text
   }
 
   // MARK: Parts
@@ -117,7 +121,7 @@ struct DiagramSVG {
     text += "<text class=\"name\" x=\"\(frame.x + 10)\" y=\"\(frame.y + 19)\">\(name)</text>"
     var y = frame.y + Measure.titleHeight + 12
     for row in box.rows {
-      let whole = [row.status.sign, row.text].joined(separator: " ")
+      let whole = row.signed
       let shown = PictureText.html(PictureText.clipped(whole, to: Measure.rowCharacters))
       text += "<text class=\"row \(row.status.rawValue)\" x=\"\(frame.x + 10)\" y=\"\(y)\">"
       text += "<title>\(PictureText.html(whole))</title>\(shown)</text>"

@@ -1,18 +1,24 @@
-import ObjectModel
-
-/// The style sheet of ``DifferencePage`` and of other pages with a ``ModelDiagram``: light and dark, every colour with a sign or a word beside it,
-/// contrast of text at least 4.5 to 1.
+/// The style sheet of ``DifferencePage`` and of other pages with a ``ModelDiagram``: light and dark, every colour with a
+/// sign or a word beside it.
 package enum DifferencePageStyle {
+  private static let light = PictureColours.light
+  private static let dark = PictureColours.dark
+
   /// The style sheet.
   package static let text = """
-    :root { color-scheme: light dark; --back: #ffffff; --text: #1f2328; --quiet: #59636e;
-      --rule: #d1d9e0; --code: #eef1f4;
-      --same: #f6f8fa; --same-line: #6e7781; --added: #d3ecff; --added-line: #0550ae;
-      --removed: #ffe2cc; --removed-line: #953800; --changed: #fff5b1; --changed-line: #7d5a00; }
+    :root { color-scheme: light dark; --back: \(light.back); --text: \(light.text); --quiet: \(light.quiet);
+      --rule: \(light.rule); --code: \(light.code);
+      --same: \(light.same); --same-line: \(light.sameLine); --added: \(light.added); \
+    --added-line: \(light.addedLine);
+      --removed: \(light.removed); --removed-line: \(light.removedLine); \
+    --changed: \(light.changed); --changed-line: \(light.changedLine); }
     @media (prefers-color-scheme: dark) {
-      :root { --back: #0d1117; --text: #e6edf3; --quiet: #9da7b1; --rule: #3d444d; --code: #212830;
-        --same: #1c2128; --same-line: #8b949e; --added: #0c2d57; --added-line: #79b8ff;
-        --removed: #4a2409; --removed-line: #ffa657; --changed: #3d3100; --changed-line: #e3b341; } }
+      :root { --back: \(dark.back); --text: \(dark.text); --quiet: \(dark.quiet); \
+    --rule: \(dark.rule); --code: \(dark.code);
+        --same: \(dark.same); --same-line: \(dark.sameLine); --added: \(dark.added); \
+    --added-line: \(dark.addedLine);
+        --removed: \(dark.removed); --removed-line: \(dark.removedLine); \
+    --changed: \(dark.changed); --changed-line: \(dark.changedLine); } }
     * { box-sizing: border-box; }
     body { margin: 0 auto; padding: 1.5rem; max-width: 100rem; background: var(--back);
       color: var(--text); font: 1rem/1.5 system-ui, sans-serif; }
@@ -36,28 +42,35 @@ package enum DifferencePageStyle {
     .chip.removed { background: var(--removed); border: 1px dashed var(--removed-line); }
     .chip.changed { background: var(--changed); border-color: var(--changed-line); }
     .diagram { overflow: auto; border: 1px solid var(--rule); border-radius: 6px; }
-    svg { display: block; font: 12px system-ui, sans-serif; }
-    svg text { fill: var(--text); }
-    .name { font-weight: 600; font-size: 13px; }
-    .row { font-size: 12px; } .rest { fill: var(--quiet); font-size: 11px; }
-    .row.added { fill: var(--added-line); } .row.removed { fill: var(--removed-line); }
-    .row.changed { fill: var(--changed-line); }
-    .box rect { fill: var(--same); stroke: var(--same-line); }
-    .box.added rect { fill: var(--added); stroke: var(--added-line); stroke-width: 2; }
-    .box.removed rect { fill: var(--removed); stroke: var(--removed-line); stroke-width: 2;
-      stroke-dasharray: 6 4; }
-    .box.changed rect { fill: var(--changed); stroke: var(--changed-line); stroke-width: 2; }
-    .box.added .row.added, .box.changed .row { fill: var(--text); }
-    .line path { fill: none; stroke: var(--same-line); stroke-width: 1.2; }
-    .line.added path { stroke: var(--added-line); stroke-width: 2; }
-    .line.removed path { stroke: var(--removed-line); stroke-width: 2; stroke-dasharray: 6 4; }
-    .line.changed path { stroke: var(--changed-line); stroke-width: 2; }
-    .line text { text-anchor: middle; font-size: 11px; stroke: var(--back); stroke-width: 4px;
-      paint-order: stroke; }
-    .head { fill: none; stroke: context-stroke; stroke-width: 1.6; }
-    .hollow { fill: var(--back); stroke: context-stroke; stroke-width: 1.2; }
-    @media print { body { padding: 0; max-width: none; } .diagram { overflow: visible; border: 0; }
+    \(diagram(.named))@media print { body { padding: 0; max-width: none; } .diagram { overflow: visible; border: 0; }
       svg { max-width: 100%; height: auto; } h3, li { break-inside: avoid; } }
 
     """
+
+  /// The rules of a ``ModelDiagram`` alone.
+  package static func diagram(_ colours: PictureColours) -> String {
+    """
+    svg { display: block; font: 12px system-ui, sans-serif; }
+    svg text { fill: \(colours.text); }
+    .name { font-weight: 600; font-size: 13px; }
+    .row { font-size: 12px; } .rest { fill: \(colours.quiet); font-size: 11px; }
+    .row.added { fill: \(colours.addedLine); } .row.removed { fill: \(colours.removedLine); }
+    .row.changed { fill: \(colours.changedLine); }
+    .box rect { fill: \(colours.same); stroke: \(colours.sameLine); }
+    .box.added rect { fill: \(colours.added); stroke: \(colours.addedLine); stroke-width: 2; }
+    .box.removed rect { fill: \(colours.removed); stroke: \(colours.removedLine); stroke-width: 2;
+      stroke-dasharray: 6 4; }
+    .box.changed rect { fill: \(colours.changed); stroke: \(colours.changedLine); stroke-width: 2; }
+    .box.added .row.added, .box.changed .row { fill: \(colours.text); }
+    .line path { fill: none; stroke: \(colours.sameLine); stroke-width: 1.2; }
+    .line.added path { stroke: \(colours.addedLine); stroke-width: 2; }
+    .line.removed path { stroke: \(colours.removedLine); stroke-width: 2; stroke-dasharray: 6 4; }
+    .line.changed path { stroke: \(colours.changedLine); stroke-width: 2; }
+    .line text { text-anchor: middle; font-size: 11px; stroke: \(colours.back); stroke-width: 4px;
+      paint-order: stroke; }
+    .head { fill: none; stroke: context-stroke; stroke-width: 1.6; }
+    .hollow { fill: \(colours.back); stroke: context-stroke; stroke-width: 1.2; }
+
+    """
+  }
 }

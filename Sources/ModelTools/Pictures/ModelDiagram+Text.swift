@@ -23,7 +23,7 @@ extension ModelDiagram {
     for (number, box) in boxes.enumerated() {
       let colours = Self.colours(box.status)
       var lines = [title(box)]
-      lines += box.rows.map { "\($0.status.sign) \($0.text)" }
+      lines += box.rows.map(\.signed)
       if let rest = rest(box) { lines.append(rest) }
       let label = lines.map { PictureText.dot($0) + "\\l" }.joined()
       let style = box.status == .removed ? ", style=\"filled,dashed\"" : ""
@@ -56,8 +56,14 @@ extension ModelDiagram {
     for (number, box) in boxes.enumerated() {
       text += "  class E\(number)[\"\(PictureText.mermaid(title(box)))\"]\n"
       var rows = box.rows.map { row in
-        let sign = row.status == .added ? "+" : row.status == .removed ? "-" : "#"
-        return "\(sign) \(PictureText.mermaid(row.text))"
+        let sign =
+          switch row.status {
+          case .same: ""
+          case .added: "+ "
+          case .removed: "- "
+          case .changed: "# "
+          }
+        return sign + PictureText.mermaid(row.text)
       }
       if let rest = rest(box) { rows.append(PictureText.mermaid(rest)) }
       for row in rows { text += "  E\(number) : \(row)\n" }
@@ -96,11 +102,38 @@ extension ModelDiagram {
     let noun = box.unchangedCount == 1 ? "property" : "properties"
     let isKept = box.status == .same || box.status == .changed
     let word = isComparison && isKept ? " as before" : ""
-    return "\(box.unchangedCount) \(noun)\(word)"
+    let more = !isComparison && !box.rows.isEmpty ? "more " : ""
+    return "\(box.unchangedCount) \(more)\(noun)\(word)"
   }
 
   var leftOutText: String {
     let noun = leftOutCount == 1 ? "entity is" : "entities are"
     return "\(leftOutCount) more \(noun) not drawn"
+  }
+}
+
+extension ModelDiagram {
+  /// What a schema says of each property: its type, or where it leads.
+  static func properties(of entity: Entity) -> [Row] {
+    func row(_ name: String, _ what: String, _ isOptional: Bool) -> Row {
+      // A box has room for no more.
+      let name = PictureText.clipped(name, to: 100)
+      let what = PictureText.clipped(what, to: 100)
+      return Row(text: "\(name): \(what)\(isOptional ? "?" : "")", status: .same)
+    }
+    return entity.attributes.map { row($0.name, $0.type.name, $0.isOptional) }
+      + entity.relationships.map {
+        $0.isToMany
+          ? row($0.name, "many " + $0.destinationEntityName, false)
+          : row($0.name, $0.destinationEntityName, $0.isOptional)
+      }
+  }
+
+  /// The diagram as an SVG file.
+  package func svgFile(title: String) -> String {
+    let drawing = DiagramSVG(self)
+    return SVGFile.text(
+      width: drawing.width, height: drawing.height, title: title, body: drawing.body,
+      rules: DifferencePageStyle.diagram)
   }
 }

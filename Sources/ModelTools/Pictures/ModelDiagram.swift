@@ -31,6 +31,9 @@ package struct ModelDiagram: Sendable {
     package let text: String
     /// What happened to it.
     package let status: Status
+
+    /// The text, with the sign of what happened before it.
+    var signed: String { status.sign.isEmpty ? text : "\(status.sign) \(text)" }
   }
 
   /// An entity.
@@ -86,13 +89,27 @@ package struct ModelDiagram: Sendable {
   static let maximumBoxCount = 300
   /// The most rows in a box.
   static let maximumRowCount = 60
+  /// The most bytes of properties in a picture.
+  static let maximumListedBytes = 300_000
 
   /// The diagram as an SVG element, for the style sheet of ``DifferencePageStyle``.
   package var svg: String { DiagramSVG(self).text }
 
   /// Draws a model.
   package init(of model: ManagedObjectModel) {
-    self.init(from: model, to: model, ModelDifference(from: model, to: model))
+    self.init(drawn: ModelSketch(of: model, about: Set(model.entityNames)))
+    isComparison = false
+  }
+
+  /// Draws a model as a schema: boxes list their properties with the types.
+  ///
+  /// - Parameters:
+  ///   - model: the model.
+  ///   - names: the entities that the picture is about; those that they are linked to are drawn without properties.
+  package init(schemaOf model: ManagedObjectModel, about names: [String]) {
+    var sketch = ModelSketch(of: model, about: Set(names))
+    sketch.listsProperties = true
+    self.init(drawn: sketch)
     isComparison = false
   }
 
@@ -100,7 +117,10 @@ package struct ModelDiagram: Sendable {
   package init(
     from old: ManagedObjectModel, to new: ManagedObjectModel, _ difference: ModelDifference
   ) {
-    var sketch = ModelSketch(old, new, difference)
+    self.init(drawn: ModelSketch(old, new, difference))
+  }
+
+  private init(drawn sketch: consuming ModelSketch) {
     sketch.draw()
     let chosen = sketch.chosenNames()
     let numbers = Dictionary(
@@ -131,6 +151,12 @@ private struct ModelSketch {
   private let renamed: [String: String]
   private(set) var boxes: [String: ModelDiagram.Box] = [:]
   private(set) var lines: [NamedLine] = []
+  /// The entities that a picture of one model is about; nil for a comparison.
+  private var subject: Set<String>?
+  /// Whether the boxes of ``subject`` list their properties.
+  var listsProperties = false
+  /// Bytes of properties that the picture still has room for.
+  private var room = ModelDiagram.maximumListedBytes
 
   init(
     _ old: ManagedObjectModel, _ new: ManagedObjectModel, _ difference: ModelDifference
@@ -144,6 +170,12 @@ private struct ModelSketch {
       difference.changes.filter { $0.kind == .entityRenamed }
         .map { ($0.oldValue ?? "", $0.newValue ?? "") }
     ) { first, _ in first }
+  }
+
+  /// A sketch of one model.
+  init(of model: ManagedObjectModel, about subject: Set<String>) {
+    self.init(model, model, ModelDifference(from: model, to: model))
+    self.subject = subject
   }
 
   mutating func draw() {
@@ -164,7 +196,7 @@ private struct ModelSketch {
     }
   }
 
-  private func box(_ entity: Entity) -> ModelDiagram.Box {
+  private mutating func box(_ entity: Entity) -> ModelDiagram.Box {
     let own = changes[entity.name] ?? []
     let isNew = own.contains { $0.kind == .entityAdded }
     var rows: [ModelDiagram.Row] = []
@@ -179,11 +211,20 @@ private struct ModelSketch {
       rows.append(ModelDiagram.Row(text: "and \(rest) more", status: .changed))
     }
     let count = entity.attributes.count + entity.relationships.count
+    var listed = 0
+    if listsProperties, subject?.contains(entity.name) ?? false {
+      for row in ModelDiagram.properties(of: entity).prefix(ModelDiagram.maximumRowCount) {
+        room -= row.text.utf8.count
+        guard room >= 0 else { break }
+        rows.append(row)
+        listed += 1
+      }
+    }
     return ModelDiagram.Box(
       name: entity.name, oldName: own.first { $0.kind == .entityRenamed }?.oldValue,
       isAbstract: entity.isAbstract,
       status: isNew ? .added : own.isEmpty ? .same : .changed, rows: rows,
-      unchangedCount: max(0, count - touched.count))
+      unchangedCount: max(0, count - touched.count - listed))
   }
 
   private static func status(_ change: ModelChange) -> ModelDiagram.Status {
@@ -290,7 +331,15 @@ private struct ModelSketch {
   func chosenNames() -> [String] {
     let names = ByteOrder.sorted(boxes.keys)
     var wanted = Set(names)
-    if names.count > ModelDiagram.roomyCount {
+    if let subject {
+      if subject.count < names.count {
+        wanted = subject
+        for line in lines where subject.contains(line.source) || subject.contains(line.target) {
+          wanted.formUnion([line.source, line.target])
+        }
+        if wanted.count > ModelDiagram.maximumBoxCount { wanted = subject }
+      }
+    } else if names.count > ModelDiagram.roomyCount {
       let changed = Set(names.filter { boxes[$0]?.status != .same })
       wanted = changed
       for line in lines {

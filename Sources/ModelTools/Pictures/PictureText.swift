@@ -4,9 +4,9 @@ import SafeText
 
 /// Text from a model, made safe for a picture: characters that control, hide or reorder text are made
 /// visible, and characters with a meaning in the format are escaped.
-enum PictureText {
+package enum PictureText {
   /// For element content and for attribute values of HTML and SVG, cut after `limit` scalars.
-  static func html(_ text: String, limit: Int = 300) -> String {
+  package static func html(_ text: String, limit: Int = 300) -> String {
     MarkupText.html(VisibleText.visible(text, limit: limit))
   }
 
@@ -21,7 +21,7 @@ enum PictureText {
   }
 
   /// Text cut to a number of characters, with an ellipsis if it is longer.
-  static func clipped(_ text: String, to count: Int) -> String {
+  package static func clipped(_ text: String, to count: Int) -> String {
     let shown = VisibleText.visible(text, limit: 300)
     return shown.count <= count ? shown : String(shown.prefix(max(1, count - 1))) + "…"
   }

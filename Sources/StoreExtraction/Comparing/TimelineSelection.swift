@@ -48,15 +48,17 @@ extension StoreTimeline {
   /// - Parameters:
   ///   - count: the most events.
   ///   - selection: which events are wanted.
+  ///   - see: called with each event that is wanted, from oldest to newest.
   /// - Returns: the events, and how many there are with those that are not among them.
   /// - Throws: as ``forEachEvent(_:_:)``.
   package func lastEvents(
-    _ count: Int, _ selection: Selection = Selection()
+    _ count: Int, _ selection: Selection = Selection(), _ see: (Event) -> Void = { _ in }
   ) throws -> (events: [Event], total: Int) {
     // The log comes after all events with a date, although its commits are of the same time as some of them.
     var dated = Latest(count)
     var logged = Latest(count)
     try forEachEvent(selection) { event in
+      see(event)
       if event.isOfLog { logged.add(event) } else { dated.add(event) }
       return true
     }

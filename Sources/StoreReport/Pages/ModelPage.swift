@@ -1,0 +1,211 @@
+package import ModelTools
+import Terminal
+
+/// A model as a page: a picture of its entities, and each of them with all of its properties.
+package struct ModelPage {
+  /// A property of an entity.
+  package struct Property {
+    /// Its name.
+    package let name: String
+    /// `attribute`, `element`, `relationship` or `fetched`.
+    package let kind: String
+    /// What it is, as a sentence.
+    package let sentence: String
+
+    /// A property.
+    package init(_ name: String, _ kind: String, _ sentence: String) {
+      self.name = name
+      self.kind = kind
+      self.sentence = sentence
+    }
+  }
+
+  /// An entity.
+  package struct Entity {
+    /// Its name.
+    package let name: String
+    /// Its parent; nil without one.
+    package let parent: String?
+    /// Whether it has no objects of its own.
+    package let isAbstract: Bool
+    /// What holds for it as a whole.
+    package let facts: [(name: String, value: String)]
+    /// Its own properties.
+    package let properties: [Property]
+
+    /// An entity.
+    package init(
+      _ name: String, parent: String?, isAbstract: Bool, facts: [(name: String, value: String)],
+      properties: [Property]
+    ) {
+      self.name = name
+      self.parent = parent
+      self.isAbstract = isAbstract
+      self.facts = facts
+      self.properties = properties
+    }
+  }
+
+  private let name: String
+  private let facts: [(name: String, value: String)]
+  private let problems: [String]
+  private let entities: [Entity]
+  private let diagram: ModelDiagram
+
+  /// The most entities and properties that are listed.
+  private static let maxEntities = 500
+  private static let maxProperties = 5_000
+  private static let maxFacts = 200
+
+  /// A page.
+  ///
+  /// - Parameters:
+  ///   - name: what the page calls the model.
+  ///   - facts: what holds for it as a whole.
+  ///   - problems: what is wrong with it, as sentences.
+  ///   - entities: those that are shown.
+  ///   - diagram: the picture.
+  package init(
+    name: String, facts: [(name: String, value: String)], problems: [String], entities: [Entity],
+    diagram: ModelDiagram
+  ) {
+    self.name = name
+    self.facts = facts
+    self.problems = problems
+    self.entities = entities
+    self.diagram = diagram
+  }
+
+  /// The title of the page and of the picture.
+  private var title: String { "Schema of \(name)" }
+
+  /// The picture as an SVG file.
+  package var svg: String {
+    diagram.svgFile(title: title + ": entities, their properties and how they are linked")
+  }
+
+  /// The page as HTML.
+  package func html() throws -> String {
+    var context: [String: Any] = [
+      "facts": facts.prefix(Self.maxFacts).map { PageFrame.pair($0) },
+      "hasProblems": !problems.isEmpty,
+      "problems": problems.prefix(Self.maxFacts).map { PageFrame.sentence($0) },
+      "svg": diagram.svg, "isDrawn": !diagram.boxes.isEmpty,
+    ]
+    if problems.count > Self.maxFacts {
+      context["moreProblems"] = "And \(Quantity.count(problems.count - Self.maxFacts)) more."
+    }
+    if diagram.leftOutCount > 0 {
+      context["leftOut"] =
+        "\(Quantity.count(diagram.leftOutCount, "more entity is", "more entities are")) not drawn."
+    }
+    var room = Self.maxProperties
+    var roomForFacts = Self.maxProperties
+    var listed: [[String: Any]] = []
+    for (number, entity) in entities.prefix(Self.maxEntities).enumerated() {
+      let shown = entity.properties.prefix(max(0, room))
+      room -= shown.count
+      let facts = entity.facts.prefix(min(Self.maxFacts, roomForFacts))
+      roomForFacts -= facts.count
+      listed.append(Self.context(entity, shown, facts, number))
+    }
+    context["entities"] = listed
+    context["hasEntities"] = !listed.isEmpty
+    context["note"] =
+      entities.isEmpty
+      ? "None."
+      : Quantity.count(entities.count, "entity", "entities") + "."
+        + (entities.count > listed.count ? " The first \(listed.count) are shown." : "")
+    var sections = [("facts", "The model")]
+    if !diagram.boxes.isEmpty { sections.append(("picture", "Picture")) }
+    sections.append(("entities", "Entities"))
+    context["sections"] = PageFrame.sections(sections)
+    return try PageFrame.page(title, by: ".", ModelTemplate.text, context)
+  }
+
+  private static func context(
+    _ entity: Entity, _ shown: ArraySlice<Property>,
+    _ facts: ArraySlice<(name: String, value: String)>, _ number: Int
+  ) -> [String: Any] {
+    func count(_ kind: String) -> String {
+      Quantity.count(entity.properties.count { $0.kind == kind })
+    }
+    var notes: [String] = []
+    if let parent = entity.parent { notes.append("a kind of `\(parent)`") }
+    if entity.isAbstract { notes.append("abstract") }
+    var context: [String: Any] = [
+      "id": "entity\(number)", "name": PageFrame.text(entity.name),
+      "parent": PageFrame.text(entity.parent ?? ""),
+      "counts": [count("attribute"), count("relationship")],
+      "facts": facts.map { PageFrame.pair($0) }
+        + (facts.count < entity.facts.count
+          ? [PageFrame.pair(("And", "\(Quantity.count(entity.facts.count - facts.count)) more"))]
+          : []),
+      "hasFacts": !entity.facts.isEmpty, "hasProperties": !shown.isEmpty,
+      "properties": shown.map { property -> [String: Any] in
+        [
+          "name": PageFrame.text(property.name), "kind": property.kind,
+          "what": PageFrame.text(property.sentence, limit: 600),
+        ]
+      },
+    ]
+    if entity.properties.isEmpty {
+      context["remark"] =
+        entity.parent == nil ? "No properties." : "No properties but the inherited ones."
+    } else if shown.count < entity.properties.count {
+      context["remark"] =
+        "\(Quantity.count(shown.count)) of \(Quantity.count(entity.properties.count)) properties are shown."
+    }
+    if !notes.isEmpty { context["nature"] = [PageFrame.sentence(notes.joined(separator: ", "))] }
+    return context
+  }
+}
+
+/// The content of a ``ModelPage``.
+private enum ModelTemplate {
+  static let text = """
+    \(PageFrame.contents)
+    <section aria-labelledby="facts">
+    <h2 id="facts">The model</h2>
+    <dl>{{#facts}}<dt>{{name}}</dt><dd>{{value}}</dd>
+    {{/facts}}</dl>
+    {{#hasProblems}}<h3>Problems</h3>
+    <ul>
+    {{#problems}}<li>\(PageFrame.sentence)</li>
+    {{/problems}}
+    </ul>
+    {{#moreProblems}}<p>{{moreProblems}}</p>{{/moreProblems}}{{/hasProblems}}
+    </section>
+    {{#isDrawn}}<section aria-labelledby="picture">
+    <h2 id="picture">Picture</h2>
+    <p class="key">An arrow leads to one object, a fork to many; a hollow triangle points to the parent. <code>?</code> means optional. {{leftOut}}</p>
+    <div class="diagram schema" tabindex="0" role="group" aria-label="Diagram of the model">{{{svg}}}</div>
+    </section>{{/isDrawn}}
+    <section aria-labelledby="entities">
+    <h2 id="entities">Entities</h2>
+    <p>{{note}}</p>
+    {{#hasEntities}}<table class="sortable" tabindex="0">
+    <thead><tr><th scope="col">Entity</th><th scope="col" class="number">Attributes</th><th scope="col" class="number">Relationships</th><th scope="col">Parent</th></tr></thead>
+    <tbody>
+    {{#entities}}<tr><th scope="row"><a href="#{{id}}">{{name}}</a></th>{{#counts}}<td class="number">{{.}}</td>{{/counts}}<td>{{parent}}</td></tr>
+    {{/entities}}
+    </tbody>
+    </table>{{/hasEntities}}
+    {{#entities}}<section class="entity" aria-labelledby="{{id}}">
+    <h3 id="{{id}}">{{name}}</h3>
+    {{#nature}}<p class="effect">\(PageFrame.sentence)</p>
+    {{/nature}}{{#hasFacts}}<dl>{{#facts}}<dt>{{name}}</dt><dd>{{value}}</dd>
+    {{/facts}}</dl>
+    {{/hasFacts}}{{#hasProperties}}<table class="stacked" tabindex="0" aria-labelledby="{{id}}">
+    <thead><tr><th scope="col">Property</th><th scope="col">Kind</th><th scope="col">What it is</th></tr></thead>
+    <tbody>
+    {{#properties}}<tr><th scope="row">{{name}}</th><td class="keep">{{kind}}</td><td>{{what}}</td></tr>
+    {{/properties}}
+    </tbody>
+    </table>
+    {{/hasProperties}}{{#remark}}<p>{{remark}}</p>
+    {{/remark}}    </section>
+    {{/entities}}
+    </section>
+    """
+}

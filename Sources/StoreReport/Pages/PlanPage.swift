@@ -1,0 +1,317 @@
+import ModelTools
+import Terminal
+
+/// The migration of a store as a page: the versions, the steps between them, what each does and leaves behind, and what
+/// cannot be done, with the reason.
+package struct PlanPage {
+  /// A step from one version to another.
+  package struct Step {
+    /// How it is done.
+    package enum Way: String, Sendable {
+      case mapping, inferred, uncertain, refused
+    }
+
+    /// The version before.
+    package let from: String
+    /// The version after.
+    package let to: String
+    /// How it is done.
+    package let way: Way
+    /// What the step does and needs, or why it cannot be done, as clauses.
+    package let lines: [String]
+    /// What is left behind.
+    package let losses: [String]
+    /// What differs between the models, as sentences, the first of them a summary; empty when it is not known.
+    package let changes: [String]
+
+    /// A step.
+    package init(
+      from: String, to: String, way: Way, lines: [String], losses: [String] = [],
+      changes: [String] = []
+    ) {
+      self.from = from
+      self.to = to
+      self.way = way
+      self.lines = lines
+      self.losses = losses
+      self.changes = changes
+    }
+  }
+
+  /// A mapping model, and how it relates to the versions.
+  package struct Mapping {
+    /// Its file.
+    package let name: String
+    /// What it is for.
+    package let sentence: String
+
+    /// A mapping model.
+    package init(_ name: String, _ sentence: String) {
+      self.name = name
+      self.sentence = sentence
+    }
+  }
+
+  private let store: String
+  private let start: String
+  private let target: String
+  /// The steps; empty when the store opens as it is, nil when there is no way.
+  private let steps: [Step]?
+  /// What Core Data would do by itself, in one step; nil when the plan is just that.
+  package var direct: Step?
+  /// When there is no way: the step that fails.
+  package var obstacle: Step?
+  /// What else is to be said, as sentences.
+  package var remarks: [String] = []
+  /// The mapping models that were found.
+  package var mappings: [Mapping] = []
+  /// The versions that could not be read, each with the reason.
+  package var unread: [(name: String, problem: String)] = []
+
+  /// The most steps, the most lines of a list, and of all lists of steps together.
+  private static let maxSteps = 200
+  private static let maxLines = 200
+  private static let maxChanges = 60
+  private static let maxListed = 4_000
+
+  /// A page.
+  ///
+  /// - Parameters:
+  ///   - store: what the page calls the store.
+  ///   - start: the version that the store has.
+  ///   - target: the version to migrate to.
+  ///   - steps: the steps; empty when the store opens as it is, nil when there is no way.
+  package init(store: String, from start: String, to target: String, steps: [Step]?) {
+    self.store = store
+    self.start = start
+    self.target = target
+    self.steps = steps
+  }
+
+  /// The page as HTML.
+  package func html() throws -> String {
+    let flow = PlanFlow(
+      start: start, target: target, steps: steps, direct: direct, obstacle: obstacle)
+    var context: [String: Any] = [
+      "verdict": verdict.context,
+      "flow": ["svg": flow.svg, "ways": Self.chips(shownSteps)],
+    ]
+    var sections = [("flow", "The way")]
+    func add(_ id: String, _ name: String, _ part: [String: Any]?) {
+      guard let part else { return }
+      context[id] = part
+      sections.append((id, name))
+    }
+    var room = Self.maxListed
+    add("steps", "The steps", stepList(&room))
+    room = max(room, Self.maxLines)
+    add("obstacle", "What fails", obstacle.map { ["step": Self.context($0, number: nil, &room)] })
+    room = max(room, Self.maxLines)
+    add("direct", "In one step", direct.map { ["step": Self.context($0, number: nil, &room)] })
+    add("mappings", "Mapping models", mappingTable)
+    add("unread", "Not read", unreadTable)
+    context["sections"] = PageFrame.sections(sections)
+    return try PageFrame.page(
+      "Migration of \(store)", by: ". The store was only read, and nothing was migrated.",
+      PlanTemplate.text, context)
+  }
+
+  private var shownSteps: [Step] {
+    (steps ?? []) + [obstacle, direct].compactMap { $0 }
+  }
+
+  private static func chips(_ steps: [Step]) -> [[String: Any]] {
+    [
+      (Step.Way.mapping, "by a mapping model"), (.inferred, "inferred"),
+      (.uncertain, "not known whether it can be inferred"), (.refused, "cannot be done"),
+    ].filter { way in steps.contains { $0.way == way.0 } }
+      .map { ["class": $0.0.rawValue, "name": $0.1] }
+  }
+
+  // MARK: - Parts
+
+  private var verdict: PageVerdict {
+    var verdict: PageVerdict
+    if let steps {
+      if steps.isEmpty {
+        verdict = PageVerdict(
+          tone: "good", sentence: "The store opens with \(target) as it is")
+        verdict.more.append("Nothing needs to be done.")
+      } else {
+        let lost = steps.reduce(0) { $0 + $1.losses.count }
+        let isUncertain = steps.contains { $0.way == .uncertain }
+        verdict = PageVerdict(
+          tone: lost > 0 || isUncertain ? "doubt" : "good",
+          sentence: "From \(start) to \(target): \(Quantity.count(steps.count, "step"))")
+        verdict.more.append(
+          lost == 0
+            ? "Nothing is known to be left behind."
+            : "Left behind: \(Quantity.count(lost, "entity or property", "entities and properties"))."
+        )
+        if isUncertain {
+          verdict.more.append("It is not known whether lightweight migration can do all of it.")
+        }
+      }
+    } else {
+      verdict = PageVerdict(tone: "bad", sentence: "There is no way from \(start) to \(target)")
+    }
+    verdict.more += remarks
+    return verdict
+  }
+
+  private func stepList(_ room: inout Int) -> [String: Any]? {
+    guard let steps, !steps.isEmpty else { return nil }
+    var context: [String: Any] = [
+      "list": steps.prefix(Self.maxSteps).enumerated().map { number, step in
+        Self.context(step, number: number + 1, &room)
+      }
+    ]
+    if steps.count > Self.maxSteps {
+      context["note"] = "\(Self.maxSteps) of \(Quantity.count(steps.count)) are shown."
+    }
+    return context
+  }
+
+  private static func context(
+    _ step: Step, number: Int?, _ room: inout Int
+  ) -> [String: Any] {
+    var context: [String: Any] = [
+      "title": PageFrame.text("\(step.from) → \(step.to)"), "way": step.way.rawValue,
+      "lines": clipped(step.lines, &room),
+    ]
+    if let number { context["id"] = "step\(number)" }
+    if !step.losses.isEmpty {
+      context["loss"] =
+        [
+          "count": Quantity.count(step.losses.count), "items": clipped(step.losses, &room),
+        ] as [String: Any]
+    }
+    if let summary = step.changes.first {
+      let all = step.changes.dropFirst()
+      context["change"] =
+        [
+          "summary": [PageFrame.sentence(summary)],
+          "items": clipped(Array(all), at: maxChanges, &room),
+          "hasItems": !all.isEmpty,
+        ] as [String: Any]
+    }
+    return context
+  }
+
+  /// Sentences, as many as there is room for, and how many are left out.
+  private static func clipped(
+    _ lines: [String], at limit: Int = maxLines, _ room: inout Int
+  ) -> [[String: Any]] {
+    let count = min(lines.count, limit, room)
+    room -= count
+    var shown = lines.prefix(count).map { PageFrame.sentence($0, limit: 500) }
+    if lines.count > count {
+      shown.append(PageFrame.sentence("and \(Quantity.count(lines.count - count)) more"))
+    }
+    return shown
+  }
+
+  private var mappingTable: [String: Any]? {
+    guard !mappings.isEmpty else { return nil }
+    var context: [String: Any] = [
+      "lines": mappings.prefix(Self.maxLines).map { mapping in
+        ["name": PageFrame.text(mapping.name), "what": [PageFrame.sentence(mapping.sentence)]]
+          as [String: Any]
+      }
+    ]
+    if mappings.count > Self.maxLines {
+      context["note"] = "\(Self.maxLines) of \(Quantity.count(mappings.count)) are shown."
+    }
+    return context
+  }
+
+  private var unreadTable: [String: Any]? {
+    guard !unread.isEmpty else { return nil }
+    return [
+      "lines": unread.prefix(Self.maxLines).map { version in
+        [
+          "name": PageFrame.text(version.name),
+          "problem": PageFrame.text(version.problem, limit: 600),
+        ]
+      }
+    ]
+  }
+}
+
+/// The content of a ``PlanPage``.
+private enum PlanTemplate {
+  private static let step = """
+    {{#lines}}<li>\(PageFrame.sentence)</li>
+    {{/lines}}
+    {{#loss}}<li><span class="loss">leaves behind {{count}}:</span>
+    <ul>
+    {{#items}}<li>\(PageFrame.sentence)</li>
+    {{/items}}
+    </ul></li>{{/loss}}
+    {{#change}}<li>{{#summary}}\(PageFrame.sentence){{/summary}}
+    {{#hasItems}}<details><summary>What changes</summary>
+    <ul>
+    {{#items}}<li>\(PageFrame.sentence)</li>
+    {{/items}}
+    </ul></details>{{/hasItems}}</li>{{/change}}
+    """
+
+  static let text = """
+    \(PageFrame.verdict)
+    \(PageFrame.contents)
+    {{#flow}}<section aria-labelledby="flow">
+    <h2 id="flow">The way</h2>
+    <p class="key">{{#ways}}<span class="chip way-{{class}}">{{name}}</span>
+    {{/ways}}</p>
+    <div class="strip flow" tabindex="0" role="group" aria-label="The versions and the steps between them">{{{svg}}}</div>
+    </section>{{/flow}}
+    {{#steps}}<section aria-labelledby="steps">
+    <h2 id="steps">The steps</h2>
+    {{#note}}<p>{{note}}</p>{{/note}}
+    <ol class="steps">
+    {{#list}}<li class="{{way}}"><h3 id="{{id}}">{{title}}</h3>
+    <ul>
+    \(step)
+    </ul></li>
+    {{/list}}
+    </ol>
+    </section>{{/steps}}
+    {{#obstacle}}{{#step}}<section aria-labelledby="obstacle">
+    <h2 id="obstacle">What fails</h2>
+    <h3>{{title}}</h3>
+    <p>This step has no mapping model, and cannot be inferred:</p>
+    <ul>
+    \(step)
+    </ul>
+    </section>{{/step}}{{/obstacle}}
+    {{#direct}}{{#step}}<section aria-labelledby="direct">
+    <h2 id="direct">In one step</h2>
+    <p>What Core Data does by itself, without steps on the way:</p>
+    <ul>
+    \(step)
+    </ul>
+    </section>{{/step}}{{/direct}}
+    {{#mappings}}<section aria-labelledby="mappings">
+    <h2 id="mappings">Mapping models</h2>
+    {{#note}}<p>{{note}}</p>{{/note}}
+    <table class="stacked" tabindex="0">
+    <thead><tr><th scope="col">File</th><th scope="col">What it is for</th></tr></thead>
+    <tbody>
+    {{#lines}}<tr><th scope="row">{{name}}</th><td>{{#what}}\(PageFrame.sentence){{/what}}</td></tr>
+    {{/lines}}
+    </tbody>
+    </table>
+    </section>{{/mappings}}
+    {{#unread}}<section aria-labelledby="unread">
+    <h2 id="unread">Not read</h2>
+    <p>These versions could not be read; each of them may be the one that wrote the store.</p>
+    <table class="stacked" tabindex="0">
+    <thead><tr><th scope="col">Version</th><th scope="col">Why</th></tr></thead>
+    <tbody>
+    {{#lines}}<tr><th scope="row">{{name}}</th><td>{{problem}}</td></tr>
+    {{/lines}}
+    </tbody>
+    </table>
+    </section>{{/unread}}
+    """
+}

@@ -1,0 +1,303 @@
+import ModelTools
+import Quoting
+package import SQLiteFile
+package import SQLiteForensics
+package import StoreExtraction
+import Terminal
+
+/// What each page of a database is for, as a page for a browser or as one picture: a strip of the pages by use, a lane for
+/// each of the largest b-trees, and the findings on both.
+package struct StripPage {
+  /// Neighbouring pages of one kind and one b-tree.
+  private struct Run {
+    let first: UInt32
+    var count: Int
+    let kind: PageKind
+    let owner: String?
+  }
+
+  private let name: String
+  private let argument: String
+  private let pageSize: Int
+  private let pageCount: UInt32
+  private var strip = PageStrip()
+  private var lanes = TreeLanes()
+  private var kinds: [PageKind: Int] = [:]
+  private var members: [Finding.Member: Int] = [:]
+  private var runs: [Run] = []
+  private var runCount = 0
+  private var last: Run?
+  private var owners: [PageOwner] = []
+  private var findings: [Finding] = []
+  private var findingCount = 0
+  private var damageCount = 0
+  private var isAllChecked = true
+
+  /// The most lines of a table.
+  private static let maxLines = 500
+
+  /// A page without pages yet.
+  ///
+  /// - Parameters:
+  ///   - names: what the page calls the store, and how commands name it.
+  ///   - database: the database.
+  package init(_ names: (title: String, argument: String), _ database: SQLiteDatabase) {
+    (name, argument) = names
+    pageSize = database.header.pageSize
+    pageCount = database.pageCount
+  }
+
+  /// Takes a page; pages come in the order of their numbers.
+  package mutating func add(_ entry: PageEntry) {
+    strip.add(entry)
+    lanes.add(entry)
+    kinds[entry.kind, default: 0] += 1
+    members[entry.member, default: 0] += 1
+    if let run = last, run.kind == entry.kind, run.owner == entry.owner {
+      last?.count += 1
+    } else {
+      keepRun()
+      last = Run(first: entry.page, count: 1, kind: entry.kind, owner: entry.owner)
+    }
+  }
+
+  private mutating func keepRun() {
+    guard let last else { return }
+    runCount += 1
+    if runs.count < Self.maxLines { runs.append(last) }
+  }
+
+  /// Takes what is known once all pages are there: the b-trees, and what a check has found.
+  package mutating func finish(_ owners: [PageOwner], _ check: StoreCheck) {
+    keepRun()
+    last = nil
+    self.owners = owners
+    findings = check.findings
+    findingCount = check.findingCount
+    damageCount = check.damageCount
+    isAllChecked = check.notChecked.isEmpty
+    strip.mark(findings)
+    lanes.finish(owners, findings)
+  }
+
+  // MARK: - The page
+
+  /// The page as HTML.
+  package func html() throws -> String {
+    var context: [String: Any] = [
+      "verdict": verdict.context, "facts": facts.map { PageFrame.pair($0) },
+      "strip": strip.context,
+      "lanes": ["svg": lanes.svg, "scale": lanes.scale], "trees": trees, "kinds": kindTable,
+      "runs": runTable,
+    ]
+    var sections = [
+      ("facts", "The file"), ("pages", "By use"), ("lanes", "By tree"), ("trees", "Trees"),
+      ("runs", "In their order"),
+    ]
+    if !findings.isEmpty {
+      context["findings"] = PageFrame.findings(findings, of: findingCount, at: Self.maxLines)
+      sections.append(("findings", "Findings"))
+    }
+    context["sections"] = PageFrame.sections(sections)
+    return try PageFrame.page(
+      "Pages of \(name)", by: ". The store was only read.", StripTemplate.text, context)
+  }
+
+  /// The damaged pages, in their order.
+  private var damagedPages: [UInt32] {
+    Set(findings.filter { $0.severity == .damage }.compactMap(\.page)).sorted()
+  }
+
+  private var verdict: PageVerdict {
+    guard damageCount > 0 else {
+      return PageVerdict(
+        tone: "good",
+        sentence: isAllChecked ? "No damage found" : "No damage found in what was looked at")
+    }
+    var verdict = PageVerdict(
+      tone: "bad", sentence: "Damaged: \(Quantity.count(damageCount, "finding"))")
+    let pages = damagedPages
+    if let first = pages.first {
+      verdict.more.append(
+        "On \(Quantity.count(pages.count, "page")): "
+          + pages.prefix(12).map { Quantity.count($0) }.joined(separator: ", ")
+          + (pages.count > 12 ? " and \(Quantity.count(pages.count - 12)) more." : "."))
+      verdict.steps.append(
+        (
+          "lifeboat pages --page \(first) \(ShellText.path(argument))",
+          "shows all of the first one."
+        ))
+    }
+    verdict.steps.append(
+      ("lifeboat check \(ShellText.path(argument))", "says what is wrong, and what to do about it.")
+    )
+    return verdict
+  }
+
+  private var facts: [(name: String, value: String)] {
+    var facts = [
+      (
+        "Pages",
+        "\(Quantity.count(strip.pageCount)) of \(Quantity.count(pageSize)) bytes"
+      )
+    ]
+    if strip.pageCount != Int(pageCount) {
+      facts.append(("Pages by the header", Quantity.count(pageCount)))
+    }
+    for member in [Finding.Member.wal, .journal] {
+      if let count = members[member] {
+        facts.append(("From the -\(member.rawValue)", Quantity.count(count, "page")))
+      }
+    }
+    let free = PageKind.allCases.filter { PageStrip.Group($0) == .free }
+      .reduce(0) { $0 + (kinds[$1] ?? 0) }
+    facts.append(("Free", Quantity.count(free, "page")))
+    facts.append(
+      (
+        "Trees",
+        "\(Quantity.count(owners.count { !$0.isIndex }, "table")), \(Quantity.count(owners.count { $0.isIndex }, "index", "indexes"))"
+      ))
+    return facts
+  }
+
+  private var kindTable: [String: Any] {
+    [
+      "holder": "Kind", "columns": ["Pages"],
+      "lines": PageKind.allCases.filter { kinds[$0] != nil }.map { kind in
+        ["name": kind.name, "counts": [Quantity.count(kinds[kind] ?? 0)]] as [String: Any]
+      },
+    ]
+  }
+
+  private var trees: [String: Any] {
+    let sorted = owners.enumerated().sorted { one, other in
+      let (left, right) = (
+        one.element.treePages + one.element.overflowPages,
+        other.element.treePages + other.element.overflowPages
+      )
+      return left == right ? one.offset < other.offset : left > right
+    }.map(\.element)
+    return [
+      "note": sorted.isEmpty
+        ? "No schema says which trees there are." : "The largest first." + Self.cut(owners.count),
+      "hasLines": !sorted.isEmpty,
+      "lines": sorted.prefix(Self.maxLines).map { owner -> [String: Any] in
+        [
+          "name": PageFrame.text(owner.name),
+          "what": owner.isIndex ? "index" : "table",
+          "of": owner.isIndex ? PageFrame.text(owner.table) : "",
+          "counts": [
+            Int(owner.rootPage), owner.treePages, owner.overflowPages, owner.cells,
+            owner.freeBytes,
+          ].map { Quantity.count($0) },
+        ]
+      },
+    ]
+  }
+
+  private var runTable: [String: Any] {
+    [
+      "note": "Neighbours of one kind and tree in one line." + Self.cut(runCount),
+      "lines": runs.map { run -> [String: Any] in
+        let last = UInt64(run.first) + UInt64(run.count) - 1
+        return [
+          "first": Quantity.count(run.first), "last": Quantity.count(last),
+          "count": Quantity.count(run.count), "kind": run.kind.name,
+          "owner": PageFrame.text(run.owner ?? ""),
+        ]
+      },
+    ]
+  }
+
+  /// Says that a table is cut off.
+  private static func cut(_ count: Int) -> String {
+    count > maxLines ? " \(maxLines) of \(Quantity.count(count)) are shown." : ""
+  }
+
+  // MARK: - The picture
+
+  /// The strip and the lanes as an SVG file.
+  package var svg: String {
+    let margin = 20
+    var y = 32
+    var text = "<text class=\"heading\" x=\"\(margin)\" y=\"\(y)\">"
+    let heading = "Pages of \(PictureText.clipped(name, to: 60))"
+    text += "\(PictureText.html(heading))</text>"
+    y += 22
+    let damage =
+      damageCount == 0
+      ? "no damage found" : "damaged: \(Quantity.count(damageCount, "finding")), marked by crosses"
+    let summary =
+      "\(Quantity.count(strip.pageCount, "page")) of \(Quantity.count(pageSize)) bytes; \(damage). \(strip.scale)"
+    text += "<text class=\"label quiet\" x=\"\(margin)\" y=\"\(y)\">\(summary)</text>"
+    y += 14
+    var x = margin
+    for group in strip.groups {
+      let words = "\(group.words) \(Quantity.count(strip.totals[group] ?? 0))"
+      text +=
+        "<rect class=\"page \(group.rawValue)\" x=\"\(x)\" y=\"\(y)\" width=\"14\" height=\"14\"/><text class=\"label\" x=\"\(x + 20)\" y=\"\(y + 12)\">\(words)</text>"
+      x += 44 + words.utf8.count * 7
+    }
+    y += 30
+    text += "<g transform=\"translate(\(margin) \(y))\">\(strip.body)</g>"
+    y += strip.height + 34
+    text +=
+      "<text class=\"label strong\" x=\"\(margin)\" y=\"\(y)\">By tree</text><text class=\"label quiet\" x=\"\(margin + 64)\" y=\"\(y)\">\(lanes.scale)</text>"
+    y += 12
+    text += "<g transform=\"translate(\(margin) \(y))\">\(lanes.body)</g>"
+    return SVGFile.text(
+      width: max(PageStrip.width, TreeLanes.width) + 2 * margin, height: y + lanes.height + margin,
+      title: "\(heading): \(summary)", body: text, rules: PictureStyle.alone)
+  }
+}
+
+/// The content of a ``StripPage``.
+private enum StripTemplate {
+  static let text = """
+    \(PageFrame.verdict)
+    \(PageFrame.contents)
+    <section aria-labelledby="facts">
+    <h2 id="facts">The file</h2>
+    <dl>{{#facts}}<dt>{{name}}</dt><dd>{{value}}</dd>
+    {{/facts}}</dl>
+    </section>
+    {{#strip}}<section aria-labelledby="pages">
+    <h2 id="pages">By use</h2>
+    <p class="key">{{scale}} A cross marks findings.
+    {{#groups}}<span class="chip page-{{class}}">{{name}} {{count}}</span>
+    {{/groups}}</p>
+    <div class="strip" tabindex="0" role="group" aria-label="Map of the pages">{{{svg}}}</div>{{/strip}}
+    {{#kinds}}<details><summary>The same as a table</summary>
+    \(PageFrame.countTable)
+    </details>{{/kinds}}
+    </section>
+    {{#lanes}}<section aria-labelledby="lanes">
+    <h2 id="lanes">By tree</h2>
+    <p class="key">{{scale}} <span class="chip page-table">table</span> <span class="chip page-index">index</span></p>
+    <div class="strip" tabindex="0" role="group" aria-label="Where the pages of each tree are">{{{svg}}}</div>
+    </section>{{/lanes}}
+    {{#trees}}<section aria-labelledby="trees">
+    <h2 id="trees">Trees</h2>
+    <p>{{note}}</p>
+    {{#hasLines}}<table class="sortable" tabindex="0">
+    <thead><tr><th scope="col">Tree</th><th scope="col">Kind</th><th scope="col" class="number">Root</th><th scope="col" class="number">Pages</th><th scope="col" class="number">Overflow</th><th scope="col" class="number">Cells</th><th scope="col" class="number">Free bytes</th><th scope="col">Of</th></tr></thead>
+    <tbody>
+    {{#lines}}<tr><th scope="row">{{name}}</th><td class="keep">{{what}}</td>{{#counts}}<td class="number">{{.}}</td>{{/counts}}<td>{{of}}</td></tr>
+    {{/lines}}
+    </tbody>
+    </table>{{/hasLines}}
+    </section>{{/trees}}
+    {{#runs}}<section aria-labelledby="runs">
+    <h2 id="runs">In their order</h2>
+    <p>{{note}}</p>
+    <table class="sortable" tabindex="0">
+    <thead><tr><th scope="col" class="number">From</th><th scope="col" class="number">To</th><th scope="col" class="number">Pages</th><th scope="col">Kind</th><th scope="col">Tree</th></tr></thead>
+    <tbody>
+    {{#lines}}<tr><td class="number">{{first}}</td><td class="number">{{last}}</td><td class="number">{{count}}</td><td class="keep">{{kind}}</td><td>{{owner}}</td></tr>
+    {{/lines}}
+    </tbody>
+    </table>
+    </section>{{/runs}}
+    \(PageFrame.findingTable)
+    """
+}

@@ -1,0 +1,169 @@
+import CoreDataStore
+import StoreExtraction
+import Terminal
+
+/// The events of a timeline, counted: by kind and time, by entity, and the rows of each commit of the log.
+struct TimelineCounts {
+  /// What is counted of the history and of dates in rows, in the order of the parts of a bar from below.
+  enum Kind: Int, CaseIterable {
+    case insert, update, delete, other, transaction, date
+
+    /// The class in the style sheet.
+    var style: String {
+      switch self {
+      case .insert: "inserts"
+      case .update: "updates"
+      case .delete: "deletes"
+      case .other, .transaction: "others"
+      case .date: "dates"
+      }
+    }
+
+    var words: String {
+      switch self {
+      case .insert: "inserted"
+      case .update: "updated"
+      case .delete: "deleted"
+      case .other: "changed in another way"
+      case .transaction: "transactions without recorded changes"
+      case .date: "dates in rows"
+      }
+    }
+  }
+
+  /// The kinds that say what became of a row.
+  static let changes: [Kind] = [.insert, .update, .delete, .other]
+
+  private(set) var eventCount = 0
+  private(set) var bins = TimeBins(kinds: Kind.allCases.count)
+  private(set) var counts: [Kind: Int] = [:]
+  private(set) var undatedCount = 0
+  private(set) var commits = CommitCounts()
+  private(set) var remainderCount = 0
+  /// The changes to rows of each entity, by kind.
+  private(set) var entities: [String: [Kind: Int]] = [:]
+
+  /// The most entities that are counted by name; a damaged history may have any number of them.
+  private static let maxNames = 1_000
+  static let otherEntities = "(other entities)"
+
+  mutating func add(_ event: StoreTimeline.Event) {
+    eventCount += 1
+    switch event {
+    case .change(let change):
+      let kind: Kind =
+        switch change.change {
+        case "insert": .insert
+        case "update": .update
+        case "delete": .delete
+        default: .other
+        }
+      count(kind, event)
+      var name = change.entity ?? "entity \(change.entityNumber.map(String.init) ?? "?")"
+      if entities[name] == nil, entities.count >= Self.maxNames { name = Self.otherEntities }
+      entities[name, default: [:]][kind, default: 0] += 1
+    case .transaction: count(.transaction, event)
+    case .date: count(.date, event)
+    case .commit(let commit): commits.add(commit)
+    case .frames: remainderCount += 1
+    }
+  }
+
+  private mutating func count(_ kind: Kind, _ event: StoreTimeline.Event) {
+    counts[kind, default: 0] += 1
+    if let seconds = event.date?.seconds {
+      bins.add(seconds, kind: kind.rawValue)
+    } else {
+      undatedCount += 1
+    }
+  }
+
+  /// The histogram; nil without an event that has a date.
+  var histogram: StackedBars? {
+    let all = bins.bins
+    guard !all.isEmpty else { return nil }
+    let used = Kind.allCases.filter { kind in all.contains { $0.counts[kind.rawValue] > 0 } }
+    return StackedBars(
+      id: "times", title: "Events for each \(bins.unit); the table below has the numbers",
+      parts: used.map { .init(style: $0.style, words: $0.words) },
+      bars: all.map { bin in
+        (StackedBars.moment(bin.start), used.map { bin.counts[$0.rawValue] })
+      })
+  }
+}
+
+/// What the commits of a log did to rows, in as many groups of neighbours as a picture has bars.
+struct CommitCounts {
+  /// Neighbouring commits, and what they did to rows.
+  private struct Group {
+    var first: Int
+    var last: Int
+    var counts: [Int]
+  }
+
+  private var groups: [Group] = []
+  private var size = 1
+  private(set) var count = 0
+  /// Rows that were added, changed and removed by all of them.
+  private(set) var totals = [0, 0, 0]
+
+  private static let maxGroups = 60
+  static let parts: [StackedBars.Part] = [
+    .init(style: "inserts", words: "added"), .init(style: "updates", words: "changed"),
+    .init(style: "deletes", words: "removed"),
+  ]
+
+  mutating func add(_ commit: StoreTimeline.LogCommit) {
+    count += 1
+    var counts = [0, 0, 0]
+    for table in commit.tables ?? [] {
+      counts[0] += table.added
+      counts[1] += table.changed
+      counts[2] += table.removed
+    }
+    totals = zip(totals, counts).map(+)
+    if (count - 1) % size != 0, let last = groups.indices.last {
+      groups[last].last = commit.number
+      groups[last].counts = zip(groups[last].counts, counts).map(+)
+      return
+    }
+    if groups.count == Self.maxGroups { halve() }
+    if (count - 1) % size != 0, let last = groups.indices.last {
+      groups[last].last = commit.number
+      groups[last].counts = zip(groups[last].counts, counts).map(+)
+    } else {
+      groups.append(Group(first: commit.number, last: commit.number, counts: counts))
+    }
+  }
+
+  /// Makes one group of each two.
+  private mutating func halve() {
+    size *= 2
+    groups = stride(from: 0, to: groups.count, by: 2).map { place in
+      var group = groups[place]
+      if place + 1 < groups.count {
+        group.last = groups[place + 1].last
+        group.counts = zip(group.counts, groups[place + 1].counts).map(+)
+      }
+      return group
+    }
+  }
+
+  /// How many commits a bar is of, in words.
+  var unit: String { size == 1 ? "commit" : "\(size) commits" }
+
+  /// The histogram; nil when no row was touched.
+  var histogram: StackedBars? {
+    guard totals != [0, 0, 0] else { return nil }
+    return StackedBars(
+      id: "commits", title: "Rows of each \(unit) of the log", parts: Self.parts,
+      bars: groups.map { group in
+        (
+          group.first == group.last
+            ? "commit \(Quantity.count(group.first))"
+            : "commits \(Quantity.count(group.first)) to \(Quantity.count(group.last))",
+          group.counts
+        )
+      }, isOfTime: false)
+  }
+}

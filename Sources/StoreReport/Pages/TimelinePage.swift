@@ -1,0 +1,281 @@
+import CoreDataStore
+import Quoting
+import SQLiteFile
+package import StoreExtraction
+import Terminal
+
+/// What happened to a store, as a page: a histogram of its changes over time, what the commits of its log did, and a list
+/// of events. It holds no value of a row.
+package struct TimelinePage {
+  private let name: String
+  private let argument: String
+  private let counts: TimelineCounts
+  private let events: [StoreTimeline.Event]
+  private let isOldestFirst: Bool
+  private let findings: [Finding]
+  private let damageCount: Int
+  private let hasHistory: Bool
+  /// What was chosen, in words; empty for all events.
+  package var choice: [String] = []
+  /// What else is to be said of the events.
+  package var notes: [String] = []
+
+  /// The most events that are listed, and the most lines of other tables.
+  package static let maxEvents = 1_000
+  private static let maxLines = 200
+
+  /// Reads a store.
+  ///
+  /// - Parameters:
+  ///   - timeline: its timeline.
+  ///   - names: what the page calls the store, and how commands name it.
+  ///   - selection: which events are wanted.
+  ///   - limit: how many events are listed, at most ``maxEvents``.
+  ///   - isOldestFirst: whether the list begins with the oldest event.
+  /// - Throws: as `StoreTimeline`.
+  package init(
+    _ timeline: StoreTimeline, _ names: (title: String, argument: String),
+    _ selection: StoreTimeline.Selection, limit: Int, isOldestFirst: Bool
+  ) throws {
+    let limit = max(0, min(limit, Self.maxEvents))
+    var counts = TimelineCounts()
+    if isOldestFirst {
+      var events: [StoreTimeline.Event] = []
+      try timeline.forEachEvent(selection) { event in
+        counts.add(event)
+        if events.count < limit { events.append(event) }
+        return true
+      }
+      self.events = events
+    } else {
+      events = try timeline.lastEvents(limit, selection) { counts.add($0) }.events
+    }
+    (name, argument) = names
+    self.counts = counts
+    self.isOldestFirst = isOldestFirst
+    findings = timeline.findings.kept.filter { $0.severity == .damage }
+    damageCount = timeline.findings.damageCount
+    hasHistory = timeline.hasHistory
+  }
+
+  /// The page as HTML.
+  package func html() throws -> String {
+    var context: [String: Any] = [
+      "verdict": verdict.context, "summary": summary, "events": list,
+    ]
+    var sections = [("summary", "In numbers")]
+    func add(_ id: String, _ name: String, _ part: [String: Any]?) {
+      guard let part else { return }
+      context[id] = part
+      sections.append((id, name))
+    }
+    add("times", "Over time", times)
+    add("commits", "Commits of the log", commits)
+    add("entities", "By entity", entities)
+    sections.append(("events", "Events"))
+    add("findings", "Findings", damage)
+    context["sections"] = PageFrame.sections(sections)
+    return try PageFrame.page(
+      "Timeline of \(name)", by: ". The store was only read. Times are in UTC.",
+      TimelineTemplate.text, context)
+  }
+
+  // MARK: - Parts
+
+  private func count(_ kind: TimelineCounts.Kind) -> Int { counts.counts[kind] ?? 0 }
+
+  private var verdict: PageVerdict {
+    var verdict = PageVerdict(
+      tone: damageCount > 0 ? "bad" : "good",
+      sentence: counts.eventCount == 0
+        ? "No events" : Quantity.count(counts.eventCount, "event"))
+    if let ends = counts.bins.ends {
+      let (first, last) = (StackedBars.moment(ends.first), StackedBars.moment(ends.last))
+      verdict.more.append(
+        first == last ? "All of them are of \(first)." : "From \(first) to \(last).")
+    }
+    if !choice.isEmpty {
+      verdict.more.append("Only events that were asked for: \(choice.joined(separator: ", ")).")
+    }
+    if !hasHistory {
+      verdict.more.append(
+        "The store has no persistent history: what became of rows is only known of the commits that its log still holds."
+      )
+    }
+    if damageCount > 0 {
+      verdict.more.append(
+        "Damaged: \(Quantity.count(damageCount, "finding")). Events may be missing.")
+      verdict.steps.append(
+        ("lifeboat check \(ShellText.path(argument))", "says all that is wrong with the file."))
+    }
+    verdict.more += notes
+    return verdict
+  }
+
+  private var summary: [String: Any] {
+    var facts: [(String, String)] = []
+    for kind in TimelineCounts.changes where kind != .other || count(kind) > 0 {
+      facts.append(("Rows \(kind.words)", Quantity.count(count(kind))))
+    }
+    for kind in [TimelineCounts.Kind.transaction, .date] where count(kind) > 0 {
+      facts.append(
+        (kind == .date ? "Dates in rows" : "Transactions alone", Quantity.count(count(kind))))
+    }
+    if counts.commits.count > 0 {
+      let rows = zip(CommitCounts.parts, counts.commits.totals)
+        .map { "\(Quantity.count($1)) \($0.words)" }.joined(separator: ", ")
+      facts.append(("Commits of the log", "\(Quantity.count(counts.commits.count)); rows: \(rows)"))
+    }
+    if counts.remainderCount > 0 {
+      facts.append(("Other frames of the log", Quantity.count(counts.remainderCount, "group")))
+    }
+    return ["facts": facts.map { PageFrame.pair($0) }]
+  }
+
+  private static func chips(_ parts: [StackedBars.Part]) -> [[String: Any]] {
+    parts.map { ["class": $0.style, "name": $0.words] }
+  }
+
+  private var times: [String: Any]? {
+    guard let bars = counts.histogram else {
+      return counts.bins.outOfRange > 0
+        ? ["outOfRange": Quantity.count(counts.bins.outOfRange)] : nil
+    }
+    var context: [String: Any] = [
+      "svg": bars.svg, "unit": counts.bins.unit, "chips": Self.chips(bars.parts),
+      "table": Self.table("From", bars),
+    ]
+    if counts.bins.outOfRange > 0 { context["outOfRange"] = Quantity.count(counts.bins.outOfRange) }
+    if counts.undatedCount > 0 { context["undated"] = Quantity.count(counts.undatedCount) }
+    return context
+  }
+
+  private var commits: [String: Any]? {
+    guard let bars = counts.commits.histogram else { return nil }
+    return [
+      "svg": bars.svg, "unit": counts.commits.unit, "chips": Self.chips(bars.parts),
+      "table": Self.table("Commits", bars),
+    ]
+  }
+
+  /// The numbers of a histogram.
+  private static func table(_ holder: String, _ bars: StackedBars) -> [String: Any] {
+    [
+      "holder": holder, "columns": bars.parts.map(\.words),
+      "lines": bars.bars.filter { $0.counts.contains { $0 > 0 } }.map { bar in
+        ["name": bar.label, "counts": bar.counts.map { Quantity.count($0) }] as [String: Any]
+      },
+    ]
+  }
+
+  private var entities: [String: Any]? {
+    let all = counts.entities.map { (name: $0.key, counts: $0.value) }.sorted { one, other in
+      let (left, right) = (one.counts.values.reduce(0, +), other.counts.values.reduce(0, +))
+      return left == right ? one.name.utf8.lexicographicallyPrecedes(other.name.utf8) : left > right
+    }
+    guard !all.isEmpty else { return nil }
+    let kinds = TimelineCounts.changes.filter { kind in
+      kind != .other || all.contains { $0.counts[kind] != nil }
+    }
+    var context: [String: Any] = [
+      "holder": "Entity", "columns": kinds.map(\.words),
+      "lines": all.prefix(Self.maxLines).map { entity in
+        [
+          "name": PageFrame.text(entity.name),
+          "counts": kinds.map { Quantity.count(entity.counts[$0] ?? 0) },
+        ] as [String: Any]
+      },
+    ]
+    if all.count > Self.maxLines {
+      context["note"] = "\(Self.maxLines) of \(Quantity.count(all.count)) are shown."
+    }
+    return context
+  }
+
+  private var list: [String: Any] {
+    var note = "None."
+    if counts.eventCount > 0 {
+      note = isOldestFirst ? "The oldest event is first." : "The newest event is first."
+      if events.count < counts.eventCount {
+        note +=
+          " \(Quantity.count(events.count)) of \(Quantity.count(counts.eventCount)) are shown; `--limit` shows up to \(Quantity.count(Self.maxEvents)), and `--format ndjson` all."
+      }
+      note += " A commit of the log has an order, and mostly no time."
+    }
+    return [
+      "note": PageFrame.sentence(note), "hasLines": !events.isEmpty,
+      "lines": events.map { event -> [String: Any] in
+        [
+          "time": event.date?.iso8601 ?? "", "kind": Self.kind(event),
+          "what": PageFrame.text(event.sentence),
+        ]
+      },
+    ]
+  }
+
+  private static func kind(_ event: StoreTimeline.Event) -> String {
+    switch event {
+    case .change(let change):
+      ["insert", "update", "delete"].contains(change.change) ? change.change : "change"
+    case .transaction: "transaction"
+    case .date: "date"
+    case .commit: "commit"
+    case .frames: "frames"
+    }
+  }
+
+  private var damage: [String: Any]? {
+    guard !findings.isEmpty else { return nil }
+    return PageFrame.findings(findings, of: damageCount, at: Self.maxLines)
+  }
+}
+
+/// The content of a ``TimelinePage``.
+private enum TimelineTemplate {
+  static let text = """
+    \(PageFrame.verdict)
+    \(PageFrame.contents)
+    {{#summary}}<section aria-labelledby="summary">
+    <h2 id="summary">In numbers</h2>
+    <dl>{{#facts}}<dt>{{name}}</dt><dd>{{value}}</dd>
+    {{/facts}}</dl>
+    </section>{{/summary}}
+    {{#times}}<section aria-labelledby="times">
+    <h2 id="times">Over time</h2>
+    {{#svg}}<p class="key">A bar for each {{unit}}. {{#chips}}<span class="chip bar-{{class}}">{{name}}</span>
+    {{/chips}}</p>{{/svg}}
+    {{#outOfRange}}<p>Dates before 1980, after 2080 or at the zero of the calendar are not shown: {{outOfRange}}.</p>{{/outOfRange}}
+    {{#undated}}<p>Events of the history without a date are not shown: {{undated}}.</p>{{/undated}}
+    {{#svg}}<div class="strip" tabindex="0" role="group" aria-label="Histogram of events">{{{svg}}}</div>{{/svg}}
+    {{#table}}<details><summary>The same as a table</summary>
+    \(PageFrame.countTable)
+    </details>{{/table}}
+    </section>{{/times}}
+    {{#commits}}<section aria-labelledby="commits">
+    <h2 id="commits">Commits of the log</h2>
+    <p class="key">A bar for each {{unit}}, from the oldest to the newest; its height is the number of rows. {{#chips}}<span class="chip bar-{{class}}">{{name}}</span>
+    {{/chips}}</p>
+    <div class="strip" tabindex="0" role="group" aria-label="Histogram of commits">{{{svg}}}</div>
+    {{#table}}<details><summary>The same as a table</summary>
+    \(PageFrame.countTable)
+    </details>{{/table}}
+    </section>{{/commits}}
+    {{#entities}}<section aria-labelledby="entities">
+    <h2 id="entities">By entity</h2>
+    {{#note}}<p>{{note}}</p>{{/note}}
+    \(PageFrame.countTable)
+    </section>{{/entities}}
+    {{#events}}<section aria-labelledby="events">
+    <h2 id="events">Events</h2>
+    {{#note}}<p>\(PageFrame.sentence)</p>{{/note}}
+    {{#hasLines}}<table class="sortable stacked" tabindex="0">
+    <thead><tr><th scope="col">Time</th><th scope="col">Kind</th><th scope="col">What</th></tr></thead>
+    <tbody>
+    {{#lines}}<tr class="event-{{kind}}"><td class="keep">{{time}}</td><td class="keep">{{kind}}</td><td>{{what}}</td></tr>
+    {{/lines}}
+    </tbody>
+    </table>{{/hasLines}}
+    </section>{{/events}}
+    \(PageFrame.findingTable)
+    """
+}

@@ -1,0 +1,185 @@
+import ModelTools
+import SQLiteFile
+import SQLiteForensics
+import Terminal
+
+/// The pages of a file as a strip, from the first to the last, with the findings on it. A cell stands for a range of pages
+/// where there are many.
+struct PageStrip {
+  /// The groups of page kinds that are told apart.
+  enum Group: String, CaseIterable {
+    case damaged, orphan, table, index, overflow, free, other
+
+    init(_ kind: PageKind) {
+      self =
+        switch kind {
+        case .unreadable: .damaged
+        case .orphan: .orphan
+        case .leafTable, .interiorTable: .table
+        case .leafIndex, .interiorIndex: .index
+        case .overflow: .overflow
+        case .freelistTrunk, .freelistLeaf: .free
+        default: .other
+        }
+    }
+
+    var words: String {
+      switch self {
+      case .damaged: "not readable"
+      case .orphan: "nothing leads there"
+      case .table: "rows"
+      case .index: "index entries"
+      case .overflow: "long values"
+      case .free: "free"
+      case .other: "other"
+      }
+    }
+  }
+
+  private struct Cell {
+    var counts: [Group: Int] = [:]
+    var findingCount = 0
+  }
+
+  private var cells: [Cell] = []
+  private(set) var pagesPerCell = 1
+  private(set) var pageCount = 0
+  private(set) var totals: [Group: Int] = [:]
+
+  /// The most cells of a strip.
+  private static let maxCells = 400
+  private static let columns = 50
+  private static let side = 18
+  /// The room for the number of the first page of each line.
+  private static let margin = 68
+
+  init() {}
+
+  /// Reads which page is for what. How many pages there are, only they say: the count in the header may be a lie.
+  init(_ database: SQLiteDatabase, _ findings: [Finding]) throws {
+    var strip = PageStrip()
+    _ = try database.listPages { strip.add($0) }
+    strip.mark(findings)
+    self = strip
+  }
+
+  mutating func add(_ entry: PageEntry) {
+    let group = Group(entry.kind)
+    pageCount += 1
+    totals[group, default: 0] += 1
+    var cell = (Int(entry.page) - 1) / pagesPerCell
+    while cell >= Self.maxCells {
+      halve()
+      cell = (Int(entry.page) - 1) / pagesPerCell
+    }
+    while cells.count <= cell { cells.append(Cell()) }
+    cells[cell].counts[group, default: 0] += 1
+  }
+
+  /// Marks the pages of findings of damage, once all pages are there.
+  mutating func mark(_ findings: [Finding]) {
+    for finding in findings where finding.severity == .damage {
+      guard let page = finding.page, page >= 1 else { continue }
+      let cell = (Int(page) - 1) / pagesPerCell
+      if cell < cells.count { cells[cell].findingCount += 1 }
+    }
+  }
+
+  /// Makes one cell of each two.
+  private mutating func halve() {
+    pagesPerCell *= 2
+    cells = stride(from: 0, to: cells.count, by: 2).map { place in
+      var cell = cells[place]
+      if place + 1 < cells.count {
+        cell.counts.merge(cells[place + 1].counts, uniquingKeysWith: +)
+      }
+      return cell
+    }
+  }
+
+  /// What the template needs.
+  var context: [String: Any] {
+    [
+      "svg": svg, "scale": scale,
+      "groups": groups.map { group -> [String: Any] in
+        ["class": group.rawValue, "name": group.words, "count": Quantity.count(totals[group] ?? 0)]
+      },
+    ]
+  }
+
+  /// What a square stands for, as a sentence.
+  var scale: String {
+    pagesPerCell == 1
+      ? "One square for each page."
+      : "One square for \(pagesPerCell) pages, with a part of it for each use."
+  }
+
+  /// The groups that the file has.
+  var groups: [Group] { Group.allCases.filter { totals[$0] != nil } }
+
+  // MARK: - The picture
+
+  static let width = margin + columns * side
+  var height: Int { max(1, (cells.count + Self.columns - 1) / Self.columns) * Self.side }
+
+  private var svg: String {
+    let (width, height) = (Self.width, height)
+    return
+      "<svg viewBox=\"0 0 \(width) \(height)\" width=\"\(width)\" height=\"\(height)\" role=\"img\" aria-labelledby=\"strip-title\">"
+      + "<title id=\"strip-title\">The pages of the file, \(Quantity.count(pageCount)) in all</title>"
+      + body + "</svg>"
+  }
+
+  /// The elements of the picture.
+  var body: String {
+    var text = ""
+    for (place, cell) in cells.enumerated() {
+      let x = Self.margin + place % Self.columns * Self.side
+      let y = place / Self.columns * Self.side
+      let first = place * pagesPerCell + 1
+      if place % Self.columns == 0 {
+        text +=
+          "<text class=\"label quiet end\" x=\"\(Self.margin - 8)\" y=\"\(y + 13)\">\(Quantity.count(first))</text>"
+      }
+      text += "<g><title>\(Self.words(cell, first, pagesPerCell))</title>"
+      text += Self.bands(cell, x + 1, y + 1)
+      if cell.findingCount > 0 {
+        let cross = "M\(x + 4) \(y + 4)l10 10m0 -10l-10 10"
+        text += "<path class=\"mark halo\" d=\"\(cross)\"/><path class=\"mark\" d=\"\(cross)\"/>"
+      }
+      text += "</g>"
+    }
+    return text
+  }
+
+  private static func words(_ cell: Cell, _ first: Int, _ pagesPerCell: Int) -> String {
+    let used = Group.allCases.filter { cell.counts[$0] != nil }
+    let last = first + pagesPerCell - 1
+    let pages = first == last ? "page \(first)" : "pages \(first) to \(last)"
+    let uses = used.map { group in
+      used.count == 1 ? group.words : "\(group.words) \(cell.counts[group] ?? 0)"
+    }
+    let found = cell.findingCount == 0 ? "" : ", findings: \(cell.findingCount)"
+    return "\(pages): \(uses.joined(separator: ", "))\(found)"
+  }
+
+  /// A square, divided among the uses of its pages.
+  private static func bands(_ cell: Cell, _ x: Int, _ y: Int) -> String {
+    let side = Self.side - 2
+    let used = Group.allCases.filter { cell.counts[$0] != nil }
+    let total = max(1, cell.counts.values.reduce(0, +))
+    // Each use is seen, however few its pages are.
+    var widths = used.map { max(2, side * (cell.counts[$0] ?? 0) / total) }
+    if let widest = widths.indices.max(by: { widths[$0] < widths[$1] }) {
+      widths[widest] += side - widths.reduce(0, +)
+    }
+    var text = ""
+    var left = x
+    for (group, width) in zip(used, widths) {
+      text +=
+        "<rect class=\"page \(group.rawValue)\" x=\"\(left)\" y=\"\(y)\" width=\"\(width)\" height=\"\(side)\"/>"
+      left += width
+    }
+    return text
+  }
+}

@@ -1,0 +1,193 @@
+import ModelTools
+import Terminal
+
+/// The versions of a migration from above to below, with the steps between them.
+struct PlanFlow {
+  /// A box of the picture.
+  fileprivate struct Place {
+    let name: String
+    let note: String
+    let isEnd: Bool
+  }
+
+  /// An arrow from a box to the next.
+  fileprivate struct Arrow {
+    let style: String
+    let words: [String]
+    var isLoss = false
+    var isRefused = false
+  }
+
+  private var places: [Place] = []
+  private var arrows: [Arrow] = []
+  /// What Core Data does by itself, from the first box to the last; nil when it is not drawn.
+  private let direct: PlanPage.Step?
+
+  /// The most steps that are drawn, and the most lines beside an arrow.
+  private static let maxSteps = 30
+  fileprivate static let maxLines = 4
+  private static let (left, boxWidth, boxHeight, margin) = (70, 380, 46, 12)
+  private static let (width, line) = (900, 18)
+
+  init(
+    start: String, target: String, steps: [PlanPage.Step]?, direct: PlanPage.Step?,
+    obstacle: PlanPage.Step?
+  ) {
+    self.direct = steps.map { $0.count > 1 } ?? false ? direct : nil
+    guard let steps else {
+      places.append(Place(name: start, note: "what the store has", isEnd: true))
+      guard let obstacle else {
+        arrows.append(Arrow(style: "refused", words: ["no way"], isRefused: true))
+        places.append(Place(name: target, note: "the target", isEnd: true))
+        return
+      }
+      // What leads to the step that fails, and what would follow it, is not told.
+      if obstacle.from != start {
+        arrows.append(Arrow(style: "inferred", words: ["possible"]))
+        places.append(Place(name: obstacle.from, note: "as far as it goes", isEnd: false))
+      }
+      arrows.append(Arrow(obstacle))
+      if obstacle.to != target {
+        places.append(Place(name: obstacle.to, note: "", isEnd: false))
+        arrows.append(Arrow(style: "uncertain", words: ["not reached"]))
+      }
+      places.append(Place(name: target, note: "the target", isEnd: true))
+      return
+    }
+    if steps.isEmpty {
+      places.append(Place(name: target, note: "what the store has, and the target", isEnd: true))
+      return
+    }
+    places.append(Place(name: steps[0].from, note: "what the store has", isEnd: true))
+    let head = steps.count > Self.maxSteps ? Self.maxSteps - 1 : steps.count
+    for (number, step) in steps.prefix(head).enumerated() {
+      arrows.append(Arrow(step, number: number + 1))
+      let isLast = number + 1 == steps.count
+      places.append(Place(name: step.to, note: isLast ? "the target" : "", isEnd: isLast))
+    }
+    if head < steps.count {
+      arrows.append(
+        Arrow(style: "uncertain", words: ["\(Quantity.count(steps.count - head)) more steps"]))
+      places.append(Place(name: target, note: "the target", isEnd: true))
+    }
+  }
+
+  // MARK: - The picture
+
+  private func gap(_ arrow: Arrow) -> Int { max(52, arrow.words.count * Self.line + 22) }
+
+  var svg: String {
+    let height =
+      places.count * Self.boxHeight + arrows.reduce(0) { $0 + gap($1) } + 2 * Self.margin
+    var text =
+      "<svg viewBox=\"0 0 \(Self.width) \(height)\" width=\"\(Self.width)\" height=\"\(height)\" role=\"img\" aria-labelledby=\"flow-title\">"
+    text +=
+      "<title id=\"flow-title\">The versions from above to below, and the steps between them; the lists below say the same</title>"
+    var y = Self.margin
+    for (number, place) in places.enumerated() {
+      text += box(place, y)
+      y += Self.boxHeight
+      guard number < arrows.count else { break }
+      text += arrow(arrows[number], y)
+      y += gap(arrows[number])
+    }
+    if let direct { text += arc(direct, height) }
+    return text + "</svg>"
+  }
+
+  private func box(_ place: Place, _ y: Int) -> String {
+    let name = PictureText.html(PictureText.clipped(place.name, to: 50))
+    let middle = Self.left + Self.boxWidth / 2
+    var text = "<g class=\"place\(place.isEnd ? " end" : "")\">"
+    text += "<title>\(PictureText.html(place.name))</title>"
+    text +=
+      "<rect x=\"\(Self.left)\" y=\"\(y)\" width=\"\(Self.boxWidth)\" height=\"\(Self.boxHeight)\" rx=\"6\"/>"
+    text +=
+      "<text class=\"label strong middle\" x=\"\(middle)\" y=\"\(y + (place.note.isEmpty ? 28 : 20))\">\(name)</text>"
+    if !place.note.isEmpty {
+      text +=
+        "<text class=\"label quiet middle\" x=\"\(middle)\" y=\"\(y + 37)\">\(place.note)</text>"
+    }
+    return text + "</g>"
+  }
+
+  private func arrow(_ arrow: Arrow, _ y: Int) -> String {
+    let x = Self.left + Self.boxWidth / 2
+    let gap = gap(arrow)
+    var text = "<g class=\"way \(arrow.style)\"><path d=\"M\(x) \(y)v\(gap - 2)\"/>"
+    text += "<path class=\"tip\" d=\"M\(x - 6) \(y + gap - 10)l6 9l6 -9\"/>"
+    if arrow.isRefused {
+      text += "<path class=\"tip\" d=\"M\(x - 8) \(y + gap / 2 - 10)l16 16m0 -16l-16 16\"/>"
+    }
+    text += "</g>"
+    var line = y + (gap - arrow.words.count * Self.line) / 2 + 13
+    for (number, words) in arrow.words.enumerated() {
+      let isLoss = arrow.isLoss && number == arrow.words.count - 1
+      let style =
+        number == 0 ? "label strong" : isLoss ? "label loss" : "label"
+      // Backticks are for pages, where what is between them is code.
+      let plain = String(decoding: words.utf8.filter { $0 != UInt8(ascii: "`") }, as: UTF8.self)
+      let shown = PictureText.html(PictureText.clipped(plain, to: number == 0 || isLoss ? 76 : 92))
+      text += "<text class=\"\(style)\" x=\"\(x + 22)\" y=\"\(line)\">\(shown)</text>"
+      line += Self.line
+    }
+    return text
+  }
+
+  /// The way round all steps.
+  private func arc(_ direct: PlanPage.Step, _ height: Int) -> String {
+    let top = Self.margin + Self.boxHeight / 2
+    let bottom = height - Self.margin - Self.boxHeight / 2
+    let middle = (top + bottom) / 2
+    var words =
+      switch direct.way {
+      case .refused: "in one step: cannot be done"
+      case .uncertain: "in one step: not known"
+      case .inferred: "in one step: inferred"
+      case .mapping: "in one step: mapping model"
+      }
+    if !direct.losses.isEmpty {
+      words += ", leaves behind \(Quantity.count(direct.losses.count))"
+    }
+    var text = "<g class=\"way \(direct.way.rawValue)\">"
+    text +=
+      "<path d=\"M\(Self.left) \(top)H44Q34 \(top) 34 \(top + 10)V\(bottom - 10)Q34 \(bottom) 44 \(bottom)H\(Self.left - 2)\"/>"
+    text += "<path class=\"tip\" d=\"M\(Self.left - 10) \(bottom - 6)l9 6l-9 6\"/>"
+    if direct.way == .refused {
+      text += "<path class=\"tip\" d=\"M26 \(middle - 8)l16 16m0 -16l-16 16\"/>"
+    }
+    text += "</g>"
+    return text
+      + "<text class=\"label quiet middle\" transform=\"translate(20 \(middle)) rotate(-90)\">\(words)</text>"
+  }
+}
+
+extension PlanFlow.Arrow {
+  /// The arrow of a step.
+  fileprivate init(_ step: PlanPage.Step, number: Int? = nil) {
+    var words = step.lines
+    if step.way == .refused { words.insert("cannot be done", at: 0) }
+    if let number, let first = words.first { words[0] = "\(number). \(first)" }
+    let limit = PlanFlow.maxLines - (step.losses.isEmpty ? 0 : 1)
+    if words.count > limit {
+      let rest = words.count - limit + 1
+      words = words.prefix(limit - 1) + ["and \(Quantity.count(rest)) more, below"]
+    }
+    if !step.losses.isEmpty {
+      // As many as there is room for.
+      var shown = 1
+      var length = step.losses[0].utf8.count
+      while shown < step.losses.count, length + step.losses[shown].utf8.count < 48 {
+        length += step.losses[shown].utf8.count + 2
+        shown += 1
+      }
+      let rest = step.losses.count - shown
+      words.append(
+        "leaves behind \(step.losses.prefix(shown).joined(separator: ", "))"
+          + (rest > 0 ? " and \(Quantity.count(rest)) more" : ""))
+    }
+    self.init(
+      style: step.way.rawValue, words: words, isLoss: !step.losses.isEmpty,
+      isRefused: step.way == .refused)
+  }
+}

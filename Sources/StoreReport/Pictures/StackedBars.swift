@@ -1,0 +1,107 @@
+import CoreDataStore
+import ModelTools
+import Terminal
+
+/// A histogram whose bars consist of parts.
+struct StackedBars {
+  /// What a part of each bar counts.
+  struct Part {
+    /// Its class in the style sheet.
+    let style: String
+    let words: String
+  }
+
+  /// The id of the picture's title in the page.
+  let id: String
+  let title: String
+  /// From below.
+  let parts: [Part]
+  /// The label of each bar, and the count of each of its parts.
+  let bars: [(label: String, counts: [Int])]
+  /// Whether labels are moments, of which days, or hours of one day, are enough for an axis.
+  var isOfTime = true
+
+  private static let width = 900
+  /// The room for the numbers at the left, above the highest bar, of all bars, and for the labels.
+  private static let (margin, top, height, foot) = (64, 16, 160, 24)
+  /// The least room for a label.
+  private static let labelWidth = 150.0
+
+  /// When a bar begins.
+  static func moment(_ seconds: Double) -> String { ReferenceDate(seconds: seconds).iso8601 ?? "" }
+
+  private var highest: Int { max(1, bars.map { $0.counts.reduce(0, +) }.max() ?? 1) }
+
+  /// The `<svg>` element.
+  var svg: String {
+    let (width, height) = (Self.width, Self.top + Self.height + Self.foot)
+    var text =
+      "<svg viewBox=\"0 0 \(width) \(height)\" width=\"\(width)\" height=\"\(height)\" role=\"img\" aria-labelledby=\"\(id)-title\">"
+    text += "<title id=\"\(id)-title\">\(PictureText.html(title))</title>"
+    let bottom = Self.top + Self.height
+    let plot = width - Self.margin
+    text += grid(bottom, plot)
+    let step = Double(plot) / Double(max(1, bars.count))
+    let scale = Double(Self.height) / Double(highest)
+    for (place, bar) in bars.enumerated() where bar.counts.contains(where: { $0 > 0 }) {
+      let x = Double(Self.margin) + Double(place) * step
+      text += "<g><title>\(PictureText.html(words(bar)))</title>"
+      var y = Double(bottom)
+      for (part, count) in zip(parts, bar.counts) where count > 0 {
+        // What is there is seen, however little it is.
+        let tall = max(2, Double(count) * scale)
+        y -= tall
+        text +=
+          "<rect class=\"\(part.style)\" x=\"\(Self.rounded(x))\" y=\"\(Self.rounded(y))\" width=\"\(Self.rounded(max(1, min(60, step) - 1)))\" height=\"\(Self.rounded(tall))\"/>"
+      }
+      text += "</g>"
+    }
+    text += "<path class=\"axis\" d=\"M\(Self.margin) \(bottom)h\(plot)\"/>"
+    return text + labels(step, bottom) + "</svg>"
+  }
+
+  private func words(_ bar: (label: String, counts: [Int])) -> String {
+    "\(bar.label): "
+      + zip(parts, bar.counts).reversed().map { "\($0.words): \($1)" }.joined(separator: ", ")
+  }
+
+  private func grid(_ bottom: Int, _ plot: Int) -> String {
+    var text = ""
+    let values = highest > 1 ? [highest, highest / 2] : [highest]
+    for value in values {
+      let y = bottom - Self.height * value / highest
+      text +=
+        "<path class=\"grid\" d=\"M\(Self.margin) \(y)h\(plot)\"/><text class=\"label quiet end\" x=\"\(Self.margin - 8)\" y=\"\(y + 4)\">\(Quantity.count(value))</text>"
+    }
+    return text
+      + "<text class=\"label quiet end\" x=\"\(Self.margin - 8)\" y=\"\(bottom + 4)\">0</text>"
+  }
+
+  /// As many labels as there is room for, each where its bar begins.
+  private func labels(_ step: Double, _ bottom: Int) -> String {
+    let every = max(1, Int((Self.labelWidth / step).rounded(.up)))
+    var text = ""
+    for place in stride(from: 0, to: bars.count, by: every) {
+      let x = Double(Self.margin) + Double(place) * step
+      guard place == 0 || x + Self.labelWidth <= Double(Self.width) else { break }
+      text +=
+        "<path class=\"axis\" d=\"M\(Self.rounded(x)) \(bottom)v4\"/><text class=\"label quiet\" x=\"\(Self.rounded(x))\" y=\"\(bottom + 18)\">\(PictureText.html(short(bars[place].label)))</text>"
+    }
+    return text
+  }
+
+  /// A moment without the parts that say nothing.
+  private func short(_ label: String) -> String {
+    guard isOfTime else { return label }
+    let isOfDays = bars.allSatisfy { $0.label.utf8.dropFirst(10).starts(with: "T00:00:00Z".utf8) }
+    let bytes = label.utf8
+    if isOfDays { return String(decoding: bytes.prefix(10), as: UTF8.self) }
+    return String(decoding: bytes.prefix(10), as: UTF8.self) + " "
+      + String(decoding: bytes.dropFirst(11).prefix(5), as: UTF8.self)
+  }
+
+  private static func rounded(_ number: Double) -> String {
+    let tenths = Int((number * 10).rounded())
+    return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
+  }
+}

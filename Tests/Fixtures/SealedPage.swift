@@ -1,0 +1,145 @@
+import Crypto
+import Foundation
+
+#if canImport(FoundationXML)
+  import FoundationXML
+#endif
+
+/// What a page for a browser and a picture must keep to, whatever the store is.
+public enum SealedPage {
+  /// What is wrong with a page: it runs nothing but its own script, loads nothing, and can be read by everybody.
+  public static func faults(in html: String, maxBytes: Int = 2_000_000) -> [String] {
+    var faults: [String] = []
+    let policy = part(html, "Content-Security-Policy\" content=\"", "\">") ?? ""
+    if !policy.hasPrefix("default-src 'none'; base-uri 'none'; form-action 'none';") {
+      faults.append("the policy is \(policy)")
+    }
+    for (tag, source) in [("style", "style-src"), ("script", "script-src")] {
+      guard let text = part(html, "<\(tag)>", "</\(tag)>") else {
+        faults.append("not one <\(tag)>")
+        continue
+      }
+      let hash = Data(SHA256.hash(data: Data(text.utf8))).base64EncodedString()
+      if !policy.contains("\(source) 'sha256-\(hash)'") {
+        faults.append("the policy does not name the \(tag)")
+      }
+    }
+    for word in [
+      " src=", "href=\"h", "href=\"j", "href=\"/", "http-equiv=\"refresh", " style=", " onclick=",
+      "<iframe", "<img", "@import", "url(h",
+    ] where html.contains(word) {
+      faults.append("it has \(word)")
+    }
+    if html.utf8.count > maxBytes { faults.append("it has \(html.utf8.count) bytes") }
+    faults += unreadable(html)
+    let ids = html.matches(of: #/ id="([^"]+)"/#).map { String($0.1) }
+    if Set(ids).count != ids.count { faults.append("an id is there twice") }
+    for match in html.matches(of: #/(?:aria-labelledby="|href="#)([^"]+)"/#)
+    where !ids.contains(String(match.1)) {
+      faults.append("nothing has the id \(match.1)")
+    }
+    if html.contains("<th>") { faults.append("a heading of a table has no scope") }
+    if html.matches(of: #/<h1>/#).count != 1 { faults.append("not one <h1>") }
+    for match in html.matches(of: #/<svg [^>]*>/#)
+    where !match.0.contains("role=\"img\"")
+      || !match.0.contains("aria-labelledby=") && !match.0.contains("aria-label=")
+    {
+      faults.append("a picture has no words")
+    }
+    if let problem = xmlProblem(elements(html)) { faults.append(problem) }
+    return faults
+  }
+
+  /// What is wrong with an SVG file.
+  public static func faults(inSVG svg: String, maxBytes: Int = 2_000_000) -> [String] {
+    var faults: [String] = []
+    if let problem = xmlProblem(svg) { faults.append(problem) }
+    let named = svg.replacingOccurrences(of: "xmlns=\"http://www.w3.org/2000/svg\"", with: "")
+    for word in ["http:", "https:", "href", "<script", "<image", "@import", "url(h", "var(", "on"] {
+      // Names of events begin so.
+      let isThere =
+        word == "on" ? named.contains(#/<[^>]* on[a-z]+=/#) : named.contains(word)
+      if isThere { faults.append("it has \(word)") }
+    }
+    if !svg.contains("prefers-color-scheme: dark") { faults.append("it has no dark colours") }
+    if !svg.contains("<title id=\"picture\">") { faults.append("it has no title") }
+    if svg.utf8.count > maxBytes { faults.append("it has \(svg.utf8.count) bytes") }
+    return faults + unreadable(svg)
+  }
+
+  /// Characters that hide, reorder or control text.
+  private static func unreadable(_ text: String) -> [String] {
+    let bad = text.unicodeScalars.first { scalar in
+      switch scalar.value {
+      case 0x0A: false
+      case 0..<0x20, 0x7F..<0xA0, 0x200B, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069, 0xFEFF,
+        0xFFFE, 0xFFFF:
+        true
+      default: false
+      }
+    }
+    return bad.map { ["it has the character \($0.value)"] } ?? []
+  }
+
+  /// Why a text is not XML; nil when it is.
+  private static func xmlProblem(_ text: String) -> String? {
+    let parser = XMLParser(data: Data(text.utf8))
+    return parser.parse()
+      ? nil
+      : "line \(parser.lineNumber), column \(parser.columnNumber): no XML: \(String(describing: parser.parserError))"
+  }
+
+  /// A page as XML: without what HTML alone has.
+  private static func elements(_ html: String) -> String {
+    var text = html.replacingOccurrences(of: "<!DOCTYPE html>\n", with: "")
+    for match in html.matches(of: #/<meta [^>]*>/#) {
+      text = text.replacingOccurrences(of: String(match.0), with: "")
+    }
+    for tag in ["style", "script"] {
+      if let inner = part(text, "<\(tag)>", "</\(tag)>") {
+        text = text.replacingOccurrences(of: inner, with: "")
+      }
+    }
+    return text
+  }
+
+  /// What stands between two marks; nil when the first is not there once.
+  public static func part(_ html: String, _ start: String, _ end: String) -> String? {
+    let parts = html.components(separatedBy: start)
+    guard parts.count == 2 else { return nil }
+    return parts[1].components(separatedBy: end).first
+  }
+
+  /// The section of a page with this id, without other sections; nil when there is none.
+  public static func section(_ html: String, _ id: String) -> String? {
+    part(html, "<section aria-labelledby=\"\(id)\">", "</section>")
+  }
+
+  /// A fact of a page, by its name.
+  public static func fact(_ html: String, _ name: String) -> String? {
+    part(html, "<dt>\(name)</dt><dd>", "</dd>")
+  }
+
+  /// Opens a page in a browser. Returns what it became, and what the browser complained about; nil without a browser.
+  public static func opened(_ html: String) throws -> (dom: String, complaints: String)? {
+    guard
+      let browser = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].first(where: {
+        FileManager.default.isExecutableFile(atPath: $0)
+      })
+    else { return nil }
+    let folder = try TemporaryFolder()
+    let page = folder.url.appendingPathComponent("page.html")
+    try Data(html.utf8).write(to: page)
+    let result = try run(
+      browser,
+      [
+        "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr",
+        "--user-data-dir=\(folder.url.path)/profile", "--dump-dom", page.absoluteString,
+      ])
+    let log = String(decoding: result.stderr, as: UTF8.self)
+    return (
+      String(decoding: result.stdout, as: UTF8.self),
+      log.split(separator: "\n").filter { $0.contains("CONSOLE") }.joined(separator: "\n")
+    )
+  }
+}

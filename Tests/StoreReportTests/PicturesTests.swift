@@ -1,0 +1,180 @@
+import Fixtures
+import Foundation
+import ModelTools
+import ObjectModel
+import SQLiteFile
+import StoreExtraction
+import Testing
+
+@testable import SQLiteForensics
+@testable import StoreReport
+
+/// Pictures and pages of more than a test store has: many events, many pages, many steps, names made to do harm.
+@Suite struct PicturesTests {
+  private static let evil = "</title><script>x</script>'\"&\u{202E}\u{0}{{a}}`b`]]>"
+
+  // MARK: - Time
+
+  /// Whatever the order of the events, the bars are the same, hold all of them, and begin where their spans do.
+  @Test func barsHoldEveryEvent() {
+    var generator = SplitMix64(seed: 7)
+    for reach in [30.0, 4_000, 90_000, 4_000_000, 90_000_000, 900_000_000] {
+      let dates = (0..<500).map { _ in 600_000_000 + Double.random(in: 0...reach, using: &generator)
+      }
+      var bins = TimeBins(kinds: 2)
+      for (place, date) in dates.enumerated() { bins.add(date, kind: place % 2) }
+      var other = TimeBins(kinds: 2)
+      for (place, date) in dates.enumerated().reversed() { other.add(date, kind: place % 2) }
+      #expect(bins.bins.map(\.counts) == other.bins.map(\.counts))
+      #expect(bins.bins.map(\.start) == other.bins.map(\.start))
+      #expect(bins.bins.count <= 60 && bins.unit == other.unit)
+      for kind in 0..<2 { #expect(bins.bins.reduce(0) { $0 + $1.counts[kind] } == 250) }
+      // Each event lies between the start of its bar and that of the next.
+      let starts = bins.bins.map(\.start)
+      for (place, start) in starts.enumerated() {
+        let next = place + 1 < starts.count ? starts[place + 1] : .infinity
+        let inside = dates.count { $0 >= start && $0 < next }
+        #expect(inside == bins.bins[place].counts.reduce(0, +), "\(reach): \(place)")
+      }
+    }
+  }
+
+  @Test func datesThatMarkSomethingAreCountedApart() {
+    var bins = TimeBins(kinds: 1)
+    for date in [0, 1e300, -1e300, .infinity, .nan, 63_113_904_000] as [Double] {
+      bins.add(date, kind: 0)
+    }
+    #expect(bins.outOfRange == 6 && bins.bins.isEmpty && bins.ends == nil)
+  }
+
+  // MARK: - Pages
+
+  /// A database of many pages of many trees with evil names.
+  private static func largePage(_ count: UInt32) throws -> StripPage {
+    let folder = try TemporaryFolder()
+    let url = try StoreFixtures.named("page-1024").make(folder.url)
+    var page = StripPage((evil, evil), try SQLiteDatabase(path: url.path))
+    let kinds = PageKind.allCases
+    for number in 1...count {
+      let kind = number % 97 == 0 ? kinds[Int(number / 97) % kinds.count] : .leafTable
+      page.add(
+        PageEntry(
+          page: number, member: .main, offset: 0, kind: kind,
+          owner: kind == .freelistLeaf ? nil : "\(evil) \(number % 700)", parent: nil,
+          cellCount: nil, freeBytes: nil))
+    }
+    page.finish(
+      (0..<700).map {
+        PageOwner(name: "\(evil) \($0)", table: evil, isIndex: $0 % 2 == 1, rootPage: 1)
+      }, try StoreCheck(path: url.path))
+    return page
+  }
+
+  @Test(arguments: [1, 399, 401, 100_000] as [UInt32])
+  func pagesAreBoundedAndCountedOnce(_ count: UInt32) throws {
+    let page = try Self.largePage(count)
+    let html = try page.html()
+    #expect(SealedPage.faults(in: html, maxBytes: 1_000_000) == [])
+    #expect(SealedPage.faults(inSVG: page.svg, maxBytes: 400_000) == [])
+    let picture = try #require(SealedPage.section(html, "pages"))
+    // The uses of a square add up to its pages, and those of all squares to the file.
+    var sum = 0
+    for square in picture.matches(of: #/<title>pages? ([0-9]+)(?: to ([0-9]+))?: ([^<]*)</#) {
+      let (first, last) = (Int(square.1) ?? 0, square.2.flatMap { Int($0) })
+      let numbers = square.3.matches(of: #/ ([0-9]+)(?:,|$)/#).compactMap { Int($0.1) }
+      sum += numbers.isEmpty ? min(Int(count), last ?? first) - first + 1 : numbers.reduce(0, +)
+    }
+    #expect(sum == Int(count))
+    let squares = picture.matches(of: #/<rect class="page /#)
+    #expect(squares.count >= min(400, Int(count)) / 2)
+    let lanes = try #require(SealedPage.section(html, "lanes"))
+    let told = lanes.matches(of: #/: ([0-9,]+) pages?, from page/#).reduce(0) {
+      $0 + (Int($1.1.filter { $0 != "," }) ?? 0)
+    }
+    #expect(told == Int(count))
+    if count > 500 {
+      #expect(html.contains("500 of 700 are shown."))
+      #expect(html.contains("500 of 100,000 are shown."))
+    }
+  }
+
+  /// The parts of a square have the width of the square.
+  @Test func partsFillTheirSquare() throws {
+    let html = try Self.largePage(100_000).html()
+    let picture = try #require(SealedPage.section(html, "pages"))
+    let squares = picture.components(separatedBy: "<g><title>").dropFirst()
+    for square in squares {
+      let widths = square.matches(
+        of: #/<rect class="page [a-z]+" x="[0-9]+" y="[0-9]+" width="([0-9]+)"/#
+      )
+      .compactMap { Int($0.1) }
+      #expect(widths.reduce(0, +) == 16 && widths.allSatisfy { $0 >= 2 }, "\(square)")
+    }
+  }
+
+  // MARK: - Plans
+
+  private static func step(
+    _ number: Int, _ way: PlanPage.Step.Way, losses: Int = 0
+  ) -> PlanPage.Step {
+    PlanPage.Step(
+      from: "\(evil) \(number)", to: "\(evil) \(number + 1)", way: way,
+      lines: (0..<9).map { "\(evil) line \($0)" }, losses: (0..<losses).map { "\(evil).\($0)" },
+      changes: (0..<200).map { "\(evil) change \($0)" })
+  }
+
+  @Test func plansAreBoundedAndEscaped() throws {
+    let ways: [PlanPage.Step.Way] = [.mapping, .inferred, .uncertain]
+    for count in [0, 1, 2, 31, 1_000] {
+      var page = PlanPage(
+        store: Self.evil, from: Self.evil, to: Self.evil,
+        steps: (0..<count).map { Self.step($0, ways[$0 % 3], losses: $0 % 500) })
+      page.direct = Self.step(0, .refused)
+      page.mappings = (0..<300).map { .init("\(Self.evil) \($0)", Self.evil) }
+      page.unread = [(Self.evil, Self.evil)]
+      page.remarks = [Self.evil]
+      let html = try page.html()
+      // Escapes of such names are long: real plans are a tenth of it.
+      #expect(SealedPage.faults(in: html, maxBytes: 12_000_000) == [], "\(count)")
+      #expect(html.matches(of: #/<h3 id="step[0-9]+">/#).count == min(200, count))
+      #expect(html.contains("200 of 300 are shown."))
+      #expect((count > 200) == html.contains("200 of 1,000 are shown."))
+      #expect(html.contains("{{a}}"))
+    }
+  }
+
+  @Test func aStepThatFailsIsShownWithItsReasons() throws {
+    for (from, to) in [("A", "C"), ("B", "C"), ("A", "B"), ("B", "D")] {
+      var page = PlanPage(store: "S", from: "A", to: "C", steps: nil)
+      page.obstacle = PlanPage.Step(from: from, to: to, way: .refused, lines: ["reason `x`"])
+      let html = try page.html()
+      #expect(SealedPage.faults(in: html) == [])
+      #expect(html.contains("verdict bad") && html.contains("There is no way from A to C"))
+      let fails = try #require(SealedPage.section(html, "obstacle"))
+      #expect(fails.contains("<li>reason <code>x</code></li>"))
+      #expect(html.contains("class=\"way refused\""))
+    }
+    let none = try PlanPage(store: "S", from: "A", to: "C", steps: nil).html()
+    #expect(SealedPage.faults(in: none) == [] && none.contains(">no way</text>"))
+  }
+
+  // MARK: - Models
+
+  @Test func modelsAreBoundedAndEscaped() throws {
+    let entities = (0..<600).map { number in
+      ModelPage.Entity(
+        "\(Self.evil) \(number)", parent: number > 0 ? Self.evil : nil, isAbstract: true,
+        facts: [(Self.evil, Self.evil)],
+        properties: (0..<20).map { .init("\(Self.evil) \($0)", "attribute", Self.evil) })
+    }
+    let html = try ModelPage(
+      name: Self.evil, facts: [(Self.evil, Self.evil)],
+      problems: (0..<300).map { "\(Self.evil) \($0)" }, entities: entities,
+      diagram: ModelDiagram(of: ManagedObjectModel(entities: []))
+    ).html()
+    #expect(SealedPage.faults(in: html, maxBytes: 4_000_000) == [])
+    #expect(html.contains("600 entities. The first 500 are shown."))
+    #expect(html.matches(of: #/<td class="keep">attribute<\/td>/#).count == 5_000)
+    #expect(html.contains("0 of 20 properties are shown.") && html.contains("And 100 more."))
+  }
+}
