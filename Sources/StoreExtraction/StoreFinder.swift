@@ -31,7 +31,7 @@ package enum StoreFinder {
     let folderWith: [UInt8]
 
     /// How many bytes of a file are shown.
-    package static let leadBytes = 64
+    package static let leadBytes = 512
 
     /// Takes files by their first bytes, and folders by the name of a file in them.
     package init(folderWith: String, file: @escaping @Sendable ([UInt8]) -> Bool) {

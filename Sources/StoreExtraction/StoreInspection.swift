@@ -36,6 +36,9 @@ public struct StoreInspection: Sendable, Codable {
   package let entities: [EntityCount]
   /// Tables with their number of rows, in the order of the file.
   package let tables: [TableCount]
+  /// The tables of a Core Data store that hold rows and no objects of its model, such as those that the app has made;
+  /// nil when there are none, and in other files.
+  package let plainTables: [TableCount]?
   /// Readable rows: of entities in a Core Data store, otherwise of all tables.
   package let liveRowCount: Int
   /// What is wrong or noteworthy.
@@ -226,6 +229,9 @@ public struct StoreInspection: Sendable, Codable {
     model = Model(store)
     self.entities = entities
     self.tables = tables
+    let plain = Set(store.kind == .sqlite ? [] : store.plainTables.map(\.name))
+    let holdingRows = tables.filter { $0.rowCount > 0 && plain.contains($0.name) }
+    plainTables = holdingRows.isEmpty ? nil : holdingRows
     liveRowCount =
       store.kind == .sqlite
       ? tables.reduce(0) { $0 + $1.rowCount } : counts.values.reduce(0, +)

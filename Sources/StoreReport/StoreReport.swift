@@ -370,7 +370,13 @@ package struct StoreReport {
       "lines": inspection.entities.prefix(Self.maxLines).map { entity -> [String: Any] in
         let counts = [entity.rowCount] + (hasDeleted ? [deletedCounts?[entity.name] ?? 0] : [])
         return ["name": PageFrame.text(entity.name), "counts": counts.map { Quantity.count($0) }]
-      },
+      }
+        + (inspection.plainTables ?? []).prefix(Self.maxLines).map { table -> [String: Any] in
+          [
+            "name": PageFrame.text(table.name + " (a table)"),
+            "counts": [Quantity.count(table.rowCount)] + (hasDeleted ? [""] : []),
+          ]
+        },
     ]
   }
 

@@ -162,21 +162,17 @@ package struct StoreBundle {
   ) throws -> Rows {
     let output = try ExclusiveOutput(unnamed: Self.rowsName)
     let descriptor = output.descriptor
+    let tables = store.plainTables
     let known =
-      store.kind == .sqlite
-      ? store.database.schema.tables.map(\.name)
-      : store.entities.map { store.entityName(ofNumber: $0.number) ?? $0.name }
+      store.entities.map { store.entityName(ofNumber: $0.number) ?? $0.name } + tables.map(\.name)
     if let name = entities?.subtracting(known).min() {
       throw BundleError(.unknownName, "the store has no \(store.part) \(Quoted.text(name))")
     }
     switch redaction {
     case .none:
-      if store.kind == .sqlite {
-        let tables = store.database.schema.tables.filter { entities?.contains($0.name) ?? true }
-        _ = try store.database.writeJSON(of: tables, to: descriptor)
-      } else {
-        try RowOutput(.init(entityNames: entities)).writeJSON(of: store, to: descriptor)
-      }
+      try RowOutput(.init(entityNames: entities)).writeJSON(of: store, to: descriptor)
+      _ = try store.database.writeJSON(
+        of: tables.filter { entities?.contains($0.name) ?? true }, to: descriptor)
     case .values(except: let allowed):
       try allowed.check(against: store)
       var rows = RedactedRows(

@@ -15,6 +15,8 @@ import Testing
       INSERT INTO Z_PRIMARYKEY VALUES (1, 'Person', 0, 3);
       INSERT INTO ZPERSON VALUES (1, 1, 1, 'Ludwig', 'covert@one'), (2, 1, 1, 'Clara', 'covert@two'),
         (3, 9, 1, 'covert stranger', 'covert@three');
+      CREATE TABLE covert_list(covert_item);
+      INSERT INTO covert_list VALUES ('covert tea');
       """)
     connection.close()
     return url

@@ -19,7 +19,7 @@ import Testing
     let store = try CoreDataStore(path: source.path)
     let output = folder.url.appendingPathComponent("out.sqlite").path
     let export = SQLiteExport(
-      store, named: "store", RowOutput.Options(), MadeFiles(),
+      store, store.plainTables, named: "store", RowOutput.Options(), MadeFiles(),
       ExternalFiles(ofStore: source.path, isOn: false), verifies: false, sourceHashes: { [:] })
     var before: [String] = []
     _ = try export.write(to: output) {

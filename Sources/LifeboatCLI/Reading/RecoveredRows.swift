@@ -34,6 +34,15 @@ struct RecoveredRows {
       display.note("note: not a Core Data store; its tables follow as they are (--raw)")
       isRaw = true
     }
+    if !isRaw {
+      let plain = output.plainTableNames
+      if let name = options.entity.first(where: plain.contains) { throw RowAdvice.isTable(name) }
+      if options.entity.isEmpty,
+        let note = RowAdvice.leftOut(try output.tablesWithRows(selection, among: plain))
+      {
+        display.note(note)
+      }
+    }
     var isPartial = false
     switch (format, isRaw) {
     case (.ndjson, true), (.json, true):
@@ -53,8 +62,7 @@ struct RecoveredRows {
       let known = Set(damaged.entities.map(\.name)).union(damaged.model?.entityNames ?? [])
       let wanted = output.names ?? known
       if let table = wanted.subtracting(known).min() {
-        throw Failure(
-          64, "usage.oneEntity", "\(table) is a table, not an entity", hint: "add --raw")
+        throw RowAdvice.isTable(table)
       }
       isPartial = note(
         wanted.count == 1

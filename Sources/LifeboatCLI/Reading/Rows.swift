@@ -165,7 +165,9 @@ struct Rows: StoreReader {
         "note: nothing in the store names its entities; its tables follow as they are (--raw)")
       return try writeRaw(of: path, format)
     }
+    let plain = rows.allow == nil ? coreData.plainTables : []
     for name in rows.entity where !entities.contains(where: { $0.name == name }) {
+      if plain.contains(where: { $0.name == name }) { throw RowAdvice.isTable(name) }
       throw ExtractionError(
         .unknownName, "the store has no entity \(name); it has \(names(entities))", path: path,
         nearest: NearestName.of(name, among: entities.map(\.name)))
@@ -187,6 +189,10 @@ struct Rows: StoreReader {
       for described in entities where options.entityNames?.contains(described.name) ?? true {
         try writeText(described, of: coreData)
       }
+    }
+    if rows.entity.isEmpty {
+      let filled = try plain.filter { try coreData.database.rowCount(of: $0).count > 0 }
+      if let note = RowAdvice.leftOut(filled.map(\.name)) { display.note(note) }
     }
     return coreData.findings
   }
@@ -241,6 +247,24 @@ struct Rows: StoreReader {
   }
 
   private var textLimit: Int { rows.limit ?? 50 }
+}
+
+/// What is said of tables in a Core Data store that hold no objects of its model.
+enum RowAdvice {
+  /// Such a table was asked for as an entity.
+  static func isTable(_ name: String) -> Failure {
+    Failure(64, "usage.oneEntity", "\(name) is a table, not an entity", hint: "add --raw")
+  }
+
+  /// They are not among the rows of entities; nil for none.
+  static func leftOut(_ names: [String]) -> String? {
+    guard let first = names.first else { return nil }
+    let shown = names.prefix(5).map(VisibleText.visible).joined(separator: ", ")
+    let rest = names.count > 5 ? " and \(Quantity.count(names.count - 5)) more" : ""
+    return
+      "note: rows of \(Quantity.count(names.count, "table")) beside the model are left out: \(shown)\(rest); "
+      + "see them with --raw --entity \(ShellText.quoted(first))"
+  }
 }
 
 /// Rows as text: a table if the columns fit side by side, else a block for each row.

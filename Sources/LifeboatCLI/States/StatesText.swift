@@ -1,3 +1,4 @@
+import CoreDataStore
 import Quoting
 import SQLiteFile
 import SafeText
@@ -101,21 +102,15 @@ struct StatesText {
     return String(decoding: bytes[..<10] + [UInt8(ascii: " ")] + bytes[11..<19], as: UTF8.self)
   }
 
-  /// Tables that Core Data keeps for itself, which change whenever rows of entities do.
-  private static let ownTables = [
-    "Z_METADATA", "Z_MODELCACHE", "Z_PRIMARYKEY", "ACHANGE", "ATRANSACTION", "ATRANSACTIONSTRING",
-  ]
-
   /// What changed, tables of entities first.
   private func changes(_ state: StoreState) -> String {
     guard let tables = state.tables else {
       return state.writtenPageCount == nil ? "" : "not known"
     }
     let entities = tables.filter { $0.entity != nil }
-    let others = tables.filter { change in
-      change.entity == nil
-        && (entities.isEmpty
-          || !Self.ownTables.contains { PathText.isSame($0, change.table.uppercased()) })
+    // Those that Core Data keeps for itself change whenever rows of entities do.
+    let others = tables.filter {
+      $0.entity == nil && (entities.isEmpty || !CoreDataStore.isOwn(table: $0.table))
     }
     var parts = (entities + others).map(Self.short)
     parts += state.tablesNotCompared.map { $0 + " written" }

@@ -7,6 +7,8 @@ struct ExportSource {
   let store: CoreDataStore
   /// The files beside the store that rows name.
   let external: ExternalFiles
+  /// The tables that are written as they are stored: those that are wanted of the ones that hold no rows of entities.
+  let tables: [Table]
   /// Whether all rows of the store are asked for.
   let namesAll: Bool
   private let watch: EvidenceWatch
@@ -16,6 +18,10 @@ struct ExportSource {
   init(_ store: CoreDataStore, _ options: RowOutput.Options) {
     self.store = store
     external = ExternalFiles(ofStore: store.database.path, isOn: store.kind != .sqlite)
+    // A choice of properties is one of the model.
+    tables =
+      store.shows == nil
+      ? store.plainTables.filter { options.entityNames?.contains($0.name) ?? true } : []
     namesAll = options.entityNames == nil && options.limit == nil && store.shows == nil
     watch = EvidenceWatch(store.database.path)
     hashing = StoreSet(at: store.database.path).hashing()

@@ -37,6 +37,27 @@ package struct RecoveredRowOutput {
       storePath: store.database.path)
   }
 
+  /// The names of the tables whose rows are of no entity, without those that Core Data makes for itself.
+  package var plainTableNames: [String] {
+    store.database.tables.enumerated().filter { place, table in
+      naming.fields(of: place, nil) == nil && !CoreDataStore.isOwn(table: table.name)
+    }.map(\.element.name)
+  }
+
+  /// Those of some tables that have rows of a selection.
+  package func tablesWithRows(
+    _ selection: DamagedDatabase.Selection, among names: [String]
+  ) throws -> [String] {
+    guard !names.isEmpty else { return [] }
+    var places: Set<Int> = []
+    try store.database.forEachBufferedRow(selection, of: Set(names), readsAhead: false) { row in
+      if let table = row.origin.table { places.insert(table) }
+      return places.count < names.count
+    }
+    let found = Set(places.map { store.database.tables[$0].name })
+    return names.filter(found.contains)
+  }
+
   /// The tables that ``names`` select, by their own name or by that of an entity.
   /// - Throws: ``ExtractionError`` with `unknownName`.
   package func tableNames() throws(ExtractionError) -> Set<String>? {

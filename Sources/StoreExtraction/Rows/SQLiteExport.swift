@@ -2,10 +2,12 @@ import CoreDataStore
 import SQLiteFile
 import SQLiteWriter
 
-/// Writes rows into a new SQLite file. A Core Data store gets a table for each entity with its properties as columns;
-/// any other file keeps its tables.
+/// Writes rows into a new SQLite file: a table for each entity with its properties as columns, and the tables that hold
+/// no entities as they are.
 struct SQLiteExport {
   private let store: CoreDataStore
+  /// The tables that hold no rows of entities.
+  private let plainTables: [Table]
   private let name: String
   private let options: RowOutput.Options
   /// Waits for the SHA-256 of each file of the store set, by name.
@@ -16,13 +18,15 @@ struct SQLiteExport {
   private let progress: RowProgress?
 
   init(
-    _ store: CoreDataStore, named name: String, _ options: RowOutput.Options, _ made: MadeFiles,
+    _ store: CoreDataStore, _ plainTables: [Table], named name: String,
+    _ options: RowOutput.Options, _ made: MadeFiles,
     _ external: ExternalFiles, verifies: Bool, _ progress: RowProgress? = nil,
     sourceHashes: @escaping () throws -> [String: String]
   ) {
     self.verifies = verifies
     self.progress = progress
     self.store = store
+    self.plainTables = plainTables
     self.name = name
     self.options = options
     self.sourceHashes = sourceHashes
@@ -44,8 +48,7 @@ struct SQLiteExport {
     }
     do {
       var folded: [(table: String, columnCount: Int)] = []
-      let parts =
-        store.kind == .sqlite ? try writeTables(writer, &folded) : try writeEntities(writer)
+      let parts = try writeRows(writer, &folded)
       try writeProvenance(writer, folded)
       let problems = try writer.check(writer.finalCheckDepth(verifies: verifies))
       guard problems.isEmpty else {
@@ -63,65 +66,98 @@ struct SQLiteExport {
     }
   }
 
-  // MARK: - Entities
+  // MARK: - Rows
 
-  private func writeEntities(_ writer: SQLiteWriter) throws -> [StoreExport.Result.Part] {
-    struct Source {
-      let plan: RowPlan
-      var entities: [(entity: DescribedEntity, table: Int)] = []
-      // Rows of unknown entities have their number and key, and the columns as they are declared.
-      var unknown: Int?
-    }
+  /// A table of entities that is read, and where its rows go.
+  private struct EntitySource {
+    let plan: RowPlan
+    var entities: [(entity: DescribedEntity, table: Int)] = []
+    // Rows of unknown entities have their number and key, and the columns as they are declared.
+    var unknown: Int?
+    let links: Int
+    let missing: Int
+  }
+
+  /// A table that is read as it is stored.
+  private struct TableSource {
+    let table: Table
+    let names: [String]
+    let target: Int
+  }
+
+  private func writeRows(
+    _ writer: SQLiteWriter, _ folded: inout [(table: String, columnCount: Int)]
+  ) throws -> [StoreExport.Result.Part] {
     let tables = ExportTables(writer, reserved: ["_provenance"])
-    let wanted = options.entityNames.map(store.withDescendants)
-    var sources: [Source] = []
-    var links = 0
-    var missing = 0
+    var entitySources: [EntitySource] = []
+    var tableSources: [TableSource] = []
     try writer.transaction {
-      links = try tables.add(
-        "_links",
-        [
-          "source_entity", "source_pk", "relationship", "destination_entity", "destination_pk",
-          "position",
-        ])
-      missing = try tables.add("_missing_files", ["entity", "pk", "property", "file", "problem"])
-      for table in store.entityTables {
-        guard let plan = try store.plan(for: table, wanted: nil) else { continue }
-        var source = Source(plan: plan)
-        for entity in plan.describedEntities where wanted?.contains(entity.name) ?? true {
-          source.entities.append(
-            (entity, try tables.add(entity.name, try columns(of: entity), hasKey: true)))
-        }
-        if wanted == nil {
-          var taken = UniqueNames(["_ent", "_pk"])
-          let names = try plan.fallback.map { try SQLIdentifier.quoted(taken.unique($0.name)) }
-          source.unknown = try tables.add(
-            table.name + "_unknown", ["_ent", "_pk"] + names, isLate: true)
-        }
-        sources.append(source)
-      }
+      if store.kind != .sqlite { entitySources = try addEntities(to: tables) }
+      tableSources = try addTables(to: tables, &folded)
     }
     try tables.begin()
-    for source in sources {
-      let targets = EntityRecords.Targets(
-        entities: Dictionary(
-          source.entities.map { ($0.entity.number, $0.table) }, uniquingKeysWith: { one, _ in one }),
-        unknown: source.unknown, links: links, missing: missing)
-      let maker = EntityRecords(
-        source.plan, of: store, to: targets, limit: options.limit, noteExternal: external.note)
-      defer { store.note(maker.unknownNumbers, in: source.plan.table) }
-      try MadeRecords.read(source.plan.table, of: store.database, with: maker, progress, tables.add)
+    for source in entitySources { try write(source, to: tables) }
+    for source in tableSources {
+      let names = source.names
+      let maker = TableRecords(
+        names, ownCount: min(names.count, OverflowColumns.maxColumns), to: source.target,
+        limit: options.limit)
+      try MadeRecords.read(source.table, of: store.database, with: maker, progress, tables.add)
     }
     try tables.finish()
-    return sources.flatMap { source in
-      source.entities.flatMap { entity, number in
-        let table = tables.tables[number]
-        return [table, table.repeated].compactMap { $0?.part(of: entity.name) }
+    return entitySources.flatMap { parts(of: $0, in: tables) }
+      + tableSources.map { tables.tables[$0.target].part(of: $0.table.name) }
+  }
+
+  private func addEntities(to tables: ExportTables) throws -> [EntitySource] {
+    let wanted = options.entityNames.map(store.withDescendants)
+    let links = try tables.add(
+      "_links",
+      [
+        "source_entity", "source_pk", "relationship", "destination_entity", "destination_pk",
+        "position",
+      ])
+    let missing = try tables.add("_missing_files", ["entity", "pk", "property", "file", "problem"])
+    var sources: [EntitySource] = []
+    for table in store.entityTables {
+      guard let plan = try store.plan(for: table, wanted: nil) else { continue }
+      var source = EntitySource(plan: plan, links: links, missing: missing)
+      for entity in plan.describedEntities where wanted?.contains(entity.name) ?? true {
+        source.entities.append(
+          (entity, try tables.add(entity.name, try columns(of: entity), hasKey: true)))
       }
-        + [source.unknown.map { tables.tables[$0] }].compactMap {
-          $0.flatMap { $0.isMade ? $0.part(of: source.plan.table.name) : nil }
-        }
+      if wanted == nil {
+        var taken = UniqueNames(["_ent", "_pk"])
+        let names = try plan.fallback.map { try SQLIdentifier.quoted(taken.unique($0.name)) }
+        source.unknown = try tables.add(
+          table.name + "_unknown", ["_ent", "_pk"] + names, isLate: true)
+      }
+      sources.append(source)
     }
+    return sources
+  }
+
+  private func write(_ source: EntitySource, to tables: ExportTables) throws {
+    let targets = EntityRecords.Targets(
+      entities: Dictionary(
+        source.entities.map { ($0.entity.number, $0.table) }, uniquingKeysWith: { one, _ in one }),
+      unknown: source.unknown, links: source.links, missing: source.missing)
+    let maker = EntityRecords(
+      source.plan, of: store, to: targets, limit: options.limit, noteExternal: external.note)
+    defer { store.note(maker.unknownNumbers, in: source.plan.table) }
+    try MadeRecords.read(source.plan.table, of: store.database, with: maker, progress, tables.add)
+  }
+
+  private func parts(
+    of source: EntitySource, in tables: ExportTables
+  ) -> [StoreExport.Result.Part] {
+    source.entities.flatMap { entity, number in
+      let table = tables.tables[number]
+      return [table, table.repeated].compactMap { $0?.part(of: entity.name) }
+    }
+      + [source.unknown.map { tables.tables[$0] }].compactMap {
+        $0.flatMap { $0.isMade ? $0.part(of: source.plan.table.name) : nil }
+      }
   }
 
   /// The columns of an entity's table.
@@ -140,41 +176,26 @@ struct SQLiteExport {
   /// The longest value that SQLite stores (SQLITE_MAX_LENGTH).
   static let maxValueBytes: Int64 = 1_000_000_000
 
-  // MARK: - Tables
-
-  private func writeTables(
-    _ writer: SQLiteWriter, _ folded: inout [(table: String, columnCount: Int)]
-  ) throws -> [StoreExport.Result.Part] {
-    let tables = ExportTables(writer, reserved: ["_provenance"])
-    var sources: [(table: Table, names: [String], target: Int)] = []
-    try writer.transaction {
-      for table in store.database.schema.tables
-      where !SQLName(table.name).hasPrefix("sqlite_")
-        && (options.entityNames?.contains(table.name) ?? true)
-      {
-        let names = try store.database.fieldNames(of: table)
-        guard !names.isEmpty else { continue }
-        var taken = UniqueNames([OverflowColumns.name])
-        var columns = try names.prefix(OverflowColumns.maxColumns).map {
-          try SQLIdentifier.quoted(taken.unique($0))
-        }
-        // Columns that SQLite does not allow go into one column, as JSON.
-        if names.count > OverflowColumns.maxColumns {
-          columns.append(try SQLIdentifier.quoted(OverflowColumns.name))
-          folded.append((table.name, names.count))
-        }
-        sources.append((table, names, try tables.add(table.name, columns)))
+  private func addTables(
+    to tables: ExportTables, _ folded: inout [(table: String, columnCount: Int)]
+  ) throws -> [TableSource] {
+    var sources: [TableSource] = []
+    for table in plainTables where !SQLName(table.name).hasPrefix("sqlite_") {
+      let names = try store.database.fieldNames(of: table)
+      guard !names.isEmpty else { continue }
+      var taken = UniqueNames([OverflowColumns.name])
+      var columns = try names.prefix(OverflowColumns.maxColumns).map {
+        try SQLIdentifier.quoted(taken.unique($0))
       }
+      // Columns that SQLite does not allow go into one column, as JSON.
+      if names.count > OverflowColumns.maxColumns {
+        columns.append(try SQLIdentifier.quoted(OverflowColumns.name))
+        folded.append((table.name, names.count))
+      }
+      sources.append(
+        TableSource(table: table, names: names, target: try tables.add(table.name, columns)))
     }
-    try tables.begin()
-    for (table, names, target) in sources {
-      let maker = TableRecords(
-        names, ownCount: min(names.count, OverflowColumns.maxColumns), to: target,
-        limit: options.limit)
-      try MadeRecords.read(table, of: store.database, with: maker, progress, tables.add)
-    }
-    try tables.finish()
-    return sources.map { tables.tables[$0.target].part(of: $0.table.name) }
+    return sources
   }
 
   // MARK: - Provenance

@@ -101,14 +101,15 @@ public struct StoreExport: Sendable {
   public func run(_ store: CoreDataStore, as format: Format, to output: String) throws -> Result {
     try checkNames(store)
     let source = ExportSource(store, options)
-    let progress = try rowProgress(of: store)
+    let progress = try rowProgress(of: source)
     var parts: [Result.Part]
     var hashes: [String: String] = [:]
     var files: (RebuildResult.ExternalFiles?, [Finding])
     switch format {
     case .sqlite:
       parts = try SQLiteExport(
-        store, named: sourceName ?? store.database.path, options, made, source.external,
+        store, source.tables, named: sourceName ?? store.database.path, options, made,
+        source.external,
         verifies: verifies, progress,
         sourceHashes: {
           hashes = try source.hashes()
@@ -121,9 +122,8 @@ public struct StoreExport: Sendable {
       let folder = try OutputFolder(output, made)
       do {
         parts =
-          store.kind == .sqlite
-          ? try writeTables(of: store, as: format, into: folder, progress)
-          : try writeEntities(of: store, as: format, into: folder, source.external, progress)
+          try writeEntities(of: store, as: format, into: folder, source.external, progress)
+          + writeTables(source.tables, of: store, as: format, into: folder, progress)
         files = try source.external.survey(namesAll: source.namesAll)
         try folder.take(source.external)
         if files.0?.fileCount ?? 0 > 0 { files.0?.output = ExternalFiles.folderName }
@@ -158,12 +158,14 @@ public struct StoreExport: Sendable {
   }
 
   /// What is told of the rows; nil when no progress is shown.
-  func rowProgress(of store: CoreDataStore) throws -> RowProgress? {
+  func rowProgress(of source: ExportSource) throws -> RowProgress? {
     guard let progress else { return nil }
+    let store = source.store
     var total: Int?
     if countsRows {
-      let tables = store.kind == .sqlite ? store.database.schema.tables : store.entityTables
-      total = try tables.reduce(0) { try $0 + store.database.rowCount(of: $1).count }
+      total = try (store.entityTables + source.tables).reduce(0) {
+        try $0 + store.database.rowCount(of: $1).count
+      }
     }
     return RowProgress(of: total, progress)
   }
@@ -171,10 +173,9 @@ public struct StoreExport: Sendable {
   /// Throws for a name that the store does not have, instead of exporting nothing.
   func checkNames(_ store: CoreDataStore) throws {
     guard let wanted = options.entityNames else { return }
-    let known: [String] =
-      store.kind == .coreData
-      ? store.entities.map { store.entityName(ofNumber: $0.number) ?? $0.name }
-      : store.database.schema.tables.map(\.name)
+    let known =
+      store.entities.map { store.entityName(ofNumber: $0.number) ?? $0.name }
+      + (store.kind == .coreData ? store.plainTables : store.database.schema.tables).map(\.name)
     guard let name = wanted.subtracting(known).min() else { return }
     throw ExtractionError(
       .unknownName, "the store has no \(store.kind == .coreData ? "entity" : "table") \(name)",
@@ -238,15 +239,14 @@ public struct StoreExport: Sendable {
   }
 
   private func writeTables(
-    of store: CoreDataStore, as format: Format, into folder: OutputFolder,
+    _ tables: [Table], of store: CoreDataStore, as format: Format, into folder: OutputFolder,
     _ progress: RowProgress?
   ) throws -> [Result.Part] {
     var parts: [Result.Part] = []
     func watch(_ receiver: any RecordReceiver) -> any RecordReceiver {
       progress?.watching(receiver) ?? receiver
     }
-    for table in store.database.schema.tables
-    where options.entityNames?.contains(table.name) ?? true {
+    for table in tables {
       let name = folder.fileName(for: table.name, extension: format.rawValue)
       let descriptor = try folder.create(name)
       let count =

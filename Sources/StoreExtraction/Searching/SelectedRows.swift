@@ -61,22 +61,19 @@ package struct SelectedRows {
   /// - Throws: ``ExtractionError`` with `input.unknownName` when none of them has a property that is named.
   package func sources(in store: CoreDataStore, _ names: Set<String>?) throws -> [Source] {
     var all: [Source] = []
-    if store.kind == .sqlite {
-      for table in store.database.schema.tables where names?.contains(table.name) ?? true {
-        all.append(
-          Source(
-            name: table.name, isEntity: false,
-            properties: table.columnNames.map { .init(name: $0, kind: .column, typeName: "") }))
+    let wanted = names.map(store.withDescendants)
+    for table in store.entityTables {
+      for entity in try store.describedEntities(of: table)
+      where wanted?.contains(entity.name) ?? true {
+        all.append(Source(name: entity.name, isEntity: true, properties: entity.properties))
       }
-    } else {
-      let wanted = names.map(store.withDescendants)
-      for table in store.entityTables {
-        for entity in try store.describedEntities(of: table)
-        where wanted?.contains(entity.name) ?? true {
-          all.append(
-            Source(name: entity.name, isEntity: true, properties: entity.properties))
-        }
-      }
+    }
+    // A table beside the model is read when it is named.
+    for table in store.plainTables where names?.contains(table.name) ?? (store.kind == .sqlite) {
+      all.append(
+        Source(
+          name: table.name, isEntity: false,
+          properties: table.columnNames.map { .init(name: $0, kind: .column, typeName: "") }))
     }
     let needed =
       (condition?.keyPaths ?? []).map { ConditionPath($0).first } + columns + order.map(\.name)

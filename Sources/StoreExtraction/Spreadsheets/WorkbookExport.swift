@@ -45,7 +45,32 @@ struct WorkbookExport {
 
   /// Writes the rows of the store.
   func writeRows() throws -> Written {
-    source.store.kind == .sqlite ? try writeTables() : try writeEntities()
+    // All sheets get their names before the first row is read, so that these do not depend on the rows.
+    let entities = try entitySheets()
+    let tables = try tableSheets()
+    var written = Written()
+    for place in entities {
+      let rows = SheetRows(
+        place.plan, place.renderings, to: place.targets, limit: options.limit, newSink(),
+        noteExternal: source.external.note)
+      try rows.read(place.plan.table, of: source.store, progress)
+      written.invalidTextCount += rows.invalidTextCount
+      for (number, name) in place.names {
+        if let sheet = place.targets.entities[number] { written.add(sheet, name) }
+      }
+      if let others = place.targets.others, others.rowCount > 0 {
+        written.add(others, place.plan.table.name)
+      }
+    }
+    for (table, sheet) in tables {
+      let rows = SheetRows(
+        nil, [:], to: SheetRows.Targets(others: sheet), limit: options.limit, newSink()
+      ) { _, _ in }
+      try rows.read(table, of: source.store, progress)
+      written.invalidTextCount += rows.invalidTextCount
+      written.add(sheet, table.name)
+    }
+    return written
   }
 
   /// Ends the workbook: what the rows are, and which sheets there are.
@@ -71,19 +96,20 @@ struct WorkbookExport {
       storePath: source.store.database.path, dates, longValues, options.blobs)
   }
 
-  // MARK: - Entities
+  // MARK: - Sheets
 
-  private func writeEntities() throws -> Written {
-    struct Place {
-      let plan: RowPlan
-      let renderings: [Int64: EntityRendering]
-      let names: [(number: Int64, name: String)]
-      let targets: SheetRows.Targets
-    }
+  /// A table of entities, and the sheets of its rows.
+  private struct EntitySheets {
+    let plan: RowPlan
+    let renderings: [Int64: EntityRendering]
+    let names: [(number: Int64, name: String)]
+    let targets: SheetRows.Targets
+  }
+
+  private func entitySheets() throws -> [EntitySheets] {
     let store = source.store
     let wanted = options.entityNames.map(store.withDescendants)
-    // All sheets get their names before the first row is read, so that these do not depend on the rows.
-    var places: [Place] = []
+    var all: [EntitySheets] = []
     for table in store.entityTables {
       guard let plan = try store.plan(for: table, wanted: nil) else { continue }
       let renderings = plan.entities.mapValues { EntityRendering($0, plan, store.entityNames) }
@@ -103,44 +129,16 @@ struct WorkbookExport {
         targets.others = Sheet(
           SheetPlan(unknownEntitiesOf: plan), in: workbook, among: openCount)
       }
-      places.append(Place(plan: plan, renderings: renderings, names: names, targets: targets))
+      all.append(EntitySheets(plan: plan, renderings: renderings, names: names, targets: targets))
     }
-    var written = Written()
-    for place in places {
-      let rows = SheetRows(
-        place.plan, place.renderings, to: place.targets, limit: options.limit, newSink(),
-        noteExternal: source.external.note)
-      try rows.read(place.plan.table, of: store, progress)
-      written.invalidTextCount += rows.invalidTextCount
-      for (number, name) in place.names {
-        if let sheet = place.targets.entities[number] { written.add(sheet, name) }
-      }
-      if let others = place.targets.others, others.rowCount > 0 {
-        written.add(others, place.plan.table.name)
-      }
-    }
-    return written
+    return all
   }
 
-  // MARK: - Tables
-
-  private func writeTables() throws -> Written {
-    let database = source.store.database
-    var sheets: [(table: Table, sheet: Sheet)] = []
-    for table in database.schema.tables where options.entityNames?.contains(table.name) ?? true {
-      let plan = SheetPlan(table: table.name, names: try database.fieldNames(of: table))
-      sheets.append((table, Sheet(plan, in: workbook, among: 1)))
+  private func tableSheets() throws -> [(table: Table, sheet: Sheet)] {
+    try source.tables.map { table in
+      let names = try source.store.database.fieldNames(of: table)
+      return (table, Sheet(SheetPlan(table: table.name, names: names), in: workbook, among: 1))
     }
-    var written = Written()
-    for (table, sheet) in sheets {
-      let rows = SheetRows(
-        nil, [:], to: SheetRows.Targets(others: sheet), limit: options.limit, newSink()
-      ) { _, _ in }
-      try rows.read(table, of: source.store, progress)
-      written.invalidTextCount += rows.invalidTextCount
-      written.add(sheet, table.name)
-    }
-    return written
   }
 }
 
@@ -193,7 +191,7 @@ extension StoreExport {
   ) throws -> Result {
     try checkNames(store)
     let source = ExportSource(store, options)
-    let progress = try rowProgress(of: store)
+    let progress = try rowProgress(of: source)
     let longValues = LongValues(LongValues.folder(beside: output), made)
     try longValues.checkFree()
     let count = made.count

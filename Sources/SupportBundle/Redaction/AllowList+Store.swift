@@ -9,15 +9,12 @@ extension AllowList {
   /// - Throws: `bundle.unknownName`, and `SQLiteFileError` when the device fails.
   package func check(against store: CoreDataStore) throws {
     var attributes: [String: Set<String>] = [:]
-    if store.kind == .sqlite {
-      for table in store.database.schema.tables { attributes[table.name] = Set(table.columnNames) }
-    } else {
-      for table in store.entityTables {
-        for entity in try store.describedEntities(of: table) {
-          let lineage = [entity.name] + (store.model?.ancestors(of: entity.name).map(\.name) ?? [])
-          for name in lineage {
-            attributes[name, default: []].formUnion(entity.properties.map(\.name))
-          }
+    for table in store.plainTables { attributes[table.name] = Set(table.columnNames) }
+    for table in store.entityTables {
+      for entity in try store.describedEntities(of: table) {
+        let lineage = [entity.name] + (store.model?.ancestors(of: entity.name).map(\.name) ?? [])
+        for name in lineage {
+          attributes[name, default: []].formUnion(entity.properties.map(\.name))
         }
       }
     }

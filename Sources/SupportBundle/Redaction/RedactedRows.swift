@@ -63,16 +63,13 @@ struct RedactedRows: ~Copyable {
   /// Writes all rows.
   mutating func write(_ store: CoreDataStore, of entities: Set<String>?) throws {
     if ranks != nil { try rank(store, of: entities) }
-    if store.kind == .sqlite {
-      for table in store.database.schema.tables where entities?.contains(table.name) ?? true {
-        try store.database.forEachRow(of: table) { row in
-          append(row, of: table)
-          return !output.isBroken
-        }
-      }
-    } else {
-      try store.forEachRow(of: entities) { row in
-        append(row)
+    try store.forEachRow(of: entities) { row in
+      append(row)
+      return !output.isBroken
+    }
+    for table in store.plainTables where entities?.contains(table.name) ?? true {
+      try store.database.forEachRow(of: table) { row in
+        append(row, of: table)
         return !output.isBroken
       }
     }
@@ -81,19 +78,16 @@ struct RedactedRows: ~Copyable {
 
   /// Reads all rows once before they are written: a rank takes all numbers of its column.
   private mutating func rank(_ store: CoreDataStore, of entities: Set<String>?) throws {
-    if store.kind == .sqlite {
-      for table in store.database.schema.tables where entities?.contains(table.name) ?? true {
-        let columns = table.columnNames.map { Self.column($0, of: table.name) }
-        try store.database.forEachRow(of: table) { row in
-          for (value, column) in zip(row.values, columns) { note(PropertyValue(value), of: column) }
-          return true
-        }
+    try store.forEachRow(of: entities) { row in
+      for (part, property) in zip(parts(of: row), row.properties) where !part.isShown {
+        note(property.value, of: part.column)
       }
-    } else {
-      try store.forEachRow(of: entities) { row in
-        for (part, property) in zip(parts(of: row), row.properties) where !part.isShown {
-          note(property.value, of: part.column)
-        }
+      return true
+    }
+    for table in store.plainTables where entities?.contains(table.name) ?? true {
+      let columns = table.columnNames.map { Self.column($0, of: table.name) }
+      try store.database.forEachRow(of: table) { row in
+        for (value, column) in zip(row.values, columns) { note(PropertyValue(value), of: column) }
         return true
       }
     }

@@ -1,0 +1,136 @@
+import Fixtures
+import Foundation
+import Testing
+
+/// Tables that an app made beside those of its model: their rows are the user's, too, so no command leaves them out
+/// without a word.
+@Suite struct PlainTablesTests {
+  private let place: TemporaryFolder
+  private let store: URL
+  private let path: String
+  private let rowsOfEntities: Int64
+
+  init() throws {
+    let demo = try Demonstration()
+    place = try TemporaryFolder()
+    let folder = place.url.appendingPathComponent("kept")
+    try FileManager.default.copyItem(at: demo.kept.deletingLastPathComponent(), to: folder)
+    store = folder.appendingPathComponent(demo.kept.lastPathComponent)
+    path = store.path
+    rowsOfEntities = try Self.inspection(path)["liveRowCount"]?.integer ?? 0
+    let connection = try SQLiteConnection(store)
+    try connection.exec(
+      """
+      CREATE TABLE shopping (amount, what);
+      INSERT INTO shopping VALUES (1, 'green tea'), (2.5, NULL), (3, x'00ff');
+      CREATE TABLE barren (a);
+      """)
+    connection.close()
+  }
+
+  private static func inspection(_ path: String) throws -> JSON {
+    try JSONDecoder().decode(JSON.self, from: Program.run("inspect", "--json", path).stdout)
+  }
+
+  private func output(_ name: String) -> URL { place.url.appendingPathComponent(name) }
+
+  @Test func anInspectionCountsThem() throws {
+    let inspection = try Self.inspection(path)
+    #expect(
+      inspection["plainTables"]
+        == .array([.object(["name": .string("shopping"), "rowCount": .integer(3)])]))
+    // What the app sees is what it was.
+    #expect(inspection["liveRowCount"]?.integer == rowsOfEntities)
+    let text = try Program.run("inspect", path).text
+    #expect(text.contains(", 3 in 1 table beside the model"), "\(text)")
+    #expect(text.contains("shopping (a table)"))
+  }
+
+  @Test(arguments: ["text", "json", "ndjson", "csv"]) func rowsSaySo(_ format: String) throws {
+    for more in [[], ["--all"]] {
+      let rows = try Program.run(["rows", path, "--format", format] + more)
+      #expect(rows.status == 0)
+      #expect(!rows.text.contains("green tea"))
+      #expect(
+        rows.errors.contains("left out: shopping; see them with --raw --entity shopping"),
+        "\(format) \(more): \(rows.errors)")
+      // Asked for by name, too.
+      let named = try Program.run(
+        ["rows", path, "--format", format, "--entity", "shopping"] + more)
+      #expect(named.status == 64 && named.errors.contains("add --raw"), "\(named.errors)")
+      let raw = try Program.run(
+        ["rows", path, "--format", format, "--entity", "shopping", "--raw"] + more)
+      #expect(raw.status == 0 && raw.text.contains("green tea"), "\(raw.errors)")
+    }
+    let one = try Program.run("rows", path, "--format", format, "--entity", "Note")
+    #expect(one.errors.isEmpty, "\(one.errors)")
+    let chosen = try Program.run(
+      "rows", path, "--format", format, "--entity", "shopping", "--where", "amount < 2")
+    #expect(chosen.text.contains("green tea") && !chosen.text.contains("2.5"), "\(chosen.errors)")
+  }
+
+  @Test func anExtractHasThem() throws {
+    for format in ["csv", "ndjson"] {
+      let made = try Program.run(
+        "extract", path, "--format", format, "-o", output(format).path, "--json")
+      #expect(made.status == 0, "\(made.errors)")
+      let file = output(format).appendingPathComponent("shopping." + format)
+      // The same lines as those of a file that has no entities.
+      let raw = try Program.run(
+        "rows", path, "--raw", "--format", format, "--entity", "shopping")
+      #expect(try Data(contentsOf: file) == raw.stdout)
+      #expect(
+        !FileManager.default.fileExists(
+          atPath: output(format).appendingPathComponent("barren." + format).path))
+    }
+    let made = try Program.run("extract", path, "-o", output("all.sqlite").path)
+    #expect(made.text.contains("\(rowsOfEntities + 3) rows saved"), "\(made.text)")
+    let copy = try SQLiteConnection(output("all.sqlite"))
+    #expect(
+      try copy.integer(
+        "SELECT count(*) FROM shopping WHERE (amount, what) IN ((1, 'green tea'), (3, x'00ff'))")
+        == 2)
+    #expect(try copy.integer("SELECT count(*) FROM shopping") == 3)
+    #expect(try copy.integer("SELECT count(*) FROM Note") ?? 0 > 0)
+    copy.close()
+    let book = try Program.run("extract", path, "-o", output("all.xlsx").path)
+    #expect(book.text.contains("shopping"), "\(book.text)")
+    let only = try Program.run(
+      "extract", path, "--entity", "shopping", "-o", output("only.sqlite").path)
+    #expect(only.text.contains("3 rows saved"), "\(only.text) \(only.errors)")
+  }
+
+  @Test func aBundleHasThem() throws {
+    func bundled(_ name: String, _ more: [String]) throws -> [[String: JSON]] {
+      let made = try Program.run(
+        ["bundle", "create", path, "--include", "rows", "-o", output(name).path] + more)
+      try #require(made.status == 0, "\(made.errors)")
+      let rows = try #require(BundleTests.unpack(output(name))["rows.ndjson"])
+      return try rows.split(separator: 0x0a).map {
+        try JSONDecoder().decode([String: JSON].self, from: Data($0))
+      }.filter { $0["table"] == .string("shopping") }
+    }
+    let redacted = try bundled("redacted.zip", [])
+    #expect(redacted.count == 3)
+    #expect(!"\(redacted)".contains("green tea"))
+    let plain = try bundled("plain.zip", ["--redact", "none"])
+    #expect(plain.first?["values"]?[1] == .string("green tea"))
+    let list = output("allow.txt")
+    try Data("lifeboat-allow 1\nshopping.what\n".utf8).write(to: list)
+    let listed = try bundled("listed.zip", ["--redact", "listed", "--allow", list.path])
+    #expect(listed.first?["values"]?["what"] == .string("green tea"))
+    #expect(listed.first?["values"]?["amount"] != .integer(1))
+  }
+
+  /// A table whose entity is lost from Z_PRIMARYKEY is such a table.
+  @Test func anEntityThatNothingNames() throws {
+    let connection = try SQLiteConnection(store)
+    let count = try connection.integer("SELECT count(*) FROM ZNOTE") ?? 0
+    try connection.exec("DELETE FROM Z_PRIMARYKEY WHERE Z_NAME = 'Note'; DROP TABLE shopping")
+    connection.close()
+    let made = try Program.run("extract", path, "-o", output("all.sqlite").path)
+    let copy = try SQLiteConnection(output("all.sqlite"))
+    #expect(try copy.integer("SELECT count(*) FROM ZNOTE") == count, "\(made.errors)")
+    copy.close()
+  }
+}
