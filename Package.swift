@@ -119,15 +119,17 @@ let package = Package(
     + room(
       "StoreReport",
       imports: [
-        "SupportBundle", "StoreExtraction", "StoreRecovery", "CoreDataStore", "ModelTools",
-        "ObjectModel", "SQLiteForensics", "SQLiteFile", "StoreFiles", "SafeText", "Terminal",
+        "StoreTriage", "SupportBundle", "StoreExtraction", "StoreRecovery", "CoreDataStore",
+        "ModelTools", "ObjectModel", "SQLiteForensics", "SQLiteFile", "StoreFiles", "SafeText",
+        "Terminal",
         "Quoting", crypto, .product(name: "Mustache", package: "swift-mustache"),
       ])
     + room(
       "StoreTriage",
       imports: [
-        "SupportBundle", "AgeFiles", "StoreExtraction", "StoreRecovery", "CoreDataStore",
-        "ObjectModel", "SQLiteFile", "SQLiteWriter", "StoreFiles", "SafeText", "SafeFiles",
+        "SupportBundle", "AgeFiles", "SQLCipherFiles", "StoreExtraction", "StoreRecovery",
+        "CoreDataStore", "ObjectModel", "SQLiteFile", "SQLiteWriter", "StoreFiles", "SafeText",
+        "SafeFiles",
         "CLibrary",
       ])
     + room("AgeFiles", imports: [crypto, cryptoExtras])

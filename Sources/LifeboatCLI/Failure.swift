@@ -2,6 +2,7 @@ import CoreDataForensics
 import StoreFiles
 import SafeFiles
 import Foundation
+import SQLCipherFiles
 import ModelTools
 import ObjectModel
 import SQLiteFile
@@ -54,6 +55,7 @@ struct Failure: Error {
         hint: "close every program that writes to it and try again")
     case let error as SQLiteWriterError: self.init(error)
     case let error as BundleError: self.init(error)
+    case let error as CipherError: self.init(65, error.code.rawValue, error.message)
     case let error as StoreRecoveryError: self.init(error)
     case let error as MigrationError: self.init(error)
     case let error as StoreReturnError:

@@ -1,5 +1,7 @@
 import ArgumentParser
+import SafeFiles
 import SafeText
+import SupportBundle
 import Terminal
 
 /// Where a command writes a page for a browser or a picture.
@@ -29,6 +31,12 @@ struct PageOutput: ParsableArguments {
         "--output is for a page or picture: say --format \(formats), or send other forms to a file with >."
       )
     }
+  }
+
+  /// Refuses an output that exists, before work that takes long.
+  func checkFree() throws {
+    guard let output, try FileStatus.of(output) != nil else { return }
+    throw BundleError(.outputExists, "the output already exists", path: output)
   }
 
   /// Writes a page or picture.

@@ -51,9 +51,7 @@ final class StoreInput {
   private var interruption: Interruption?
 
   /// Whether a file is an archive or encrypted, so that the store is inside.
-  static func isArchive(_ path: String) -> Bool {
-    UnpackedArchive.isArchive(path) || BundleFile.isEncrypted(path)
-  }
+  static func isArchive(_ path: String) -> Bool { UnpackedArchive.mayHoldStore(path) }
 
   /// Whether a path is the folder of an incident.
   static func isIncident(_ path: String) -> Bool {
@@ -65,7 +63,7 @@ final class StoreInput {
     self.given = given
     if Self.isArchive(given) {
       try unpack(BundleSecretOptions.bundle(at: given, secrets))
-    } else if let (archive, name) = Self.parts(given) {
+    } else if let (archive, name) = UnpackedArchive.split(given) {
       try unpack(BundleSecretOptions.bundle(at: archive, secrets), name, of: archive)
     } else if Self.isIncident(given) {
       (store, incident) = try Self.kept(in: PathText.withoutTrailingSlashes(given))
@@ -79,27 +77,9 @@ final class StoreInput {
     if let key, let store { try decrypt(store, key) }
   }
 
-  /// The archive that a path leads into, and the name of a store in it, as in `Crew.zip/Documents/Notes.sqlite`; nil for
-  /// any other path.
-  private static func parts(_ path: String) -> (archive: String, name: String)? {
-    let whole = PathText.withoutTrailingSlashes(path)
-    guard ((try? FileStatus.of(whole)) ?? nil) == nil else { return nil }
-    var archive = whole
-    // No name in an archive has more levels.
-    for _ in 0..<32 {
-      archive = PathText.folder(of: archive)
-      guard let status = (try? FileStatus.of(archive)) ?? nil else { continue }
-      guard status.kind != .folder, isArchive(archive),
-        let name = PathText.dropping(prefix: archive + "/", from: whole)
-      else { return nil }
-      return (archive, name)
-    }
-    return nil
-  }
-
   /// Whether a path names a store within an archive or a backup, so that it has to be unpacked.
   static func isInside(_ path: String) -> Bool {
-    PhoneBackup.split(path) != nil || parts(path) != nil
+    PhoneBackup.split(path) != nil || UnpackedArchive.split(path) != nil
   }
 
   /// The paths of all stores that a path leads to: those of a folder, of an archive or of a phone's backup, else the path
@@ -347,11 +327,13 @@ final class StoreInput {
     self.interruption = interruption
     let name = shown(store)
     do {
-      let decrypted = try DecryptedStore(store, key, making: interruption.files.making)
+      guard
+        let decrypted = try DecryptedStore.ifEncrypted(
+          store, key, making: interruption.files.making)
+      else { return }
       self.decrypted = decrypted
       self.store = decrypted.storePath
     } catch let error as CipherError {
-      if try DecryptedStore.isPlain(store) { return }
       throw Failure(
         65, error.code.rawValue, "\(name): \(error.message)",
         hint: error.code == .noKeyFits

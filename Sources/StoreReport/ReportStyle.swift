@@ -32,6 +32,7 @@ enum ReportStyle {
       .chip { border-left-width: 1em; white-space: nowrap; }
       .chip.bar-changes, .chip.bar-others { border-color: var(--entries); } .chip.bar-dates { border-color: var(--long); }
       .chip.bar-inserts { border-color: var(--rows); } .chip.bar-updates { border-color: var(--rest); } .chip.bar-deletes { border-color: var(--alone); }
+      .chip.bar-sound { border-color: var(--rest); } .chip.bar-care { border-color: var(--alone); }
       .chip.way-mapping { border-color: var(--added-line); } .chip.way-inferred { border-color: var(--same-line); }
       .chip.way-uncertain { border-color: var(--changed-line); } .chip.way-refused { border-color: var(--removed-line); }
       .strip svg { max-width: 100%; min-width: 40rem; height: auto; }

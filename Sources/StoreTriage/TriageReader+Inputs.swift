@@ -31,27 +31,29 @@ extension TriageReader {
     }
     let found = try StoreFinder.find(
       at: path,
-      taking: .init(folderWith: Self.recordName) {
-        AgeFile.isEncrypted($0) || UnpackedArchive.isZip(lead: $0)
-      })
+      taking: .init(folderWith: Self.recordName, file: Self.isPacked))
     var items = (found.stores + found.taken).map { ($0, Item.path($0)) }
     for other in found.passedOver {
-      // A store that lost its header, that is encrypted or whose rows are all in the log is read like any other.
-      let isRead =
-        ["file.empty", "file.notADatabase", "file.looksEncrypted"].contains(other.code)
-        && !Self.isEscaped(other.path)
-      items.append((other.path, isRead ? .path(other.path) : .line(line(of: other))))
+      items.append(
+        (other.path, Self.isRead(other) ? .path(other.path) : .line(line(of: other))))
     }
     items.sort { $0.0.utf8.lexicographicallyPrecedes($1.0.utf8) }
     return .inputs(items.map(\.1))
   }
 
+  /// Whether what a folder holds beside stores is read like a store: one that lost its header, that is encrypted or whose
+  /// rows are all in the log.
+  private static func isRead(_ other: StoreFinder.PassedOver) -> Bool {
+    ["file.empty", "file.notADatabase", "file.looksEncrypted"].contains(other.code)
+      && !isEscaped(other.path)
+  }
+
   /// Whether a path shows bytes that are no UTF-8, so that it cannot be opened. A path that only looks so is not there.
   private static func isEscaped(_ path: String) -> Bool { !ByteFile.exists(path) }
 
-  private func line(of other: StoreFinder.PassedOver) -> TriageLine {
+  private func line(of other: StoreFinder.PassedOver, at path: String? = nil) -> TriageLine {
     var line = TriageLine(
-      path: other.path, failed: .init(code: other.code, message: other.message))
+      path: path ?? other.path, failed: .init(code: other.code, message: other.message))
     line.signature = line.signature.hashed()
     return line
   }
@@ -135,13 +137,25 @@ extension TriageReader {
   ///   - line: receives what is found.
   /// - Throws: why it cannot be read.
   func read(storeAt path: String, incident: [UInt8]?, into line: inout TriageLine) throws {
-    let inspection = try StoreInspection(path: path, takesHashes: false)
+    let decrypted = try key.flatMap { try DecryptedStore.ifEncrypted(path, $0) }
+    try withExtendedLifetime(decrypted) {
+      try read(storeAt: path, decrypted, incident: incident, into: &line)
+    }
+  }
+
+  private func read(
+    storeAt path: String, _ decrypted: DecryptedStore?, incident: [UInt8]?,
+    into line: inout TriageLine
+  ) throws {
+    let place = decrypted?.storePath ?? path
+    var inspection = try StoreInspection(path: place, takesHashes: false)
+    if let decrypted { try inspection.setEncrypted(decrypted, takesHashes: false) }
     guard inspection.changedDuringRead.isEmpty else {
       throw TriageProblem(
         code: "evidence.changedDuringRead", message: "the store changed while it was read")
     }
     line.tell(
-      inspection, AnalyserFacts(inspection, at: path, incident: incident.map { Data($0) }),
+      inspection, AnalyserFacts(inspection, at: place, incident: incident.map { Data($0) }),
       analysers)
     if line.kind == .store || line.kind == .incident {
       line.sizes?.inputBytes = StoreSet(at: path).sizeBytes
@@ -152,7 +166,7 @@ extension TriageReader {
       line.dateSource = .file
     }
     if options.surveys, inspection.damageCount > 0 {
-      line.rows.recoverable = try Self.recoverable(path)
+      line.rows.recoverable = try Self.recoverable(place)
     }
   }
 
@@ -163,7 +177,7 @@ extension TriageReader {
   }
 
   /// Reads a store of a phone's backup.
-  func read(_ backup: String, _ name: String, into line: inout TriageLine) throws {
+  func read(backup: String, _ name: String, into line: inout TriageLine) throws {
     guard let store = try PhoneBackup(backup).store(named: name) else {
       throw TriageProblem(
         code: "input.unknownName", message: "the backup has no store of this name")
@@ -179,9 +193,22 @@ extension TriageReader {
 
   // MARK: - Bundles
 
-  /// Reads a bundle, or an archive with one store; false for an archive without a store that was met in a folder.
-  func read(archive path: String, _ isFound: Bool, into line: inout TriageLine) throws -> Bool {
+  /// What an archive is.
+  enum Packed {
+    /// A bundle, or an archive with one store: the line says it.
+    case line
+    /// An archive with several stores.
+    case lines([TriageLine])
+    /// An archive without a store that was met in a folder.
+    case nothing
+  }
+
+  /// Reads a bundle, or an archive with one store.
+  func read(archive path: String, _ isFound: Bool, into line: inout TriageLine) throws -> Packed {
     let file = try BundleFile(path, secrets)
+    guard try UnpackedArchive.isZip(file) else {
+      return try read(plain: file, isFound, into: &line)
+    }
     let reader = try ZipReader(file)
     guard reader.entry(named: BundleManifest.entryName) != nil else {
       return try read(plain: file, isFound, into: &line)
@@ -198,7 +225,7 @@ extension TriageReader {
       line.dateSource = .bundle
     }
     try tell(of: file, records, bytes, &line)
-    return true
+    return .line
   }
 
   /// What a bundle says of its store: the inspection that was recorded, else its store, else why there is neither.
@@ -248,29 +275,88 @@ extension TriageReader {
 
   private func read(
     plain file: BundleFile, _ isFound: Bool, into line: inout TriageLine
-  ) throws -> Bool {
-    let size = Int64(clamping: try ZipReader(file).size)
+  ) throws -> Packed {
     let unpacked = try UnpackedArchive(file)
     return try withExtendedLifetime(unpacked) {
-      guard let store = try only(in: unpacked.folder.path) else {
-        if isFound { return false }
+      let folder = unpacked.folder.path
+      guard let found = try Self.found(in: folder) else {
+        if isFound { return .nothing }
         throw TriageProblem(code: "input.noStores", message: "the archive holds no store")
       }
-      try read(storeAt: store, incident: nil, into: &line)
-      line.sizes?.inputBytes = size
-      // The copy is new.
-      line.date = nil
-      line.dateSource = nil
-      return true
+      let all = found.stores + found.passedOver.map(\.path)
+      if all.count == 1 {
+        try read(unpacked: all[0], of: file, into: &line)
+        return .line
+      }
+      return .lines(try lines(of: found, in: folder, file, like: line))
     }
+  }
+
+  /// The most stores of an archive that have a line: thousands of archives may wait for their turn to be told.
+  private static let maxPacked = 100
+
+  /// A line for each store of an archive, in the order of their names.
+  private func lines(
+    of found: StoreFinder.Found, in folder: String, _ file: BundleFile, like archive: TriageLine
+  ) throws -> [TriageLine] {
+    let passedOver = found.passedOver.filter { !Self.isRead($0) }
+    let stores = found.stores + found.passedOver.filter(Self.isRead).map(\.path)
+    func named(_ place: String) -> String {
+      PathText.joined(file.path, PathText.dropping(prefix: folder + "/", from: place) ?? place)
+    }
+    let all = stores.map { ($0, nil) } + passedOver.map { ($0.path, $0) }
+    let shown = all.sorted { $0.0.utf8.lexicographicallyPrecedes($1.0.utf8) }
+      .prefix(Self.maxPacked)
+    var lines = shown.map { place, other in
+      if let other { return line(of: other, at: named(place)) }
+      var line = archive
+      line.path = named(place)
+      do { try read(unpacked: place, of: file, into: &line) } catch { fail(&line, error) }
+      line.signature = line.signature.hashed()
+      return line
+    }
+    if shown.count < all.count {
+      var line = archive
+      fail(
+        &line,
+        TriageProblem(
+          code: "input.severalStores",
+          message:
+            "it holds \(all.count) files that are or were stores, and \(Self.maxPacked) have a line; unpack it for the others"
+        ))
+      line.signature = line.signature.hashed()
+      lines.append(line)
+    }
+    return lines
+  }
+
+  /// Reads one store of an archive.
+  func read(archive: String, _ name: String, into line: inout TriageLine) throws {
+    let file = try BundleFile(archive, secrets)
+    line.isEncrypted = file.isEncrypted
+    let unpacked = try UnpackedArchive(file, only: name)
+    try withExtendedLifetime(unpacked) {
+      let store = PathText.joined(unpacked.folder.path, name)
+      guard ByteFile.exists(store) else {
+        throw TriageProblem(
+          code: "input.unknownName", message: "the archive has no store of this name")
+      }
+      try read(unpacked: store, of: file, into: &line)
+    }
+  }
+
+  private func read(unpacked store: String, of file: BundleFile, into line: inout TriageLine) throws
+  {
+    try read(storeAt: store, incident: nil, into: &line)
+    line.sizes?.inputBytes = try FileStatus.of(file.path)?.sizeBytes
+    // The copy is new.
+    line.date = nil
+    line.dateSource = nil
   }
 
   /// The only store of a folder; nil when there is none.
   private func only(in folder: String) throws -> String? {
-    let found: StoreFinder.Found
-    do { found = try StoreFinder.find(at: folder) } catch let error as ExtractionError
-      where error.code == .noStores
-    { return nil }
+    guard let found = try Self.found(in: folder) else { return nil }
     let all = found.stores + found.passedOver.map(\.path)
     guard all.count == 1 else {
       throw TriageProblem(
@@ -278,6 +364,13 @@ extension TriageReader {
         message: "it holds \(all.count) files that are or were stores, and one is expected")
     }
     return all[0]
+  }
+
+  /// What a folder holds; nil when it holds no store.
+  private static func found(in folder: String) throws -> StoreFinder.Found? {
+    do { return try StoreFinder.find(at: folder) } catch let error as ExtractionError
+      where error.code == .noStores
+    { return nil }
   }
 }
 

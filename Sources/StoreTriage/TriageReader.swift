@@ -1,6 +1,7 @@
 package import AgeFiles
 import CLibrary
 import Foundation
+package import SQLCipherFiles
 import SQLiteFile
 import SafeFiles
 import SafeText
@@ -24,6 +25,8 @@ package struct TriageReader {
   package enum Answer: Sendable {
     /// An input, and the identity of its files; nil where they have none that is cheap to take.
     case line(TriageLine, identity: String?)
+    /// An archive with several stores, and a line for each.
+    case lines([TriageLine])
     /// The inputs that a folder holds, in their order.
     case inputs([Item])
     /// An input whose files have the identity that was asked for.
@@ -44,6 +47,7 @@ package struct TriageReader {
   package typealias Describe = (any Error) -> TriageLine.Failed?
 
   let secrets: AgeSecrets
+  let key: CipherKey?
   let options: Options
   let analysers: Analysers
   let describe: Describe
@@ -54,14 +58,16 @@ package struct TriageReader {
   ///
   /// - Parameters:
   ///   - secrets: what encrypted bundles are opened with.
+  ///   - key: the key of stores that SQLCipher encrypts; nil for none.
   ///   - options: what is asked for.
   ///   - analysers: what is asked about each store.
   ///   - describe: how an error is told.
   package init(
-    secrets: AgeSecrets = AgeSecrets(), options: Options = Options(),
+    secrets: AgeSecrets = AgeSecrets(), key: CipherKey? = nil, options: Options = Options(),
     analysers: Analysers = .shipped, describe: @escaping Describe
   ) {
     self.secrets = secrets
+    self.key = key
     self.options = options
     self.analysers = analysers
     self.describe = describe
@@ -86,15 +92,24 @@ package struct TriageReader {
       if let (backup, name) = isThere ? nil : PhoneBackup.split(path), let name {
         line.kind = .store
         identity = nil
-        try read(backup, name, into: &line)
+        try read(backup: backup, name, into: &line)
+      } else if let (archive, name) = isThere ? nil : UnpackedArchive.split(path) {
+        identity = identityOfFiles([archive])
+        if let identity, identity == known { return .known }
+        line.kind = .archive
+        try read(archive: archive, name, into: &line)
       } else {
         identity = FileIdentities.taken(ofSetAt: path, salt)
         if let identity, identity == known { return .known }
         let lead = try Self.lead(of: path)
-        if AgeFile.isEncrypted(lead) || UnpackedArchive.isZip(lead: lead) {
+        if Self.isPacked(lead) {
           line.kind = .archive
           line.isEncrypted = AgeFile.isEncrypted(lead)
-          guard try read(archive: path, isFound, into: &line) else { return .nothing }
+          switch try read(archive: path, isFound, into: &line) {
+          case .line: break
+          case .nothing: return .nothing
+          case .lines(let lines): return .lines(lines)
+          }
         } else {
           line.kind = .store
           try read(storeAt: path, incident: nil, into: &line)
@@ -105,6 +120,11 @@ package struct TriageReader {
       fail(&line, error)
       return .line(finished(line), identity: nil)
     }
+  }
+
+  /// Whether a file with these first bytes holds what it is about packed.
+  static func isPacked(_ lead: [UInt8]) -> Bool {
+    AgeFile.isEncrypted(lead) || UnpackedArchive.isArchive(lead: lead)
   }
 
   /// The first bytes of an ordinary file. A link is followed to an archive, as other commands do.

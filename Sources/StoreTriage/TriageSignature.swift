@@ -99,11 +99,26 @@ package enum Fix: String, Sendable, Codable, CaseIterable {
   /// The device or the system failed: to be tried again.
   case wait
 
+  /// What to do, as a sentence.
+  package var sentence: String {
+    switch self {
+    case .key: "Read it with its key or passphrase."
+    case .update: "Install a newer build of the app: an older one cannot read the store."
+    case .migrate: "Migrate the store to the app's model, with lifeboat migrate."
+    case .resend: "Ask for the file once more, with all files that belong to it."
+    case .salvage: "Put its rows into a new store, with lifeboat salvage."
+    case .recover: "Make a new file of what can be read, with lifeboat recover."
+    case .wait: "Try again later: the device or the system had failed."
+    }
+  }
+
   /// What helps, by the first rule that holds; nil when none does.
   init?(of line: TriageLine, analyses: [String]) {
     let signature = line.signature
     let problem = signature.problem ?? ""
-    if ["file.looksEncrypted", "age.noKeyFits", "backup.encrypted"].contains(problem) {
+    if ["file.looksEncrypted", "cipher.noKeyFits", "age.noKeyFits", "backup.encrypted"].contains(
+      problem)
+    {
       self = .key
     } else if signature.verdict == "newer" {
       self = .update

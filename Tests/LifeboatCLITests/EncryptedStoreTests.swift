@@ -133,4 +133,23 @@ import Testing
     #expect(with.status == 0, "\(with.errors)")
     #expect(with.text.components(separatedBy: "\"liveRowCount\" : 400").count == 3, "\(with.text)")
   }
+
+  @Test func triageHasTheKey() throws {
+    func lines(_ arguments: [String]) throws -> [JSON] {
+      try Program.run(["triage", store, plain] + arguments).lines()
+    }
+    let locked = try lines([])
+    #expect(locked[0]["failed"]?["code"]?.string == "file.looksEncrypted")
+    #expect(locked[0]["fix"]?.string == "key")
+    let opened = try lines(["--key-file", key])
+    #expect(opened[0]["rows"]?["live"]?.integer == 400)
+    for member in ["signature", "rows", "findings", "fix"] {
+      #expect(opened[0][member] == opened[1][member], "\(opened[0])")
+    }
+    try Data("the sea is rough\n".utf8).write(to: URL(fileURLWithPath: key))
+    let wrong = try lines(["--key-file", key])
+    #expect(wrong[0]["failed"]?["code"]?.string == "cipher.noKeyFits")
+    #expect(wrong[0]["fix"]?.string == "key")
+    #expect(wrong[1] == opened[1])
+  }
 }

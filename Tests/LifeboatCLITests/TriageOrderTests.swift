@@ -7,7 +7,7 @@ import Testing
 /// Inputs that are finished in any order are told in that of the list, and not too many are held.
 @Suite struct TriageOrderTests {
   /// What an input turns out to be, by its name: `f3` is a folder of three, `e` an empty one, `m` one with a line that is
-  /// finished from the start, `n` nothing.
+  /// finished from the start, `a` an archive with two lines, `n` nothing.
   private static func result(_ path: [UInt8]) -> TriageOrder.Result {
     let name = String(decoding: path, as: UTF8.self)
     // What is in a folder is no folder.
@@ -23,6 +23,7 @@ import Testing
       items[1].line = .init(path: "\(name)/b", failed: .init(code: "x", message: "y"))
       return .inputs(items)
     }
+    if name.hasPrefix("a") { return .lines([path, path]) }
     return name.hasPrefix("n") ? .nothing : .line(path, identity: nil)
   }
 
@@ -31,6 +32,7 @@ import Testing
     names.flatMap { name -> [String] in
       switch result(Array(name.utf8)) {
       case .line: [name]
+      case .lines(let lines): lines.map { String(decoding: $0, as: UTF8.self) }
       case .nothing: ["-"]
       case .inputs(let items): ["+"] + items.map { $0.path ?? "line" }
       }
@@ -45,6 +47,7 @@ import Testing
       case 1: "e\(index)"
       case 2: "m\(index)"
       case 3: "n\(index)"
+      case 4: "a\(index)"
       default: "p\(index)"
       }
     }
@@ -80,6 +83,7 @@ import Testing
         case .line:
           told.append(
             record.job.path.isEmpty ? "line" : String(decoding: record.job.path, as: UTF8.self))
+        case .lines(let lines): told += lines.map { String(decoding: $0, as: UTF8.self) }
         case .nothing: told.append("-")
         case .inputs: told.append("+")
         }

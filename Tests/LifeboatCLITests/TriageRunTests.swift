@@ -226,7 +226,7 @@ import Testing
         process.waitUntilExit()
       }
       let last = try run(arguments + [journal])
-      #expect(last.stdout == truth.stdout)
+      #expect(last.stdout == truth.stdout, "\(last.errors)")
       #expect(
         try bytes(of: URL(fileURLWithPath: journal))
           == bytes(of: URL(fileURLWithPath: path("whole"))))

@@ -184,7 +184,13 @@ import Testing
       path("whole.zip"))
     #expect(found["bomb.zip"]?["failed"]?["code"]?.string == "bundle.tooLarge")
     #expect(found["other.zip"]?["failed"]?["code"]?.string == "input.noStores")
-    #expect(found["two.zip"]?["failed"]?["code"]?.string == "input.severalStores")
+    // What several stores are a case of is a line for each.
+    #expect(found["two.zip"] == nil)
+    for name in ["a.sqlite", "b.sqlite"] {
+      let line = try #require(found[name])
+      #expect(line["path"]?.string == path("two.zip/" + name))
+      #expect(line["kind"]?.string == "archive" && line["failed"] == nil, "\(line)")
+    }
     for name in ["half.zip", "changed.zip"] {
       #expect(found[name]?["failed"] != nil, "\(name)")
       #expect(found[name]?["fix"]?.string == "resend", "\(name): \(found[name] as Any)")
@@ -193,6 +199,66 @@ import Testing
     // An archive of something else that is met in a folder is nobody's case.
     let walked = try lines(place.url.path)
     #expect(walked["other.zip"] == nil && walked["bomb.zip"] != nil)
+  }
+
+  /// Whatever packs it, a store is the case that it is unpacked.
+  @Test func tarArchivesAndGzip() throws {
+    let python = try #require(findTool("python3"))
+    let script = """
+      import sys, tarfile, gzip
+      folder = sys.argv[1]
+      with tarfile.open(folder + '/one.tar', 'w') as t: t.add(folder + '/s', 'Documents/Notes.sqlite')
+      with tarfile.open(folder + '/two.tar.gz', 'w:gz') as t:
+        t.add(folder + '/s', 'Notes.sqlite')
+        t.add(folder + '/wiped', 'Old.sqlite')
+        t.add(folder + '/wiped', 'readme.txt')
+      with gzip.open(folder + '/Notes.sqlite.gz', 'wb') as g: g.write(open(folder + '/s', 'rb').read())
+      with tarfile.open(folder + '/none.tar', 'w') as t: t.add(sys.argv[0], 'readme.txt')
+      """
+    let store = place.url.appendingPathComponent("s")
+    try smallRows(megabytes: 1, at: store)
+    let content = try bytes(of: store)
+    try write([UInt8](repeating: 0, count: 4096) + content[4096...], "wiped")
+    try write(Array(script.utf8), "make.py")
+    let made = try Fixtures.run(python, [path("make.py"), place.url.path])
+    try #require(made.status == 0, "\(String(decoding: made.stderr, as: UTF8.self))")
+    let alone = try lines(path("s"), path("wiped"))
+    for name in ["s", "wiped"] { try FileManager.default.removeItem(atPath: path(name)) }
+    let outcome = try Program.run("triage", place.url.path)
+    let found = try outcome.lines()
+    #expect(
+      found.map { $0["path"]?.string }
+        == [
+          "Notes.sqlite.gz", "one.tar", "two.tar.gz/Notes.sqlite", "two.tar.gz/Old.sqlite",
+        ].map(path))
+    try #require(found.count == 4)
+    for (place, name) in ["s", "s", "s", "wiped"].enumerated() {
+      for member in ["signature", "rows", "findings", "fix"] {
+        #expect(found[place][member] == alone[name]?[member], "\(found[place])")
+      }
+      #expect(found[place]["kind"]?.string == "archive")
+      #expect(found[place]["date"] == nil)
+    }
+    // One of them by its name, and one that is not there.
+    let named = try lines(path("two.tar.gz/Old.sqlite"), path("two.tar.gz/New.sqlite"))
+    #expect(named["Old.sqlite"] == found[3])
+    #expect(named["New.sqlite"]?["failed"]?["code"]?.string == "input.unknownName")
+    // A run that goes on tells the same.
+    let again = [
+      "triage", place.url.path, "--journal", path("../" + place.url.lastPathComponent + "-journal"),
+    ]
+    defer { try? FileManager.default.removeItem(atPath: again[3]) }
+    let first = try Program.run(again)
+    let second = try Program.run(again)
+    #expect(first.stdout == outcome.stdout && second.stdout == outcome.stdout)
+    #expect(second.errors.contains("4 taken from the journal"), "\(second.errors)")
+    // And so does a catalogue.
+    let catalog = path("../" + place.url.lastPathComponent + "-catalog")
+    defer { try? FileManager.default.removeItem(atPath: catalog) }
+    for _ in 0..<2 { _ = try Program.run("triage", place.url.path, "--catalog", catalog) }
+    let connection = try SQLiteConnection(URL(fileURLWithPath: catalog))
+    #expect(try connection.integer("SELECT count(*) FROM input") == 4)
+    connection.close()
   }
 
   @Test func aFolderThatMayNotBeRead() throws {
@@ -223,6 +289,50 @@ import Testing
     #expect(text.status == 1)
     #expect(text.text.contains("3 inputs: incompatible"), "\(text.text)")
     #expect(text.text.split(separator: "\n").allSatisfy { $0.count <= 80 }, "\(text.text)")
+  }
+
+  /// The page has the numbers of the JSON form, and a browser has nothing against it.
+  @Test func groupsAsAPage() throws {
+    for name in ["1.zip", "2.zip", "3.zip"] { _ = try bundle(name) }
+    try smallRows(megabytes: 1, at: place.url.appendingPathComponent("s.sqlite"))
+    try write(Array("no store".utf8), "x")
+    let inputs = ["1.zip", "2.zip", "3.zip", "s.sqlite", "x"].map(path)
+    let json = try Program.run(["triage", "--group", "--json"] + inputs).json()
+    let made = try Program.run(
+      ["triage", "--group", "--format", "html", "-o", path("page.html")] + inputs)
+    #expect(made.status == 1 && made.text.contains("written to"), "\(made.errors)")
+    let html = try String(contentsOfFile: path("page.html"), encoding: .utf8)
+    #expect(SealedPage.faults(in: html) == [])
+    func count(_ name: String) -> String { json[name]?.integer.map(String.init) ?? "" }
+    #expect(SealedPage.fact(html, "To be looked at") == count("careCount"))
+    #expect(html.contains("\(count("careCount")) of 5 inputs to be looked at"))
+    let cases = try #require(SealedPage.section(html, "cases"))
+    let groups = try #require(json["groups"]?.array)
+    for (place, group) in groups.enumerated() {
+      let words = try #require(group["words"]?.string)
+      #expect(cases.contains("<a href=\"#case\(place + 1)\">\(words)</a>"), "\(cases)")
+    }
+    // Every input that has a day is in a bar.
+    let times = try #require(SealedPage.section(html, "times"))
+    let told = times.matches(of: #/(?:healthy|to be looked at): ([0-9]+)/#).reduce(0) {
+      $0 + (Int($1.1) ?? 0)
+    }
+    let dated = groups.flatMap { $0["days"]?.object?.values.compactMap(\.integer) ?? [] }
+    #expect(told == Int(dated.reduce(0, +)) && told == 4)
+    let fixes = try #require(SealedPage.section(html, "fixes"))
+    #expect(fixes.contains("<th scope=\"row\">migrate</th><td class=\"number\">3</td>"))
+    if let opened = try SealedPage.opened(html) {
+      #expect(opened.complaints.isEmpty, "\(opened.complaints)")
+      #expect(opened.dom.contains("aria-sort") || opened.dom.contains("Show only lines with"))
+    } else {
+      print("skipped: no browser to open the page in")
+    }
+    // Nothing is read when the page cannot be made.
+    let again = try Program.run(
+      ["triage", "--group", "--format", "html", "-o", path("page.html")] + inputs)
+    #expect(again.status == 73)
+    let wrong = try Program.run(["triage", "--format", "html"] + inputs)
+    #expect(wrong.status == 64)
   }
 
   @Test func wrongUsage() throws {

@@ -4,6 +4,8 @@ import ModelTools
 import ObjectModel
 import SQLiteFile
 import StoreExtraction
+import StoreTriage
+import Terminal
 import Testing
 
 @testable import SQLiteForensics
@@ -45,6 +47,35 @@ import Testing
       bins.add(date, kind: 0)
     }
     #expect(bins.outOfRange == 6 && bins.bins.isEmpty && bins.ends == nil)
+  }
+
+  // MARK: - Triage
+
+  /// Many groups with names made to do harm: the page is bounded, and has each once.
+  @Test func aTriageOfManyCases() throws {
+    var groups = TriageGroups(by: .signature)
+    for number in 0..<2_000 {
+      var line = TriageLine(path: Self.evil + "\(number)", kind: .store)
+      line.signature.verdict = number % 3 == 0 ? "healthy" : "corrupt"
+      line.signature.build = "\(Self.evil) \(number % 300)"
+      line.signature.damage = ["\(Self.evil) \(number % 700)"]
+      line.date = "20\(10 + number % 20)-0\(1 + number % 9)-1\(number % 10)T00:00:00Z"
+      line.signature = line.signature.hashed()
+      groups.add(line)
+    }
+    let report = groups.report
+    let html = try TriagePage(report).html()
+    #expect(SealedPage.faults(in: html, maxBytes: 1_500_000) == [])
+    #expect(html.contains("500 of \(Quantity.count(report.groups.count)) are shown."))
+    #expect(html.contains("100 of 300 are shown."))
+    let times = try #require(SealedPage.section(html, "times"))
+    let told = times.matches(of: #/(?:healthy|to be looked at): ([0-9]+)/#).reduce(0) {
+      $0 + (Int($1.1) ?? 0)
+    }
+    #expect(told == 2_000)
+    let empty = try TriagePage(TriageGroups(by: .family).report).html()
+    #expect(SealedPage.faults(in: empty) == [])
+    #expect(empty.contains("Nothing to be looked at"))
   }
 
   // MARK: - Pages

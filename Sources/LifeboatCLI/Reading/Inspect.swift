@@ -177,10 +177,7 @@ extension Inspect {
       showsValues: showsValues)
     inspection.path = name
     if let decrypted {
-      try inspection.setEncrypted(
-        decrypted.evidence,
-        "SQLCipher \(decrypted.format.version), pages of \(Quantity.count(decrypted.format.pageSize)) bytes",
-        decrypted.findings, takesHashes: !isWithoutHashes)
+      try inspection.setEncrypted(decrypted, takesHashes: !isWithoutHashes)
     }
     return inspection
   }
@@ -369,7 +366,11 @@ struct InspectionText {
       : (inspection.entities.filter { $0.rowCount > 0 }.count, "entity", "entities")
     var text = count + (inspection.kind == .sqlite ? " in " : " of ")
     text += "\(Quantity.count(holders.0)) \(holders.0 == 1 ? holders.1 : holders.2)"
-    if inspection.liveRowCount == 0, inspection.kind != .sqlite { text = "none" }
+    if inspection.liveRowCount == 0, inspection.kind != .sqlite { text = "none of an entity" }
+    if let plain = inspection.plainTables {
+      let count = Quantity.count(plain.reduce(0) { $0 + $1.rowCount })
+      text += ", \(count) in \(Quantity.count(plain.count, "table")) beside the model"
+    }
     return isSchemaLost ? text + "; the schema is damaged, so tables are missing" : text
   }
 
@@ -419,6 +420,7 @@ struct InspectionText {
     let rows =
       isCoreData
       ? inspection.entities.map { ($0.name, $0.rowCount) }
+        + (inspection.plainTables ?? []).map { ($0.name + " (a table)", $0.rowCount) }
       : inspection.tables.map { ($0.name, $0.rowCount) }
     // With what stands above, the report is one screen.
     let maxShown = display.verbose > 0 ? rows.count : 7

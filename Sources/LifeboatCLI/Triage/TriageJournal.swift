@@ -6,7 +6,8 @@ import StoreFiles
 /// What a run has told, in its order, in a file that is only appended to. A run that goes on after it tells the same
 /// without reading the inputs again.
 ///
-/// A line for each input: `L` and its line, `N` for nothing, `E` for a folder; the path, in which line ends, tabs and
+/// A line for each input: `L` and its line, `M` and those of an archive with several stores, tabs between them, `N` for
+/// nothing, `E` for a folder; the path, in which line ends, tabs and
 /// backslashes are escaped; a tab; the rest. The first line names the run. A line without its end was cut off by a
 /// kill, and does not count.
 final class TriageJournal {
@@ -23,6 +24,9 @@ final class TriageJournal {
     let isFound: Bool
     let result: TriageOrder.Result
   }
+
+  /// How often the lock is asked for, 50 ms apart.
+  private static let patience = 40
 
   private let path: String
   private let descriptor: Int32
@@ -57,7 +61,13 @@ final class TriageJournal {
         73, "triage.noJournal", "\(path): not an ordinary file, so not a journal",
         hint: "name a new file")
     }
-    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+    // A process that was killed holds it until a worker that it was starting has become another program.
+    var isOurs = flock(descriptor, LOCK_EX | LOCK_NB) == 0
+    for _ in 0..<Self.patience where !isOurs {
+      usleep(50_000)
+      isOurs = flock(descriptor, LOCK_EX | LOCK_NB) == 0
+    }
+    guard isOurs else {
       throw Failure(
         75, "triage.journalInUse", "\(path): another run writes to this journal",
         hint: "wait until it has ended, or name another file")
@@ -127,7 +137,7 @@ final class TriageJournal {
       start = 0
       searched = buffer.count
       // No line is longer than an answer and its path.
-      guard buffer.count < 1 << 20 else { return nil }
+      guard buffer.count < WorkerProcess.maxAnswerBytes + 1 << 20 else { return nil }
       var piece = [UInt8](repeating: 0, count: 256 << 10)
       let at = offset + Int64(buffer.count)
       let count = unsafe piece.withUnsafeMutableBytes { bytes in
@@ -150,6 +160,11 @@ final class TriageJournal {
     case UInt8(ascii: "L"):
       guard rest.first == UInt8(ascii: "{"), rest.last == UInt8(ascii: "}") else { return nil }
       return Record(path: path, isFound: isFound, result: .line(rest, identity: nil))
+    case UInt8(ascii: "M"):
+      let lines = TriageAnswer.separated(rest[...])
+      guard lines.allSatisfy({ $0.first == UInt8(ascii: "{") && $0.last == UInt8(ascii: "}") })
+      else { return nil }
+      return Record(path: path, isFound: isFound, result: .lines(lines))
     case UInt8(ascii: "N"): return Record(path: path, isFound: isFound, result: .nothing)
     case UInt8(ascii: "E"): return Record(path: path, isFound: isFound, result: .inputs([]))
     default: return nil
@@ -160,6 +175,7 @@ final class TriageJournal {
     let (letter, rest): (UInt8, [UInt8]) =
       switch record.result {
       case .line(let json, _): (UInt8(ascii: "L"), json)
+      case .lines(let lines): (UInt8(ascii: "M"), TriageAnswer.joined(lines))
       case .nothing: (UInt8(ascii: "N"), [])
       case .inputs: (UInt8(ascii: "E"), [])
       }

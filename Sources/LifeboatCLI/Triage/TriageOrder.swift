@@ -19,6 +19,8 @@ struct TriageOrder {
   enum Result {
     /// A line, with the identity of its files.
     case line([UInt8], identity: String?)
+    /// The lines of an archive with several stores.
+    case lines([[UInt8]])
     case nothing
     /// The inputs of a folder. A line among them is finished.
     case inputs([TriageAnswer.Item])

@@ -238,6 +238,7 @@ final class TriagePool {
       worker.work = nil
       switch answer {
       case .line(let json, let identity): finish(job, .line(json, identity: identity))
+      case .lines(let lines): finish(job, .lines(lines))
       case .nothing: finish(job, .nothing)
       case .inputs(let items): finish(job, .inputs(items))
       case .known:

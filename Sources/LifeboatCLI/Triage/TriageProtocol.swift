@@ -1,5 +1,6 @@
 import AgeFiles
 import Foundation
+import SQLCipherFiles
 import StoreTriage
 
 /// What a worker is told before its first input: a record of JSON, ended by a zero byte, like every request after it.
@@ -7,6 +8,8 @@ struct TriageSetup: Codable {
   /// Secret keys, as texts. They go through the pipe, so that no command line and no environment shows them.
   var identities: [String] = []
   var passphrase: [UInt8]?
+  /// The key of stores that SQLCipher encrypts.
+  var key: CipherKey?
   var options = TriageReader.Options()
   /// A folder of analysers beside those that ship.
   var analysers: String?
@@ -70,6 +73,8 @@ struct TriageRequest: Equatable {
 enum TriageAnswer {
   /// A line, and the identity of its files.
   case line([UInt8], identity: String?)
+  /// The lines of an archive with several stores.
+  case lines([[UInt8]])
   /// What a folder holds.
   case inputs([Item])
   /// The files are those that are known.
@@ -85,12 +90,22 @@ enum TriageAnswer {
 
   private static let noIdentity = String(repeating: "-", count: 32)
 
+  /// Lines as one: JSON has no tab of its own.
+  static func joined(_ lines: [[UInt8]]) -> [UInt8] { Array(lines.joined(separator: [0x09])) }
+
+  /// The lines that ``joined(_:)`` took.
+  static func separated(_ bytes: ArraySlice<UInt8>) -> [[UInt8]] {
+    bytes.isEmpty
+      ? [] : bytes.split(separator: 0x09, omittingEmptySubsequences: false).map(Array.init)
+  }
+
   /// With its line end.
   var bytes: [UInt8] {
     get throws {
       switch self {
       case .line(let json, let identity):
         return Array("L".utf8) + Array((identity ?? Self.noIdentity).utf8) + json + [0x0a]
+      case .lines(let lines): return Array("M".utf8) + Self.joined(lines) + [0x0a]
       case .inputs(let items):
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -109,6 +124,7 @@ enum TriageAnswer {
       guard rest.count > 34 else { return nil }
       let field = String(decoding: rest.prefix(32), as: UTF8.self)
       self = .line(Array(rest.dropFirst(32)), identity: field == Self.noIdentity ? nil : field)
+    case UInt8(ascii: "M"): self = .lines(Self.separated(bytes.dropFirst()))
     case UInt8(ascii: "E"):
       guard let items = try? JSONDecoder().decode([Item].self, from: Data(bytes.dropFirst())) else {
         return nil

@@ -7,6 +7,7 @@ import SafeFiles
 import SafeText
 import StoreExtraction
 import StoreFiles
+import StoreReport
 import StoreTriage
 import Terminal
 
@@ -38,6 +39,15 @@ struct TriageRun: ParsableCommand {
 
   @Flag(name: .long, help: "Write counts of equal cases instead of a line for each input.")
   var group = false
+
+  enum Format: String, ExpressibleByArgument, CaseIterable {
+    case text, html
+  }
+
+  @Option(name: .long, help: "With --group: text or html, a page with plots; text by default.")
+  var format: Format?
+
+  @OptionGroup var page: PageOutput
 
   @Option(
     name: .customLong("by"),
@@ -80,7 +90,7 @@ struct TriageRun: ParsableCommand {
     completion: .directory)
   var analysers: String?
 
-  @OptionGroup(title: "Encryption") var secrets: BundleSecretOptions
+  @OptionGroup(title: "Encryption") var secrets: SecretOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
   /// The least memory with which a worker starts.
@@ -100,6 +110,10 @@ struct TriageRun: ParsableCommand {
     if let maxMemory, maxMemory.count < Self.minMemory {
       throw ValidationError("--max-memory takes 64MiB or more.")
     }
+    guard format == nil || group else {
+      throw ValidationError("--format is for counts: add --group.")
+    }
+    try page.validate(format == .html ? "html" : nil, among: "html", display)
     guard catalog == nil || journal == nil else {
       throw ValidationError(
         "A catalogue knows what is done, so --journal is not needed beside --catalog.")
@@ -110,7 +124,8 @@ struct TriageRun: ParsableCommand {
   }
 
   func run() throws {
-    for output in [catalog, journal].compactMap(\.self) { try guardEvidence(output) }
+    for output in [catalog, journal, page.output].compactMap(\.self) { try guardEvidence(output) }
+    try page.checkFree()
     let setup = try setup()
     let catalog = try catalog.map { try Catalog($0, mayMake: true) }
     let journal = try journal.map { try TriageJournal($0, run: identity(of: setup)) }
@@ -141,7 +156,9 @@ struct TriageRun: ParsableCommand {
       raise(SIGPIPE)
     }
     if let report = output.groups?.report {
-      if display.json {
+      if format == .html {
+        try page.write(TriagePage(report).html(), display)
+      } else if display.json {
         try display.write(json: report)
       } else {
         try display.write(GroupText(report, display).text)
@@ -172,9 +189,10 @@ struct TriageRun: ParsableCommand {
 
   private func setup() throws -> TriageSetup {
     var setup = TriageSetup()
-    let secrets = try secrets.secrets()
-    setup.identities = secrets.identities.map(\.text)
-    setup.passphrase = secrets.passphrase
+    let keys = try secrets.bundle.secrets()
+    setup.identities = keys.identities.map(\.text)
+    setup.passphrase = keys.passphrase
+    setup.key = try secrets.key()
     setup.options.surveys = survey
     setup.isTimed = timing
     setup.timeout = timeout
@@ -248,7 +266,14 @@ private final class TriageOutput {
   }
 
   private func tell(_ record: TriageOrder.Record, _ isTakenUp: Bool) throws {
-    guard case .line(let json, let identity) = record.result else { return }
+    switch record.result {
+    case .line(let json, let identity): try tell(json, identity, isTakenUp)
+    case .lines(let lines): for json in lines { try tell(json, nil, isTakenUp) }
+    case .nothing, .inputs: break
+    }
+  }
+
+  private func tell(_ json: [UInt8], _ identity: String?, _ isTakenUp: Bool) throws {
     count += 1
     if isTakenUp { takenUpCount += 1 }
     if catalog == nil, groups == nil { try stream.write(bytes: json + [0x0a]) }

@@ -18,7 +18,7 @@ struct TriageWorker: ParsableCommand {
   static let name = "triage-worker"
 
   /// The most bytes of a line. It has a bounded number of bounded texts, so this is never met.
-  private static let maxLineBytes = 256 << 10
+  private static let maxLineBytes = 64 << 10
   /// Seconds after which a worker ends by itself. The process that started it should have ended it before.
   private static let grace = 30
 
@@ -35,7 +35,7 @@ struct TriageWorker: ParsableCommand {
     var analysers = Analysers.shipped
     if let folder = setup.analysers { try analysers.add(folder: folder) }
     let reader = TriageReader(
-      secrets: try setup.secrets, options: setup.options, analysers: analysers,
+      secrets: try setup.secrets, key: setup.key, options: setup.options, analysers: analysers,
       describe: Self.describe)
     while let bytes = requests.next(), let request = TriageRequest(bytes) {
       _ = alarm(UInt32(clamping: setup.timeout + Self.grace))
@@ -60,20 +60,10 @@ struct TriageWorker: ParsableCommand {
     }
     let start = DispatchTime.now().uptimeNanoseconds
     switch reader.answer(to: path, isFound: request.isFound, known: request.known) {
-    case .line(var line, let identity):
-      if setup.isTimed {
-        line.seconds =
-          Double((DispatchTime.now().uptimeNanoseconds - start) / 1000) / 1_000_000
-      }
-      let json = try line.json()
-      guard json.count <= maxLineBytes else {
-        return try TriageAnswer.line(
-          TriageLine(
-            path: path, failed: .init(code: "triage.failed", message: "its line is too long")
-          ).json(), identity: nil
-        ).bytes
-      }
-      return try TriageAnswer.line(json, identity: identity).bytes
+    case .line(let line, let identity):
+      return try TriageAnswer.line(json(line, start, setup), identity: identity).bytes
+    case .lines(let lines):
+      return try TriageAnswer.lines(lines.map { try json($0, start, setup) }).bytes
     case .inputs(let items):
       return try TriageAnswer.inputs(
         items.map {
@@ -86,6 +76,20 @@ struct TriageWorker: ParsableCommand {
     case .known: return try TriageAnswer.known.bytes
     case .nothing: return try TriageAnswer.nothing.bytes
     }
+  }
+
+  private static func json(
+    _ line: TriageLine, _ start: UInt64, _ setup: TriageSetup
+  ) throws -> [UInt8] {
+    var line = line
+    if setup.isTimed {
+      line.seconds = Double((DispatchTime.now().uptimeNanoseconds - start) / 1000) / 1_000_000
+    }
+    let json = try line.json()
+    if json.count <= maxLineBytes { return json }
+    return try TriageLine(
+      path: line.path, failed: .init(code: "triage.failed", message: "its line is too long")
+    ).json()
   }
 
   /// An error as other commands tell it. A text that names the private folder of this worker is left out: it is another

@@ -56,7 +56,7 @@ final class WorkerProcess {
   var work: (job: TriageOrder.Job, end: UInt64)?
 
   /// The most bytes of an answer: a folder may hold 100,000 inputs.
-  private static let maxAnswerBytes = 64 << 20
+  static let maxAnswerBytes = 64 << 20
 
   /// Starts a worker.
   init(_ setup: [UInt8], folder: String) throws {

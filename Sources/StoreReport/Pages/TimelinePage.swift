@@ -90,7 +90,9 @@ package struct TimelinePage {
       sentence: counts.eventCount == 0
         ? "No events" : Quantity.count(counts.eventCount, "event"))
     if let ends = counts.bins.ends {
-      let (first, last) = (StackedBars.moment(ends.first), StackedBars.moment(ends.last))
+      let (first, last) = (
+        StackedBars.moment(ends.first.rounded(.down)), StackedBars.moment(ends.last.rounded(.down))
+      )
       verdict.more.append(
         first == last ? "All of them are of \(first)." : "From \(first) to \(last).")
     }

@@ -46,6 +46,7 @@ enum PictureStyle {
     rect.inserts { fill: \(colours.rows); } rect.updates { fill: \(colours.rest); } \
     rect.deletes { fill: \(colours.alone); }
     rect.changes, rect.others { fill: \(colours.entries); } rect.dates { fill: \(colours.long); }
+    rect.sound { fill: \(colours.rest); } rect.care { fill: \(colours.alone); }
 
     """
   }

@@ -30,7 +30,14 @@ struct StackedBars {
   /// When a bar begins.
   static func moment(_ seconds: Double) -> String { ReferenceDate(seconds: seconds).iso8601 ?? "" }
 
-  private var highest: Int { max(1, bars.map { $0.counts.reduce(0, +) }.max() ?? 1) }
+  /// The number at the top of the axis: no bar is higher, and it has one digit that is not 0.
+  private var ceiling: Int {
+    let highest = max(1, bars.map { $0.counts.reduce(0, +) }.max() ?? 1)
+    var unit = 1
+    while highest / unit >= 10 { unit *= 10 }
+    let (number, overflow) = ((highest - 1) / unit + 1).multipliedReportingOverflow(by: unit)
+    return overflow ? highest : number
+  }
 
   /// The `<svg>` element.
   var svg: String {
@@ -42,7 +49,7 @@ struct StackedBars {
     let plot = width - Self.margin
     text += grid(bottom, plot)
     let step = Double(plot) / Double(max(1, bars.count))
-    let scale = Double(Self.height) / Double(highest)
+    let scale = Double(Self.height) / Double(ceiling)
     for (place, bar) in bars.enumerated() where bar.counts.contains(where: { $0 > 0 }) {
       let x = Double(Self.margin) + Double(place) * step
       text += "<g><title>\(PictureText.html(words(bar)))</title>"
@@ -67,11 +74,11 @@ struct StackedBars {
 
   private func grid(_ bottom: Int, _ plot: Int) -> String {
     var text = ""
-    let values = highest > 1 ? [highest, highest / 2] : [highest]
-    for value in values {
-      let y = bottom - Self.height * value / highest
+    let ceiling = ceiling
+    for value in ceiling % 2 == 0 ? [ceiling, ceiling / 2] : [ceiling] {
+      let y = Double(bottom) - Double(Self.height) * Double(value) / Double(ceiling)
       text +=
-        "<path class=\"grid\" d=\"M\(Self.margin) \(y)h\(plot)\"/><text class=\"label quiet end\" x=\"\(Self.margin - 8)\" y=\"\(y + 4)\">\(Quantity.count(value))</text>"
+        "<path class=\"grid\" d=\"M\(Self.margin) \(Self.rounded(y))h\(plot)\"/><text class=\"label quiet end\" x=\"\(Self.margin - 8)\" y=\"\(Self.rounded(y + 4))\">\(Quantity.count(value))</text>"
     }
     return text
       + "<text class=\"label quiet end\" x=\"\(Self.margin - 8)\" y=\"\(bottom + 4)\">0</text>"

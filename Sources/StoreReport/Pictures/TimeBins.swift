@@ -65,21 +65,24 @@ struct TimeBins {
     return Double(days + ofYear - 730_791) * 86_400
   }
 
-  /// Bins for so many kinds of events.
-  init(kinds: Int) { kindCount = kinds }
+  /// Bins for so many kinds of events. Of events by day, no bin is shorter.
+  init(kinds: Int, areOfDays: Bool = false) {
+    kindCount = kinds
+    if areOfDays { level = Self.spans.firstIndex { $0.unit == "day" } ?? 0 }
+  }
 
-  /// Counts an event at a date, in seconds since 2001.
-  mutating func add(_ seconds: Double, kind: Int) {
+  /// Counts events at a date, in seconds since 2001.
+  mutating func add(_ seconds: Double, kind: Int, count: Int = 1) {
     // Zero is the calendar's own beginning: a date that nobody has set.
     guard Self.likely.contains(seconds), seconds != 0 else {
-      outOfRange += 1
+      outOfRange += count
       return
     }
     ends = ends.map { (min($0.first, seconds), max($0.last, seconds)) } ?? (seconds, seconds)
     let place = Self.spans[level].span.place(of: seconds)
     lowest = min(lowest, place)
     highest = max(highest, place)
-    counts[place, default: Array(repeating: 0, count: kindCount)][kind] += 1
+    counts[place, default: Array(repeating: 0, count: kindCount)][kind] += count
     while highest - lowest >= Self.maxBins, level + 1 < Self.spans.count { widen() }
   }
 

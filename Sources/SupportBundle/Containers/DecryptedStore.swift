@@ -5,7 +5,7 @@ package import SQLiteFile
 import SQLiteForensics
 import SafeFiles
 import SafeText
-import StoreExtraction
+package import StoreExtraction
 package import StoreFiles
 
 /// A store that SQLCipher has encrypted, decrypted into a private folder that is removed with this object.
@@ -24,12 +24,22 @@ package final class DecryptedStore {
 
   /// Whether a file that no key opens is a database all the same: it begins like one and does not look encrypted, or has
   /// lost its first page.
-  package static func isPlain(_ path: String) throws(SQLiteFileError) -> Bool {
+  private static func isPlain(_ path: String) throws(SQLiteFileError) -> Bool {
     let file = try ByteFile(path)
     guard file.size > 0 else { return true }
     let lead = try file.bytes(at: 0, count: DatabaseHeader.magic.count)
     guard lead == DatabaseHeader.magic else { return SQLiteDatabase.isRuinedDatabase(path: path) }
     return try !Entropy.looksEncrypted(file)
+  }
+
+  /// Decrypts a store, as ``init(_:_:making:)`` does; nil for one that is not encrypted.
+  package static func ifEncrypted(
+    _ path: String, _ key: CipherKey, making: @escaping (String, () -> Bool) -> Void = { _ = $1() }
+  ) throws -> DecryptedStore? {
+    do { return try DecryptedStore(path, key, making: making) } catch let error as CipherError {
+      if try isPlain(path) { return nil }
+      throw error
+    }
   }
 
   /// Decrypts the main file, the log and the journal of a store, and copies its other files. `making` is called as in
@@ -68,5 +78,16 @@ package final class DecryptedStore {
       }
     }
     try watch.requireUnchanged()
+  }
+}
+
+extension StoreInspection {
+  /// Says of the inspection of a decrypted copy what its evidence is: the encrypted files, and what decryption found in
+  /// them.
+  package mutating func setEncrypted(_ store: DecryptedStore, takesHashes: Bool) throws {
+    try setEncrypted(
+      store.evidence,
+      "SQLCipher \(store.format.version), pages of \(store.format.pageSize) bytes",
+      store.findings, takesHashes: takesHashes)
   }
 }

@@ -1,5 +1,6 @@
 import CLibrary
 package import Foundation
+import SafeFiles
 import SafeText
 import StoreExtraction
 import StoreFiles
@@ -23,7 +24,38 @@ package final class UnpackedArchive {
     guard let file = try? InputFile(path: path, followsLink: true),
       let lead = try? lead(of: file)
     else { return false }
-    return isZip(lead: lead) || TarReader.isTar(lead) || GunzippedFile.isGzip(lead)
+    return isArchive(lead: lead)
+  }
+
+  /// Whether a file with these first bytes, at least ``leadBytes`` if it has as many, is a zip, tar or gzip file.
+  package static func isArchive(lead: [UInt8]) -> Bool {
+    isZip(lead: lead) || TarReader.isTar(lead) || GunzippedFile.isGzip(lead)
+  }
+
+  /// How many of its first bytes tell an archive.
+  package static let leadBytes = TarReader.blockLength
+
+  /// Whether a file is an archive, or encrypted as one may be.
+  package static func mayHoldStore(_ path: String) -> Bool {
+    isArchive(path) || BundleFile.isEncrypted(path)
+  }
+
+  /// The archive that a path leads into, and the name of a store in it, as in `Crew.zip/Documents/Notes.sqlite`; nil for
+  /// any other path.
+  package static func split(_ path: String) -> (archive: String, name: String)? {
+    let whole = PathText.withoutTrailingSlashes(path)
+    guard ((try? FileStatus.of(whole)) ?? nil) == nil else { return nil }
+    var archive = whole
+    // No name in an archive has more levels.
+    for _ in 0..<32 {
+      archive = PathText.folder(of: archive)
+      guard let status = (try? FileStatus.of(archive)) ?? nil else { continue }
+      guard status.kind != .folder, mayHoldStore(archive),
+        let name = PathText.dropping(prefix: archive + "/", from: whole)
+      else { return nil }
+      return (archive, name)
+    }
+    return nil
   }
 
   /// Whether a file that is open starts like a zip archive.

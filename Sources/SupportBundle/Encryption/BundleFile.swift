@@ -19,7 +19,8 @@ package final class BundleFile: Sendable {
   /// The first bytes of a file: enough to know an archive or an encrypted file by.
   package static func lead(of path: String) throws(BundleError) -> [UInt8] {
     let file = try InputFile(path: path, followsLink: true)
-    return try file.bytes(at: 0, count: Int(min(file.size, UInt64(AgeFile.leadBytes))))
+    let count = max(AgeFile.leadBytes, UnpackedArchive.leadBytes)
+    return try file.bytes(at: 0, count: Int(min(file.size, UInt64(count))))
   }
 
   /// Opens a bundle.

@@ -120,67 +120,67 @@ extension PublicWords {
     gt guarda guardan guardaron guarden guardó guess guesses gz gzip går général h ha haber había hacer had hadde halo \
     han hand handle handled handledifdataallows hangul hans hant happened happens har harm has hasbins haschanges \
     haschecks hascompany hasentities hasescapes hasfacts hash hashed hasher hashes hashesagree hashesversion hashing \
-    hasitems hasleft haslines hasoverlays haspointermap hasproblems hasproperties hasrows hassteps hast hasta hat hatte \
-    have having havingpredicate hay haya haz head headbytes header headerchanged headerchanges headerdamaged headerlost \
-    headermismatch headers heading headlost headmissing headmoved heads health healthy hebrew height held helfen heller \
-    help helped helps helvetica hentet her herauszufinden here hex hexadecimal hf hh hidden hide hier high highest \
-    highestkey highlight hilfe hilft hint hintergrund histogram history hjelp hjelpe hjelper hk hold holdbackground \
-    holdcopyopens holdcopyunavailable holder holdextension holdfreshfails holdhostdecides holdlocked holdnospace \
-    holdnotafile holdrepeated holds holdshared holdsymboliclink holdunreadable holdunrecorded hollow home host \
-    hostdecides hosterror hostname hostnewerstore hostotherversion hoststate hostwrongkey hot hotjournal hour hours how \
-    howtocorrupt href html http https hva hvilke hvilken hvis hvor hvordan hvorfor hyphens i icloud id \
-    idecoredatamodeler identifier identifiers identify identiques identity idrefs ids iem if ifnull igjen ignore ignored \
-    iguales ihn ihnen ihr ihre ihrem ihren ihrer ihres iif ikke il ils im image images img immediate importing \
-    impossible impossibleratio imágenes in inaccessibles inbackground inchangées incident incidentlimit incidentname \
-    incidents include includependingchanges includepropertyvalues includes includesdeleted includespendingchanges \
-    includespropertyvalues includessubentities includesubentities incompatible incomplet incomplete incompletecount \
-    incompleteset incompleto inconsistent incremental index indexed indexentries indexes indexnotbuilt indica indices \
-    indiquez inf inferred infinite infinity info ingenting inherit inherited inherits initial initially inline inlined \
-    inlinestr inn inneholder inner inode input inputbytes inputcount inputmissing inputoutput inputs insert inserted \
-    inserts inside inspect inspection inspectionname installer instant instead instr insuffisant int intact \
-    intactentrycount integer integer16 integer32 integer64 integrity intent intentar intentarlo intentname interior \
-    interiorindex interiortable interrupted intersect interval into introducido intval intvalue inuse invalid \
-    invalidtext invalidtextcount inverse inverseentity inverseentityname inversename inverserelationship inwords \
-    inzwischen io ios iosversion iphone is isabstract isadded isallowed isascending isassumed isautoincrement \
-    iscancelled iscandidate ischanged iscode iscolored iscomplete iscopied iscoredata iscurrent iscut iscutshort \
-    isdemanded isdescending isdigit isdone isdotted isdoubtful isdrawn isdryrun isdumb isempty isencrypted isend isequal \
-    isextension isfilling isfiltered isfinished isfirstsegment isflag isfree isgone isguess isheaderlost isheadersound \
-    ishex ishistory ishot isinbackground isindex isindexed isindexedbyspotlight isinteger isjoined isjournal iskept \
-    isknown islog islossless ismagicright ismainempty ismainthere ismissing isnew isnewerthanapp isnot isnotnull isnull \
-    isnumber isolderthanlog ison isoptional isordered isover isplural isprotecteddataavailable isreadonly isrefusal \
-    isrefused isremoved issound isspotlightindexed isstart isstoredintruthfile isstrict issynchronous ist isterminal \
-    istext isthere istokens istomany istransient isuncertain isunique isunopenable isuntouched isup isusedelsewhere \
-    isusedwithcloudkit isusedwithswiftdata isvalid isverified iswanted iswhole iswithoutrowid isword iswrite iswritten \
-    it item items its itself j ja januar january janvier jn job join joined joiner jointes jour journal journalfile \
-    journalmode journalpagecount journals jpeg jpg json jsonb jsoninterval judge judged judgement juillet juin juli \
-    julianday julio july june juni junio junto jusque just k kan kana kann kanskje kb keep keepers keeps \
-    keepsdamagedlogs keepseverything keepsfailing kein keinen kennt kennung kept keptmainpath keptpages keptsame key \
-    keycolumn keycounter keyed keyedarchive keylesslimit keylimit keyorder keyparts keypath keys keysnotchecked keytable \
-    khce kib killed kind kindname kinds kjenne kjenner kl know knowing known knows kode kodene kommer konnte konnten \
-    kontakt kontakte kontroller kontrollere kopi kopie kryptert kunne können könnte könnten l la label labelledby lack \
-    lacks lag lagrer lagret lagringen lagringsområde lagt laid laissé lane lanes lang lange language languageid lar \
-    large larger largest las lassen last lastinsertrowid lastprint lastsavedtoolsversion lastseen later latest latin \
-    latt laufwerk launches layout lc le lead leadbytes leads leaf leafindex leaftable lease leasename least leave leaves \
-    ledig leer leeren leerlo leerlos left leftbehind leftout leftoutcount leftover legible lenge lenger lengre length \
-    les lesbar lese lesen leses less let lets letters leur level levels li libera libre libérer lie liegen lies ließen \
-    lifeboat ligge ligger light lightweight like likely limit limited limits line lineage lines link linkcache linked \
-    links lire lisible lisibles list listed listing lists listsproperties lite literal literals litt little live \
-    liverowcount liverows lo load loads local localecompare localsheetid locator lock lockbyte locked lockholder locking \
-    lockingv lockname locks log logbehindbreak logbytes logfile logmissing lognotused logview long longer longitud \
-    longueur longvalues longvarchar look looked looklimit looks looksencrypted lookslikeswiftdata loosetrees lorsque los \
-    loss losses lost lostcount lostframes low lower lowercase lowest lr lstat lt ltrim lu lugar lukk là länger lässt lås \
-    låses låst löschen m machine macos macosversion made madeof magic mai mail main mainempty mainkind mainmissing \
-    mainpagecount mainpages mainpath mainsize mainsizebytes mais major make makers makes makesfreshstore makeunknown \
-    malformed managed manager mange mangle mangler manifest manifestmissing manifestnotfirst manquante manque manquent \
-    mantissa many map mapped mappen mapping mappingmismatch mappingmodel mappingnumber mappings mappingtable \
-    mappingtypename maps march margin mark marked marker markerheight markerwidth marks mars marzo mask masked master \
-    match matches matchesequalcontent matchinfo materialized max maxbytes maxcells maxchanges maxcolumns maxcount \
-    maxdatetimeinterval maxdepth maxentities maximum maximumageseconds maximumboxcount maximumbytes maximumcopybytes \
-    maximumcount maximumdepth maximumframeworkversion maximumlistedbytes maximumpartcount maximumquarantines \
-    maximumrowcount maximumwaitseconds maxlines maxlisted maxpages maxproofs maxsamples maxsteps maxtries maxvaluebytes \
-    maxvaluestring may maybefolder mayfit mayo mb mean meaning means meantime meanwhile med media mediumint mehr \
-    mehrmals meist member memberentity memberlimit members memory men mended menos mentions menudo merge message \
-    messages met meta metadata metadataaltered metadatachanges metadatalost metadatamissing metadatatable \
+    hasitems hasleft haslines hasoverlays haspointermap hasproblems hasproperties hasrows hassection hassteps hast hasta \
+    hat hatte have having havingpredicate hay haya haz head headbytes header headerchanged headerchanges headerdamaged \
+    headerlost headermismatch headers heading headlost headmissing headmoved heads health healthy hebrew height held \
+    helfen heller help helped helps helvetica hentet her herauszufinden here hex hexadecimal hf hh hidden hide hier high \
+    highest highestkey highlight hilfe hilft hint hintergrund histogram history hjelp hjelpe hjelper hk hold \
+    holdbackground holdcopyopens holdcopyunavailable holder holdextension holdfreshfails holdhostdecides holdingrows \
+    holdlocked holdnospace holdnotafile holdrepeated holds holdshared holdsymboliclink holdunreadable holdunrecorded \
+    hollow home host hostdecides hosterror hostname hostnewerstore hostotherversion hoststate hostwrongkey hot \
+    hotjournal hour hours how howtocorrupt href html http https hva hvilke hvilken hvis hvor hvordan hvorfor hyphens i \
+    icloud id idecoredatamodeler identifier identifiers identify identiques identity idrefs ids iem if ifnull igjen \
+    ignore ignored iguales ihn ihnen ihr ihre ihrem ihren ihrer ihres iif ikke il ils im image images img immediate \
+    importing impossible impossibleratio imágenes in inaccessibles inbackground inchangées incident incidentlimit \
+    incidentname incidents include includependingchanges includepropertyvalues includes includesdeleted \
+    includespendingchanges includespropertyvalues includessubentities includesubentities incompatible incomplet \
+    incomplete incompletecount incompleteset incompleto inconsistent incremental index indexed indexentries indexes \
+    indexnotbuilt indica indices indiquez inf inferred infinite infinity info ingenting inherit inherited inherits \
+    initial initially inline inlined inlinestr inn inneholder inner inode input inputbytes inputcount inputmissing \
+    inputoutput inputs insert inserted inserts inside inspect inspection inspectionname install installer instant \
+    instead instr insuffisant int intact intactentrycount integer integer16 integer32 integer64 integrity intent \
+    intentar intentarlo intentname interior interiorindex interiortable interrupted intersect interval into introducido \
+    intval intvalue inuse invalid invalidtext invalidtextcount inverse inverseentity inverseentityname inversename \
+    inverserelationship inwords inzwischen io ios iosversion iphone is isabstract isadded isallowed isascending \
+    isassumed isautoincrement iscancelled iscandidate ischanged iscode iscolored iscomplete iscopied iscoredata \
+    iscurrent iscut iscutshort isdemanded isdescending isdigit isdone isdotted isdoubtful isdrawn isdryrun isdumb \
+    isempty isencrypted isend isequal isextension isfilling isfiltered isfinished isfirstsegment isflag isfree isgone \
+    isguess isheaderlost isheadersound ishex ishistory ishot isinbackground isindex isindexed isindexedbyspotlight \
+    isinteger isjoined isjournal iskept isknown islog islossless ismagicright ismainempty ismainthere ismissing isnew \
+    isnewerthanapp isnot isnotnull isnull isnumber isolderthanlog ison isoptional isordered isover isplural \
+    isprotecteddataavailable isreadonly isrefusal isrefused isremoved issound isspotlightindexed isstart \
+    isstoredintruthfile isstrict issynchronous ist isterminal istext isthere istokens istomany istransient isuncertain \
+    isunique isunopenable isuntouched isup isusedelsewhere isusedwithcloudkit isusedwithswiftdata isvalid isverified \
+    iswanted iswhole iswithoutrowid isword iswrite iswritten it item items its itself j ja januar january janvier jn job \
+    join joined joiner jointes jour journal journalfile journalmode journalpagecount journals jpeg jpg json jsonb \
+    jsoninterval judge judged judgement juillet juin juli julianday julio july june juni junio junto jusque just k kan \
+    kana kann kanskje kb keep keepers keeps keepsdamagedlogs keepseverything keepsfailing kein keinen kennt kennung kept \
+    keptmainpath keptpages keptsame key keycolumn keycounter keyed keyedarchive keylesslimit keylimit keyorder keyparts \
+    keypath keys keysnotchecked keytable khce kib killed kind kindname kinds kjenne kjenner kl know knowing known knows \
+    kode kodene kommer konnte konnten kontakt kontakte kontroller kontrollere kopi kopie kryptert kunne können könnte \
+    könnten l la label labelledby lack lacks lag lagrer lagret lagringen lagringsområde lagt laid laissé lane lanes lang \
+    lange language languageid lar large larger largest las lassen last lastinsertrowid lastprint lastsavedtoolsversion \
+    lastseen later latest latin latt laufwerk launches layout lc le lead leadbytes leads leaf leafindex leaftable lease \
+    leasename least leave leaves ledig leer leeren leerlo leerlos left leftbehind leftout leftoutcount leftover legible \
+    lenge lenger lengre length les lesbar lese lesen leses less let lets letters leur level levels li libera libre \
+    libérer lie liegen lies ließen lifeboat ligge ligger light lightweight like likely limit limited limits line lineage \
+    lines link linkcache linked links lire lisible lisibles list listed listing lists listsproperties lite literal \
+    literals litt little live liverowcount liverows lo load loads local localecompare localsheetid locator lock lockbyte \
+    locked lockholder locking lockingv lockname locks log logbehindbreak logbytes logfile logmissing lognotused logview \
+    long longer longitud longueur longvalues longvarchar look looked looklimit looks looksencrypted lookslikeswiftdata \
+    loosetrees lorsque los loss losses lost lostcount lostframes low lower lowercase lowest lr lstat lt ltrim lu lugar \
+    lukk là länger lässt lås låses låst löschen m machine macos macosversion made madeof magic mai mail main mainempty \
+    mainkind mainmissing mainpagecount mainpages mainpath mainsize mainsizebytes mais major make makers makes \
+    makesfreshstore makeunknown malformed managed manager mange mangle mangler manifest manifestmissing manifestnotfirst \
+    manquante manque manquent mantissa many map mapped mappen mapping mappingmismatch mappingmodel mappingnumber \
+    mappings mappingtable mappingtypename maps march margin mark marked marker markerheight markerwidth marks mars marzo \
+    mask masked master match matches matchesequalcontent matchinfo materialized max maxbytes maxcells maxchanges \
+    maxcolumns maxcount maxdatetimeinterval maxdepth maxentities maximum maximumageseconds maximumboxcount maximumbytes \
+    maximumcopybytes maximumcount maximumdepth maximumframeworkversion maximumlistedbytes maximumpartcount \
+    maximumquarantines maximumrowcount maximumwaitseconds maxlines maxlisted maxpages maxproofs maxsamples maxsteps \
+    maxtries maxvaluebytes maxvaluestring may maybefolder mayfit mayo mb mean meaning means meantime meanwhile med media \
+    mediumint mehr mehrmals meist member memberentity memberlimit members memory men mended menos mentions menudo merge \
+    message messages met meta metadata metadataaltered metadatachanges metadatalost metadatamissing metadatatable \
     metadataunreadable method mettre mib middle mientras might migrate migrated migratesnothing migrating migration \
     migrationdestination migrationpolicyclassname min mincount mindatetimeinterval mine minimumfreebytes \
     minimumtoolsversion minisig minisign minmax minste minus minute minutes minvaluestring mirrored mirroring mise mises \
@@ -256,26 +256,26 @@ extension PublicWords {
     passager passe passedover passes passiert passord passphrase password passwort passé past pastend pat patch path \
     paths patienter patternfill patterntype pattk pause pax payload payloads pb pending percent perhaps permet permettra \
     permission permissiondenied permissions permite permitted pero persistent personal personne peu peut phone phrase \
-    picture pictures piece piecebytes pipe pixels pièces pk place places plain plaininterval plainkeypath plaintext plan \
-    plano plass platz playback please plist pliststate plus plusieurs pm png poco podría podrían point pointer \
-    pointermap pointers pointersend points policies policy policyclass policyvalues ponte por porque porter posible \
-    position positions posix posixcode possible pour pourquoi pourra pourraient pourrait power ppsk pragma preceding \
-    precision predicate predicates predicatestring prefers prefetchedkeypaths prefix prepared present presentcount \
-    presentstore preserve preserveafterdeletion preserved preservedondeletion pretty prevents previous primary \
-    primarykey primaryresultcode print printf prints private prk probably problem problema problemer problems problème \
-    process produce produit program programa programm programme progress prolonge proofsleft properties \
+    picture pictures piece piecebytes pipe pixels pièces pk place places plain plaininterval plainkeypath plaintables \
+    plaintext plan plano plass platz playback please plist pliststate plus plusieurs pm png poco podría podrían point \
+    pointer pointermap pointers pointersend points policies policy policyclass policyvalues ponte por porque porter \
+    posible position positions posix posixcode possible pour pourquoi pourra pourraient pourrait power ppsk pragma \
+    preceding precision predicate predicates predicatestring prefers prefetchedkeypaths prefix prepared present \
+    presentcount presentstore preserve preserveafterdeletion preserved preservedondeletion pretty prevents previous \
+    primary primarykey primaryresultcode print printf prints private prk probably problem problema problemer problems \
+    problème process produce produit program programa programm programme progress prolonge proofsleft properties \
     propertiestofetch propertiestogroupby property propertylist propertyname proposée protect protection protects \
     protege protocol protège prove provenance proviennent pruned précédentes prøv prøve prøver prüfen psk ptrmap pu \
     public pudieron pudo pueda puedan puedas puede pueden puis puissiez put putback puts px på q qpzry qu quantity \
     quarantine quarantinenospace quarantines quarter que queda quelque quelques quels queries query queryselectorall \
     question queue qui quick quickly quien quiet quot quotation quote quoted quoteprefix quotes quoting qué r radius \
-    raise raison ran random randomblob range ranges rank rankdir ranks rate raw rawvalue reached reaches read readable \
-    readdir reader readfailed reading readlink readonly reads readversion real reason reasonable reasons rebuild rebuilt \
-    receive reciba reciente recientes recipient recipients recognisable recognise recognised reconnaître reconocerla \
-    record recordbytes recorded recordedhashes recordlength recordname recordonly records recordsbynumber recordsbytable \
-    recordshealthyopens recordunread recover recoverable recovered recovering recovery rect recuperado recuperar \
-    recuperaron recursive red redaction redémarrer redémarrez ref refer referansen reference referencedtwice references \
-    referencia refers reflexive refuse refused refusedheader refuses refx refy regel regexp regular \
+    raise raison ran random randomblob range ranges rank rankdir ranks rarer rate raw rawvalue reached reaches read \
+    readable readdir reader readfailed reading readlink readonly reads readversion real reason reasonable reasons \
+    rebuild rebuilt receive reciba reciente recientes recipient recipients recognisable recognise recognised reconnaître \
+    reconocerla record recordbytes recorded recordedhashes recordlength recordname recordonly records recordsbynumber \
+    recordsbytable recordshealthyopens recordunread recover recoverable recovered recovering recovery rect recuperado \
+    recuperar recuperaron recursive red redaction redémarrer redémarrez ref refer referansen reference referencedtwice \
+    references referencia refers reflexive refuse refused refusedheader refuses refx refy regel regexp regular \
     regularexpressionstring reihenfolge reindex reinicia rejectedcount rejects rekkefølge relationship relationshipadded \
     relationshipchanged relationshipmappings relationshipremoved relationshiprenamed relationships relative relativepath \
     release releasing rels rem remainders remark remarks remises removal remove removeattribute removed removedcount \
@@ -333,40 +333,40 @@ extension PublicWords {
     toomuchwork toone tooshort top topleftcell topower total totype touched toujours tout toute toutes tr trailer \
     trailing trailingbytes trait traits transaction transactionauthorindex transactionopen transactions \
     transactionstring transactiontimestampindex transform transformable transformer transient translate treated tree \
-    trees trenge trenger triage triagegroups trial trials triangle tries triestwice trigger triggernotbuilt triggers \
-    trigram trim trop trouble trouve trouvent trouver trouvées true truepredicate truncate truncated trunk trust trusted \
-    truth try ts tu tun turned tus tuvo tvdw tw twice two txt type typename typeof typer types tz técnico tú u uendret \
-    ufullstendig uhr ui uid ul um un una unattributed unattributedcount unavailable unbounded uncertain unchanged \
-    unchangedcount uncommitted uncommittedframecount und undated undatedcount undecided undecodable undecodablecount \
-    undefined under underline underlying understood undid undo undone une unevendepth unexpected unfinished unfit \
-    unfitname ungefähr unhex unicode unindexed union unique uniqueness uniquenessconstraint uniquenessconstraints unit \
-    units unixepoch unjudgedstatements unknown unknownentity unknownname unknownstate unknownversion unless unlikely \
-    unlink unlock unlocked unmovable unnamed unnoted unpack unpacked unpacking unparsed unreachable unread unreadable \
-    unreadableincident unreadablepagecount unreadfiles unreadhashes unreadtable unreadvalue unrecorded unsafe unsafexml \
-    unsealed unsettled unsigned unspecified unsupported unsupportedexpression until untrusted unusabledefinitions unused \
-    unusual unverified unverändert unvollständig up update updated updates updating upper uppercase uppercased uri uris \
-    url us usaban usable usablesize usage usando usas use used usedwithcloudkit usedwithswiftdata user \
-    userdefinedmodelversionidentifier userinfo userinfodata userinfoentry userversion uses usesscalarvaluetype using uso \
-    ustar usually usualwaitseconds ut utc utf utf16 utf16bigendian utf16littleendian utf8 utilisation utilise utilisez \
-    utilisées uuid uuidbytes v va vacuum vacíos val valid validation value valueclass valueexpressiondata valueforkey \
-    valueforkeypath values valuetransformer valuetransformername var varbinary varchar variable variant varias varying \
-    veces ved vedlegg vent verb verbindung verdict verfügbar verified verifiedcount verifies verrouillé verrouillées \
-    verschieben verschlüsselt version versionbefore versionchecksums versionfrom versionhash versionhashes \
-    versionhashesversion versionhashmodifier versionidentifiers versioninfo versions versionvalidfor versión versjon \
-    versjonen versuchen vertical verwenden verwendet verwendeten verändert veuillez veut vez vides viele view viewbox \
-    viewnotbuilt viewport vil violate virtual virtualtable viser visible vnd vollständig vollständige volume volumes \
-    volver volvieron von vorgefunden vorher vorliegt vorübergehend vos votedlayout votre vous vuelta vuelve vuelven være \
-    vært vérifier vérifiez w wait waiting waituntilwritable wal waldamaged walforeign walformat walked walreset \
-    walresetbug want wanted wantsmore wantsrows war waren warning warten warum was wasempty watch way ways wegen weight \
-    weil weiter weiterarbeiten weiterhin weitermachen weiterverwendet welche welcher well wenden wenig wenn went wer \
-    werden were what whatever whathappened whattodo whatwaskept when where whether which whichversion while white who \
-    whole whose why widest width widths wie wieder wiedererkennen wiederherstellen will window windowbits windowbytes \
-    windowcount wird with withheld within withindex withinlimits without withoutindex withoutrowid \
-    withouttracesofexternalfiles witness witnesses wo word words work workbook workbookview workbookviewid worksheet \
-    worksheets worth would wrap writable write writeaheadlog writefailed writer writes writeversion writing written \
-    writtenby writtencount writtenpagecount wrong wrongkey wrongkind wrongtype wrote ws wurde wurden www x \
-    xccurrentversion xccurrentversionname xcdatamodel xcdatamodeld xcmapping xcmappingmodel xcode xd \
-    xdbucketforclassesstorage xdbucketforgeneralizationsstorage xdbucketforownedattributesstorage \
+    trees trend trenge trenger triage triagegroups trial trials triangle tries triestwice trigger triggernotbuilt \
+    triggers trigram trim trop trouble trouve trouvent trouver trouvées true truepredicate truncate truncated trunk \
+    trust trusted truth try ts tu tun turned tus tuvo tvdw tw twice two txt type typename typeof typer types tz técnico \
+    tú u uendret ufullstendig uhr ui uid ul um un una unattributed unattributedcount unavailable unbounded uncertain \
+    unchanged unchangedcount uncommitted uncommittedframecount und undated undatedcount undecided undecodable \
+    undecodablecount undefined under underline underlying understood undid undo undone une unevendepth unexpected \
+    unfinished unfit unfitname ungefähr unhex unicode unindexed union unique uniqueness uniquenessconstraint \
+    uniquenessconstraints unit units unixepoch unjudgedstatements unknown unknownentity unknownname unknownstate \
+    unknownversion unless unlikely unlink unlock unlocked unmovable unnamed unnoted unpack unpacked unpacking unparsed \
+    unreachable unread unreadable unreadableincident unreadablepagecount unreadfiles unreadhashes unreadtable \
+    unreadvalue unrecorded unsafe unsafexml unsealed unsettled unsigned unspecified unsupported unsupportedexpression \
+    until untrusted unusabledefinitions unused unusual unverified unverändert unvollständig up update updated updates \
+    updating upper uppercase uppercased uri uris url us usaban usable usablesize usage usando usas use used \
+    usedwithcloudkit usedwithswiftdata user userdefinedmodelversionidentifier userinfo userinfodata userinfoentry \
+    userversion uses usesscalarvaluetype using uso ustar usually usualwaitseconds ut utc utf utf16 utf16bigendian \
+    utf16littleendian utf8 utilisation utilise utilisez utilisées uuid uuidbytes v va vacuum vacíos val valid validation \
+    value valueclass valueexpressiondata valueforkey valueforkeypath values valuetransformer valuetransformername var \
+    varbinary varchar variable variant varias varying veces ved vedlegg vent verb verbindung verdict verfügbar verified \
+    verifiedcount verifies verrouillé verrouillées verschieben verschlüsselt version versionbefore versionchecksums \
+    versionfrom versionhash versionhashes versionhashesversion versionhashmodifier versionidentifiers versioninfo \
+    versions versionvalidfor versión versjon versjonen versuchen vertical verwenden verwendet verwendeten verändert \
+    veuillez veut vez vides viele view viewbox viewnotbuilt viewport vil violate virtual virtualtable viser visible vnd \
+    vollständig vollständige volume volumes volver volvieron von vorgefunden vorher vorliegt vorübergehend vos \
+    votedlayout votre vous vuelta vuelve vuelven være vært vérifier vérifiez w wait waiting waituntilwritable wal \
+    waldamaged walforeign walformat walked walreset walresetbug want wanted wantsmore wantsrows war waren warning warten \
+    warum was wasempty watch way ways wegen weight weil weiter weiterarbeiten weiterhin weitermachen weiterverwendet \
+    welche welcher well wenden wenig wenn went wer werden were what whatever whathappened whattodo whatwaskept when \
+    where whether which whichversion while white who whole whose why widest width widths wie wieder wiedererkennen \
+    wiederherstellen will window windowbits windowbytes windowcount wird with withheld within withindex withinlimits \
+    without withoutindex withoutrowid withouttracesofexternalfiles witness witnesses wo word words work workbook \
+    workbookview workbookviewid worksheet worksheets worth would wrap writable write writeaheadlog writefailed writer \
+    writes writeversion writing written writtenby writtencount writtenpagecount wrong wrongkey wrongkind wrongtype wrote \
+    ws wurde wurden www x xccurrentversion xccurrentversionname xcdatamodel xcdatamodeld xcmapping xcmappingmodel xcode \
+    xd xdbucketforclassesstorage xdbucketforgeneralizationsstorage xdbucketforownedattributesstorage \
     xdbucketforpackagesstorage xdbucketforstereotypesstorage xddevattributemapping xddeventitymapping xddevmappingmodel \
     xddevrelationshipmapping xdpmattribute xdpmcompoundindexes xdpmentity xdpmfetchedproperty xdpmfetchrequest xdpmmodel \
     xdpmrelationship xdpmuniquenessconstraints xf xfid xinfo xl xlnm xlsx xml xmlns xoxb xoxp y ya year years yellow yes \

@@ -1,0 +1,292 @@
+import StoreExtraction
+package import StoreTriage
+import Terminal
+
+/// What many inputs are cases of, as a page: their number by day, what helps, and each case with its builds and trend. It
+/// holds no value of a row.
+package struct TriagePage {
+  private let report: TriageGroups.Report
+
+  /// The most cases in the table, those of them that have a section of their own, and the most lines of other tables.
+  package static let maxCases = 500
+  package static let maxSections = 20
+  private static let maxLines = 100
+
+  /// A page of a report.
+  package init(_ report: TriageGroups.Report) { self.report = report }
+
+  /// The page as HTML.
+  package func html() throws -> String {
+    let shown = report.groups.prefix(Self.maxSections)
+    var context: [String: Any] = [
+      "verdict": verdict.context, "summary": ["facts": summary.map { PageFrame.pair($0) }],
+      "cases": cases, "groups": shown.enumerated().map { Self.section($1, number: $0 + 1) },
+    ]
+    var sections = [("summary", "In numbers")]
+    func add(_ id: String, _ name: String, _ part: [String: Any]?) {
+      guard let part else { return }
+      context[id] = part
+      sections.append((id, name))
+    }
+    add("times", "Over time", times)
+    add("fixes", "What helps", fixes)
+    add("builds", "By build", builds)
+    sections.append(("cases", "Cases"))
+    context["sections"] = PageFrame.sections(sections)
+    return try PageFrame.page(
+      "Triage of \(Quantity.count(report.inputCount, "input"))",
+      by: ". The inputs were only read. Days are in UTC.", TriageTemplate.text, context)
+  }
+
+  // MARK: - In numbers
+
+  private var verdict: PageVerdict {
+    var verdict = PageVerdict(
+      tone: report.careCount == 0 ? "good" : "bad",
+      sentence: report.careCount == 0
+        ? "Nothing to be looked at"
+        : "\(Quantity.count(report.careCount)) of \(Quantity.count(report.inputCount, "input")) to be looked at"
+    )
+    if let most = report.groups.first(where: { $0.signature.verdict != TriageSignature.healthy }) {
+      verdict.more.append(
+        "Most often, \(Quantity.count(most.count, "time", "times")): \(most.words).")
+    }
+    if report.failedCount > 0 {
+      verdict.more.append("\(Quantity.count(report.failedCount)) could not be read.")
+    }
+    if report.otherCount > 0 {
+      verdict.more.append(
+        "\(Quantity.count(report.otherCount, "input")) of rarer cases are counted, and not shown.")
+    }
+    return verdict
+  }
+
+  private var summary: [(name: String, value: String)] {
+    let dates = report.groups.flatMap { [$0.firstSeen, $0.lastSeen] }.compactMap(\.self)
+    var facts = [
+      ("Inputs", Quantity.count(report.inputCount)),
+      ("To be looked at", Quantity.count(report.careCount)),
+      ("Not readable", Quantity.count(report.failedCount)),
+      ("Cases", Quantity.count(report.groups.count)),
+    ]
+    if let first = dates.min(), let last = dates.max() {
+      facts.append(("Seen", first == last ? first : "\(first) to \(last)"))
+    }
+    return facts
+  }
+
+  // MARK: - Over time
+
+  private static let parts: [StackedBars.Part] = [
+    .init(style: "sound", words: "healthy"), .init(style: "care", words: "to be looked at"),
+  ]
+
+  private static func kind(_ group: TriageGroups.Group) -> Int {
+    group.signature.verdict == TriageSignature.healthy ? 0 : 1
+  }
+
+  private static func bins(_ groups: some Sequence<TriageGroups.Group>) -> TimeBins {
+    var bins = TimeBins(kinds: parts.count, areOfDays: true)
+    for group in groups {
+      for (day, count) in group.days {
+        guard let seconds = DateText.seconds(in: day)?.lowerBound else { continue }
+        bins.add(seconds, kind: kind(group), count: count)
+      }
+    }
+    return bins
+  }
+
+  private static func bars(_ bins: TimeBins, _ id: String, _ title: String) -> StackedBars? {
+    let all = bins.bins
+    guard !all.isEmpty else { return nil }
+    let used = parts.indices.filter { part in all.contains { $0.counts[part] > 0 } }
+    return StackedBars(
+      id: id, title: title, parts: used.map { parts[$0] },
+      bars: all.map { bin in (StackedBars.moment(bin.start), used.map { bin.counts[$0] }) })
+  }
+
+  private var times: [String: Any]? {
+    let bins = Self.bins(report.groups)
+    guard
+      let bars = Self.bars(
+        bins, "times", "Inputs of each \(bins.unit); the table below has the numbers")
+    else { return nil }
+    let dated = report.groups.reduce(0) { $0 + $1.days.values.reduce(0, +) }
+    var context: [String: Any] = [
+      "svg": bars.svg, "unit": bins.unit,
+      "chips": bars.parts.map { ["class": $0.style, "name": $0.words] },
+      "table": [
+        "holder": "From", "columns": bars.parts.map(\.words),
+        "lines": bars.bars.filter { $0.counts.contains { $0 > 0 } }.map { bar in
+          ["name": bar.label, "counts": bar.counts.map { Quantity.count($0) }] as [String: Any]
+        },
+      ] as [String: Any],
+    ]
+    let undated = report.inputCount - dated + bins.outOfRange
+    if undated > 0 { context["undated"] = Quantity.count(undated) }
+    return context
+  }
+
+  // MARK: - Tables
+
+  /// Names with their numbers, the most frequent first.
+  private static func sorted(_ counts: [String: Int]) -> [(name: String, count: Int)] {
+    counts.map { ($0.key, $0.value) }.sorted { one, other in
+      one.count == other.count
+        ? one.name.utf8.lexicographicallyPrecedes(other.name.utf8) : one.count > other.count
+    }
+  }
+
+  private static func names(_ counts: [String: Int], _ limit: Int = 5) -> String {
+    let all = sorted(counts)
+    let shown = all.prefix(limit).map { "\($0.name): \(Quantity.count($0.count))" }
+    let rest = all.count - shown.count
+    return shown.joined(separator: ", ") + (rest > 0 ? " and \(Quantity.count(rest)) more" : "")
+  }
+
+  private static func day(_ date: String) -> String { String(Substring(date.utf8.prefix(10))) }
+
+  private var fixes: [String: Any]? {
+    var counts: [String: Int] = [:]
+    for group in report.groups {
+      for (fix, count) in group.fixes { counts[fix, default: 0] += count }
+    }
+    guard !counts.isEmpty else { return nil }
+    return [
+      "lines": Self.sorted(counts).map { fix, count in
+        [
+          "name": PageFrame.text(fix), "count": Quantity.count(count),
+          "what": PageFrame.text(Fix(rawValue: fix)?.sentence ?? ""),
+        ]
+      }
+    ]
+  }
+
+  private var builds: [String: Any]? {
+    var all: [String: Int] = [:]
+    var care: [String: Int] = [:]
+    for group in report.groups {
+      for (build, count) in group.builds {
+        all[build, default: 0] += count
+        if Self.kind(group) == 1 { care[build, default: 0] += count }
+      }
+    }
+    guard !all.isEmpty else { return nil }
+    var context: [String: Any] = [
+      "holder": "Build", "columns": ["To be looked at", "Inputs"],
+      "lines": Self.sorted(all).prefix(Self.maxLines).map { build, count in
+        [
+          "name": PageFrame.text(build),
+          "counts": [Quantity.count(care[build] ?? 0), Quantity.count(count)],
+        ] as [String: Any]
+      },
+    ]
+    if all.count > Self.maxLines {
+      context["note"] = "\(Self.maxLines) of \(Quantity.count(all.count)) are shown."
+    }
+    return context
+  }
+
+  private var cases: [String: Any] {
+    let shown = report.groups.prefix(Self.maxCases)
+    var note = "The most frequent case is first."
+    if shown.count < report.groups.count {
+      note += " \(shown.count) of \(Quantity.count(report.groups.count)) are shown."
+    }
+    return [
+      "note": note, "hasLines": !shown.isEmpty,
+      "lines": shown.enumerated().map { place, group -> [String: Any] in
+        [
+          "hasSection": place < Self.maxSections, "id": "case\(place + 1)",
+          "words": PageFrame.text(group.words), "count": Quantity.count(group.count),
+          "first": PageFrame.text(group.firstSeen.map(Self.day) ?? ""),
+          "last": PageFrame.text(group.lastSeen.map(Self.day) ?? ""),
+          "helps": PageFrame.text(Self.names(group.fixes, 3)),
+          "builds": PageFrame.text(Self.names(group.builds, 3)),
+        ]
+      },
+    ]
+  }
+
+  /// A case with its trend.
+  private static func section(_ group: TriageGroups.Group, number: Int) -> [String: Any] {
+    var facts = [("Inputs", Quantity.count(group.count)), ("Id", group.id)]
+    if let first = group.firstSeen, let last = group.lastSeen {
+      facts.append(
+        ("Seen", day(first) == day(last) ? day(first) : "\(day(first)) to \(day(last))"))
+    }
+    for (title, counts) in [
+      ("Helps", group.fixes), ("Builds", group.builds), ("Models", group.models),
+      ("SQLite", group.sqlite),
+    ] where !counts.isEmpty { facts.append((title, names(counts, 10))) }
+    if let rows = group.liveRows { facts.append(("Live rows", Quantity.count(rows))) }
+    if group.failedCount > 0 { facts.append(("Not readable", Quantity.count(group.failedCount))) }
+    facts.append(("Such as", group.examples.joined(separator: ", ")))
+    let id = "case\(number)"
+    var context: [String: Any] = [
+      "id": id, "number": number, "words": PageFrame.text(group.words),
+      "facts": facts.map { PageFrame.pair($0) },
+    ]
+    let bins = bins([group])
+    if group.days.count > 1, let bars = bars(bins, id, "Inputs of each \(bins.unit)") {
+      context["svg"] = bars.svg
+    }
+    return context
+  }
+}
+
+/// The content of a ``TriagePage``.
+private enum TriageTemplate {
+  static let text = """
+    \(PageFrame.verdict)
+    \(PageFrame.contents)
+    {{#summary}}<section aria-labelledby="summary">
+    <h2 id="summary">In numbers</h2>
+    <dl>{{#facts}}<dt>{{name}}</dt><dd>{{value}}</dd>
+    {{/facts}}</dl>
+    </section>{{/summary}}
+    {{#times}}<section aria-labelledby="times">
+    <h2 id="times">Over time</h2>
+    <p class="key">A bar for each {{unit}}. {{#chips}}<span class="chip bar-{{class}}">{{name}}</span>
+    {{/chips}}</p>
+    {{#undated}}<p>Inputs without a date are not shown: {{undated}}.</p>{{/undated}}
+    <div class="strip" tabindex="0" role="group" aria-label="Histogram of inputs">{{{svg}}}</div>
+    {{#table}}<details><summary>The same as a table</summary>
+    \(PageFrame.countTable)
+    </details>{{/table}}
+    </section>{{/times}}
+    {{#fixes}}<section aria-labelledby="fixes">
+    <h2 id="fixes">What helps</h2>
+    <table class="sortable" tabindex="0">
+    <thead><tr><th scope="col">Fix</th><th scope="col" class="number">Inputs</th><th scope="col">What to do</th></tr></thead>
+    <tbody>
+    {{#lines}}<tr><th scope="row">{{name}}</th><td class="number">{{count}}</td><td>{{what}}</td></tr>
+    {{/lines}}
+    </tbody>
+    </table>
+    </section>{{/fixes}}
+    {{#builds}}<section aria-labelledby="builds">
+    <h2 id="builds">By build</h2>
+    {{#note}}<p>{{note}}</p>{{/note}}
+    \(PageFrame.countTable)
+    </section>{{/builds}}
+    {{#cases}}<section aria-labelledby="cases">
+    <h2 id="cases">Cases</h2>
+    <p>{{note}}</p>
+    {{#hasLines}}<table class="sortable stacked" tabindex="0">
+    <thead><tr><th scope="col" class="number">Inputs</th><th scope="col">Case</th><th scope="col">First seen</th><th scope="col">Last seen</th><th scope="col">Helps</th><th scope="col">Builds</th></tr></thead>
+    <tbody>
+    {{#lines}}<tr><td class="number">{{count}}</td><td>{{#hasSection}}<a href="#{{id}}">{{words}}</a>{{/hasSection}}{{^hasSection}}{{words}}{{/hasSection}}</td><td class="keep">{{first}}</td><td class="keep">{{last}}</td><td>{{helps}}</td><td>{{builds}}</td></tr>
+    {{/lines}}
+    </tbody>
+    </table>{{/hasLines}}
+    </section>{{/cases}}
+    {{#groups}}<section aria-labelledby="{{id}}">
+    <h3 id="{{id}}">{{number}}. {{words}}</h3>
+    <dl>{{#facts}}<dt>{{name}}</dt><dd>{{value}}</dd>
+    {{/facts}}</dl>
+    {{#svg}}<div class="strip" tabindex="0" role="group" aria-label="Trend">{{{svg}}}</div>{{/svg}}
+    </section>
+    {{/groups}}
+    """
+}
