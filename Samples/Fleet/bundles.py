@@ -125,7 +125,8 @@ def main():
         os.makedirs(place, exist_ok=True)
         paths.append(f"{place}/{number:06}.zip")
         parts, comment = chance.choices(kinds, weights)[0]
-        build, day = chance.choice(builds), f"2026-11-{chance.randint(1, 28):02}"
+        # They come day by day, as into the folders of an object store.
+        build, day = chance.choice(builds), f"2026-11-{number * 28 // count + 1:02}"
         identifier = str(uuid.UUID(int=chance.getrandbits(128), version=4)).upper()
         open(paths[-1], "wb").write(bundle(parts, comment, build, day, identifier))
     spoil(paths, hostile, chance)

@@ -38,7 +38,11 @@ hostile=$((count / 50))
 "$python" Samples/Fleet/bundles.py "$lifeboat" "$folder/bundles" "$count" 1 "$hostile" >&2
 list=$folder/bundles/list
 
-# One machine.
+# One machine: a half, from which the cost of one more bundle follows, and all.
+head -n $((count / 2)) "$list" > "$folder/half"
+start=$(now)
+"$lifeboat" triage -q - < "$folder/half" > /dev/null || [ $? = 1 ]
+alone_half=$(since "$start")
 start=$(now)
 "$lifeboat" triage -q - < "$list" > "$folder/lines" || [ $? = 1 ]
 alone=$(since "$start")
@@ -46,6 +50,9 @@ alone=$(since "$start")
 
 # Spark in one process. Each task has one process that reads, because there is a task for each core.
 one=(--lifeboat "$lifeboat" --option=--workers --option=1)
+start=$(now)
+submit --master 'local[2]' Samples/Fleet/fleet.py "$folder/half" "$folder/half.parquet" "${one[@]}" >&2
+local_half=$(since "$start")
 start=$(now)
 submit --master 'local[2]' Samples/Fleet/fleet.py "$list" "$folder/local" "${one[@]}" >&2
 local=$(since "$start")
@@ -79,4 +86,4 @@ cluster=$(since "$start")
 lost=$(grep -c 'Lost executor\|Lost task' "$folder/spark.log" || true)
 
 # The figures, and what they mean for a billion bundles a year.
-"$python" Samples/Fleet/paper.py "$count" "$hostile" "$alone" "$local" "$cluster" "$lost" "$lifeboat" "$list" "$folder"
+"$python" Samples/Fleet/paper.py "$count" "$hostile" "$alone" "$local" "$cluster" "$lost" "$alone_half" "$local_half" "$lifeboat" "$list" "$folder"

@@ -23,6 +23,8 @@ public struct ManagedRow: Sendable {
   public let saveCount: Int64?
   /// The properties: attributes and to-one relationships, then many-to-many relationships, by name.
   public let properties: [Property]
+  /// Whether ``primaryKey`` is the one that rows point to, because the row itself has lost its key.
+  package private(set) var isKeyInferred = false
 
   package init(
     entityName: String?, entityNumber: Int64?, primaryKey: Int64, saveCount: Int64?,
@@ -33,6 +35,15 @@ public struct ManagedRow: Sendable {
     self.primaryKey = primaryKey
     self.saveCount = saveCount
     self.properties = properties
+  }
+
+  /// The row with a key that other rows point to.
+  package func with(inferredKey key: Int64) -> ManagedRow {
+    var row = ManagedRow(
+      entityName: entityName, entityNumber: entityNumber, primaryKey: key, saveCount: saveCount,
+      properties: properties)
+    row.isKeyInferred = true
+    return row
   }
 }
 

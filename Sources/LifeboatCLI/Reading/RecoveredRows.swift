@@ -118,7 +118,8 @@ struct RecoveredRows {
           Self.partial(recovered, column) ?? options.cell(property.value)
         }
         return [
-          recovered.rowID == nil && row.primaryKey == 0 ? "?" : String(row.primaryKey),
+          recovered.rowID == nil && row.primaryKey == 0
+            ? "?" : row.isKeyInferred ? "\(row.primaryKey)?" : String(row.primaryKey),
           recovered.origin.state?.rawValue ?? "",
         ] + cells
       }

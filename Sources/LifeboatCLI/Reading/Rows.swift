@@ -44,6 +44,11 @@ struct Rows: StoreReader {
   @Flag(name: .long, help: "Only rows that were deleted or replaced.")
   var deleted = false
 
+  @Flag(
+    name: .long,
+    help: "Only what indexes and full-text tables still hold of rows that are nowhere else.")
+  var indexed = false
+
   @Option(name: .long, help: "text, json, ndjson or csv; text by default.")
   var format: Format?
 
@@ -60,6 +65,15 @@ struct Rows: StoreReader {
   func validate() throws {
     guard likes.like.isEmpty || all || deleted else {
       throw ValidationError("--like needs --all or --deleted.")
+    }
+    guard !indexed || !all && !deleted else {
+      throw ValidationError("--indexed shows what --all and --deleted do not; use it alone.")
+    }
+    guard !indexed || format != .csv else {
+      throw ValidationError("--indexed writes text, json or ndjson: each index has other columns.")
+    }
+    guard !indexed || rows.allow == nil && !selection.isNeeded else {
+      throw ValidationError("--indexed takes no --allow, --where, --columns and --order.")
     }
     guard rows.allow == nil || !all && !deleted && !raw else {
       throw ValidationError(
@@ -86,7 +100,11 @@ struct Rows: StoreReader {
     let watch = EvidenceWatch(path)
     let findings: FindingList
     var isPartial = false
-    if all || deleted {
+    if indexed {
+      findings = try IndexedRows(
+        path: path, format: format, options: rows, store: store, display: display
+      ).run()
+    } else if all || deleted {
       (findings, isPartial) = try RecoveredRows(
         path: path, selection: deleted ? .deleted : .all, raw: raw, format: format, options: rows,
         store: store, likes: likes, display: display

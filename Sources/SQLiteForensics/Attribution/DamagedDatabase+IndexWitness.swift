@@ -143,7 +143,7 @@ extension DamagedDatabase {
     return column < values.count ? values[column] : nil
   }
 
-  private func decode(_ cell: LeafCell, _ page: RawSpan, _ layout: RowLayout, rowID: Int64?)
+  func decode(_ cell: LeafCell, _ page: RawSpan, _ layout: RowLayout, rowID: Int64?)
     -> [StoredValue]
   {
     var values: [StoredValue] = []

@@ -111,6 +111,18 @@ package struct RecoveredRowOutput {
     let counts = places.map { $0.isDescribed ? $0.definition.columns.count : -1 }
     var outcome = Outcome()
     guard limit != 0 else { return outcome }
+    var lost = LostKeys()
+    var goesOn = true
+    func deliver(_ row: LostKeys.Row) -> Bool {
+      outcome.rowCount += 1
+      if row.recovered.origin.state == nil, !row.recovered.partial.isEmpty {
+        outcome.partialCount += 1
+      }
+      goesOn =
+        receive(row.managed, row.columns, row.recovered)
+        && limit.map { outcome.rowCount < $0 } ?? true
+      return goesOn
+    }
     try store.database.forEachBufferedRow(selection, of: tables, readsAhead: limit == nil) { row in
       guard let place = row.origin.table ?? row.origin.guess, counts[place] >= 0 else {
         outcome.unattributedCount += 1
@@ -126,9 +138,19 @@ package struct RecoveredRowOutput {
       let row = RecoveredRow(row)
       guard let (managed, columns) = naming.managedRow(row) else { return true }
       guard Self.wants(managed.entityName, of: places[place], entities) else { return true }
-      outcome.rowCount += 1
-      if row.origin.state == nil, !row.partial.isEmpty { outcome.partialCount += 1 }
-      return receive(managed, columns, row) && limit.map { outcome.rowCount < $0 } ?? true
+      if let table = row.origin.table, row.origin.state != nil, row.rowID == nil,
+        managed.primaryKey == 0
+      {
+        switch lost.take((managed, columns, row), of: table) {
+        case .held: return true
+        case .passed(let earlier?): if !deliver(earlier) { return false }
+        case .passed(nil): break
+        }
+      }
+      return deliver((managed, columns, row))
+    }
+    if goesOn, limit.map({ outcome.rowCount < $0 }) ?? true {
+      for row in try lost.rows(of: store, naming) where goesOn { _ = deliver(row) }
     }
     return outcome
   }
@@ -171,6 +193,7 @@ package struct RecoveredRowOutput {
       output.append(
         membersOf: managed,
         key: row.rowID == nil && managed.primaryKey == 0 ? nil : managed.primaryKey, blobs: blobs)
+      if managed.isKeyInferred { output.append(",\"isKeyInferred\":true") }
       output.append(originOf: row, managed, columns)
       output.append(form == .lines ? "}\n" : "}")
       return !output.isBroken

@@ -1,0 +1,164 @@
+import SQLiteFile
+
+extension DamagedDatabase {
+  /// The most words of documents without a row that are held.
+  private static let maxWords = 1_000_000
+  /// The most row ids of documents that have a row.
+  private static let maxDocuments = 4_000_000
+
+  /// Finds the words of documents that a full-text table has no row of; false when `receive` wants no more.
+  func search(
+    _ index: FullTextIndex, _ notes: inout IndexedSearchNotes, _ receive: (IndexedValues) -> Bool
+  ) throws(SQLiteFileError) -> Bool {
+    if let obstacle = index.obstacle {
+      notes.add(obstacle)
+      return true
+    }
+    guard let live = try liveDocuments(of: index) else {
+      notes.add("the full-text table \(index.name), which does not keep the ids of its rows")
+      return true
+    }
+    var words: [PlacedWord] = []
+    var isFull = false
+    func add(_ word: PlacedWord) {
+      guard !live.hasSorted(word.document) else { return }
+      guard words.count < Self.maxWords else {
+        isFull = true
+        return
+      }
+      words.append(word)
+    }
+    switch index.module {
+    case .fts5: try readFTS5(index, add)
+    case .fts4: try readFTS4(index, add)
+    }
+    if isFull {
+      notes.add("more than \(Self.maxWords) words of rows that are gone in \(index.name)")
+    }
+    // Segments repeat what others have, and an older one may have a word that a newer one has at another place.
+    words.sort { one, other in
+      (one.document, one.column, one.position) == (other.document, other.column, other.position)
+        ? one.word.lexicographicallyPrecedes(other.word)
+        : (one.document, one.column, one.position)
+          < (other.document, other.column, other.position)
+    }
+    var start = 0
+    while start < words.count {
+      var end = start
+      while end < words.count, words[end].document == words[start].document { end += 1 }
+      guard receive(values(of: words[start..<end], in: index)) else { return false }
+      start = end
+    }
+    return true
+  }
+
+  /// The row ids that the table has, in their order; nil when it does not keep them.
+  private func liveDocuments(
+    of index: FullTextIndex
+  ) throws(SQLiteFileError) -> [Int64]? {
+    for suffix in ["_docsize", "_content"] {
+      guard let table = tables.first(where: { SQLName.isSame($0.name, index.name + suffix) }) else {
+        continue
+      }
+      var ids: [Int64] = []
+      var isFull = false
+      try forEachRow(.readable, of: [table.name]) { row in
+        if let id = row.rowID { ids.append(id) }
+        isFull = ids.count >= Self.maxDocuments
+        return !isFull
+      }
+      guard !isFull else { return nil }
+      ids.sort()
+      return ids
+    }
+    return nil
+  }
+
+  private func readFTS5(
+    _ index: FullTextIndex, _ receive: (PlacedWord) -> Void
+  ) throws(SQLiteFileError) {
+    guard let table = tables.first(where: { SQLName.isSame($0.name, index.name + "_data") }) else {
+      return
+    }
+    var leaves = FTS5Leaves()
+    // In the order of their ids a list goes on in the next leaf.
+    if let plain, let own = plain.schema.table(named: table.name) {
+      try plain.forEachRow(of: own) { row in
+        if case .blob(let bytes)? = row.values.last { leaves.read(id: row.rowID, bytes, receive) }
+        return true
+      }
+    }
+    // Of leaves that were deleted or that SQLite does not reach, each alone.
+    try forEachRow(plain == nil ? .all : .deleted, of: [table.name]) { row in
+      guard case .blob(let bytes)? = row.values.last, row.partial.isEmpty else { return true }
+      leaves.read(id: nil, bytes, receive)
+      return true
+    }
+  }
+
+  private func readFTS4(
+    _ index: FullTextIndex, _ receive: (PlacedWord) -> Void
+  ) throws(SQLiteFileError) {
+    let leaves = FTS4Leaves(isDescending: index.isDescending)
+    // Blocks of prefix indexes have words that are none.
+    var prefixBlocks: [ClosedRange<Int64>] = []
+    if let table = tables.first(where: { SQLName.isSame($0.name, index.name + "_segdir") }) {
+      try forEachRow(.all, of: [table.name]) { row in
+        guard row.values.count >= 6, case .integer(let level) = row.values[0] else { return true }
+        let isOfPrefixes = level >= 0 && (level / 1024) % Int64(index.indexCount) != 0
+        if isOfPrefixes {
+          if case .integer(let first) = row.values[2], case .integer(let last) = row.values[4],
+            first > 0, first <= last
+          {
+            prefixBlocks.append(first...last)
+          }
+        } else if case .blob(let root) = row.values[5] {
+          leaves.read(root, receive)
+        }
+        return true
+      }
+    }
+    guard let table = tables.first(where: { SQLName.isSame($0.name, index.name + "_segments") })
+    else { return }
+    try forEachRow(.all, of: [table.name]) { row in
+      guard case .blob(let bytes)? = row.values.last, row.partial.isEmpty else { return true }
+      if let id = row.rowID, prefixBlocks.contains(where: { $0.contains(id) }) { return true }
+      // Without its id, nobody knows whether a block has whole words.
+      if row.rowID == nil, index.indexCount > 1 { return true }
+      leaves.read(bytes, receive)
+      return true
+    }
+  }
+
+  /// The words of a document as values of the columns.
+  private func values(of words: ArraySlice<PlacedWord>, in index: FullTextIndex) -> IndexedValues {
+    var values: [(column: String, value: StoredValue)] = []
+    var text: [UInt8] = []
+    var last: PlacedWord?
+    func end() {
+      guard let last else { return }
+      let name =
+        last.column < index.columns.count ? index.columns[last.column] : "c\(last.column)"
+      values.append((name, .text(StoredText(utf8: text))))
+      text = []
+    }
+    for word in words {
+      if let last, last.column == word.column {
+        // The same word, from another segment.
+        if last.position == word.position, last.word == word.word { continue }
+        // A word that is missing leaves a gap; two words may stand at one place.
+        let gap = word.position - last.position
+        text += (gap == 0 ? "|" : gap == 1 ? " " : " … ").utf8
+      } else {
+        end()
+        if word.position > 0 { text += "… ".utf8 }
+      }
+      text += word.word
+      last = word
+    }
+    end()
+    return IndexedValues(
+      table: index.name, index: index.name, rowID: words.first?.document ?? 0, values: values,
+      place: .words, origin: nil)
+  }
+}

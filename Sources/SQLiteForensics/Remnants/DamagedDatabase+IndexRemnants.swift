@@ -1,0 +1,386 @@
+import SQLiteFile
+
+/// An index whose entries are looked at, and what they look like.
+private struct SearchedIndex {
+  let name: String
+  let rootPage: UInt32
+  /// The place of its table, and the columns of the table that it holds.
+  let table: Int
+  let columns: [Int]
+  /// The kinds of values that entries in use have in each column, as bits.
+  var kinds: [UInt8]
+  var highestRowID: Int64 = 0
+  /// Pages that are in use.
+  var pages: [UInt32] = []
+  /// Pages that were in use.
+  var freePages: [UInt32] = []
+
+  /// Whether values, the last of which is the row id, are as those in use are.
+  func fits(_ values: [StoredValue]) -> Bool {
+    // The rows with the highest row ids may be those that are gone.
+    guard values.count == columns.count + 1, case .integer(let rowID)? = values.last, rowID > 0,
+      rowID / 2 <= highestRowID || highestRowID == 0
+    else { return false }
+    return zip(values, kinds).allSatisfy { value, kinds in
+      value == .null || kinds & Self.kind(value) != 0
+    }
+      && values.allSatisfy {
+        guard case .text(let text) = $0 else { return true }
+        return text.isValid && !text.utf8.contains { $0 < 0x20 && !(9...13).contains($0) }
+      }
+  }
+
+  static func kind(_ value: StoredValue) -> UInt8 {
+    switch value {
+    case .null: 1
+    case .integer: 2
+    case .real: 4
+    case .text: 8
+    case .blob: 16
+    }
+  }
+}
+
+/// An entry, in 32 bytes: enough to tell whether a row has its values, and to read it again.
+private struct FoundEntry: BitwiseCopyable {
+  let rowID: Int64
+  /// A hash of the values.
+  let hash: UInt64
+  let page: UInt32
+  let start: UInt16
+  let index: Int16
+  let place: UInt8
+  var isKnown = false
+}
+
+extension DamagedDatabase {
+  /// The most entries held at a time. A table with more is read several times.
+  private static let maxEntries = 400_000
+  /// The most indexes of one table that are looked at.
+  private static let maxIndexes = 64
+
+  /// Looks at the indexes of all tables; false when `receive` wants no more.
+  func searchIndexes(
+    _ notes: inout IndexedSearchNotes, _ receive: (IndexedValues) -> Bool
+  ) throws(SQLiteFileError) -> Bool {
+    var met = PageSet(pageCount: pageCount)
+    var all: [SearchedIndex] = []
+    for entry in schemaEntries where entry.type == "index" && entry.rootPage > 1 {
+      guard
+        let table = tables.firstIndex(where: { SQLName.isSame($0.name, entry.tableName) }),
+        hasRowIDs(table), tables[table].isDescribed, let columns = columns(of: entry, table)
+      else {
+        notes.add(
+          "the index \(entry.name), which holds expressions or rows of a table WITHOUT ROWID")
+        continue
+      }
+      guard all.count(where: { $0.table == table }) < Self.maxIndexes else {
+        notes.add("more than \(Self.maxIndexes) indexes of \(entry.tableName)")
+        continue
+      }
+      var index = SearchedIndex(
+        name: entry.name, rootPage: entry.rootPage, table: table, columns: columns,
+        kinds: Array(repeating: 0, count: columns.count))
+      try follow(&index, &met, &notes)
+      all.append(index)
+    }
+    try findFreePages(&all, met)
+    for table in tables.indices {
+      let own = all.filter { $0.table == table && !($0.pages.isEmpty && $0.freePages.isEmpty) }
+      guard !own.isEmpty else { continue }
+      guard try search(own, of: table, receive) else { return false }
+    }
+    return true
+  }
+
+  /// Finds the pages of an index, and learns what its entries look like.
+  private func follow(
+    _ index: inout SearchedIndex, _ met: inout PageSet, _ notes: inout IndexedSearchNotes
+  ) throws(SQLiteFileError) {
+    guard met.insert(index.rootPage) else { return }
+    var pending = [index.rootPage]
+    var buffer = ContiguousArray<UInt8>()
+    var reading = newReading()
+    while let page = pending.popLast() {
+      let kind = census.kind(page)
+      guard kind.isIndex, try reader.copy(page, into: &buffer) == layout.pageSize else { continue }
+      index.pages.append(page)
+      let bytes = buffer.rawSpan
+      if kind == .indexInterior {
+        let count = min(Int(bytes.uint16(at: 3)), (layout.usableSize - 12) / 2)
+        for place in 0...count {
+          let start = place == count ? 8 : Int(bytes.uint16(at: 12 + 2 * place))
+          guard start + 4 <= layout.usableSize else { continue }
+          let child = bytes.uint32(at: start)
+          if child <= pageCount, met.insert(child) { pending.append(child) }
+        }
+      }
+      reading.readIndex(bytes, isInterior: kind == .indexInterior)
+      for cell in reading.cells {
+        if cell.spills {
+          notes.add("entries of \(index.name) that continue on other pages")
+          continue
+        }
+        let values = decode(cell, bytes, RowLayout(), rowID: nil)
+        guard values.count == index.columns.count + 1, case .integer(let rowID)? = values.last
+        else { continue }
+        index.highestRowID = max(index.highestRowID, rowID)
+        for place in index.columns.indices {
+          index.kinds[place] |= SearchedIndex.kind(values[place])
+        }
+      }
+    }
+    index.pages.sort()
+  }
+
+  /// Gives pages that nothing leads to, and that look like leaves of one of the indexes and of no other, to that index.
+  private func findFreePages(
+    _ all: inout [SearchedIndex], _ met: PageSet
+  ) throws(SQLiteFileError) {
+    var buffer = ContiguousArray<UInt8>()
+    var reading = newReading()
+    var page: UInt32 = 2
+    while page <= pageCount {
+      page = census.next(from: page)
+      defer { page += 1 }
+      guard census.kind(page) == .indexLeaf, !met.contains(page),
+        try reader.copy(page, into: &buffer) == layout.pageSize
+      else { continue }
+      reading.readIndex(buffer.rawSpan, isInterior: false)
+      let rows = reading.cells.filter { !$0.spills }
+        .map { decode($0, buffer.rawSpan, RowLayout(), rowID: nil) }
+      guard !rows.isEmpty else { continue }
+      let fitting = all.indices.filter { place in rows.allSatisfy(all[place].fits) }
+      if let only = fitting.first, fitting.count == 1 { all[only].freePages.append(page) }
+    }
+  }
+
+  // MARK: - One table
+
+  private func search(
+    _ indexes: [SearchedIndex], of table: Int, _ receive: (IndexedValues) -> Bool
+  ) throws(SQLiteFileError) -> Bool {
+    var buffer = ContiguousArray<UInt8>()
+    var count = 0
+    for index in indexes {
+      for page in index.pages + index.freePages
+      where try reader.copy(page, into: &buffer) == layout.pageSize {
+        count += Int(buffer.rawSpan.uint16(at: 3))
+      }
+    }
+    let parts = count / Self.maxEntries + 1
+    for part in 0..<parts {
+      var entries: [FoundEntry] = []
+      for (place, index) in indexes.enumerated() {
+        try collect(index, number: place) { entry in
+          if Self.part(of: entry.rowID, parts) == part { entries.append(entry) }
+        }
+      }
+      entries.sort { ($0.rowID, $0.hash, $0.place) < ($1.rowID, $1.hash, $1.place) }
+      try markKnown(&entries, indexes, table) { Self.part(of: $0, parts) == part }
+      for (place, index) in indexes.enumerated() {
+        var last: (Int64, UInt64)?
+        for entry in entries where entry.index == place && !entry.isKnown {
+          // A copy of an entry that is moved within its page.
+          if let last, last == (entry.rowID, entry.hash) { continue }
+          last = (entry.rowID, entry.hash)
+          guard let values = try read(entry, index, table) else { continue }
+          guard receive(values) else { return false }
+        }
+      }
+    }
+    return true
+  }
+
+  private static func part(of rowID: Int64, _ count: Int) -> Int {
+    Int((UInt64(bitPattern: rowID) &* 0x9e37_79b9_7f4a_7c15) >> 32) % count
+  }
+
+  /// Passes on the entries of an index, those in use and those in free space.
+  private func collect(
+    _ index: SearchedIndex, number: Int, _ receive: (FoundEntry) -> Void
+  ) throws(SQLiteFileError) {
+    var buffer = ContiguousArray<UInt8>()
+    var reading = newReading()
+    for (pages, isFree) in [(index.pages, false), (index.freePages, true)] {
+      for page in pages where try reader.copy(page, into: &buffer) == layout.pageSize {
+        let bytes = buffer.rawSpan
+        let isInterior = census.kind(page) == .indexInterior
+        reading.readIndex(bytes, isInterior: isInterior)
+        func pass(_ cell: LeafCell, _ place: IndexedValues.Place) {
+          let values = decode(cell, bytes, RowLayout(), rowID: nil)
+          guard index.fits(values), case .integer(let rowID)? = values.last,
+            values.dropLast().contains(where: { $0 != .null })
+          else { return }
+          receive(
+            FoundEntry(
+              rowID: rowID, hash: Self.hash(values.dropLast(), number), page: page,
+              start: UInt16(truncatingIfNeeded: cell.start), index: Int16(number),
+              place: place == .entry ? 0 : place == .freePage ? 1 : 2))
+        }
+        for cell in reading.cells where !cell.spills { pass(cell, isFree ? .freePage : .entry) }
+        for cell in freeCells(bytes, reading) {
+          pass(innermost(cell, bytes, index), .gap)
+        }
+      }
+    }
+  }
+
+  /// Whole cells where an index leaf has none in use: SQLite leaves most of a cell as it is when it frees it or moves it,
+  /// and all of it when it is the lowest one of the page.
+  ///
+  /// The end of a cell may be overwritten by another one that is free again, and its middle by the head of a free block.
+  /// So the next cell begins where it ends, and nothing in it looks like such a head.
+  private func freeCells(_ page: RawSpan, _ reading: borrowing LeafReading) -> [LeafCell] {
+    guard page.byte(at: 0) == BTreePage.Kind.leafIndex.rawValue else { return [] }
+    var types = RecordTypes()
+    types.renewBudget(usableSize: layout.usableSize)
+    let used = reading.cells.map { $0.start..<$0.end }
+      .sorted { $0.lowerBound < $1.lowerBound }
+    var found: [LeafCell] = []
+    var start = reading.contentFloor
+    for next in used + [layout.usableSize..<layout.usableSize] {
+      let limit = next.lowerBound
+      var last: LeafCell?
+      while start + 4 <= limit {
+        guard
+          let cell = LeafCell.parseIndex(
+            page, at: start, isInterior: false, usableSize: layout.usableSize,
+            maxPayload: maxPayload, &types), !cell.spills, cell.end <= limit
+        else {
+          start += 1
+          last = nil
+          continue
+        }
+        if let last { found.append(last) }
+        last = cell
+        start = cell.end
+      }
+      if let last, last.end == limit { found.append(last) }
+      start = max(start, next.upperBound)
+    }
+    return found.filter { !holdsFreeBlock($0, page) }
+  }
+
+  /// The last cell of an index that begins in a cell and ends where it does: a newer one, which has taken the end of the
+  /// older. The cell itself if there is none.
+  private func innermost(_ cell: LeafCell, _ page: RawSpan, _ index: SearchedIndex) -> LeafCell {
+    var types = RecordTypes()
+    types.renewBudget(usableSize: layout.usableSize)
+    var start = cell.end - 4
+    while start > cell.start {
+      if let inner = LeafCell.parseIndex(
+        page, at: start, isInterior: false, usableSize: layout.usableSize, maxPayload: maxPayload,
+        &types), inner.end == cell.end, index.fits(decode(inner, page, RowLayout(), rowID: nil))
+      {
+        return inner
+      }
+      start -= 1
+    }
+    return cell
+  }
+
+  /// Whether four bytes of a cell may be the head of a free block: where the next one is, and its own size (file format,
+  /// 1.6).
+  private func holdsFreeBlock(_ cell: LeafCell, _ page: RawSpan) -> Bool {
+    guard cell.end - 4 > cell.record else { return false }
+    return (cell.record + 1..<cell.end - 3).contains { place in
+      let next = Int(page.uint16(at: place))
+      let size = Int(page.uint16(at: place + 2))
+      return size >= 4 && place + size <= layout.usableSize
+        && (next == 0 || next >= place + size && next + 4 <= layout.usableSize)
+    }
+  }
+
+  /// Marks the entries whose values a row has: a live one, a deleted one or an older version.
+  private func markKnown(
+    _ entries: inout [FoundEntry], _ indexes: [SearchedIndex], _ table: Int,
+    _ isOfPart: (Int64) -> Bool
+  ) throws(SQLiteFileError) {
+    guard !entries.isEmpty else { return }
+    // Rows that lost their row id are compared by their values alone.
+    let all = entries
+    let byHash = all.indices.sorted { all[$0].hash < all[$1].hash }
+    var found = [Bool](repeating: false, count: all.count)
+    try forEachRow(.all, of: [tables[table].name]) { row in
+      if let rowID = row.rowID, !isOfPart(rowID) { return true }
+      for (number, index) in indexes.enumerated() {
+        let values = index.columns.map { column -> StoredValue? in
+          if row.partial.contains(where: { $0.column == column }) { return nil }
+          return column < row.values.count ? row.values[column] : .null
+        }
+        let whole = values.compactMap(\.self)
+        guard whole.count == values.count else { continue }
+        let hash = Self.hash(whole[...], number)
+        if let rowID = row.rowID {
+          var place = all.firstPlace { ($0.rowID, $0.hash) >= (rowID, hash) }
+          while place < all.count, all[place].rowID == rowID, all[place].hash == hash {
+            found[place] = true
+            place += 1
+          }
+        } else {
+          var place = byHash.firstPlace { all[$0].hash >= hash }
+          while place < byHash.count, all[byHash[place]].hash == hash {
+            found[byHash[place]] = true
+            place += 1
+          }
+        }
+      }
+      return true
+    }
+    for place in entries.indices { entries[place].isKnown = found[place] }
+  }
+
+  private func read(
+    _ entry: FoundEntry, _ index: SearchedIndex, _ table: Int
+  ) throws(SQLiteFileError) -> IndexedValues? {
+    var buffer = ContiguousArray<UInt8>()
+    guard try reader.copy(entry.page, into: &buffer) == layout.pageSize else { return nil }
+    var types = RecordTypes()
+    let isInterior = census.kind(entry.page) == .indexInterior
+    guard
+      let cell = LeafCell.parseIndex(
+        buffer.rawSpan, at: Int(entry.start), isInterior: isInterior, usableSize: layout.usableSize,
+        maxPayload: maxPayload, &types)
+    else { return nil }
+    let values = decode(cell, buffer.rawSpan, RowLayout(), rowID: nil)
+    let names = index.columns.map { tables[table].definition.columns[$0].name }
+    let place = reader.location(of: entry.page)
+    return IndexedValues(
+      table: tables[table].name, index: index.name, rowID: entry.rowID,
+      values: zip(names, values).map { ($0, $1) },
+      place: entry.place == 0 ? .entry : entry.place == 1 ? .freePage : .gap,
+      origin: .init(
+        member: place.member, page: entry.page, offset: place.offset + Int64(entry.start)))
+  }
+
+  /// A hash of the values of an index. Equal integers and reals hash alike: SQLite stores a real without fraction as an
+  /// integer.
+  private static func hash(_ values: ArraySlice<StoredValue>, _ index: Int) -> UInt64 {
+    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+    func mix(_ value: UInt64) {
+      let product = (hash ^ value).multipliedFullWidth(by: 0x9e37_79b9_7f4a_7c15)
+      hash = product.high ^ product.low ^ value
+    }
+    mix(UInt64(index) + 1)
+    for value in values {
+      switch value {
+      case .null: mix(1)
+      case .integer(let number):
+        mix(2)
+        mix(UInt64(bitPattern: number))
+      case .real(let number):
+        let whole = Int64(exactly: number)
+        mix(whole == nil ? 3 : 2)
+        mix(whole.map { UInt64(bitPattern: $0) } ?? number.bitPattern)
+      case .text(let text):
+        mix(4)
+        for byte in text.utf8 { mix(UInt64(byte) + 1) }
+      case .blob(let bytes):
+        mix(5)
+        for byte in bytes { mix(UInt64(byte) + 1) }
+      }
+    }
+    return hash
+  }
+}

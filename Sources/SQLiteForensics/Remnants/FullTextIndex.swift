@@ -1,0 +1,328 @@
+import SQLiteFile
+
+/// A full-text table, as its CREATE VIRTUAL TABLE statement says.
+struct FullTextIndex {
+  /// The module that keeps it.
+  enum Module {
+    /// FTS3 and FTS4 (https://sqlite.org/fts3.html, 11 "Appendix A").
+    case fts4
+    /// FTS5 (https://sqlite.org/fts5.html).
+    case fts5
+  }
+
+  let name: String
+  let module: Module
+  let columns: [String]
+  /// Why its index cannot be read for words; nil when it can.
+  let obstacle: String?
+  /// Of FTS4, how many indexes it has: its own, and one for each length of prefixes.
+  let indexCount: Int
+  /// Of FTS4, whether the ids of documents fall.
+  let isDescending: Bool
+
+  /// The most columns of a table (SQLITE_MAX_COLUMN at its largest).
+  private static let maxColumns = 32_767
+
+  /// Nil for any other virtual table.
+  init?(_ entry: SchemaEntry) {
+    guard let sql = entry.sql else { return nil }
+    let tokens = SQLToken.statement(in: Array(sql.utf8))
+    guard tokens.count > 5, tokens[0].isKeyword("CREATE"), tokens[1].isKeyword("VIRTUAL"),
+      let using = tokens.firstIndex(where: { $0.isKeyword("USING") }), using + 1 < tokens.count
+    else { return nil }
+    switch tokens[using + 1].text.lowercased() {
+    case "fts3", "fts4": module = .fts4
+    case "fts5": module = .fts5
+    default: return nil
+    }
+    name = entry.name
+    var columns: [String] = []
+    var options: [String: String] = [:]
+    for part in Self.arguments(tokens[(using + 2)...]) {
+      guard let first = part.first else { continue }
+      if part.count > 1, part[1].isPunctuation("=") {
+        options[first.text.lowercased()] = part.dropFirst(2).map(\.text).joined(separator: " ")
+      } else if !(module == .fts4 && first.isKeyword("tokenize")), columns.count < Self.maxColumns {
+        columns.append(first.text)
+      }
+    }
+    // FTS3 names the only column so when none is given.
+    self.columns = columns.isEmpty ? ["content"] : columns
+    isDescending = options["order"]?.lowercased() == "desc"
+    indexCount =
+      1 + (options["prefix"].map { $0.split { $0 == "," || $0 == " " }.count } ?? 0)
+    let detail = options["detail"]?.lowercased() ?? "full"
+    obstacle =
+      module == .fts5 && detail != "full"
+      ? "the full-text table \(entry.name), which does not keep where words stand (detail=\(detail))"
+      : nil
+  }
+
+  /// What stands between the parentheses, split at commas.
+  private static func arguments(_ tokens: ArraySlice<SQLToken>) -> [[SQLToken]] {
+    guard let first = tokens.first, first.isPunctuation("(") else { return [] }
+    var parts: [[SQLToken]] = [[]]
+    var depth = 1
+    for token in tokens.dropFirst() {
+      if token.isPunctuation("(") { depth += 1 }
+      if token.isPunctuation(")") {
+        depth -= 1
+        if depth == 0 { break }
+      }
+      if depth == 1, token.isPunctuation(",") {
+        parts.append([])
+      } else {
+        parts[parts.count - 1].append(token)
+      }
+    }
+    return parts
+  }
+}
+
+/// A word of a document, and where it stands.
+struct PlacedWord {
+  /// The row id of the document.
+  let document: Int64
+  let column: Int
+  let position: Int
+  let word: [UInt8]
+}
+
+// MARK: - FTS5
+
+/// Reads the leaves of segments of an FTS5 index, one after the other.
+///
+/// A leaf begins with two numbers of 16 bits: where its first row id is that continues the list before it, and where its
+/// terms end and the list of their offsets begins (`fts5_index.c`, "Segment B-Trees").
+struct FTS5Leaves {
+  private var segment: Int64 = -1
+  private var page: Int64 = -1
+  private var word: [UInt8]?
+  private var document: Int64 = 0
+  /// The rest of the list of positions that the last leaf began.
+  private var cut: [UInt8] = []
+  private var missing = 0
+
+  /// The most bytes of a list of positions.
+  private static let maxListBytes = 1 << 24
+  /// The bits of an id in the table of leaves: segment, whether it is a list of row ids, height, page.
+  private static let pageBits: Int64 = 31
+  private static let segmentShift: Int64 = 37
+  /// Words of the index itself begin with it; words of prefix indexes with other digits.
+  private static let mainIndex = UInt8(ascii: "0")
+
+  /// Reads a record of the table of leaves.
+  ///
+  /// - Parameters:
+  ///   - id: its id; nil when that is lost.
+  ///   - bytes: its content.
+  ///   - receive: receives each word of each document.
+  mutating func read(id: Int64?, _ bytes: [UInt8], _ receive: (PlacedWord) -> Void) {
+    // The first ids are those of the structure and of averages, the last ones of rows that are gone from a table without
+    // content; leaves have no height.
+    if let id, !(1..<1 << 16).contains(id >> Self.segmentShift) || (id >> Self.pageBits) & 0x3f != 0
+    {
+      return
+    }
+    let number = id.map { ($0 >> Self.segmentShift, $0 & (1 << Self.pageBits - 1)) }
+    let isNext = number.map { $0.0 == segment && $0.1 == page + 1 } ?? false
+    (segment, page) = number ?? (-1, -1)
+    if !isNext { forget() }
+    let content = ContiguousArray(bytes)
+    if !read(content.rawSpan, receive) { forget() }
+  }
+
+  private mutating func forget() {
+    word = nil
+    cut = []
+    missing = 0
+  }
+
+  /// Reads a leaf; false when it contradicts itself.
+  private mutating func read(_ bytes: RawSpan, _ receive: (PlacedWord) -> Void) -> Bool {
+    guard bytes.byteCount >= 4 else { return false }
+    let firstDocument = Int(bytes.uint16(at: 0))
+    let end = Int(bytes.uint16(at: 2))
+    guard end >= 4, end <= bytes.byteCount else { return false }
+    var terms: [Int] = []
+    var place = end
+    var offset = 0
+    while place < bytes.byteCount {
+      guard let step = Varint.read(bytes, at: place, end: bytes.byteCount),
+        step.value <= UInt64(bytes.byteCount)
+      else { return false }
+      place += step.length
+      offset += Int(step.value)
+      guard offset >= 4, offset < end, step.value > 0 else { return false }
+      terms.append(offset)
+    }
+    // What continues the last list of the leaf before.
+    place = 4
+    let listEnd = terms.first ?? end
+    if word != nil {
+      guard documents(bytes, &place, listEnd, firstDocument, isContinued: true, receive) else {
+        return false
+      }
+    }
+    for (number, start) in terms.enumerated() {
+      var place = start
+      var prefix: [UInt8] = []
+      if number > 0 {
+        guard let count = Varint.read(bytes, at: place, end: end), let word,
+          count.value <= UInt64(word.count)
+        else { return false }
+        place += count.length
+        prefix = Array(word.prefix(Int(count.value)))
+      }
+      guard let count = Varint.read(bytes, at: place, end: end),
+        count.value <= UInt64(end - place - count.length)
+      else { return false }
+      place += count.length
+      word = prefix + bytes.part(place, Int(count.value)).array()
+      place += Int(count.value)
+      cut = []
+      missing = 0
+      let next = number + 1 < terms.count ? terms[number + 1] : end
+      guard documents(bytes, &place, next, -1, isContinued: false, receive) else { return false }
+    }
+    return true
+  }
+
+  /// Reads the documents of a word up to `end`. The row id at `absolute` is whole; others are distances.
+  private mutating func documents(
+    _ bytes: RawSpan, _ place: inout Int, _ end: Int, _ absolute: Int, isContinued: Bool,
+    _ receive: (PlacedWord) -> Void
+  ) -> Bool {
+    if isContinued, missing > 0 {
+      let count = min(missing, end - place)
+      cut += bytes.part(place, count).array()
+      place += count
+      missing -= count
+      if missing == 0 { positions(cut, receive) }
+    }
+    var isFirst = !isContinued
+    while place < end {
+      guard let step = Varint.read(bytes, at: place, end: end) else { return false }
+      let isWhole = isFirst || place == absolute
+      let value = Int64(bitPattern: step.value)
+      document = isWhole ? value : document &+ value
+      isFirst = false
+      place += step.length
+      // Its size is on the same leaf.
+      guard let size = Varint.read(bytes, at: place, end: end),
+        size.value / 2 <= UInt64(Self.maxListBytes)
+      else { return false }
+      place += size.length
+      // The lowest bit marks a row that is deleted.
+      let count = Int(size.value / 2)
+      let here = min(count, end - place)
+      let list = bytes.part(place, here).array()
+      place += here
+      if here < count {
+        cut = list
+        missing = count - here
+        return place == end
+      }
+      positions(list, receive)
+    }
+    return true
+  }
+
+  private func positions(_ list: [UInt8], _ receive: (PlacedWord) -> Void) {
+    guard let word, word.first == Self.mainIndex else { return }
+    let text = Array(word.dropFirst())
+    var column = 0
+    var position = 0
+    let content = ContiguousArray(list)
+    let bytes = content.rawSpan
+    var place = 0
+    while place < bytes.byteCount, let step = Varint.read(bytes, at: place, end: bytes.byteCount) {
+      place += step.length
+      if step.value == 1 {
+        guard let next = Varint.read(bytes, at: place, end: bytes.byteCount) else { return }
+        place += next.length
+        column = Int(truncatingIfNeeded: next.value & 0xffff)
+        position = 0
+        continue
+      }
+      guard step.value >= 2, step.value < 1 << 31 else { return }
+      position += Int(step.value) - 2
+      guard position < 1 << 31 else { return }
+      receive(PlacedWord(document: document, column: column, position: position, word: text))
+    }
+  }
+}
+
+// MARK: - FTS3 and FTS4
+
+/// Reads nodes of segments of an FTS3 or FTS4 index.
+///
+/// A leaf is 0, then for each term how much of the term before begins it, the rest of it, and the list of its documents
+/// (https://sqlite.org/fts3.html, 11.2 "Segment B-Tree Leaf Nodes"). Its numbers have the lowest seven bits first.
+struct FTS4Leaves {
+  let isDescending: Bool
+
+  /// Reads a node; nothing of one that is no leaf, and what comes before a contradiction.
+  func read(_ bytes: [UInt8], _ receive: (PlacedWord) -> Void) {
+    var place = 0
+    guard number(bytes, &place) == 0 else { return }
+    var word: [UInt8] = []
+    var isFirst = true
+    while place < bytes.count {
+      var prefix = 0
+      if !isFirst {
+        guard let count = number(bytes, &place), count <= word.count else { return }
+        prefix = Int(count)
+      }
+      isFirst = false
+      guard let count = number(bytes, &place), count <= bytes.count - place else { return }
+      word = Array(word.prefix(prefix)) + bytes[place..<(place + Int(count))]
+      place += Int(count)
+      guard let size = number(bytes, &place), size <= bytes.count - place else { return }
+      documents(bytes[place..<(place + Int(size))], of: word, receive)
+      place += Int(size)
+    }
+  }
+
+  private func documents(
+    _ list: ArraySlice<UInt8>, of word: [UInt8], _ receive: (PlacedWord) -> Void
+  ) {
+    let bytes = Array(list)
+    var place = 0
+    var document: Int64 = 0
+    var isFirst = true
+    while place < bytes.count {
+      guard let step = number(bytes, &place) else { return }
+      let distance = Int64(bitPattern: step)
+      document = isFirst ? distance : isDescending ? document &- distance : document &+ distance
+      isFirst = false
+      var column = 0
+      var position = 0
+      while let step = number(bytes, &place), step != 0 {
+        if step == 1 {
+          guard let next = number(bytes, &place) else { return }
+          column = Int(truncatingIfNeeded: next & 0xffff)
+          position = 0
+          continue
+        }
+        guard step < 1 << 31 else { return }
+        position += Int(step) - 2
+        guard position < 1 << 31 else { return }
+        receive(PlacedWord(document: document, column: column, position: position, word: word))
+      }
+    }
+  }
+
+  /// The number at a place, of at most ten bytes; nil at the end.
+  private func number(_ bytes: [UInt8], _ place: inout Int) -> UInt64? {
+    var value: UInt64 = 0
+    for shift in stride(from: 0, to: 70, by: 7) {
+      guard place < bytes.count else { return nil }
+      let byte = bytes[place]
+      place += 1
+      value |= UInt64(byte & 0x7f) << UInt64(shift)
+      if byte < 0x80 { return value }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,129 @@
+import CoreDataForensics
+import CoreDataStore
+import SQLiteFile
+import SQLiteForensics
+
+/// Deleted rows that lost their keys, as long as there is one of a table. A row that points to a key that no row of the
+/// table has says then which key it was.
+struct LostKeys {
+  typealias Row = (managed: ManagedRow, columns: [Int], recovered: RecoveredRow)
+
+  /// The only row without a key of each table.
+  private var held: [Int: Row] = [:]
+  /// Tables of which there is more than one such row, so that nobody knows which is which.
+  private var several: Set<Int> = []
+
+  /// What becomes of a row.
+  enum Fate {
+    /// It is handed out at the end.
+    case held
+    /// It is handed out, after another one that was held.
+    case passed(after: Row?)
+  }
+
+  /// Takes a row without a key.
+  mutating func take(_ row: Row, of table: Int) -> Fate {
+    if several.contains(table) { return .passed(after: nil) }
+    guard let earlier = held.removeValue(forKey: table) else {
+      held[table] = row
+      return .held
+    }
+    several.insert(table)
+    return .passed(after: earlier)
+  }
+
+  /// The most keys that are held to find those of lost rows.
+  private static let maxKeys = 2_000_000
+
+  /// The rows that are held, in the order of their tables, each with its key where only one fits.
+  ///
+  /// A row that is much like another one of its table may be an older version of it, and keeps no key.
+  func rows(of store: DamagedStore, _ naming: RecoveredNaming) throws -> [Row] {
+    guard !held.isEmpty else { return [] }
+    let places = Dictionary(
+      store.database.tables.enumerated().map { (SQLName($1.name), $0) },
+      uniquingKeysWith: { first, _ in first })
+    let layout = store.model.map { TableLayout($0) }
+    func place(ofEntity name: String) -> Int? {
+      places[SQLName(layout?.table(of: name)?.name ?? "Z" + name.uppercased())]
+    }
+    var pointers: [Pointers.Key: [Pointer]] = [:]
+    var keys: [Int: Set<Int64>] = [:]
+    var pointed: [Int: Set<Int64>] = [:]
+    var alike: Set<Int> = []
+    var count = 0
+    try store.database.forEachRow(.all) { row in
+      guard let table = row.origin.table else { return true }
+      let number = Self.integer(row, 1)
+      if let own = held[table], let key = Self.integer(row, 0) ?? row.rowID {
+        if keys[table, default: []].insert(key).inserted { count += 1 }
+        if Self.isVersion(own.recovered, row) { alike.insert(table) }
+      }
+      let kind = Pointers.Key(table: table, number: number)
+      if pointers[kind] == nil {
+        guard pointers.count < Pointers.most else { return true }
+        pointers[kind] = (naming.fields(of: table, number)?.fields ?? []).compactMap(Pointer.init)
+      }
+      for pointer in pointers[kind] ?? [] {
+        guard let key = Self.integer(row, pointer.column) else { continue }
+        let named = pointer.entityColumn.flatMap { Self.integer(row, $0) }
+          .flatMap { naming.entityNames[$0] }
+        guard let name = named ?? pointer.destination, let target = place(ofEntity: name),
+          held[target] != nil
+        else { continue }
+        if pointed[target, default: []].insert(key).inserted { count += 1 }
+      }
+      return count < Self.maxKeys
+    }
+    return held.sorted { $0.key < $1.key }.map { table, row in
+      let fitting = pointed[table, default: []].subtracting(keys[table, default: []])
+      guard count < Self.maxKeys, fitting.count == 1, let key = fitting.first, key > 0,
+        !alike.contains(table)
+      else { return row }
+      return (row.managed.with(inferredKey: key), row.columns, row.recovered)
+    }
+  }
+
+  private static func integer(_ row: RecoveredRow, _ column: Int) -> Int64? {
+    guard column < row.values.count, case .integer(let number) = row.values[column] else {
+      return nil
+    }
+    return number
+  }
+
+  /// Whether two rows have most of their values in common, beside the columns of Core Data itself.
+  private static func isVersion(_ one: RecoveredRow, _ other: RecoveredRow) -> Bool {
+    var equal = 0
+    var different = 0
+    for (value, another) in zip(one.values.dropFirst(3), other.values.dropFirst(3))
+    where value != .null {
+      if value == another { equal += 1 } else { different += 1 }
+    }
+    return equal > different
+  }
+}
+
+/// A to-one relationship in the rows of a table.
+private struct Pointer {
+  let column: Int
+  let destination: String?
+  /// The column with the number of the entity that it points to; nil when that is always ``destination``.
+  let entityColumn: Int?
+
+  init?(_ field: RowPlan.Field) {
+    guard case .toOne(let destination, let entityColumn) = field.kind else { return nil }
+    column = field.column
+    self.destination = destination
+    self.entityColumn = entityColumn
+  }
+}
+
+private enum Pointers {
+  struct Key: Hashable {
+    let table: Int
+    let number: Int64?
+  }
+
+  /// More than a store has entities; hostile rows may have any number.
+  static let most = 100_000
+}
