@@ -75,8 +75,8 @@ struct IndexedRows {
   }
 
   private static func title(_ found: IndexedValues) -> String {
-    found.place == .words
-      ? "\(found.table), words of rows that are gone" : "\(found.table), by the index \(found.index)"
+    found.table
+      + (found.place == .words ? ", words of rows that are gone" : ", by the index \(found.index)")
   }
 
   private static func words(_ place: IndexedValues.Place) -> String {

@@ -6,7 +6,8 @@ package struct IndexedValues: Sendable {
   package enum Place: String, Sendable {
     /// An entry of an index that is in use: the row was lost, or replaced behind the index's back.
     case entry
-    /// The remains of an entry in the free space of an index page.
+    /// The remains of an entry in the free space of an index page. Rarely, parts of two entries look like one: 1 of 903 in
+    /// random histories.
     case gap
     /// A page of an index that is in use no more.
     case freePage

@@ -78,8 +78,8 @@ extension PublicWords {
     differences different differing differs difficultés dificultades digest digestholds digests digit digitcount digits \
     digraph dim din dine dire direct directly directory disappeared discard disco disk diskfull displaced display \
     disponga disponible disponía disposait dispositivo disque disse dist distance distinct disturbs div divide dl do \
-    doctype document documentation documentversion does domain don donc donde done données dont dort dossier dot dots \
-    dotted doub double doubt doubtful drawn drive drop dropped drops dt dtd dtds du dumb duplicate duplicatename \
+    docsize doctype document documentation documentversion does domain don donc donde done données dont dort dossier dot \
+    dots dotted doub double doubt doubtful drawn drive drop dropped drops dt dtd dtds du dumb duplicate duplicatename \
     duplicateproperty duplicates during dès décembre décider décrit déjà démarré déplacez détails déverrouiller \
     déverrouillées e ea each earlier earliest early eb ecff ed edf edge editor eef effect ein eine einem einen einer \
     eines eingaben eingegeben einige einträge einträgen either ekstern el element elementid elementos elements \
@@ -146,9 +146,9 @@ extension PublicWords {
     iscurrent iscut iscutshort isdemanded isdescending isdigit isdone isdotted isdoubtful isdrawn isdryrun isdumb \
     isempty isencrypted isend isequal isextension isfilling isfiltered isfinished isfirstsegment isflag isfree isgone \
     isguess isheaderlost isheadersound ishex ishistory ishot isinbackground isindex isindexed isindexedbyspotlight \
-    isinteger isjoined isjournal iskept isknown islog islossless ismagicright ismainempty ismainthere ismissing isnew \
-    isnewerthanapp isnot isnotnull isnull isnumber isolderthanlog ison isoptional isordered isover isplural \
-    isprotecteddataavailable isreadonly isrefusal isrefused isremoved issound isspotlightindexed isstart \
+    isinteger isjoined isjournal iskept iskeyinferred isknown islog islossless ismagicright ismainempty ismainthere \
+    ismissing isnew isnewerthanapp isnot isnotnull isnull isnumber isolderthanlog ison isoptional isordered isover \
+    isplural isprotecteddataavailable isreadonly isrefusal isrefused isremoved issound isspotlightindexed isstart \
     isstoredintruthfile isstrict issynchronous ist isterminal istext isthere istokens istomany istransient isuncertain \
     isunique isunopenable isuntouched isup isusedelsewhere isusedwithcloudkit isusedwithswiftdata isvalid isverified \
     iswanted iswhole iswithoutrowid isword iswrite iswritten it item items its itself j ja januar january janvier jn job \
@@ -293,24 +293,24 @@ extension PublicWords {
     scattered schaden schedule schema schemachanges schemaformat schemamigrationplan schemaname schemas schemaunreadable \
     scheme schlüssel schon schwierigkeiten schützt scope script scrypt se seal sealbroken sealbytesperlaunch sealed \
     sealing sealingname sealmissing sealpace sealprogress search searched searchmapping second seconds secondssince \
-    secret secrets section sections sector sectorsize security see seeking seems seen sees seg segundo seguridad sein \
-    seinen select selection selector self selv semble semblent send sende senden sender sendest senere sent sentence \
-    sentences separados separate separately separating separator september septembre septiembre seq seqno sequence ser \
-    sera serial serif seront set setaside setasidefailed setattribute setsasidefailedmigrations setsasidemappingfaults \
-    setsasidenewerstores setsasideonmismatchalone setsasiderepairable setting seule several severalstores severity sg \
-    sha sha256 shape share shared sharedmemory shares sharesentities sheet sheetdata sheetformatpr sheetid sheets \
-    sheetview sheetviews shift shifted shiftrange shifts shipped shm short shorter should show showdelay shown \
-    shownsteps shows si sibling sich sicher sichern side siden sides sie sign signature signed significa siguen siguió \
-    sikkerhetskopiere silent silentlosssentence silently sin since sind sink sistema situation six size sizebytes \
-    sizemismatch sizes sizing sk skadet sketch skip skipped skips skjedd skjedde skjer skrevet skrive skulle slett \
-    slettede slettet slik slike slot small smallbytes smallint snapshot snippet so sobald sobrescrito socket solange \
-    solcher solid sollten solo som some someone something son sont soporte sort sortable sortdescriptors sorted \
-    sortedcount sorting sound source sourcecolumn sourcecontext sourceentityname sourceentityversionhash \
+    secret secrets section sections sector sectorsize security see seeking seems seen sees seg segdir segments segundo \
+    seguridad sein seinen select selection selector self selv semble semblent send sende senden sender sendest senere \
+    sent sentence sentences separados separate separately separating separator september septembre septiembre seq seqno \
+    sequence ser sera serial serif seront set setaside setasidefailed setattribute setsasidefailedmigrations \
+    setsasidemappingfaults setsasidenewerstores setsasideonmismatchalone setsasiderepairable setting seule several \
+    severalstores severity sg sha sha256 shape share shared sharedmemory shares sharesentities sheet sheetdata \
+    sheetformatpr sheetid sheets sheetview sheetviews shift shifted shiftrange shifts shipped shm short shorter should \
+    show showdelay shown shownsteps shows si sibling sich sicher sichern side siden sides sie sign signature signed \
+    significa siguen siguió sikkerhetskopiere silent silentlosssentence silently sin since sind sink sistema situation \
+    six size sizebytes sizemismatch sizes sizing sk skadet sketch skip skipped skips skjedd skjedde skjer skrevet skrive \
+    skulle slett slettede slettet slik slike slot small smallbytes smallint snapshot snippet so sobald sobrescrito \
+    socket solange solcher solid sollten solo som some someone something son sont soporte sort sortable sortdescriptors \
+    sorted sortedcount sorting sound source sourcecolumn sourcecontext sourceentityname sourceentityversionhash \
     sourceexpression sourceexpressiondata sourceinstances sourcekeypath sourcelanguage sourcemappingname sourcemodeldata \
     sourcemodelpath sourcename sources sourcesha256 sous souvent space span sparse special speicher speicherplatz \
     speichert spite split spotlight spotlightindexingenabled spotlightname spreadsheetml sql sqlcipher sqlite sqlitecode \
     sqlitedb sqliteversion sqliteversiontext sqref square src ss stacked staged stages stale stalecount staleframecount \
-    staleindex stammen standalone standard standardflags standardvalueclassname stands stanza start starte started \
+    staleindex stammen stand standalone standard standardflags standardvalueclassname stands stanza start starte started \
     starten startet starting starts stat state statecount statement statenotheld states status statuses statvfs stay \
     stayed stays stedet stellen stem stems step steps still stimmt stockage stopped stops storage storageclass \
     storagefault store storebytes stored storedata storedcount storedintruthfile storedorder storeendings storefolder \
