@@ -80,10 +80,8 @@ import Testing
     var once: Set<Entry> = []
     var live: [Int64: (String, Double, Int64)] = [:]
     func note(_ id: Int64, _ row: (String, Double, Int64)) {
-      let number: StoredValue =
-        Int64(exactly: row.1).map { .integer($0) } ?? .real(row.1)
       once.insert(Entry(table: "note_title", rowID: id, values: [Self.text(row.0)]))
-      once.insert(Entry(table: "note_both", rowID: id, values: [.integer(row.2), number]))
+      once.insert(Entry(table: "note_both", rowID: id, values: [.integer(row.2), .real(row.1)]))
     }
     var next: Int64 = 1
     for _ in 0..<12 {
@@ -267,6 +265,56 @@ import Testing
       #expect(entry.table == "f" && entry.values.map(\.column) == ["title", "body"])
       #expect(entry.values.map(\.value) == texts[entry.rowID]?.map(Self.text), "\(entry.rowID)")
     }
+  }
+
+  /// The table with the texts says which rows there are: a row may be gone from it behind the index's back.
+  @Test(arguments: ["fts5(t)", "fts4(t)", "fts5(t, content='note')", "fts4(t, content=\"note\")"])
+  func aTextIsGoneAlone(_ module: String) throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("a.sqlite")
+    let connection = try SQLiteConnection(url)
+    let content = module.contains("content=") ? "note" : "f_content"
+    try connection.exec(
+      """
+      CREATE TABLE note (id INTEGER PRIMARY KEY, t);
+      INSERT INTO note VALUES (1, 'first words'), (2, 'second words'), (3, 'third words');
+      CREATE VIRTUAL TABLE f USING \(module);
+      INSERT INTO f (rowid, t) SELECT id, t FROM note;
+      DELETE FROM \(content) WHERE rowid = 2;
+      """)
+    // What is there is not called gone, whatever became of its size.
+    try connection.exec("DELETE FROM f_docsize WHERE rowid = 1")
+    connection.close()
+    let (entries, _) = try Self.found(url)
+    #expect(entries.map(\.rowID) == [2])
+    #expect(entries.first?.values.map(\.value) == [Self.text("second words")])
+  }
+
+  /// A value is as the table has it.
+  @Test func realsAreReals() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("a.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      PRAGMA page_size = 512; CREATE TABLE t (id INTEGER PRIMARY KEY, r REAL, a TEXT, b);
+      CREATE INDEX t_r ON t (r);
+      WITH RECURSIVE i(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM i WHERE i < 60)
+        INSERT INTO t SELECT i, i, 'text', zeroblob(40) FROM i;
+      """)
+    let root = try #require(
+      try connection.integer("SELECT rootpage FROM sqlite_schema WHERE name = 't'"))
+    connection.close()
+    var content = try bytes(of: url)
+    // The first leaf below the root.
+    let start = Int(root - 1) * 512
+    let cell = start + Int(content[start + 12]) << 8 + Int(content[start + 13])
+    let leaf = Int(content[cell + 2]) << 8 + Int(content[cell + 3])
+    for place in (leaf - 1) * 512..<leaf * 512 { content[place] = 0 }
+    try Data(content).write(to: url)
+    let (entries, _) = try Self.found(url)
+    #expect(entries.first?.values.map(\.value) == [.real(1)])
+    #expect(entries.first?.rowID == 1)
   }
 
   /// Bytes that are changed at random end in no trap and in bounded work.

@@ -138,6 +138,9 @@ struct Extract: StoreReader {
     } else if !display.quiet {
       try display.write(ExtractText(result, form, display, hasTimeZone: timeZone != nil).text)
     }
+    if rows.allow != nil, let note = try RowAdvice.leftOut(coreData.plainTables, of: coreData) {
+      display.note(note)
+    }
     display.note(result.findings)
     // A file that no row names is not damage, but it is left behind.
     for stray in result.findings where stray.id == .recoverExternalStray {

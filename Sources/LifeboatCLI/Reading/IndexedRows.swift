@@ -1,5 +1,5 @@
 import CoreDataStore
-import ObjectModel
+import RowText
 import SQLiteFile
 import SQLiteForensics
 import StoreExtraction
@@ -17,53 +17,87 @@ struct IndexedRows {
   /// - Returns: what was found while reading.
   func run() throws -> FindingList {
     let database = try DamagedDatabase(path: path, logView: store.wal)
-    let output = StandardStream(descriptor: 1)
+    let (count, notes) =
+      format == .text ? try writeText(database) : try writeJSON(database)
+    if count == 0 { display.note("note: no index holds a value that no row has") }
+    for note in notes.texts { display.note("note: not looked at: \(note)") }
+    return database.findings
+  }
+
+  private func writeText(
+    _ database: DamagedDatabase
+  ) throws -> (count: Int, notes: IndexedSearchNotes) {
     var failure: (any Error)?
     var count = 0
-    var isFirst = true
     var block: (title: String, text: RowText)?
     func endBlock() throws {
       guard let text = block?.text else { return }
       try display.write(text.text(display))
       block = nil
     }
-    if format == .json { try output.write(#"{"schema":"lifeboat.rows","version":1,"rows":["#) }
     let notes = try database.forEachIndexedValues { found in
       guard isWanted(found) else { return true }
-      do {
-        switch format {
-        case .text, .csv:
-          let title = Self.title(found)
-          if block?.title != title {
-            try endBlock()
-            let names = ["rowid", "found in"] + found.values.map(\.column)
-            block = (title, RowText(title, names, limit: options.limit ?? 50))
-          }
-          block?.text.add {
-            [String(found.rowID), Self.words(found.place)]
-              + found.values.map { options.cell(PropertyValue($0.value, isDate: false)) }
-          }
-        case .ndjson, .json:
-          guard count < options.limit ?? .max else { return false }
-          if format == .json { try output.write(isFirst ? "\n" : ",\n") }
-          let line = try JSONText.line(Self.json(found))
-          try output.write(json: format == .json ? String(line.dropLast()) : line)
-          isFirst = false
+      let title = Self.title(found)
+      if block?.title != title {
+        do { try endBlock() } catch {
+          failure = error
+          return false
         }
-        count += 1
-        return true
-      } catch {
-        failure = error
-        return false
+        let names = ["rowid", "found in"] + found.values.map(\.column)
+        block = (title, RowText(title, names, limit: options.limit ?? 50))
       }
+      block?.text.add {
+        [String(found.rowID), Self.words(found.place)]
+          + found.values.map { options.cell(PropertyValue($0.value, isDate: false)) }
+      }
+      count += 1
+      return true
     }
     if let failure { throw failure }
     try endBlock()
-    if format == .json { try output.write("\n]}\n") }
-    try output.flush()
-    if count == 0 { display.note("note: no index holds anything of a row that is gone") }
-    for note in notes.texts { display.note("note: not looked at: \(note)") }
-    return database.findings
+    return (count, notes)
+  }
+
+  private func writeJSON(
+    _ database: DamagedDatabase
+  ) throws -> (count: Int, notes: IndexedSearchNotes) {
+    let form = format == .json ? JSONForm.object : .lines
+    var output = OutputBuffer(descriptor: 1)
+    var count = 0
+    if form == .object { output.append(form.opening) }
+    let notes = try database.forEachIndexedValues { found in
+      guard isWanted(found) else { return true }
+      guard count < options.limit ?? .max else { return false }
+      if form == .object, count > 0 { output.append(",\n") }
+      append(found, to: &output)
+      output.append(form == .object ? "}" : "}\n")
+      count += 1
+      return !output.isBroken
+    }
+    if form == .object { output.append(form.closing) }
+    try output.finish()
+    return (count, notes)
+  }
+
+  private func append(_ found: IndexedValues, to output: inout OutputBuffer) {
+    output.append("{\"table\":")
+    output.append(jsonString: found.table)
+    output.append(",\"rowid\":")
+    output.append(integer: found.rowID)
+    output.append(",\"state\":\"indexed\",\"index\":")
+    output.append(jsonString: found.index)
+    output.append(",\"place\":\"\(found.place.rawValue)\",\"values\":{")
+    for (place, value) in found.values.enumerated() {
+      if place > 0 { output.append(",") }
+      output.append(jsonString: value.column)
+      output.append(":")
+      output.append(
+        json: PropertyValue(value.value, isDate: false), blobs: options.output.blobs)
+    }
+    output.append("}")
+    guard let origin = found.origin else { return }
+    output.append(",\"member\":\"\(origin.member.rawValue)\",\"page\":\(origin.page),\"offset\":")
+    output.append(integer: origin.offset)
   }
 
   /// Whether an entity or table was asked for.
@@ -85,34 +119,6 @@ struct IndexedRows {
     case .gap: "free space"
     case .freePage: "free page"
     case .words: "words"
-    }
-  }
-
-  private static func json(_ found: IndexedValues) -> JSONValue {
-    var values: [String: JSONValue] = [:]
-    for (column, value) in found.values { values[column] = json(value) }
-    var members: [String: JSONValue] = [
-      "table": .string(found.table), "rowid": .integer(found.rowID), "state": .string("indexed"),
-      "index": .string(found.index), "place": .string(found.place.rawValue),
-      "values": .object(values),
-    ]
-    if let origin = found.origin {
-      members["member"] = .string(origin.member.rawValue)
-      members["page"] = .integer(Int64(origin.page))
-      members["offset"] = .integer(origin.offset)
-    }
-    return .object(members)
-  }
-
-  private static func json(_ value: StoredValue) -> JSONValue {
-    switch value {
-    case .null: .null
-    case .integer(let number): .integer(number)
-    case .real(let number): number.isFinite ? .real(number) : .string("\(number)")
-    case .text(let text) where !text.isValid:
-      .object(["text": .string(text.string), "hex": .string(Hex.string(text.utf8))])
-    case .text(let text): .string(text.string)
-    case .blob(let bytes): .object(["hex": .string(Hex.string(bytes))])
     }
   }
 }

@@ -36,7 +36,10 @@ struct RecoveredRows {
     }
     if !isRaw {
       let plain = output.plainTableNames
-      if let name = options.entity.first(where: plain.contains) { throw RowAdvice.isTable(name) }
+      isRaw = !options.entity.isEmpty && options.entity.allSatisfy(plain.contains)
+      if !isRaw, let name = options.entity.first(where: plain.contains) {
+        throw RowAdvice.isTable(name)
+      }
       if options.entity.isEmpty,
         let note = RowAdvice.leftOut(try output.tablesWithRows(selection, among: plain))
       {

@@ -183,7 +183,7 @@ struct Rows: StoreReader {
         "note: nothing in the store names its entities; its tables follow as they are (--raw)")
       return try writeRaw(of: path, format)
     }
-    let plain = rows.allow == nil ? coreData.plainTables : []
+    let plain = coreData.plainTables
     for name in rows.entity where !entities.contains(where: { $0.name == name }) {
       if plain.contains(where: { $0.name == name }) { throw RowAdvice.isTable(name) }
       throw ExtractionError(
@@ -209,8 +209,7 @@ struct Rows: StoreReader {
       }
     }
     if rows.entity.isEmpty {
-      let filled = try plain.filter { try coreData.database.rowCount(of: $0).count > 0 }
-      if let note = RowAdvice.leftOut(filled.map(\.name)) { display.note(note) }
+      if let note = try RowAdvice.leftOut(plain, of: coreData) { display.note(note) }
     }
     return coreData.findings
   }
@@ -272,6 +271,11 @@ enum RowAdvice {
   /// Such a table was asked for as an entity.
   static func isTable(_ name: String) -> Failure {
     Failure(64, "usage.oneEntity", "\(name) is a table, not an entity", hint: "add --raw")
+  }
+
+  /// Those of them that have rows are left out; nil for none.
+  static func leftOut(_ tables: [Table], of store: CoreDataStore) throws -> String? {
+    leftOut(try tables.filter { try store.database.rowCount(of: $0).count > 0 }.map(\.name))
   }
 
   /// They are not among the rows of entities; nil for none.

@@ -56,10 +56,10 @@ extension DamagedDatabase {
   private func liveDocuments(
     of index: FullTextIndex
   ) throws(SQLiteFileError) -> [Int64]? {
-    for suffix in ["_docsize", "_content"] {
-      guard let table = tables.first(where: { SQLName.isSame($0.name, index.name + suffix) }) else {
-        continue
-      }
+    for name in index.rowTables {
+      guard let table = tables.first(where: { SQLName.isSame($0.name, name) }),
+        !table.definition.isWithoutRowID
+      else { continue }
       var ids: [Int64] = []
       var isFull = false
       try forEachRow(.readable, of: [table.name]) { row in

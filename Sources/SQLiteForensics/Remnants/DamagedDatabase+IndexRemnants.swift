@@ -343,7 +343,14 @@ extension DamagedDatabase {
         buffer.rawSpan, at: Int(entry.start), isInterior: isInterior, usableSize: layout.usableSize,
         maxPayload: maxPayload, &types)
     else { return nil }
-    let values = decode(cell, buffer.rawSpan, RowLayout(), rowID: nil)
+    let values = zip(decode(cell, buffer.rawSpan, RowLayout(), rowID: nil), index.columns)
+      .map { value, column -> StoredValue in
+        // As the table has it: a real without fraction is stored as an integer.
+        guard layouts[table].rules[column].isReal, case .integer(let number) = value else {
+          return value
+        }
+        return .real(Double(number))
+      }
     let names = index.columns.map { tables[table].definition.columns[$0].name }
     let place = reader.location(of: entry.page)
     return IndexedValues(

@@ -19,6 +19,9 @@ struct FullTextIndex {
   let indexCount: Int
   /// Of FTS4, whether the ids of documents fall.
   let isDescending: Bool
+  /// The tables whose row ids say which rows there are, the first that is there: the one with the texts, which a row may
+  /// be gone from behind the index's back, else the one with their sizes.
+  let rowTables: [String]
 
   /// The most columns of a table (SQLITE_MAX_COLUMN at its largest).
   private static let maxColumns = 32_767
@@ -51,6 +54,9 @@ struct FullTextIndex {
     isDescending = options["order"]?.lowercased() == "desc"
     indexCount =
       1 + (options["prefix"].map { $0.split { $0 == "," || $0 == " " }.count } ?? 0)
+    // An empty name means that the texts are kept nowhere.
+    let content = options["content"] ?? entry.name + "_content"
+    rowTables = (content.isEmpty ? [] : [content]) + [entry.name + "_docsize"]
     let detail = options["detail"]?.lowercased() ?? "full"
     obstacle =
       module == .fts5 && detail != "full"

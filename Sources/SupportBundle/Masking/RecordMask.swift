@@ -262,6 +262,7 @@ struct RecordMask {
     "path": .store, "members.name": .member, "changedDuringRead": .member, "findings": dotted,
     "table": .form(.schema, NameForm.isIdentifier), "entities.name": entity,
     "tables.name": .form(.schema, NameForm.isIdentifier),
+    "plainTables.name": .form(.schema, NameForm.isIdentifier),
     "otherKeys.name": .form(.key, NameForm.isKey),
     "textEncoding": .word, "autoVacuum": .word, "journalMode": .word, "sqliteVersion": .word,
     "state": .word, "writeAheadLog.problem": .sentence, "metadata.problem": .quoting,

@@ -67,9 +67,12 @@ struct RedactedRows: ~Copyable {
       append(row)
       return !output.isBroken
     }
+    let entityNames = Set(store.entityNames.values)
     for table in store.plainTables where entities?.contains(table.name) ?? true {
+      // What is allowed of an entity is not meant for a table of the same name.
+      let isAllowed = !entityNames.contains(table.name)
       try store.database.forEachRow(of: table) { row in
-        append(row, of: table)
+        append(row, of: table, isAllowed: isAllowed)
         return !output.isBroken
       }
     }
@@ -127,7 +130,7 @@ struct RedactedRows: ~Copyable {
     output.append("}}\n")
   }
 
-  private mutating func append(_ row: StoredRow, of table: Table) {
+  private mutating func append(_ row: StoredRow, of table: Table, isAllowed: Bool) {
     output.append("{\"table\":")
     append(name: table.name)
     output.append(",\"values\":{")
@@ -138,7 +141,7 @@ struct RedactedRows: ~Copyable {
       append(name: name)
       output.append(UInt8(ascii: ":"))
       append(
-        PropertyValue(value), isShown: allowed.allows(name, of: [table.name]),
+        PropertyValue(value), isShown: isAllowed && allowed.allows(name, of: [table.name]),
         of: Self.column(name, of: table.name))
     }
     output.append("}}\n")
