@@ -65,8 +65,8 @@ Measured: a bundle costs {spent * 1000:.2f} ms of one core, {read:,.0f} bytes re
 * {year * spent / 3600:,.0f} core hours a year, which is {cores:.2f} cores without a pause. {year * read / 1e12:.1f} TB are read, {year * out / 1e12:.2f} TB of lines come out before Parquet packs them.
 * A day has {year / 365:,.0f} bundles, {year / 365 / 1000:,.0f} tasks of 1,000. On 8 cores a day takes {year / 365 * spent / 8 / 60:.0f} minutes.
 
-One input in a thousand that takes all of its 60 seconds costs more than all others. A simulation of a day on 64 cores, where one task in 50 also has a
-machine at a fifth of its speed:
+One input in a thousand that takes all of its 60 seconds costs more than all others. A simulation of a day on 64 cores, where one task in 50
+also has a machine at a fifth of its speed:
 
 | bad inputs | speculative copies | hours |
 | --- | --- | ---: |""")

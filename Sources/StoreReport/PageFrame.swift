@@ -56,6 +56,15 @@ enum PageFrame {
     </section>
     """
 
+  /// The section of facts in numbers, in a template.
+  static let summary = """
+    {{#summary}}<section aria-labelledby="summary">
+    <h2 id="summary">In numbers</h2>
+    <dl>{{#facts}}<dt>{{name}}</dt><dd>{{value}}</dd>
+    {{/facts}}</dl>
+    </section>{{/summary}}
+    """
+
   /// The links to the sections of a page, in a template.
   static let contents = """
     <nav aria-label="Sections"><ul>

@@ -71,6 +71,9 @@ package struct TriageGroups: Sendable {
   /// No inputs.
   package init(by key: Key) { self.key = key }
 
+  /// The day of a date of a line.
+  package static func day(_ date: String) -> String { String(Substring(date.utf8.prefix(10))) }
+
   /// Adds an input.
   package mutating func add(_ line: TriageLine) {
     inputCount += 1
@@ -107,13 +110,20 @@ package struct TriageGroups: Sendable {
 }
 
 extension TriageGroups.Group {
+  /// The days between which it was seen, in words; nil when no input has a date.
+  package var seen: String? {
+    guard let first = firstSeen.map(TriageGroups.day), let last = lastSeen.map(TriageGroups.day)
+    else { return nil }
+    return first == last ? first : "\(first) to \(last)"
+  }
+
   fileprivate mutating func add(_ line: TriageLine) {
     count += 1
     if line.failed != nil { failedCount += 1 }
     if let date = line.date {
       firstSeen = min(firstSeen ?? date, date)
       lastSeen = max(lastSeen ?? date, date)
-      Self.count(String(Substring(date.utf8.prefix(10))), in: &days)
+      Self.count(TriageGroups.day(date), in: &days)
     }
     if examples.count < TriageGroups.exampleLimit { examples.append(line.path) }
     Self.count(line.signature.build, in: &builds)

@@ -34,9 +34,7 @@ struct GroupText {
   private func text(of group: TriageGroups.Group) -> String {
     var block = KeyValueBlock()
     block.add(group.id, "\(Quantity.count(group.count, "input")): " + group.words)
-    if let first = group.firstSeen, let last = group.lastSeen {
-      block.add("Seen", day(first) == day(last) ? day(first) : "\(day(first)) to \(day(last))")
-    }
+    if let seen = group.seen { block.add("Seen", seen) }
     for (title, counts) in [
       ("Builds", group.builds), ("Models", group.models), ("SQLite", group.sqlite),
       ("Helps", group.fixes),
@@ -45,8 +43,6 @@ struct GroupText {
     block.add("Such as", group.examples.joined(separator: ", "))
     return block.text(width: display.width, style: display.style)
   }
-
-  private func day(_ date: String) -> String { String(Substring(date.utf8.prefix(10))) }
 
   /// The most frequent names, each with its number.
   private func names(_ counts: [String: Int]) -> String {

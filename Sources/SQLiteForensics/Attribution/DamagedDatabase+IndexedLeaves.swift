@@ -124,25 +124,10 @@ extension DamagedDatabase {
   ) throws(SQLiteFileError) -> Bool {
     let index = Int32(known.fields.count - 1)
     let columnCount = known.fields[Int(index)].count
-    guard met.insert(root) else { return true }
-    var pending = [root]
-    var buffer = ContiguousArray<UInt8>()
     var reading = newReading()
     var types = RecordTypes()
-    while let page = pending.popLast() {
-      let kind = census.kind(page)
-      guard kind.isIndex, try reader.copy(page, into: &buffer) == layout.pageSize else { continue }
-      let bytes = buffer.rawSpan
-      if kind == .indexInterior {
-        let pointers = min(Int(bytes.uint16(at: 3)), (layout.usableSize - 12) / 2)
-        for place in 0...pointers {
-          let start = place == pointers ? 8 : Int(bytes.uint16(at: 12 + 2 * place))
-          guard start + 4 <= layout.usableSize else { continue }
-          let child = bytes.uint32(at: start)
-          if child <= pageCount, met.insert(child) { pending.append(child) }
-        }
-      }
-      reading.readIndex(bytes, isInterior: kind == .indexInterior)
+    return try forEachIndexPage(below: root, &met) { _, bytes, isInterior in
+      reading.readIndex(bytes, isInterior: isInterior)
       let place = Int32(known.isRefuted.count)
       known.isRefuted.append(false)
       for cell in reading.cells where !cell.spills && parse(cell, bytes, &types) {
@@ -154,8 +139,8 @@ extension DamagedDatabase {
         known.entries.append(
           IndexEntries.Entry(rowID: rowID, hash: hash, page: place, index: index))
       }
+      return true
     }
-    return true
   }
 
   /// Compares the rows of a leaf with the entries of index pages that can be believed. `hear` gets all entries.

@@ -57,12 +57,10 @@ extension DamagedDatabase {
     of index: FullTextIndex
   ) throws(SQLiteFileError) -> [Int64]? {
     for name in index.rowTables {
-      guard let table = tables.first(where: { SQLName.isSame($0.name, name) }),
-        !table.definition.isWithoutRowID
-      else { continue }
+      guard let place = place(ofTable: name), hasRowIDs(place) else { continue }
       var ids: [Int64] = []
       var isFull = false
-      try forEachRow(.readable, of: [table.name]) { row in
+      try forEachRow(.readable, of: [tables[place].name]) { row in
         if let id = row.rowID { ids.append(id) }
         isFull = ids.count >= Self.maxDocuments
         return !isFull
@@ -77,9 +75,7 @@ extension DamagedDatabase {
   private func readFTS5(
     _ index: FullTextIndex, _ receive: (PlacedWord) -> Void
   ) throws(SQLiteFileError) {
-    guard let table = tables.first(where: { SQLName.isSame($0.name, index.name + "_data") }) else {
-      return
-    }
+    guard let table = place(ofTable: index.name + "_data").map({ tables[$0] }) else { return }
     var leaves = FTS5Leaves()
     // In the order of their ids a list goes on in the next leaf.
     if let plain, let own = plain.schema.table(named: table.name) {
@@ -102,7 +98,7 @@ extension DamagedDatabase {
     let leaves = FTS4Leaves(isDescending: index.isDescending)
     // Blocks of prefix indexes have words that are none.
     var prefixBlocks: [ClosedRange<Int64>] = []
-    if let table = tables.first(where: { SQLName.isSame($0.name, index.name + "_segdir") }) {
+    if let table = place(ofTable: index.name + "_segdir").map({ tables[$0] }) {
       try forEachRow(.all, of: [table.name]) { row in
         guard row.values.count >= 6, case .integer(let level) = row.values[0] else { return true }
         let isOfPrefixes = level >= 0 && (level / 1024) % Int64(index.indexCount) != 0
@@ -118,8 +114,7 @@ extension DamagedDatabase {
         return true
       }
     }
-    guard let table = tables.first(where: { SQLName.isSame($0.name, index.name + "_segments") })
-    else { return }
+    guard let table = place(ofTable: index.name + "_segments").map({ tables[$0] }) else { return }
     try forEachRow(.all, of: [table.name]) { row in
       guard case .blob(let bytes)? = row.values.last, row.partial.isEmpty else { return true }
       if let id = row.rowID, prefixBlocks.contains(where: { $0.contains(id) }) { return true }

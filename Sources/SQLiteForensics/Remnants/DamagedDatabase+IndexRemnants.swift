@@ -14,6 +14,8 @@ private struct SearchedIndex {
   var pages: [UInt32] = []
   /// Pages that were in use.
   var freePages: [UInt32] = []
+  /// How many entries the headers of all these pages count.
+  var entryCount = 0
 
   /// Whether values, the last of which is the row id, are as those in use are.
   func fits(_ values: [StoredValue]) -> Bool {
@@ -43,13 +45,26 @@ private struct SearchedIndex {
 
 /// An entry, in 32 bytes: enough to tell whether a row has its values, and to read it again.
 private struct FoundEntry: BitwiseCopyable {
+  /// Where it is; of equal entries, the first of these counts.
+  enum Place: UInt8, BitwiseCopyable {
+    case entry, freePage, gap
+
+    var told: IndexedValues.Place {
+      switch self {
+      case .entry: .entry
+      case .freePage: .freePage
+      case .gap: .gap
+      }
+    }
+  }
+
   let rowID: Int64
   /// A hash of the values.
   let hash: UInt64
   let page: UInt32
   let start: UInt16
   let index: Int16
-  let place: UInt8
+  let place: Place
   var isKnown = false
 }
 
@@ -67,7 +82,7 @@ extension DamagedDatabase {
     var all: [SearchedIndex] = []
     for entry in schemaEntries where entry.type == "index" && entry.rootPage > 1 {
       guard
-        let table = tables.firstIndex(where: { SQLName.isSame($0.name, entry.tableName) }),
+        let table = place(ofTable: entry.tableName),
         hasRowIDs(table), tables[table].isDescribed, let columns = columns(of: entry, table)
       else {
         notes.add(
@@ -97,25 +112,11 @@ extension DamagedDatabase {
   private func follow(
     _ index: inout SearchedIndex, _ met: inout PageSet, _ notes: inout IndexedSearchNotes
   ) throws(SQLiteFileError) {
-    guard met.insert(index.rootPage) else { return }
-    var pending = [index.rootPage]
-    var buffer = ContiguousArray<UInt8>()
     var reading = newReading()
-    while let page = pending.popLast() {
-      let kind = census.kind(page)
-      guard kind.isIndex, try reader.copy(page, into: &buffer) == layout.pageSize else { continue }
+    _ = try forEachIndexPage(below: index.rootPage, &met) { page, bytes, isInterior in
       index.pages.append(page)
-      let bytes = buffer.rawSpan
-      if kind == .indexInterior {
-        let count = min(Int(bytes.uint16(at: 3)), (layout.usableSize - 12) / 2)
-        for place in 0...count {
-          let start = place == count ? 8 : Int(bytes.uint16(at: 12 + 2 * place))
-          guard start + 4 <= layout.usableSize else { continue }
-          let child = bytes.uint32(at: start)
-          if child <= pageCount, met.insert(child) { pending.append(child) }
-        }
-      }
-      reading.readIndex(bytes, isInterior: kind == .indexInterior)
+      index.entryCount += Int(bytes.uint16(at: 3))
+      reading.readIndex(bytes, isInterior: isInterior)
       for cell in reading.cells {
         if cell.spills {
           notes.add("entries of \(index.name) that continue on other pages")
@@ -129,6 +130,7 @@ extension DamagedDatabase {
           index.kinds[place] |= SearchedIndex.kind(values[place])
         }
       }
+      return true
     }
     index.pages.sort()
   }
@@ -151,7 +153,10 @@ extension DamagedDatabase {
         .map { decode($0, buffer.rawSpan, RowLayout(), rowID: nil) }
       guard !rows.isEmpty else { continue }
       let fitting = all.indices.filter { place in rows.allSatisfy(all[place].fits) }
-      if let only = fitting.first, fitting.count == 1 { all[only].freePages.append(page) }
+      if let only = fitting.first, fitting.count == 1 {
+        all[only].freePages.append(page)
+        all[only].entryCount += Int(buffer.rawSpan.uint16(at: 3))
+      }
     }
   }
 
@@ -160,15 +165,7 @@ extension DamagedDatabase {
   private func search(
     _ indexes: [SearchedIndex], of table: Int, _ receive: (IndexedValues) -> Bool
   ) throws(SQLiteFileError) -> Bool {
-    var buffer = ContiguousArray<UInt8>()
-    var count = 0
-    for index in indexes {
-      for page in index.pages + index.freePages
-      where try reader.copy(page, into: &buffer) == layout.pageSize {
-        count += Int(buffer.rawSpan.uint16(at: 3))
-      }
-    }
-    let parts = count / Self.maxEntries + 1
+    let parts = indexes.reduce(0) { $0 + $1.entryCount } / Self.maxEntries + 1
     for part in 0..<parts {
       var entries: [FoundEntry] = []
       for (place, index) in indexes.enumerated() {
@@ -176,7 +173,9 @@ extension DamagedDatabase {
           if Self.part(of: entry.rowID, parts) == part { entries.append(entry) }
         }
       }
-      entries.sort { ($0.rowID, $0.hash, $0.place) < ($1.rowID, $1.hash, $1.place) }
+      entries.sort {
+        ($0.rowID, $0.hash, $0.place.rawValue) < ($1.rowID, $1.hash, $1.place.rawValue)
+      }
       try markKnown(&entries, indexes, table) { Self.part(of: $0, parts) == part }
       for (place, index) in indexes.enumerated() {
         var last: (Int64, UInt64)?
@@ -207,7 +206,7 @@ extension DamagedDatabase {
         let bytes = buffer.rawSpan
         let isInterior = census.kind(page) == .indexInterior
         reading.readIndex(bytes, isInterior: isInterior)
-        func pass(_ cell: LeafCell, _ place: IndexedValues.Place) {
+        func pass(_ cell: LeafCell, _ place: FoundEntry.Place) {
           let values = decode(cell, bytes, RowLayout(), rowID: nil)
           guard index.fits(values), case .integer(let rowID)? = values.last,
             values.dropLast().contains(where: { $0 != .null })
@@ -215,8 +214,7 @@ extension DamagedDatabase {
           receive(
             FoundEntry(
               rowID: rowID, hash: Self.hash(values.dropLast(), number), page: page,
-              start: UInt16(truncatingIfNeeded: cell.start), index: Int16(number),
-              place: place == .entry ? 0 : place == .freePage ? 1 : 2))
+              start: UInt16(truncatingIfNeeded: cell.start), index: Int16(number), place: place))
         }
         for cell in reading.cells where !cell.spills { pass(cell, isFree ? .freePage : .entry) }
         for cell in freeCells(bytes, reading) {
@@ -299,9 +297,7 @@ extension DamagedDatabase {
   ) throws(SQLiteFileError) {
     guard !entries.isEmpty else { return }
     // Rows that lost their row id are compared by their values alone.
-    let all = entries
-    let byHash = all.indices.sorted { all[$0].hash < all[$1].hash }
-    var found = [Bool](repeating: false, count: all.count)
+    let byHash = entries.indices.sorted { entries[$0].hash < entries[$1].hash }
     try forEachRow(.all, of: [tables[table].name]) { row in
       if let rowID = row.rowID, !isOfPart(rowID) { return true }
       for (number, index) in indexes.enumerated() {
@@ -313,22 +309,21 @@ extension DamagedDatabase {
         guard whole.count == values.count else { continue }
         let hash = Self.hash(whole[...], number)
         if let rowID = row.rowID {
-          var place = all.firstPlace { ($0.rowID, $0.hash) >= (rowID, hash) }
-          while place < all.count, all[place].rowID == rowID, all[place].hash == hash {
-            found[place] = true
+          var place = entries.firstPlace { ($0.rowID, $0.hash) >= (rowID, hash) }
+          while place < entries.count, entries[place].rowID == rowID, entries[place].hash == hash {
+            entries[place].isKnown = true
             place += 1
           }
         } else {
-          var place = byHash.firstPlace { all[$0].hash >= hash }
-          while place < byHash.count, all[byHash[place]].hash == hash {
-            found[byHash[place]] = true
+          var place = byHash.firstPlace { entries[$0].hash >= hash }
+          while place < byHash.count, entries[byHash[place]].hash == hash {
+            entries[byHash[place]].isKnown = true
             place += 1
           }
         }
       }
       return true
     }
-    for place in entries.indices { entries[place].isKnown = found[place] }
   }
 
   private func read(
@@ -356,7 +351,7 @@ extension DamagedDatabase {
     return IndexedValues(
       table: tables[table].name, index: index.name, rowID: entry.rowID,
       values: zip(names, values).map { ($0, $1) },
-      place: entry.place == 0 ? .entry : entry.place == 1 ? .freePage : .gap,
+      place: entry.place.told,
       origin: .init(
         member: place.member, page: entry.page, offset: place.offset + Int64(entry.start)))
   }

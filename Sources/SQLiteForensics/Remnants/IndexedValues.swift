@@ -51,6 +51,11 @@ package struct IndexedSearchNotes: Sendable {
 }
 
 extension DamagedDatabase {
+  /// The place of a table in ``tables``; case is ignored as in SQL.
+  func place(ofTable name: String) -> Int? {
+    tables.firstIndex { SQLName.isSame($0.name, name) }
+  }
+
   /// Hands over what indexes and full-text indexes hold of rows that nothing else has, neither as live nor as deleted,
   /// until `receive` returns false: tables in their order, then virtual tables; of each index by row id.
   ///

@@ -47,7 +47,7 @@ struct LostKeys {
     func place(ofEntity name: String) -> Int? {
       places[SQLName(layout?.table(of: name)?.name ?? "Z" + name.uppercased())]
     }
-    var pointers: [Pointers.Key: [Pointer]] = [:]
+    var pointers: [RowKind: [Pointer]] = [:]
     var keys: [Int: Set<Int64>] = [:]
     var pointed: [Int: Set<Int64>] = [:]
     var alike: Set<Int> = []
@@ -59,9 +59,9 @@ struct LostKeys {
         if keys[table, default: []].insert(key).inserted { count += 1 }
         if Self.isVersion(own.recovered, row) { alike.insert(table) }
       }
-      let kind = Pointers.Key(table: table, number: number)
+      let kind = RowKind(table: table, number: number)
       if pointers[kind] == nil {
-        guard pointers.count < Pointers.most else { return true }
+        guard pointers.count < RowKind.most else { return true }
         pointers[kind] = (naming.fields(of: table, number)?.fields ?? []).compactMap(Pointer.init)
       }
       for pointer in pointers[kind] ?? [] {
@@ -116,14 +116,4 @@ private struct Pointer {
     self.destination = destination
     self.entityColumn = entityColumn
   }
-}
-
-private enum Pointers {
-  struct Key: Hashable {
-    let table: Int
-    let number: Int64?
-  }
-
-  /// More than a store has entities; hostile rows may have any number.
-  static let most = 100_000
 }

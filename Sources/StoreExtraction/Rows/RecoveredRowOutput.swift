@@ -204,21 +204,23 @@ package struct RecoveredRowOutput {
   }
 }
 
+/// Rows of one table with one entity number.
+struct RowKind: Hashable {
+  let table: Int
+  let number: Int64?
+
+  /// More kinds than a store has; hostile rows may have any number.
+  static let most = 100_000
+}
+
 /// How ordinary rows are rendered, worked out once for each table and entity number.
 private final class RecoveredRenderings {
-  private struct Key: Hashable {
-    let table: Int
-    let number: Int64?
-  }
-
   private let naming: RecoveredNaming
   private let store: DamagedStore
   private let wanted: Set<String>?
-  private var known: [Key: EntityRendering?] = [:]
+  private var known: [RowKind: EntityRendering?] = [:]
   /// The last one asked for; most rows have the same one as the row before.
-  private var last: (key: Key, rendering: EntityRendering?)?
-  /// More numbers than a store has entities; hostile rows may have any number.
-  private static let maxKnown = 100_000
+  private var last: (key: RowKind, rendering: EntityRendering?)?
 
   init(_ naming: RecoveredNaming, _ store: DamagedStore, _ names: Set<String>?) {
     self.naming = naming
@@ -229,10 +231,10 @@ private final class RecoveredRenderings {
   /// Nil when rows of the entity are not wanted, or the table does not hold an entity's rows.
   func rendering(of table: Int?, _ number: Int64?) -> EntityRendering? {
     guard let table else { return nil }
-    let key = Key(table: table, number: number)
+    let key = RowKind(table: table, number: number)
     if let last, last.key == key { return last.rendering }
     let rendering = known[key] ?? make(table, number)
-    if known.count < Self.maxKnown { known[key] = .some(rendering) }
+    if known.count < RowKind.most { known[key] = .some(rendering) }
     last = (key, rendering)
     return rendering
   }

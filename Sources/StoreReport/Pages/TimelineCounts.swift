@@ -80,15 +80,9 @@ struct TimelineCounts {
 
   /// The histogram; nil without an event that has a date.
   var histogram: StackedBars? {
-    let all = bins.bins
-    guard !all.isEmpty else { return nil }
-    let used = Kind.allCases.filter { kind in all.contains { $0.counts[kind.rawValue] > 0 } }
-    return StackedBars(
+    StackedBars(
       id: "times", title: "Events for each \(bins.unit); the table below has the numbers",
-      parts: used.map { .init(style: $0.style, words: $0.words) },
-      bars: all.map { bin in
-        (StackedBars.moment(bin.start), used.map { bin.counts[$0.rawValue] })
-      })
+      parts: Kind.allCases.map { .init(style: $0.style, words: $0.words) }, of: bins)
   }
 }
 

@@ -134,40 +134,19 @@ package struct TimelinePage {
     return ["facts": facts.map { PageFrame.pair($0) }]
   }
 
-  private static func chips(_ parts: [StackedBars.Part]) -> [[String: Any]] {
-    parts.map { ["class": $0.style, "name": $0.words] }
-  }
-
   private var times: [String: Any]? {
     guard let bars = counts.histogram else {
       return counts.bins.outOfRange > 0
         ? ["outOfRange": Quantity.count(counts.bins.outOfRange)] : nil
     }
-    var context: [String: Any] = [
-      "svg": bars.svg, "unit": counts.bins.unit, "chips": Self.chips(bars.parts),
-      "table": Self.table("From", bars),
-    ]
+    var context = bars.context(unit: counts.bins.unit, holder: "From")
     if counts.bins.outOfRange > 0 { context["outOfRange"] = Quantity.count(counts.bins.outOfRange) }
     if counts.undatedCount > 0 { context["undated"] = Quantity.count(counts.undatedCount) }
     return context
   }
 
   private var commits: [String: Any]? {
-    guard let bars = counts.commits.histogram else { return nil }
-    return [
-      "svg": bars.svg, "unit": counts.commits.unit, "chips": Self.chips(bars.parts),
-      "table": Self.table("Commits", bars),
-    ]
-  }
-
-  /// The numbers of a histogram.
-  private static func table(_ holder: String, _ bars: StackedBars) -> [String: Any] {
-    [
-      "holder": holder, "columns": bars.parts.map(\.words),
-      "lines": bars.bars.filter { $0.counts.contains { $0 > 0 } }.map { bar in
-        ["name": bar.label, "counts": bar.counts.map { Quantity.count($0) }] as [String: Any]
-      },
-    ]
+    counts.commits.histogram?.context(unit: counts.commits.unit, holder: "Commits")
   }
 
   private var entities: [String: Any]? {
@@ -237,11 +216,7 @@ private enum TimelineTemplate {
   static let text = """
     \(PageFrame.verdict)
     \(PageFrame.contents)
-    {{#summary}}<section aria-labelledby="summary">
-    <h2 id="summary">In numbers</h2>
-    <dl>{{#facts}}<dt>{{name}}</dt><dd>{{value}}</dd>
-    {{/facts}}</dl>
-    </section>{{/summary}}
+    \(PageFrame.summary)
     {{#times}}<section aria-labelledby="times">
     <h2 id="times">Over time</h2>
     {{#svg}}<p class="key">A bar for each {{unit}}. {{#chips}}<span class="chip bar-{{class}}">{{name}}</span>

@@ -96,32 +96,15 @@ package struct TriagePage {
     return bins
   }
 
-  private static func bars(_ bins: TimeBins, _ id: String, _ title: String) -> StackedBars? {
-    let all = bins.bins
-    guard !all.isEmpty else { return nil }
-    let used = parts.indices.filter { part in all.contains { $0.counts[part] > 0 } }
-    return StackedBars(
-      id: id, title: title, parts: used.map { parts[$0] },
-      bars: all.map { bin in (StackedBars.moment(bin.start), used.map { bin.counts[$0] }) })
-  }
-
   private var times: [String: Any]? {
     let bins = Self.bins(report.groups)
     guard
-      let bars = Self.bars(
-        bins, "times", "Inputs of each \(bins.unit); the table below has the numbers")
+      let bars = StackedBars(
+        id: "times", title: "Inputs of each \(bins.unit); the table below has the numbers",
+        parts: Self.parts, of: bins)
     else { return nil }
     let dated = report.groups.reduce(0) { $0 + $1.days.values.reduce(0, +) }
-    var context: [String: Any] = [
-      "svg": bars.svg, "unit": bins.unit,
-      "chips": bars.parts.map { ["class": $0.style, "name": $0.words] },
-      "table": [
-        "holder": "From", "columns": bars.parts.map(\.words),
-        "lines": bars.bars.filter { $0.counts.contains { $0 > 0 } }.map { bar in
-          ["name": bar.label, "counts": bar.counts.map { Quantity.count($0) }] as [String: Any]
-        },
-      ] as [String: Any],
-    ]
+    var context = bars.context(unit: bins.unit, holder: "From")
     let undated = report.inputCount - dated + bins.outOfRange
     if undated > 0 { context["undated"] = Quantity.count(undated) }
     return context
@@ -143,8 +126,6 @@ package struct TriagePage {
     let rest = all.count - shown.count
     return shown.joined(separator: ", ") + (rest > 0 ? " and \(Quantity.count(rest)) more" : "")
   }
-
-  private static func day(_ date: String) -> String { String(Substring(date.utf8.prefix(10))) }
 
   private var fixes: [String: Any]? {
     var counts: [String: Int] = [:]
@@ -199,8 +180,8 @@ package struct TriagePage {
         [
           "hasSection": place < Self.maxSections, "id": "case\(place + 1)",
           "words": PageFrame.text(group.words), "count": Quantity.count(group.count),
-          "first": PageFrame.text(group.firstSeen.map(Self.day) ?? ""),
-          "last": PageFrame.text(group.lastSeen.map(Self.day) ?? ""),
+          "first": PageFrame.text(group.firstSeen.map(TriageGroups.day) ?? ""),
+          "last": PageFrame.text(group.lastSeen.map(TriageGroups.day) ?? ""),
           "helps": PageFrame.text(Self.names(group.fixes, 3)),
           "builds": PageFrame.text(Self.names(group.builds, 3)),
         ]
@@ -211,10 +192,7 @@ package struct TriagePage {
   /// A case with its trend.
   private static func section(_ group: TriageGroups.Group, number: Int) -> [String: Any] {
     var facts = [("Inputs", Quantity.count(group.count)), ("Id", group.id)]
-    if let first = group.firstSeen, let last = group.lastSeen {
-      facts.append(
-        ("Seen", day(first) == day(last) ? day(first) : "\(day(first)) to \(day(last))"))
-    }
+    if let seen = group.seen { facts.append(("Seen", seen)) }
     for (title, counts) in [
       ("Helps", group.fixes), ("Builds", group.builds), ("Models", group.models),
       ("SQLite", group.sqlite),
@@ -228,7 +206,10 @@ package struct TriagePage {
       "facts": facts.map { PageFrame.pair($0) },
     ]
     let bins = bins([group])
-    if group.days.count > 1, let bars = bars(bins, id, "Inputs of each \(bins.unit)") {
+    if group.days.count > 1,
+      let bars = StackedBars(
+        id: id, title: "Inputs of each \(bins.unit)", parts: parts, of: bins)
+    {
       context["svg"] = bars.svg
     }
     return context
@@ -240,11 +221,7 @@ private enum TriageTemplate {
   static let text = """
     \(PageFrame.verdict)
     \(PageFrame.contents)
-    {{#summary}}<section aria-labelledby="summary">
-    <h2 id="summary">In numbers</h2>
-    <dl>{{#facts}}<dt>{{name}}</dt><dd>{{value}}</dd>
-    {{/facts}}</dl>
-    </section>{{/summary}}
+    \(PageFrame.summary)
     {{#times}}<section aria-labelledby="times">
     <h2 id="times">Over time</h2>
     <p class="key">A bar for each {{unit}}. {{#chips}}<span class="chip bar-{{class}}">{{name}}</span>

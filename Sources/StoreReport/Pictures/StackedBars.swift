@@ -19,7 +19,47 @@ struct StackedBars {
   /// The label of each bar, and the count of each of its parts.
   let bars: [(label: String, counts: [Int])]
   /// Whether labels are moments, of which days, or hours of one day, are enough for an axis.
-  var isOfTime = true
+  let isOfTime: Bool
+
+  /// A histogram with the parts that are anywhere; nil without an event.
+  init?(id: String, title: String, parts: [Part], of bins: TimeBins) {
+    let all = bins.bins
+    guard !all.isEmpty else { return nil }
+    let used = parts.indices.filter { part in all.contains { $0.counts[part] > 0 } }
+    self.init(
+      id: id, title: title, parts: used.map { parts[$0] },
+      bars: all.map { bin in (Self.moment(bin.start), used.map { bin.counts[$0] }) })
+  }
+
+  /// A histogram of these bars.
+  init(
+    id: String, title: String, parts: [Part], bars: [(label: String, counts: [Int])],
+    isOfTime: Bool = true
+  ) {
+    self.id = id
+    self.title = title
+    self.parts = parts
+    self.bars = bars
+    self.isOfTime = isOfTime
+  }
+
+  /// What a template takes: the picture, its key, and the numbers as ``PageFrame/countTable``.
+  ///
+  /// - Parameters:
+  ///   - unit: how long a bar is, in words.
+  ///   - holder: what the label of a bar is.
+  /// - Returns: the values that the template names.
+  func context(unit: String, holder: String) -> [String: Any] {
+    [
+      "svg": svg, "unit": unit, "chips": parts.map { ["class": $0.style, "name": $0.words] },
+      "table": [
+        "holder": holder, "columns": parts.map(\.words),
+        "lines": bars.filter { $0.counts.contains { $0 > 0 } }.map { bar in
+          ["name": bar.label, "counts": bar.counts.map { Quantity.count($0) }] as [String: Any]
+        },
+      ] as [String: Any],
+    ]
+  }
 
   private static let width = 900
   /// The room for the numbers at the left, above the highest bar, of all bars, and for the labels.

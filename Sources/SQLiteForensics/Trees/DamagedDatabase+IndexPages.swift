@@ -1,0 +1,37 @@
+import SQLiteFile
+
+extension DamagedDatabase {
+  /// Hands over the pages of an index that its root leads to, each once, until `receive` returns false (file format,
+  /// section 1.6).
+  ///
+  /// - Parameters:
+  ///   - root: the root page.
+  ///   - met: pages that were handed over, also of other indexes: a page belongs to one index only.
+  ///   - receive: receives the number of a page, its bytes, and whether it is an interior page.
+  /// - Returns: false when `receive` wanted no more.
+  /// - Throws: ``SQLiteFileError`` when the device fails.
+  func forEachIndexPage(
+    below root: UInt32, _ met: inout PageSet,
+    _ receive: (_ page: UInt32, _ bytes: RawSpan, _ isInterior: Bool) -> Bool
+  ) throws(SQLiteFileError) -> Bool {
+    guard met.insert(root) else { return true }
+    var pending = [root]
+    var buffer = ContiguousArray<UInt8>()
+    while let page = pending.popLast() {
+      let kind = census.kind(page)
+      guard kind.isIndex, try reader.copy(page, into: &buffer) == layout.pageSize else { continue }
+      let bytes = buffer.rawSpan
+      if kind == .indexInterior {
+        let count = min(Int(bytes.uint16(at: 3)), (layout.usableSize - 12) / 2)
+        for place in 0...count {
+          let start = place == count ? 8 : Int(bytes.uint16(at: 12 + 2 * place))
+          guard start + 4 <= layout.usableSize else { continue }
+          let child = bytes.uint32(at: start)
+          if child <= pageCount, met.insert(child) { pending.append(child) }
+        }
+      }
+      guard receive(page, bytes, kind == .indexInterior) else { return false }
+    }
+    return true
+  }
+}
