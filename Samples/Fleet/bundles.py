@@ -9,6 +9,9 @@ bundles already, only that is done.
 """
 import hashlib, io, json, os, random, shutil, sqlite3, subprocess, sys, tempfile, uuid, zipfile
 
+# An app with ten million installs sends thousands a day.
+PER_DAY = 5_000
+
 
 def cases(lifeboat, folder):
     """Bundles of an incident and of stores with several kinds of damage."""
@@ -126,7 +129,7 @@ def main():
         paths.append(f"{place}/{number:06}.zip")
         parts, comment = chance.choices(kinds, weights)[0]
         # They come day by day, as into the folders of an object store.
-        build, day = chance.choice(builds), f"2026-11-{number * 28 // count + 1:02}"
+        build, day = chance.choice(builds), f"2026-11-{number // PER_DAY % 28 + 1:02}"
         identifier = str(uuid.UUID(int=chance.getrandbits(128), version=4)).upper()
         open(paths[-1], "wb").write(bundle(parts, comment, build, day, identifier))
     spoil(paths, hostile, chance)

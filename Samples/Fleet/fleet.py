@@ -9,67 +9,39 @@ What goes over the network between tasks is counts by signature, never a row of 
 
 The listing has a path on each line, of files that every executor sees: a mounted file system or a mounted object store.
 """
-import argparse, json, os, subprocess, sys, threading
+import argparse, subprocess, threading
 
 from pyspark.sql import SparkSession
-from pyspark.sql.types import BooleanType, LongType, StringType, StructField, StructType
+from pyspark.sql.functions import col, expr, from_json
 
-TEXT, NUMBER, FLAG = StringType(), LongType(), BooleanType()
+# What of a line becomes a column, as Spark reads JSON.
+LINE = """
+    path STRING, kind STRING, contents STRING, isEncrypted BOOLEAN, fix STRING, date STRING, dateSource STRING,
+    signature STRUCT<id: STRING, family: STRING, verdict: STRING, problem: STRING, codes: STRING, build: STRING,
+        sqlite: STRING, model: STRUCT<writtenBy: STRING, expected: STRING>, damage: ARRAY<STRING>, analysers: ARRAY<STRING>>,
+    app STRUCT<name: STRING, version: STRING, build: STRING>, store STRUCT<kind: STRING, uuid: STRING, system: STRING>,
+    sizes STRUCT<inputBytes: BIGINT, storeBytes: BIGINT, logBytes: BIGINT, pages: BIGINT>,
+    findings STRUCT<damage: BIGINT, notes: BIGINT>, rows STRUCT<live: BIGINT, lost: BIGINT, recoverable: BIGINT>,
+    failed STRUCT<code: STRING, message: STRING>
+"""
 
-
-def inside(*keys):
-    def value(line):
-        for key in keys:
-            line = (line or {}).get(key)
-        return line
-    return value
-
-
-def words(line):
-    signature = line["signature"]
-    parts = [signature["verdict"], signature.get("problem"), signature.get("codes")]
-    return ", ".join([part for part in parts if part] + signature["damage"] + signature["analysers"])
-
-
-# The columns of the table `input` of a catalogue; man/lifeboat-triage.1 describes them.
-COLUMNS = [
-    ("path", TEXT, inside("path")),
-    ("kind", TEXT, inside("kind")),
-    ("contents", TEXT, inside("contents")),
-    ("is_encrypted", FLAG, inside("isEncrypted")),
-    ("signature", TEXT, inside("signature", "id")),
-    ("family", TEXT, inside("signature", "family")),
-    ("words", TEXT, words),
-    ("needs_care", FLAG, lambda line: "failed" in line or line["signature"]["verdict"] != "healthy"),
-    ("verdict", TEXT, inside("signature", "verdict")),
-    ("problem", TEXT, inside("signature", "problem")),
-    ("codes", TEXT, inside("signature", "codes")),
-    ("model_written_by", TEXT, inside("signature", "model", "writtenBy")),
-    ("model_expected", TEXT, inside("signature", "model", "expected")),
-    ("build", TEXT, inside("signature", "build")),
-    ("sqlite_version", TEXT, inside("signature", "sqlite")),
-    ("fix", TEXT, inside("fix")),
-    ("app_name", TEXT, inside("app", "name")),
-    ("app_version", TEXT, inside("app", "version")),
-    ("app_build", TEXT, inside("app", "build")),
-    ("store_kind", TEXT, inside("store", "kind")),
-    ("store_uuid", TEXT, inside("store", "uuid")),
-    ("system", TEXT, inside("store", "system")),
-    ("input_bytes", NUMBER, inside("sizes", "inputBytes")),
-    ("store_bytes", NUMBER, inside("sizes", "storeBytes")),
-    ("log_bytes", NUMBER, inside("sizes", "logBytes")),
-    ("pages", NUMBER, inside("sizes", "pages")),
-    ("damage_count", NUMBER, inside("findings", "damage")),
-    ("note_count", NUMBER, inside("findings", "notes")),
-    ("rows_live", NUMBER, inside("rows", "live")),
-    ("rows_lost", NUMBER, inside("rows", "lost")),
-    ("rows_recoverable", NUMBER, inside("rows", "recoverable")),
-    ("date", TEXT, inside("date")),
-    ("day", TEXT, lambda line: (line.get("date") or "")[:10] or None),
-    ("date_source", TEXT, inside("dateSource")),
-    ("failed_code", TEXT, inside("failed", "code")),
-    ("failed_message", TEXT, inside("failed", "message")),
-]
+# The columns of the table `input` of a catalogue, as expressions over such a line; man/lifeboat-triage.1 describes them.
+COLUMNS = {
+    "path": "path", "kind": "kind", "contents": "contents", "is_encrypted": "isEncrypted",
+    "signature": "signature.id", "family": "signature.family",
+    "words": "concat_ws(', ', signature.verdict, signature.problem, signature.codes, signature.damage, signature.analysers)",
+    "needs_care": "failed IS NOT NULL OR signature.verdict != 'healthy'",
+    "verdict": "signature.verdict", "problem": "signature.problem", "codes": "signature.codes",
+    "model_written_by": "signature.model.writtenBy", "model_expected": "signature.model.expected",
+    "build": "signature.build", "sqlite_version": "signature.sqlite", "fix": "fix",
+    "app_name": "app.name", "app_version": "app.version", "app_build": "app.build",
+    "store_kind": "store.kind", "store_uuid": "store.uuid", "system": "store.system",
+    "input_bytes": "sizes.inputBytes", "store_bytes": "sizes.storeBytes", "log_bytes": "sizes.logBytes", "pages": "sizes.pages",
+    "damage_count": "findings.damage", "note_count": "findings.notes",
+    "rows_live": "rows.live", "rows_lost": "rows.lost", "rows_recoverable": "rows.recoverable",
+    "date": "date", "day": "substring(date, 1, 10)", "date_source": "dateSource",
+    "failed_code": "failed.code", "failed_message": "failed.message",
+}
 
 
 def triage(program, options, paths):
@@ -99,11 +71,6 @@ def triage(program, options, paths):
         raise RuntimeError(f"triage ended with status {status} after {count} of {len(numbered)} lines")
 
 
-def row(number, text):
-    line = json.loads(text)
-    return tuple(value(line) for _, _, value in COLUMNS) + (number, text)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("listing", help="a file with a path on each line")
@@ -119,9 +86,10 @@ def main():
     tasks = max(1, -(-len(numbered) // arguments.task))
     program, options = arguments.lifeboat, arguments.option
     lines = context.parallelize(numbered, tasks).mapPartitions(lambda part: triage(program, options, part))
-    rows = lines.map(lambda pair: row(*pair))
-    fields = [StructField(name, kind) for name, kind, _ in COLUMNS]
-    table = spark.createDataFrame(rows, StructType(fields + [StructField("number", NUMBER), StructField("line", TEXT)]))
+    # Python hands on the lines as they are: the columns are taken from them in the JVM.
+    table = spark.createDataFrame(lines, "number BIGINT, line STRING")
+    table = table.withColumn("read", from_json(col("line"), LINE, {"mode": "FAILFAST"})).select("number", "line", "read.*")
+    table = table.select(*[expr(value).alias(name) for name, value in COLUMNS.items()], "number", "line")
     # A copy of a partition column stays in the files: the name of a folder is no exact text.
     table = table.withColumn("by_day", table.day).withColumn("by_build", table.build)
     table.write.mode("overwrite").partitionBy("by_day", "by_build").parquet(arguments.output)

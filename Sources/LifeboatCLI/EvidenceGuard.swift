@@ -53,8 +53,8 @@ enum EvidenceGuard {
 
   /// Refuses an output that belongs to any store, or former store, that `path` leads to.
   static func check(_ output: String, againstAllAt path: String) throws {
-    let found = try? StoreFinder.find(at: path)
-    let stores = found.map { $0.stores + $0.passedOver.map(\.path) } ?? [path]
+    let found = try? StoreFinder.find(at: path, taking: .archives)
+    let stores = found.map { $0.stores + $0.taken + $0.passedOver.map(\.path) } ?? [path]
     for store in stores { try check(output, against: store) }
   }
 

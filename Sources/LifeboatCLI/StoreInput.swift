@@ -1,3 +1,4 @@
+import AgeFiles
 import ArgumentParser
 import Foundation
 import Quoting
@@ -8,6 +9,7 @@ import SQLCipherFiles
 import StoreExtraction
 import StoreRecovery
 import SupportBundle
+import Terminal
 
 /// A command that reads one store, whatever the store came in.
 protocol StoreReader: ParsableCommand, RecordedCommand {
@@ -37,6 +39,8 @@ final class StoreInput {
   var bundleFolder: String? { bundle?.path }
   /// Parts of a bundle that are not as it was made, and were left out.
   var leftOut: [BundleExtraction.Skipped] { bundle?.skipped ?? [] }
+  /// Archives in the archive or folder that were not looked into: where they are, and why.
+  private(set) var passedOver: [StoreFinder.PassedOver] = []
   /// The opened bundle or archive; nil for a store and for a folder.
   private(set) var file: BundleFile?
   /// The store's main file, whatever else of it was left out; nil in a bundle without the store.
@@ -71,11 +75,14 @@ final class StoreInput {
       if let (backup, name) = PhoneBackup.split(given) {
         try unpack(PhoneBackup(backup), name)
       } else {
-        store = try Self.only(in: given, named: given)
+        store = try only(inFolder: given)
       }
     }
     if let key, let store { try decrypt(store, key) }
   }
+
+  /// Whether a path is an archive or names a store within one or a backup, so that it has to be unpacked.
+  static func isPacked(_ path: String) -> Bool { isInside(path) || isArchive(path) }
 
   /// Whether a path names a store within an archive or a backup, so that it has to be unpacked.
   static func isInside(_ path: String) -> Bool {
@@ -95,9 +102,19 @@ final class StoreInput {
       others.forEach(tell)
       return stores.map { PathText.joined(folder, $0.name) }
     }
-    let found = try StoreFinder.find(at: path)
+    let found = try StoreFinder.find(at: path, taking: .archives)
     found.passedOver.forEach(tell)
-    return found.stores
+    let inner = try found.taken.flatMap { archive in
+      do { return try stores(inArchive: archive, secrets, tell) } catch {
+        guard let failure = Failure(error) else { throw error }
+        // Many archives in a folder have nothing to do with stores.
+        guard failure.code != ExtractionError.Code.noStores.rawValue else { return [] }
+        tell(.init(path: archive, code: failure.code, message: failure.message))
+        return []
+      }
+    }
+    guard !inner.isEmpty else { return found.stores }
+    return (found.stores + inner).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }
 
   /// The path of the store's main file.
@@ -162,6 +179,7 @@ final class StoreInput {
   ) throws -> Result {
     try reading(path, bundle: secrets.bundle, key: secrets.key()) { input in
       display.note(input.decrypted?.findings.kept ?? [])
+      for other in input.passedOver { display.note("note: \(other.path): \(other.message)") }
       let result = try body(input)
       if input.decrypted?.findings.damageCount ?? 0 > 0 { try display.exitWithFindings() }
       return result
@@ -214,7 +232,7 @@ final class StoreInput {
     _ tell: (StoreFinder.PassedOver) -> Void
   ) throws -> [String] {
     let file = try BundleSecretOptions.bundle(at: path, secrets)
-    guard try !isBundle(file) else { return [path] }
+    guard try !UnpackedArchive.isBundle(file) else { return [path] }
     let interruption = Interruption()
     return try withExtendedLifetime(interruption) {
       let archive = try unpacking(path) {
@@ -225,19 +243,18 @@ final class StoreInput {
         func named(_ place: String) -> String {
           PathText.joined(path, PathText.dropping(prefix: folder + "/", from: place) ?? place)
         }
+        func tellOf(_ others: [StoreFinder.PassedOver]) {
+          for other in others {
+            tell(.init(path: named(other.path), code: other.code, message: other.message))
+          }
+        }
+        tellOf(archive.passedOver)
         let found = try found(at: folder, named: path)
         if found.stores.count + found.passedOver.count == 1 { return [path] }
-        for other in found.passedOver {
-          tell(.init(path: named(other.path), code: other.code, message: other.message))
-        }
+        tellOf(found.passedOver)
         return found.stores.map(named)
       }
     }
-  }
-
-  private static func isBundle(_ file: BundleFile) throws -> Bool {
-    try UnpackedArchive.isZip(file)
-      && ZipReader(file).entry(named: BundleManifest.entryName) != nil
   }
 
   /// Unpacks one store of an archive.
@@ -264,9 +281,12 @@ final class StoreInput {
     self.interruption = interruption
     let making = interruption.files.making
     try Self.unpacking(given) {
-      guard try Self.isBundle(file) else {
+      guard try UnpackedArchive.isBundle(file) else {
         let archive = try UnpackedArchive(file, making: making)
         self.archive = archive
+        passedOver = archive.passedOver.map {
+          .init(path: PathText.joined(given, $0.path), code: $0.code, message: $0.message)
+        }
         store = try Self.only(in: archive.folder.path, named: given)
         return
       }
@@ -360,6 +380,24 @@ final class StoreInput {
         : "name one of them; lifeboat inspect shows all")
   }
 
+  /// The path itself, or the only store of a folder. Archives beside it are told, and one alone has to be named.
+  private func only(inFolder path: String) throws -> String {
+    guard try FileStatus.of(path)?.kind == .folder else { return path }
+    let found = try StoreFinder.find(at: path, taking: .archives)
+    if found.stores.isEmpty, found.passedOver.isEmpty, let first = found.taken.first {
+      throw Failure(
+        64, "usage.oneStore",
+        "\(given) holds \(Quantity.count(found.taken.count, "archive")) and no store",
+        hint: "name an archive instead of the folder: \(ShellText.path(first))")
+    }
+    passedOver = found.taken.map {
+      .init(
+        path: $0, code: "input.notEntered",
+        message: "an archive that was not looked into; name it instead of the folder")
+    }
+    return try Self.only(in: path, named: given)
+  }
+
   private static func found(at path: String, named given: String) throws -> StoreFinder.Found {
     do { return try StoreFinder.find(at: path) } catch let error as ExtractionError
       where error.code == .noStores && isArchive(given)
@@ -409,6 +447,11 @@ final class StoreInput {
   private static func absolute(_ path: String) -> String {
     URL(fileURLWithPath: path).standardizedFileURL.path
   }
+}
+
+extension StoreFinder.Wanted {
+  /// Archives and encrypted files.
+  static let archives = Self { AgeFile.isEncrypted($0) || UnpackedArchive.isArchive(lead: $0) }
 }
 
 /// A record of a bundle or an incident, as JSON.

@@ -21,22 +21,27 @@ package enum StoreFinder {
     package var passedOver: [PassedOver] = []
     /// Files and folders that the caller takes whole, by name.
     package var taken: [String] = []
+
+    /// Nothing.
+    package init() {}
+
+    init(stores: [String]) { self.stores = stores }
   }
 
   /// What a caller takes beside stores, such as archives.
   package struct Wanted: Sendable {
     /// Whether a file is taken, by its first ``leadBytes`` bytes.
     let file: @Sendable ([UInt8]) -> Bool
-    /// A folder with a file of this name is taken, and not searched.
-    let folderWith: [UInt8]
+    /// A folder with a file of this name is taken, and not searched; nil for none.
+    let folderWith: [UInt8]?
 
     /// How many bytes of a file are shown.
     package static let leadBytes = 512
 
-    /// Takes files by their first bytes, and folders by the name of a file in them.
-    package init(folderWith: String, file: @escaping @Sendable ([UInt8]) -> Bool) {
+    /// Takes files by their first bytes, and folders by the name of a file in them, if there is one.
+    package init(folderWith: String? = nil, file: @escaping @Sendable ([UInt8]) -> Bool) {
       self.file = file
-      self.folderWith = Array(folderWith.utf8)
+      self.folderWith = folderWith.map { Array($0.utf8) }
     }
   }
 
@@ -166,7 +171,7 @@ private struct StoreSearch {
     }
     var entries: [[UInt8]: FileIdentity] = [:]
     for name in names { entries[name] = folder.identity(named: name) }
-    if let wanted, isText, entries[wanted.folderWith]?.kind == .file {
+    if isText, let name = wanted?.folderWith, entries[name]?.kind == .file {
       return found.taken.append(path)
     }
     let place = Place(folder: folder, path: path, isText: isText, entries: entries)

@@ -206,13 +206,10 @@ extension TriageReader {
   /// Reads a bundle, or an archive with one store.
   func read(archive path: String, _ isFound: Bool, into line: inout TriageLine) throws -> Packed {
     let file = try BundleFile(path, secrets)
-    guard try UnpackedArchive.isZip(file) else {
+    guard try UnpackedArchive.isBundle(file) else {
       return try read(plain: file, isFound, into: &line)
     }
     let reader = try ZipReader(file)
-    guard reader.entry(named: BundleManifest.entryName) != nil else {
-      return try read(plain: file, isFound, into: &line)
-    }
     line.kind = .bundle
     line.sizes = .init(inputBytes: Int64(clamping: reader.size))
     let contents = try BundleContents(of: reader)
@@ -279,12 +276,16 @@ extension TriageReader {
     let unpacked = try UnpackedArchive(file)
     return try withExtendedLifetime(unpacked) {
       let folder = unpacked.folder.path
-      guard let found = try Self.found(in: folder) else {
+      var found = try Self.found(in: folder) ?? StoreFinder.Found()
+      found.passedOver += unpacked.passedOver.map {
+        .init(path: PathText.joined(folder, $0.path), code: $0.code, message: $0.message)
+      }
+      let all = found.stores + found.passedOver.map(\.path)
+      if all.isEmpty {
         if isFound { return .nothing }
         throw TriageProblem(code: "input.noStores", message: "the archive holds no store")
       }
-      let all = found.stores + found.passedOver.map(\.path)
-      if all.count == 1 {
+      if all.count == 1, unpacked.passedOver.isEmpty {
         try read(unpacked: all[0], of: file, into: &line)
         return .line
       }

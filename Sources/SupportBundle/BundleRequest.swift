@@ -68,6 +68,8 @@ public struct BundleRequest: Sendable {
   /// - Parameters:
   ///   - storePath: the main file of the store.
   ///   - incident: the incident that it was kept for; nil without one.
+  ///   - decrypted: the store decrypted, to be read in its place; nil for one that is not encrypted, or without its key.
+  ///     The files that go in are the encrypted ones.
   ///   - output: the bundle; nil to find out what it would hold.
   ///   - progress: called with the bytes packed and the bytes in all.
   ///   - isCancelled: asked while bytes are packed; true ends the work with `bundle.cancelled`.
@@ -76,7 +78,8 @@ public struct BundleRequest: Sendable {
   /// - Returns: what was packed.
   /// - Throws: ``BundleError``, `SQLiteFileError`.
   package func make(
-    of storePath: String, _ incident: Incident?, to output: String?,
+    of storePath: String, _ incident: Incident?, decrypted: DecryptedStore? = nil,
+    to output: String?,
     progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in },
     isCancelled: () -> Bool = { false },
     making: @escaping OutputTree.Making = { _ = $1() }
@@ -91,16 +94,22 @@ public struct BundleRequest: Sendable {
     var findings: [Finding] = []
     do {
       let logView = logView
-      let opened = try CoreDataStore(path: storePath, logView: logView)
+      let readPath = decrypted?.storePath ?? storePath
+      let opened = try CoreDataStore(path: readPath, logView: logView)
       store = opened
+      let takesHashes = decrypted == nil
       let inspecting = AnotherThread {
-        try StoreInspection(path: storePath, logView: logView)
+        try StoreInspection(path: readPath, logView: logView, takesHashes: takesHashes)
       }
       var rows: StoreBundle.Rows?
       if contents == .rows {
         rows = try bundle.writeRows(of: opened, entities: entities, redaction, numbers: numbers)
       }
-      let inspection = try inspecting.wait()
+      var inspection = try inspecting.wait()
+      if let decrypted {
+        inspection.path = storePath
+        try inspection.setEncrypted(decrypted, takesHashes: true)
+      }
       try bundle.add(opened, inspection, rows: rows, includesModel: includesModel)
       findings = inspection.findings
     } catch let error as SQLiteFileError where incident != nil || contents == .store {
@@ -111,7 +120,9 @@ public struct BundleRequest: Sendable {
     let (manifest, packed, _) = try packed(
       bundle.plan, for: output, progress: progress, isCancelled: isCancelled, making: making)
     try packed.check()
-    try ResidueScan(store, contents, redaction, incident: incident).check(packed)
+    try ResidueScan(
+      store, contents, redaction, incident: incident, nameTokens: bundle.nameTokens
+    ).check(packed)
     let changed = watch.changes()
     guard changed.isEmpty else {
       throw BundleError(

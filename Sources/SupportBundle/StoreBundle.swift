@@ -30,7 +30,11 @@ package struct StoreBundle {
 
   private var gathered: BundlePlan
   private let contents: BundleManifest.Contents
+  /// The main file as it was given.
+  private let storePath: String
   private var mask: RecordMask
+  /// What stands for names that a user may have chosen.
+  var nameTokens: NameTokens { mask.tokens }
 
   /// Starts a bundle about the store whose main file is at `storePath`.
   package init(
@@ -39,6 +43,7 @@ package struct StoreBundle {
   ) throws(BundleError) {
     gathered = try BundlePlan(tool: tool, created: created, contents: contents)
     self.contents = contents
+    self.storePath = storePath
     mask = RecordMask(storePath: storePath)
   }
 
@@ -121,7 +126,8 @@ package struct StoreBundle {
         name: Self.rowsName, file: rows.file, origin: name, why: rows.redaction.why)
       if let sentence = rows.redaction.withheld { gathered.withhold(sentence) }
     }
-    try addFiles(of: store.database.path)
+    // Not those that are read: a decrypted copy stays here.
+    try addFiles(of: storePath)
     if inspection.metadata?.otherKeys.isEmpty == false {
       gathered.withhold(
         "The values of the app's own metadata keys: they can hold secrets, so only names and sizes are given."

@@ -84,6 +84,136 @@ import Testing
     #expect(!(several.errors + unknown.errors).contains(#/lifeboat-[0-9a-f]{30}/#))
   }
 
+  /// Makes an archive of the files in `folder` by a script in Python, which finds them in `files`.
+  private func archive(_ name: String, _ script: String) throws -> String {
+    let path = place.url.appendingPathComponent(name).path
+    let head = """
+      import gzip, io, os, sys, tarfile, zipfile
+      folder, output = sys.argv[1:]
+      files = {}
+      for top, _, names in os.walk(folder):
+          for name in names:
+              file = os.path.join(top, name)
+              files[os.path.relpath(file, folder)] = open(file, "rb").read()
+      def zipped(members):
+          bytes = io.BytesIO()
+          with zipfile.ZipFile(bytes, "w", zipfile.ZIP_DEFLATED) as archive:
+              for name, content in members.items(): archive.writestr(name, content)
+          return bytes.getvalue()
+      def tarred(members):
+          bytes = io.BytesIO()
+          with tarfile.open(fileobj=bytes, mode="w") as archive:
+              for name, content in members.items():
+                  entry = tarfile.TarInfo(name)
+                  entry.size = len(content)
+                  archive.addfile(entry, io.BytesIO(content))
+          return bytes.getvalue()
+
+      """
+    let outcome = try Fixtures.run(
+      try #require(findTool("python3")),
+      ["-c", head + "open(output, 'wb').write(\(script))", folder.path, path])
+    try #require(outcome.status == 0, "\(String(decoding: outcome.stderr, as: UTF8.self))")
+    return path
+  }
+
+  /// Tickets come as archives of archives: each is a folder of its name.
+  @Test(arguments: [
+    "zipped({'a.zip': zipped(files), 'b.txt': b'text'})",
+    "tarred({'a.zip': zipped(files)})",
+    "zipped({'a.zip': tarred(files)})",
+    "zipped({'a.zip': gzip.compress(tarred(files)), 'Readme.docx': zipped({'word.xml': b'text'})})",
+    "gzip.compress(tarred({'a.zip': zipped(files)}))",
+  ])
+  func archivesInArchives(script: String) throws {
+    let path = try archive("Tickets.bin", script)
+    let list = try Program.run("inspect", "--json", "--no-hash", path)
+    #expect(
+      try list.json()["inspections"]?.array?.compactMap { $0["path"]?.string } == [
+        path + "/a.zip/Documents/Notes.sqlite", path + "/a.zip/Library/Ship.moody",
+      ], "\(list.errors)")
+    #expect(list.status == 0)
+    let ours = try Program.run(
+      "rows", "--format", "ndjson", path + "/a.zip/Documents/Notes.sqlite")
+    let truth = try Program.run(
+      "rows", "--format", "ndjson", folder.appendingPathComponent("Documents/Notes.sqlite").path)
+    #expect(ours.text == truth.text && truth.text.contains("anchor"), "\(ours.errors)")
+    let lines = try Program.run("triage", path).lines()
+    #expect(lines.compactMap { $0["path"]?.string }.count == 2)
+    #expect(lines.allSatisfy { $0["failed"] == nil && $0["rows"]?["live"]?.integer == 2 })
+  }
+
+  /// What was not looked into is told, and does not keep anybody from the rest.
+  @Test(arguments: [
+    ("'a.zip': zipped(files)[:900]", "bundle."),
+    ("'a.zip': b'age-encryption.org/v1\\n-> X25519 ' + b'x' * 600", "bundle.encrypted"),
+    (
+      "'a.zip': zipped({'b.zip': zipped({'c.zip': zipped({'d.zip': zipped(files)})})})",
+      "input.notEntered"
+    ),
+  ])
+  func archivesThatAreNotOpened(member: String, code: String) throws {
+    let path = try archive(
+      "Tickets.zip",
+      "zipped({'Notes.sqlite': files['Documents/Notes.sqlite'], 'Notes.sqlite-wal': files['Documents/Notes.sqlite-wal'], \(member)})"
+    )
+    let inspect = try Program.run("inspect", path)
+    #expect(inspect.status == 1 && inspect.text.contains("SQLite, 1 table"), "\(inspect.text)")
+    #expect(inspect.errors.contains("/a.zip") && inspect.errors.contains(code), "\(inspect.errors)")
+    let rows = try Program.run("rows", path)
+    #expect(rows.status == 0 && rows.errors.contains("an archive that was not opened"))
+    let lines = try Program.run("triage", path).lines()
+    #expect(lines.count == 2)
+    #expect(lines.contains { $0["failed"]?["code"]?.string?.hasPrefix(code) == true })
+    #expect(!(inspect.errors + rows.errors).contains(#/lifeboat-[0-9a-f]{30}/#))
+  }
+
+  /// Names that no file may have on some system stand under safe ones, and keep nobody from the store beside them.
+  @Test(arguments: ["zipped", "tarred"]) func unusualNames(form: String) throws {
+    let store = "files['Documents/Notes.sqlite']"
+    let log = "files['Documents/Notes.sqlite-wal']"
+    let path = try archive(
+      "Odd.bin",
+      "\(form)({'Icon\\r': b'x' * 600, 'a:b/Notes.sqlite': \(store), 'a:b/Notes.sqlite-wal': \(log), 'c\\\\d.sqlite': \(store)})"
+    )
+    let list = try Program.run("inspect", "--json", "--no-hash", path)
+    #expect(
+      try list.json()["inspections"]?.array?.compactMap { $0["path"]?.string } == [
+        path + "/a%3Ab/Notes.sqlite", path + "/c%5Cd.sqlite",
+      ], "\(list.errors)")
+    let rows = try Program.run("rows", path + "/a%3Ab/Notes.sqlite")
+    #expect(rows.status == 0 && rows.text.contains("note"), "\(rows.errors)")
+  }
+
+  /// A folder of archives is a folder of stores.
+  @Test func aFolderWithArchives() throws {
+    _ = try archive(
+      "Crew/Old.zip",
+      "zipped({n: files['Documents/' + n] for n in ['Notes.sqlite', 'Notes.sqlite-wal']})")
+    _ = try archive("Crew/Text.zip", "zipped({'word.xml': b'text'})")
+    _ = try archive("Crew/Cut.zip", "zipped(files)[:1000]")
+    let list = try Program.run("inspect", "--json", "--no-hash", folder.path)
+    #expect(
+      try list.json()["inspections"]?.array?.compactMap { $0["path"]?.string }
+        == [
+          "Documents/Notes.sqlite", "Library/Ship.moody", "Old.zip",
+        ].map { folder.path + "/" + $0 }, "\(list.errors)")
+    #expect(list.status == 1 && list.errors.contains("Cut.zip"), "\(list.errors)")
+    let found = try Program.run("search", "anchor of Documents", folder.path)
+    #expect(found.text.contains("Old.zip"), "\(found.text)\(found.errors)")
+
+    let alone = place.url.appendingPathComponent("Alone")
+    try FileManager.default.createDirectory(at: alone, withIntermediateDirectories: true)
+    _ = try archive("Alone/Old.zip", "zipped({'Notes.sqlite': files['Documents/Notes.sqlite']})")
+    let rows = try Program.run("rows", alone.path)
+    #expect(rows.status == 64 && rows.errors.contains(alone.path + "/Old.zip"), "\(rows.errors)")
+    try FileManager.default.copyItem(
+      at: folder.appendingPathComponent("Library/Ship.moody"),
+      to: alone.appendingPathComponent("Ship.moody"))
+    let both = try Program.run("rows", alone.path)
+    #expect(both.status == 0 && both.errors.contains("Old.zip: an archive"), "\(both.errors)")
+  }
+
   /// A container is a folder with another name.
   @Test func aContainer() throws {
     let container = place.url.appendingPathComponent("Crew.xcappdata")

@@ -120,6 +120,28 @@ import Testing
     #expect(rows.allSatisfy { Self.values($0, "ZLUCKY")?["integer"]?.string?.utf8.count == 16 })
   }
 
+  /// Names that a user may have chosen are tokens; the values that a list allows stay all the same.
+  @Test func whatIsListedUnderAnUnusualNameStays() throws {
+    let place = try TemporaryFolder()
+    let store = place.url.appendingPathComponent("plain.sqlite")
+    let connection = try SQLiteConnection(store)
+    try connection.exec(
+      """
+      CREATE TABLE "my notes"(id INTEGER PRIMARY KEY, "first name" TEXT, other TEXT);
+      INSERT INTO "my notes" VALUES(1, 'Ada Lovelace', 'Charles Babbage');
+      """)
+    connection.close()
+    let list = place.url.appendingPathComponent("allow")
+    try Data("lifeboat-allow 1\nmy notes.first name\n".utf8).write(to: list)
+    let (folder, bundle, outcome) = try BundleTests.create(
+      store, "--include", "rows", "--redact", "listed", "--allow", list.path)
+    defer { withExtendedLifetime(folder) {} }
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    let text = try Program.run("rows", "--format", "ndjson", bundle.path).text
+    #expect(text.contains("Ada Lovelace") && !text.contains("Babbage"), "\(text)")
+    #expect(!text.contains("first name"))
+  }
+
   @Test(arguments: [
     ("", 65), ("lifeboat-allow 2\n", 65), ("lifeboat-allow 1\nPerson\n", 65),
     ("lifeboat-allow 1\n*.*\n", 65), ("lifeboat-allow 1\nPerson.ZNAMES\n", 64),

@@ -51,6 +51,34 @@ import Testing
     #expect(try Data(contentsOf: URL(fileURLWithPath: store)) == before)
   }
 
+  /// A bundle of what is in it, with its key; the files that go in are the encrypted ones.
+  @Test func packsWhatIsInIt() throws {
+    func path(_ name: String) -> String { place.url.appendingPathComponent(name).path }
+    let without = try Program.run("bundle", "create", store, "-o", path("none.zip"))
+    #expect(without.status != 0)
+    let made = try Program.run(
+      "bundle", "create", store, "--key-file", key, "--include", "rows", "--redact", "none", "-o",
+      path("rows.zip"))
+    #expect(made.status == 0, "\(made.errors)")
+    let rows = try Program.run("rows", "--format", "ndjson", path("rows.zip"))
+    #expect(try rows.lines().count == 400 && rows.text.contains("Note 399"), "\(rows.errors)")
+    let shown = try Program.run("bundle", "show", "--json", path("rows.zip"))
+    #expect(
+      shown.text.contains("SQLCipher") && !shown.text.contains(#/lifeboat-[0-9a-f]{30}/#),
+      "\(shown.text)")
+    let redacted = try Program.run(
+      "bundle", "create", store, "--key-file", key, "--include", "rows", "-o", path("tokens.zip"))
+    #expect(redacted.status == 0, "\(redacted.errors)")
+    #expect(
+      try !Program.run("rows", "--format", "ndjson", path("tokens.zip")).text.contains("Note 3"))
+    let whole = try Program.run(
+      "bundle", "create", store, "--key-file", key, "--include", "store", "-o", path("store.zip"))
+    #expect(whole.status == 0, "\(whole.errors)")
+    let unzip = try Fixtures.run(
+      try #require(findTool("unzip")), ["-p", path("store.zip"), "store/Secret.sqlite"])
+    #expect(try unzip.stdout == Data(contentsOf: URL(fileURLWithPath: store)))
+  }
+
   /// Where pages are, differs: the reserved bytes leave less room on each.
   @Test func everyRowIsWhole() throws {
     func rows(_ path: String) throws -> [JSON?] {

@@ -34,6 +34,30 @@ import Testing
 
   private func output(_ name: String) -> URL { place.url.appendingPathComponent(name) }
 
+  /// SQLite computes a VIRTUAL column when it reads a row: the file has no value of it to show.
+  @Test func columnsThatTheFileDoesNotHoldAreNamed() throws {
+    let url = output("computed.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      CREATE TABLE note (body TEXT, length INT AS (length(body)) VIRTUAL, upper TEXT AS (upper(body)) STORED);
+      INSERT INTO note VALUES ('five');
+      CREATE TABLE other (a);
+      INSERT INTO other VALUES (1);
+      """)
+    connection.close()
+    let note = "note: columns that the file does not hold are empty: note.length; "
+    for arguments in [
+      ["rows", url.path], ["rows", "--all", url.path], ["rows", "--format", "ndjson", url.path],
+      ["extract", url.path, "-o", output("rows").path],
+    ] {
+      let outcome = try Program.run(arguments)
+      #expect(outcome.errors.contains(note), "\(arguments): \(outcome.errors)")
+    }
+    let other = try Program.run("rows", url.path, "--entity", "other")
+    #expect(other.status == 0 && !other.errors.contains(note), "\(other.errors)")
+  }
+
   @Test func anInspectionCountsThem() throws {
     let inspection = try Self.inspection(path)
     #expect(

@@ -47,12 +47,15 @@ enum Program {
 
   /// Runs it with a plain terminal and an English locale.
   static func run(
-    _ arguments: [String], timeout: Double = 900, columns: Int = 200
+    _ arguments: [String], timeout: Double = 900, columns: Int = 200,
+    temporaryFolder: String? = nil
   ) throws -> Outcome {
     let path = try #require(path, "the executable was not built")
     var environment = ProcessInfo.processInfo.environment
     environment["NO_COLOR"] = "1"
     environment["COLUMNS"] = String(columns)
+    // Where other tests make no folders.
+    if let temporaryFolder { environment["TMPDIR"] = temporaryFolder }
     let result = try Fixtures.run(path, arguments, environment: environment, timeout: timeout)
     return Outcome(status: result.status, stdout: result.stdout, stderr: result.stderr)
   }

@@ -287,6 +287,91 @@ import Testing
     #expect(parts.map(\.rowCount) == [wanted - 1, 1])
   }
 
+  /// Row ids that no column has are what they were, so that tables which name them still fit.
+  @Test(arguments: [true, false]) func rowIDsStay(_ isSound: Bool) throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("a.sqlite")
+    let made = try SQLiteConnection(url)
+    try made.exec(
+      """
+      CREATE TABLE note (body TEXT);
+      INSERT INTO note (rowid, body) VALUES (-4, 'minus'), (5, 'five'), (17, 'later'), (90000, 'last');
+      CREATE TABLE named (rowid TEXT, "_ROWID_" INT);
+      INSERT INTO named (oid, rowid) VALUES (9, 'own'), (11, 'other');
+      CREATE TABLE every (rowid TEXT, _rowid_ TEXT, oid TEXT);
+      INSERT INTO every VALUES ('a', 'b', 'c'), ('d', 'e', 'f');
+      CREATE TABLE keyed (id INTEGER PRIMARY KEY, x);
+      INSERT INTO keyed VALUES (3, 'x'), (8, 'y');
+      CREATE TABLE bare (a TEXT PRIMARY KEY) WITHOUT ROWID;
+      INSERT INTO bare VALUES ('z'), ('b');
+      """)
+    let root = Int(
+      try #require(try made.integer("SELECT rootpage FROM sqlite_master WHERE name = 'note'")))
+    made.close()
+    if !isSound {
+      // The third row gets the key of the second.
+      var content = try bytes(of: url)
+      let pageSize = Int(content[16]) << 8 | Int(content[17])
+      let page = (root - 1) * pageSize
+      let pointer = page + 8 + 4
+      let place = page + (Int(content[pointer]) << 8 | Int(content[pointer + 1])) + 1
+      try #require(content[place] == 17)
+      content[place] = 5
+      try Data(content).write(to: url)
+    }
+    let file = folder.url.appendingPathComponent("out.sqlite")
+    let result = try StoreExport().run(CoreDataStore(path: url.path), as: .sqlite, to: file.path)
+    let connection = try SQLiteConnection(file)
+    defer { connection.close() }
+    func rows(_ sql: String) throws -> [[FixtureValue]] { try connection.rows(sql) }
+    let notes: [[FixtureValue]] = [
+      [.integer(-4), .string("minus")], [.integer(5), .string("five")],
+      [.integer(17), .string("later")], [.integer(90000), .string("last")],
+    ]
+    if isSound {
+      #expect(try rows("SELECT rowid, * FROM note") == notes)
+    } else {
+      #expect(try rows("SELECT rowid, * FROM note") == [notes[0], notes[1], notes[3]])
+      #expect(
+        try rows("SELECT rowid, body FROM note_repeated") == [[.integer(5), .string("later")]])
+      #expect(
+        result.parts.filter { $0.name == "note" }.map(\.target) == ["note", "note_repeated"])
+    }
+    #expect(
+      try rows("SELECT oid, rowid FROM named")
+        == [[.integer(9), .string("own")], [.integer(11), .string("other")]])
+    #expect(try rows("SELECT count(*) FROM every") == [[.integer(2)]])
+    #expect(
+      try rows("SELECT rowid, id FROM keyed")
+        == [[.integer(3), .integer(3)], [.integer(8), .integer(8)]])
+    #expect(try rows("SELECT a FROM bare ORDER BY a") == [[.string("b")], [.string("z")]])
+    #expect(result.rowCount == 12)
+  }
+
+  /// A table whose b-tree cannot be read is not said to have no rows.
+  @Test func aDamagedTableIsNotCalledEmpty() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("a.sqlite")
+    let made = try SQLiteConnection(url)
+    try made.exec(
+      "CREATE TABLE a (x); CREATE TABLE b (x); CREATE TABLE e (x); INSERT INTO a VALUES (1); INSERT INTO b VALUES (2);"
+    )
+    let root = Int(
+      try #require(try made.integer("SELECT rootpage FROM sqlite_master WHERE name = 'b'")))
+    made.close()
+    var content = try bytes(of: url)
+    let pageSize = Int(content[16]) << 8 | Int(content[17])
+    content[(root - 1) * pageSize] = 87
+    try Data(content).write(to: url)
+    for format in StoreExport.Format.allCases {
+      let output = folder.url.appendingPathComponent("out.\(format.rawValue)")
+      let result = try StoreExport().run(
+        CoreDataStore(path: url.path), as: format, to: output.path)
+      #expect(Set(result.emptyNames) == ["b", "e"])
+      #expect(result.doubtfulNames == ["b"])
+    }
+  }
+
   /// A table that is read in blocks by two threads, whose pages are filled until a row of an unknown entity comes.
   @Test(arguments: [nil, 41_000, 1])
   func manyRowsAreWhatTheyWere(_ unknownKey: Int?) throws {

@@ -82,6 +82,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
 
   @OptionGroup var packing: PackingOptions
   @OptionGroup(title: "Encryption") var encryption: EncryptionOptions
+  @OptionGroup(title: "Encryption") var cipher: CipherOptions
   @OptionGroup var store: StoreOptions
   @OptionGroup var custody: CustodyOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
@@ -105,12 +106,13 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
   }
 
   func run() throws {
-    try StoreInput.reading(input, bundle: nil, pack)
+    try StoreInput.reading(input, bundle: nil, key: cipher.key(), pack)
   }
 
   private func pack(_ subject: StoreInput) throws {
     // The full path, so that the folder can be found and left out wherever a record names it.
-    let storePath = URL(fileURLWithPath: try subject.storePath()).standardizedFileURL.path
+    let given = try subject.decrypted?.evidence.mainPath ?? subject.storePath()
+    let storePath = URL(fileURLWithPath: given).standardizedFileURL.path
     try packing.target.map(subject.check)
     var request = try packing.request(include.contents, encryption)
     request.entities = include.entities
@@ -120,7 +122,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
     let key = try packing.signingKey()
     let interruption = Interruption(lettingWorkEnd: true)
     let receipt = try request.make(
-      of: storePath, subject.incident, to: packing.target,
+      of: storePath, subject.incident, decrypted: subject.decrypted, to: packing.target,
       isCancelled: { interruption.isRequested }, making: interruption.files.making)
     try packing.sign(with: key, interruption)
     if display.json {

@@ -68,7 +68,16 @@ struct EncryptionOptions: ParsableArguments {
 /// What encrypted bundles and encrypted stores are opened with.
 struct SecretOptions: ParsableArguments {
   @OptionGroup var bundle: BundleSecretOptions
+  @OptionGroup var cipher: CipherOptions
 
+  var keyFile: String? { cipher.keyFile }
+
+  /// The key of the store; nil when none is given.
+  func key() throws -> CipherKey? { try cipher.key() }
+}
+
+/// What an encrypted store is opened with.
+struct CipherOptions: ParsableArguments {
   @Option(
     name: .customLong("key-file"),
     help:

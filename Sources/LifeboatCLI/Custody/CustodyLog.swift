@@ -151,8 +151,9 @@ struct CustodyLog {
         continue
       }
       do {
-        let found = try StoreFinder.find(at: path)
+        let found = try StoreFinder.find(at: path, taking: .archives)
         for store in found.stores { all.add(store) }
+        for archive in found.taken { all.add(file: archive) }
         // A file that lost its header or its store is evidence too.
         for other in found.passedOver where !all.add(other.path) { all.passedOver.append(other) }
       } catch {

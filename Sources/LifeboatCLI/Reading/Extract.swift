@@ -141,6 +141,10 @@ struct Extract: StoreReader {
     if rows.allow != nil, let note = try RowAdvice.leftOut(coreData.plainTables, of: coreData) {
       display.note(note)
     }
+    let plainTables = coreData.plainTables.filter {
+      options.entityNames?.contains($0.name) ?? true
+    }
+    if rows.allow == nil, let note = RowAdvice.notStored(plainTables) { display.note(note) }
     display.note(result.findings)
     // A file that no row names is not damage, but it is left behind.
     for stray in result.findings where stray.id == .recoverExternalStray {
@@ -210,10 +214,13 @@ private struct ExtractText {
     if form == .xlsx, !PathText.ends(result.output.lowercased(), with: ".xlsx") {
       lines.append("Excel opens a workbook only under a name that ends in .xlsx")
     }
-    if !result.emptyNames.isEmpty {
-      let names = result.emptyNames.map { VisibleText.visible($0) }.joined(separator: ", ")
-      lines.append("No rows: \(names)")
+    let doubtful = result.doubtfulNames ?? []
+    func add(_ title: String, _ names: [String]) {
+      guard !names.isEmpty else { return }
+      lines.append("\(title): \(names.map { VisibleText.visible($0) }.joined(separator: ", "))")
     }
+    add("No rows", result.emptyNames.filter { !doubtful.contains($0) })
+    add("No row that can be read, in a damaged table", doubtful)
     return table
       + lines.map { DisplayText.hanging($0, width: display.width, rest: 2) }.joined()
   }

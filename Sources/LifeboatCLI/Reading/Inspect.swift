@@ -74,13 +74,14 @@ struct Inspect: ParsableCommand, RecordedCommand {
       if let failure = found.failure { note(failure, at: found.path) }
       for path in found.stores {
         do {
+          let isArchive = StoreInput.isArchive(path)
           let inspection =
-            found.isArchive
+            isArchive
             ? try inspectArchive(path, isFirst: inspections.isEmpty, isQuiet: isList)
             : try inspect(path) { inspection, place in
               if isList { list.add(inspection, at: place, wal: store.wal) }
             }
-          if found.isArchive {
+          if isArchive {
             list.add(inspection, at: nil, wal: store.wal)
           } else if !isList {
             try tell(inspection, isFirst: inspections.isEmpty)
@@ -123,7 +124,6 @@ extension Inspect {
     let path: String
     /// The stores; the path itself for an archive.
     var stores: [String] = []
-    var isArchive = false
     /// Other files that are or were a store.
     var others: [StoreFinder.PassedOver] = []
     /// Why the path cannot be searched; nil when it was.
@@ -136,7 +136,6 @@ extension Inspect {
     var found = Found(path: path)
     do {
       found.stores = try StoreInput.all(at: path, secrets.bundle) { found.others.append($0) }
-      found.isArchive = StoreInput.isArchive(path) && found.stores == [path]
     } catch {
       found.failure = try failure(error)
     }

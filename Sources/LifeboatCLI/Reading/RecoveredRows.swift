@@ -46,6 +46,13 @@ struct RecoveredRows {
         display.note(note)
       }
     }
+    if isRaw {
+      let names = try output.tableNames()
+      let tables = damaged.database.tables.filter { names?.contains($0.name) ?? true }
+      if let note = RowAdvice.notStored(tables.map { ($0.name, $0.definition) }) {
+        display.note(note)
+      }
+    }
     var isPartial = false
     switch (format, isRaw) {
     case (.ndjson, true), (.json, true):

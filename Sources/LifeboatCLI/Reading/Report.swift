@@ -84,24 +84,22 @@ struct Report: ParsableCommand, RecordedCommand {
       try EvidenceGuard.check(output, outside: path)
       html = try page(of: try subject.storePath(), subject.incident)
     } else {
-      let found = try StoreFinder.find(at: path)
-      for store in found.stores { try EvidenceGuard.check(output, against: store) }
-      if let only = found.stores.first, found.stores.count == 1, found.passedOver.isEmpty {
+      var others: [StoreFinder.PassedOver] = []
+      let found = try StoreInput.all(at: path, secrets.bundle) { others.append($0) }
+      try EvidenceGuard.check(output, againstAllAt: path)
+      if let only = found.first, found.count == 1, others.isEmpty, !StoreInput.isPacked(only) {
         html = try page(of: only, nil)
       } else {
         func inside(_ place: String) -> String {
           PathText.dropping(prefix: PathText.joined(path, ""), from: place) ?? place
         }
-        var stores = found.stores.map { store in
-          (
-            path: inside(store),
-            read: Result { try StoreInspection(path: store, takesHashes: false) }
-          )
+        var stores = found.map { store in
+          (path: inside(store), read: Result { try inspected(store) })
         }
-        for other in found.passedOver {
+        for other in others {
           stores.append((inside(other.path), .failure(PassedOver(other.message))))
         }
-        for other in found.passedOver { display.note(other) }
+        for other in others { display.note(other) }
         storeCount = stores.count
         unread = stores.count { if case .failure = $0.read { true } else { false } }
         html = try StoreReport.index(of: path, stores, made: Date())
@@ -116,6 +114,20 @@ struct Report: ParsableCommand, RecordedCommand {
         "written to \(VisibleText.visible(output)), \(Quantity.bytes(UInt64(html.utf8.count)))\n")
     }
     if unread > 0 { try display.exitWithFindings() }
+  }
+
+  /// The inspection of one store of a folder, which may be in an archive.
+  private func inspected(_ path: String) throws -> StoreInspection {
+    guard StoreInput.isPacked(path) else {
+      return try StoreInspection(path: path, takesHashes: false)
+    }
+    return try StoreInput.reading(path, bundle: secrets.bundle) { input in
+      if let recorded = try input.recordedInspection() { return recorded }
+      let place = try input.storePath()
+      var inspection = try StoreInspection(path: place, takesHashes: false)
+      inspection.path = input.shown(place)
+      return inspection
+    }
   }
 
   private func page(

@@ -138,6 +138,7 @@ struct Rows: StoreReader {
   private func writeRaw(of path: String, _ format: Format) throws -> FindingList {
     let database = try SQLiteDatabase(path: path, logView: store.wal)
     let tables = try chosen(database)
+    if let note = RowAdvice.notStored(tables) { display.note(note) }
     switch format {
     case .ndjson: try database.writeJSON(of: tables, limit: rows.limit, to: 1)
     case .json: try database.writeJSON(of: tables, as: .object, limit: rows.limit, to: 1)
@@ -278,14 +279,33 @@ enum RowAdvice {
     leftOut(try tables.filter { try store.database.rowCount(of: $0).count > 0 }.map(\.name))
   }
 
+  /// Columns that SQLite computes when a row is read are empty here; nil for none.
+  static func notStored(_ tables: [Table]) -> String? {
+    notStored(tables.map { ($0.name, $0.definition) })
+  }
+
+  /// As ``notStored(_:)``, for tables by their names and what their statements declare.
+  static func notStored(_ tables: [(name: String, definition: TableDefinition?)]) -> String? {
+    let names = tables.flatMap { name, definition in
+      (definition?.columns ?? []).lazy.filter { $0.generation == .virtual }
+        .map { "\(name).\($0.name)" }
+    }
+    guard !names.isEmpty else { return nil }
+    return
+      "note: columns that the file does not hold are empty: \(shown(names)); SQLite computes them when it reads a row"
+  }
+
   /// They are not among the rows of entities; nil for none.
   static func leftOut(_ names: [String]) -> String? {
     guard let first = names.first else { return nil }
-    let shown = names.prefix(5).map(VisibleText.visible).joined(separator: ", ")
-    let rest = names.count > 5 ? " and \(Quantity.count(names.count - 5)) more" : ""
     return
-      "note: rows of \(Quantity.count(names.count, "table")) beside the model are left out: \(shown)\(rest); "
+      "note: rows of \(Quantity.count(names.count, "table")) beside the model are left out: \(shown(names)); "
       + "see them with --raw --entity \(ShellText.quoted(first))"
+  }
+
+  private static func shown(_ names: [String]) -> String {
+    names.prefix(5).map(VisibleText.visible).joined(separator: ", ")
+      + (names.count > 5 ? " and \(Quantity.count(names.count - 5)) more" : "")
   }
 }
 

@@ -334,7 +334,7 @@ final class TableRecords: RecordMaker {
     guard wantsMore else { return }
     count += 1
     decoder.emit(record, rowID: rowID, layout: layout, into: &sink)
-    batch.add(sink.record, to: target, rowID: nil)
+    batch.add(sink.record, to: target, rowID: rowID)
   }
 }
 

@@ -5,14 +5,25 @@ import SQLiteWriter
 /// The tables of an export. Their pages are filled until a row comes that only SQLite can place: one whose key is not
 /// above all keys before, which is damage, or one for a table that is made only when needed. From then on SQLite inserts.
 final class ExportTables {
+  /// Where the key of a row is.
+  enum Key {
+    /// A row has none, or gets the next free one.
+    case none
+    /// The first column is the row id, and NULL in the record.
+    case column
+    /// The row id is in no column.
+    case rowID
+  }
+
   /// A table that rows go to.
   final class Table {
     /// Its name, which is only certain when it is made.
     fileprivate(set) var name: String
     /// The quoted names of its columns.
     fileprivate let columns: [String]
-    /// Whether the first column is the row id.
-    fileprivate let hasKey: Bool
+    fileprivate let key: Key
+    /// The quoted names of what an INSERT names.
+    fileprivate let inserted: [String]
     fileprivate(set) var rowCount = 0
     fileprivate(set) var isMade = false
     /// The filler's number for it; nil when it is not filled.
@@ -22,10 +33,16 @@ final class ExportTables {
     /// The table for rows whose key another row has.
     fileprivate(set) var repeated: Table?
 
-    init(_ name: String, _ columns: [String], hasKey: Bool) {
+    init(_ name: String, _ columns: [String], key: Key) {
       self.name = name
       self.columns = columns
-      self.hasKey = hasKey
+      // SQL reaches a row id by three names, of which columns may take any ("ROWIDs and the INTEGER PRIMARY KEY" in
+      // SQLite's CREATE TABLE).
+      let rowID = ["\"rowid\"", "\"_rowid_\"", "\"oid\""].first { name in
+        key == .rowID && !columns.contains { SQLName.isSame($0, name) }
+      }
+      self.key = key == .rowID && rowID == nil ? .none : key
+      inserted = (rowID.map { [$0] } ?? []) + columns
     }
   }
 
@@ -50,14 +67,14 @@ final class ExportTables {
   /// - Parameters:
   ///   - name: its name, if that is free.
   ///   - columns: the quoted names of its columns. They have no types, because an affinity could change the values.
-  ///   - hasKey: whether the first one is the row id.
+  ///   - key: where the key of a row is.
   ///   - isLate: whether the table is made only when its first row comes.
   /// - Returns: its number.
   /// - Throws: what SQLite reports.
-  func add(_ name: String, _ columns: [String], hasKey: Bool = false, isLate: Bool = false) throws
+  func add(_ name: String, _ columns: [String], key: Key = .none, isLate: Bool = false) throws
     -> Int
   {
-    let table = Table(name, columns, hasKey: hasKey)
+    let table = Table(name, columns, key: key)
     if !isLate { try make(table) }
     tables.append(table)
     return tables.count - 1
@@ -66,7 +83,7 @@ final class ExportTables {
   private func make(_ table: Table) throws {
     table.name = taken.unique(table.name)
     var columns = table.columns
-    if table.hasKey { columns[0] += " INTEGER PRIMARY KEY" }
+    if table.key == .column { columns[0] += " INTEGER PRIMARY KEY" }
     let name = try SQLIdentifier.quoted(table.name)
     try writer.define("CREATE TABLE \(name) (\(columns.joined(separator: ", ")))")
     table.isMade = true
@@ -139,35 +156,40 @@ final class ExportTables {
   ) throws {
     if !table.isMade { try make(table) }
     do throws(SQLiteWriterError) {
-      try run(row, of: batch, into: table)
+      try run(row, of: batch, into: table, as: table)
     } catch {
-      guard error.code == .constraint, table.hasKey else { throw error }
-      let other = table.repeated ?? Table(table.name + "_repeated", table.columns, hasKey: false)
+      guard error.code == .constraint, table.key != .none else { throw error }
+      let other = table.repeated ?? Table(table.name + "_repeated", table.inserted, key: .none)
       if table.repeated == nil { try make(other) }
       table.repeated = other
-      try run(row, of: batch, into: other, withKey: true)
+      try run(row, of: batch, into: other, as: table)
     }
   }
 
-  /// Inserts the values of a record, which may begin with NULL for the row id.
+  /// Inserts the values of a record that was made for `form`.
   private func run(
     _ row: MadeRecords.Batch.Row, of batch: borrowing MadeRecords.Batch, into table: Table,
-    withKey: Bool = false
+    as form: Table
   ) throws(SQLiteWriterError) {
     if table.insert == nil { table.insert = try prepare(table) }
     guard let statement = table.insert else { return }
-    RecordBatch.read(row.new, of: batch.bytes, table.columns.count, into: &values)
-    let hasKey = withKey || table.hasKey
+    RecordBatch.read(row.new, of: batch.bytes, form.columns.count, into: &values)
+    let first = form.inserted.count - form.columns.count + 1
     try statement.run(over: batch.bytes.rawSpan) { binding in
+      if form.key == .rowID {
+        if let key = row.rowID { binding.integer(key, at: 1) } else { binding.null(at: 1) }
+      }
       for (place, value) in values.enumerated() {
+        let number = first + place
         switch value.kind {
-        case .null where hasKey && place == 0: binding.integer(row.rowID ?? 0, at: 1)
-        case .null: binding.null(at: place + 1)
-        case .integer: binding.integer(value.bits, at: place + 1)
+        case .null where form.key == .column && place == 0:
+          binding.integer(row.rowID ?? 0, at: number)
+        case .null: binding.null(at: number)
+        case .integer: binding.integer(value.bits, at: number)
         case .real:
-          binding.real(Double(bitPattern: UInt64(bitPattern: value.bits)), at: place + 1)
-        case .text: binding.text(value.offset, value.count, at: place + 1)
-        case .blob: binding.blob(value.offset, value.count, at: place + 1)
+          binding.real(Double(bitPattern: UInt64(bitPattern: value.bits)), at: number)
+        case .text: binding.text(value.offset, value.count, at: number)
+        case .blob: binding.blob(value.offset, value.count, at: number)
         }
       }
     }
@@ -175,8 +197,9 @@ final class ExportTables {
   }
 
   private func prepare(_ table: Table) throws(SQLiteWriterError) -> SQLiteStatement {
-    let marks = Array(repeating: "?", count: table.columns.count).joined(separator: ", ")
+    let marks = Array(repeating: "?", count: table.inserted.count).joined(separator: ", ")
+    let names = table.inserted.joined(separator: ", ")
     let name = try SQLIdentifier.quoted(table.name)
-    return try writer.prepare("INSERT INTO \(name) VALUES (\(marks))")
+    return try writer.prepare("INSERT INTO \(name) (\(names)) VALUES (\(marks))")
   }
 }

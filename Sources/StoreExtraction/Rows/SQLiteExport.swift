@@ -106,7 +106,10 @@ struct SQLiteExport {
     }
     try tables.finish()
     return entitySources.flatMap { parts(of: $0, in: tables) }
-      + tableSources.map { tables.tables[$0.target].part(of: $0.table.name) }
+      + tableSources.flatMap { source in
+        let table = tables.tables[source.target]
+        return [table, table.repeated].compactMap { $0?.part(of: source.table.name) }
+      }
   }
 
   private func addEntities(to tables: ExportTables) throws -> [EntitySource] {
@@ -124,7 +127,7 @@ struct SQLiteExport {
       var source = EntitySource(plan: plan, links: links, missing: missing)
       for entity in plan.describedEntities where wanted?.contains(entity.name) ?? true {
         source.entities.append(
-          (entity, try tables.add(entity.name, try columns(of: entity), hasKey: true)))
+          (entity, try tables.add(entity.name, try columns(of: entity), key: .column)))
       }
       if wanted == nil {
         var taken = UniqueNames(["_ent", "_pk"])
@@ -192,8 +195,8 @@ struct SQLiteExport {
         columns.append(try SQLIdentifier.quoted(OverflowColumns.name))
         folded.append((table.name, names.count))
       }
-      sources.append(
-        TableSource(table: table, names: names, target: try tables.add(table.name, columns)))
+      let target = try tables.add(table.name, columns, key: .rowID)
+      sources.append(TableSource(table: table, names: names, target: target))
     }
     return sources
   }

@@ -31,6 +31,8 @@ public struct StoreExport: Sendable {
     public package(set) var parts: [Part]
     /// Entities and tables without rows, for which there is no file or sheet.
     package var emptyNames: [String] = []
+    /// Those among ``emptyNames`` whose table is damaged, so that nobody knows whether there are rows; nil for none.
+    package var doubtfulNames: [String]?
     /// The number of rows in all parts.
     public let rowCount: Int
     /// SHA-256 of each file of the store set, by name.
@@ -154,7 +156,22 @@ public struct StoreExport: Sendable {
       externalFiles: files.0, findings: findings.kept, damageCount: findings.damageCount)
     var met = Set(parts.lazy.filter { $0.rowCount > 0 }.map { Array($0.name.utf8) })
     result.emptyNames = parts.map(\.name).filter { met.insert(Array($0.utf8)).inserted }
+    let doubtful = doubtfulNames(of: source.store, findings).intersection(result.emptyNames)
+    if !doubtful.isEmpty { result.doubtfulNames = result.emptyNames.filter(doubtful.contains) }
     return result
+  }
+
+  /// The names of damaged tables, and of the entities in them.
+  private func doubtfulNames(of store: CoreDataStore, _ findings: FindingList) -> Set<String> {
+    let damage = findings.kept.filter { $0.severity == .damage }
+    // Beyond these, damage is only counted: it may be anywhere.
+    let isAnywhere = findings.damageCount > damage.count
+    let damaged = Set(damage.compactMap(\.table))
+    var names = isAnywhere ? Set(store.plainTables.map(\.name)) : damaged
+    for table in store.entityTables where isAnywhere || damaged.contains(table.name) {
+      names.formUnion((try? store.describedEntities(of: table))?.map(\.name) ?? [])
+    }
+    return names
   }
 
   /// What is told of the rows; nil when no progress is shown.

@@ -104,6 +104,7 @@ struct TarReader: ArchiveReader {
   private static func name(
     _ bytes: [UInt8], _ names: inout ZipNames, _ folders: inout Set<String>
   ) throws(BundleError) -> String? {
+    let bytes = ZipNames.escaped(bytes)
     let name = try ZipNames.check(bytes)
     if ZipNames.isFolder(name), !folders.insert(name).inserted { return nil }
     return try names.add(bytes)

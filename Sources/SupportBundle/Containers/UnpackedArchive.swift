@@ -2,14 +2,14 @@ import CLibrary
 package import Foundation
 import SafeFiles
 import SafeText
-import StoreExtraction
+package import StoreExtraction
 import StoreFiles
 
 /// The parts of an archive that hold stores and models, in a private folder that is removed when this object is released.
 ///
 /// The archive is zip or tar: a support bundle, a zipped app (`.ipa`), a packed container or folder of models. A gzip file
-/// holds a tar archive, or one store. Only stores with
-/// their logs and external data, models and recorded hashes are unpacked; the archive is evidence, so nothing is written near it.
+/// holds a tar archive, or one store. Only stores with their logs and external data, models and recorded hashes are
+/// unpacked; the archive is evidence, so nothing is written near it.
 package final class UnpackedArchive {
   /// The most bytes that are unpacked.
   package static let byteLimit: UInt64 = 8 << 30
@@ -63,104 +63,44 @@ package final class UnpackedArchive {
     isZip(lead: try lead(of: file.file))
   }
 
+  /// Whether a file that is open is a support bundle.
+  package static func isBundle(_ file: BundleFile) throws(BundleError) -> Bool {
+    guard try isZip(file) else { return false }
+    let reader = try ZipReader(file.file, escapesNames: true)
+    return reader.entry(named: BundleManifest.entryName) != nil
+  }
+
   /// Whether a file with these first bytes is a zip archive.
   package static func isZip(lead: [UInt8]) -> Bool {
     lead.starts(with: [0x50, 0x4B, 0x03, 0x04]) || lead.starts(with: [0x50, 0x4B, 0x05, 0x06])
   }
 
-  private static func lead(of file: InputFile) throws(BundleError) -> [UInt8] {
+  static func lead(of file: InputFile) throws(BundleError) -> [UInt8] {
     try file.bytes(at: 0, count: Int(min(file.size, UInt64(TarReader.blockLength))))
   }
 
-  /// Unpacks what may hold a store or a model, or the files of the one store that `name` is the main file of. `making`
-  /// is called with the path of each folder and file and a closure that creates it and returns whether it exists
-  /// afterwards.
+  /// Archives in the archive that were not looked into: their paths in it, and why.
+  package let passedOver: [StoreFinder.PassedOver]
+
+  /// Unpacks what may hold a store or a model, or the files of the one store that `name` is the main file of. An archive
+  /// in the archive becomes a folder of its name. `making` is called with the path of each folder and file and a closure
+  /// that creates it and returns whether it exists afterwards.
   ///
   /// - Throws: ``BundleError`` about the archive or the private folder.
   package init(
     _ file: BundleFile, only name: String? = nil,
     making: @escaping (String, () -> Bool) -> Void = { _ = $1() }
   ) throws {
-    var input = file.file
-    var lead = try Self.lead(of: input)
-    if GunzippedFile.isGzip(lead) {
-      let grown = input.size.multipliedReportingOverflow(by: Self.growthLimit)
-      input = try GunzippedFile.open(
-        input,
-        limit: min(Self.byteLimit, grown.overflow ? .max : max(grown.partialValue, Self.freeBytes)))
-      lead = try Self.lead(of: input)
-    }
-    if TarReader.isTar(lead) {
-      privateFolder = try Self.unpacked(TarReader(input), only: name, making)
-    } else if input !== file.file {
-      privateFolder = try Self.unpacked(store: input, lead, making)
-    } else {
-      privateFolder = try Self.unpacked(ZipReader(input), only: name, making)
-    }
-  }
-
-  /// Unpacks the stores and models of an archive; nothing is made before all of them are found good.
-  private static func unpacked<Reader: ArchiveReader>(
-    _ reader: Reader, only store: String?, _ making: @escaping OutputTree.Making
-  ) throws -> PrivateFolder {
-    let stores = store == nil ? stores(in: reader) : []
-    let wanted = reader.entries.filter { entry in
-      guard !entry.isFolder else { return false }
-      if let store { return isMember(entry.name, of: store) }
-      return isWanted(entry.name) || stores.contains(Array(entry.name.utf8))
-    }
-    // The text of a link is not the file that it leads to, and nothing outside of an archive is read for it.
-    if let link = wanted.first(where: \.isLink) {
+    var unpacking = ArchiveUnpacking(of: file.file, making)
+    guard try unpacking.unpack(file.file, only: name) else {
       throw BundleError(
-        .unsupported, "a link or a sparse file stands where a file of a store or model is expected",
-        path: reader.path, entry: link.name)
+        .notAZip, "the gzip file holds neither a tar archive nor a store", path: file.path)
     }
-    try check(wanted, of: reader)
-    let folder = try emptyFolder(making)
-    for entry in wanted {
-      let file = try folder.makeFile(ZipNames.components(of: entry.name))
-      defer { _ = close(file) }
-      try reader.unpack(entry) { try OutputTree.write($0, to: file, path: entry.name) }
-    }
-    return folder
-  }
-
-  private static func emptyFolder(
-    _ making: @escaping OutputTree.Making
-  ) throws(BundleError) -> PrivateFolder {
-    try PrivateFolder(in: FileManager.default.temporaryDirectory.path, making: making)
-  }
-
-  /// A store that was compressed alone keeps its name without the ending.
-  private static func unpacked(
-    store: InputFile, _ lead: [UInt8], _ making: @escaping OutputTree.Making
-  ) throws -> PrivateFolder {
-    let name = PathText.lastComponent(of: store.path)
-    let stem = PathText.dropping(suffix: ".gz", from: name) ?? name
-    // One that is encrypted or damaged has its name.
-    guard lead.starts(with: magic) || StoreFinder.isNamedAsStore(stem) else {
-      throw BundleError(
-        .notAZip, "the gzip file holds neither a tar archive nor a store", path: store.path)
-    }
-    let folder = try emptyFolder(making)
-    let file = try folder.makeFile([PathText.isPlainName(stem) ? stem : "store"])
-    defer { _ = close(file) }
-    try store.forEachPiece { piece throws(BundleError) in
-      try OutputTree.write(piece, to: file, path: stem)
-    }
-    return folder
+    privateFolder = try unpacking.madeFolder()
+    passedOver = unpacking.passedOver
   }
 
   private let privateFolder: PrivateFolder
-
-  /// Whether a file belongs to the set of a store, both by their names in the archive.
-  private static func isMember(_ name: String, of store: String) -> Bool {
-    let parts = PathText.components(of: store)
-    let inner =
-      parts.count == 1
-      ? name : PathText.dropping(prefix: PathText.folder(of: store) + "/", from: name)
-    return inner.flatMap { StoreSet.role(ofMember: $0, mainName: parts[parts.count - 1]) } != nil
-  }
 
   // MARK: - Limits
 
@@ -173,44 +113,8 @@ package final class UnpackedArchive {
   /// How many bytes may be unpacked from any archive, however small it is.
   static let freeBytes: UInt64 = 1 << 20
 
-  /// Checks the announced sizes before the first byte is written.
-  private static func check<Reader: ArchiveReader>(
-    _ wanted: [Reader.Entry], of reader: Reader
-  ) throws(BundleError) {
-    guard wanted.count <= entryLimit else {
-      throw BundleError(
-        .tooLarge,
-        "the archive has \(wanted.count) files of stores and models, and the limit is \(entryLimit)",
-        path: reader.path)
-    }
-    var total: UInt64 = 0
-    for entry in wanted {
-      let limit = limit(of: entry.name)
-      guard entry.size <= limit else {
-        throw BundleError(
-          .tooLarge, "the entry would unpack to \(entry.size) bytes, and the limit is \(limit)",
-          path: reader.path, entry: entry.name)
-      }
-      // An overflow is beyond any limit.
-      let (sum, overflow) = total.addingReportingOverflow(entry.size)
-      total = overflow ? .max : sum
-    }
-    guard total <= byteLimit else {
-      throw BundleError(
-        .tooLarge,
-        "the stores and models would unpack to \(total) bytes, and the limit is \(byteLimit)",
-        path: reader.path)
-    }
-    let (grown, overflow) = reader.size.multipliedReportingOverflow(by: growthLimit)
-    guard overflow || total <= max(grown, freeBytes) else {
-      throw BundleError(
-        .tooLarge,
-        "the stores and models would unpack to \(total) bytes, more than \(growthLimit) times the size of the archive, \(reader.size) bytes",
-        path: reader.path)
-    }
-  }
-
-  private static func limit(of name: String) -> UInt64 {
+  /// The most bytes of an entry with this name.
+  static func limit(of name: String) -> UInt64 {
     let last = PathText.lastComponent(of: name)
     if PathText.isSame(name, hashesName) || isIn(last, [".xccurrentversion", "VersionInfo.plist"]) {
       return recordLimit
@@ -219,31 +123,6 @@ package final class UnpackedArchive {
       isIn(last, ["contents", "elements", "xcmapping.xml"])
       || isIn(PathText.ending(of: last), ["mom", "omo", "cdm"])
     return isModel ? modelLimit : byteLimit
-  }
-
-  // MARK: - Stores
-
-  /// The first bytes of every SQLite database (https://sqlite.org/fileformat.html, 1.3.1).
-  private static let magic = Array("SQLite format 3".utf8) + [0]
-
-  /// Ends the reading of an entry whose first bytes are known.
-  private struct Enough: Error {}
-
-  /// The names of entries that begin like a store, whatever their extension is, and of the logs and journals beside them.
-  private static func stores(in reader: some ArchiveReader) -> Set<[UInt8]> {
-    var names: Set<[UInt8]> = []
-    for entry in reader.entries.prefix(entryLimit)
-    where !entry.isFolder && entry.size >= 512 && !isWanted(entry.name) {
-      var lead: [UInt8] = []
-      // What cannot be unpacked is no store.
-      _ = try? reader.unpack(entry) { bytes in
-        lead += bytes.prefix(magic.count - lead.count)
-        if lead.count == magic.count { throw Enough() }
-      }
-      guard lead == magic else { continue }
-      for suffix in ["", "-wal", "-journal"] { names.insert(Array((entry.name + suffix).utf8)) }
-    }
-    return names
   }
 
   // MARK: - Parts

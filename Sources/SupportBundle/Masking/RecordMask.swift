@@ -265,7 +265,8 @@ struct RecordMask {
     "plainTables.name": .form(.schema, NameForm.isIdentifier),
     "otherKeys.name": .form(.key, NameForm.isKey),
     "textEncoding": .word, "autoVacuum": .word, "journalMode": .word, "sqliteVersion": .word,
-    "state": .word, "writeAheadLog.problem": .sentence, "metadata.problem": .quoting,
+    "state": .word, "encryption": .word, "writeAheadLog.problem": .sentence,
+    "metadata.problem": .quoting,
     "model.problem": .quoting, "source": .word, "system": .word, "uuid": uuid,
     "digest": digest, "checksum": digest, "versionIdentifiers": version,
     // Of the incident.

@@ -1,9 +1,9 @@
-package import CoreDataStore
+import CoreDataStore
 import Foundation
 import ObjectModel
 import SQLiteFile
 import StoreFiles
-package import StoreRecovery
+import StoreRecovery
 
 /// Looks into a finished bundle for what must not be in it: texts of the store, and texts that belong to somebody. It knows
 /// nothing of how they were to be kept out.
@@ -17,6 +17,7 @@ package struct ResidueScan {
   private let incident: Incident?
   private let contents: BundleManifest.Contents
   private let redaction: Redaction
+  private let nameTokens: NameTokens
   private var words = PublicWords()
   /// Gives the lines of the rows that a stricter copy of a bundle was made from; nil when there is a store.
   private var lines: ((_ body: (ArraySlice<UInt8>) throws -> Void) throws -> Void)?
@@ -32,10 +33,12 @@ package struct ResidueScan {
   ///   - contents: what was asked for.
   ///   - redaction: what stands for the values of rows.
   ///   - incident: the incident that the bundle is about; nil without one.
-  package init(
+  ///   - nameTokens: what stands in rows for the names that an allow-list may name.
+  init(
     _ store: CoreDataStore?, _ contents: BundleManifest.Contents, _ redaction: Redaction,
-    incident: Incident? = nil
+    incident: Incident? = nil, nameTokens: NameTokens = NameTokens()
   ) {
+    self.nameTokens = nameTokens
     self.store = store
     self.incident = incident
     self.contents = contents
@@ -160,7 +163,10 @@ package struct ResidueScan {
     var allowed = AllowList.nothing
     if case .values(except: let list) = redaction { allowed = list }
     var rows = TokenRows { name in
-      allowed.permissions.contains { $0.attribute == nil || $0.attribute == name }
+      allowed.permissions.contains { permission in
+        guard let attribute = permission.attribute else { return true }
+        return attribute == name || nameTokens.token(of: Array(attribute.utf8)[...]) == name
+      }
     }
     let dates = try unshiftedDates()
     var compared = 0

@@ -14,9 +14,9 @@ extension PublicWords {
     angeboten anhängen annen annet announced announces another anscheinend ansck anstelle anteriores antes any anykey \
     anyone anything anywhere anzeichen août aparece apart aparte apos app appareil appear appeared appears appen append \
     appens appex apple application applicationid applyfont applynumberformat approximatesize approximative apps april \
-    aproximada aproximado arabic archive archived archivedflags archiver archivo archivos are area aria armenian armor \
-    around array arrière arrow arrowhead arten as asc ascending ascii asia aside ask asked assez assigned assigns \
-    assistance associations assumed asynchronous así at atleast atmost atomic atomiccommit atransaction \
+    aproximada aproximado arabic archive archived archivedflags archiver archives archivo archivos are area aria \
+    armenian armor around array arrière arrow arrowhead arten as asc ascending ascii asia aside ask asked assez assigned \
+    assigns assistance associations assumed asynchronous así at atleast atmost atomic atomiccommit atransaction \
     atransactionstring atskilt attach attached attachments attempt attente attribute attributeadded attributechanged \
     attributemappings attributeremoved attributerenamed attributes attributetype attribution au auch aucune auf \
     aufbewahrt aufbewahrten aufgebaut auftritt august auparavant aus aussi authentication author auto autofilter \
@@ -79,12 +79,12 @@ extension PublicWords {
     digraph dim din dine dire direct directly directory disappeared discard disco disk diskfull displaced display \
     disponga disponible disponía disposait dispositivo disque disse dist distance distinct disturbs div divide dl do \
     docsize doctype document documentation documentversion does domain don donc donde done données dont dort dossier dot \
-    dots dotted doub double doubt doubtful drawn drive drop dropped drops dt dtd dtds du dumb duplicate duplicatename \
-    duplicateproperty duplicates during dès décembre décider décrit déjà démarré déplacez détails déverrouiller \
-    déverrouillées e ea each earlier earliest early eb ecff ed edf edge editor eef effect ein eine einem einen einer \
-    eines eingaben eingegeben einige einträge einträgen either ekstern el element elementid elementos elements \
-    eliminados eliminarse elimines eliminó elle eller elles else em embeddednul empezar empezó emplacement empty \
-    emptycount emptynames emptytoken en encodedstring encoder encoding encodingsource encontraron encore encrypt \
+    dots dotted doub double doubt doubtful doubtfulnames drawn drive drop dropped drops dt dtd dtds du dumb duplicate \
+    duplicatename duplicateproperty duplicates during dès décembre décider décrit déjà démarré déplacez détails \
+    déverrouiller déverrouillées e ea each earlier earliest early eb ecff ed edf edge editor eef effect ein eine einem \
+    einen einer eines eingaben eingegeben einige einträge einträgen either ekstern el element elementid elementos \
+    elements eliminados eliminarse elimines eliminó elle eller elles else em embeddednul empezar empezó emplacement \
+    empty emptycount emptynames emptytoken en encodedstring encoder encoding encodingsource encontraron encore encrypt \
     encrypted encryptedbackup encryption end ended endframe ending endommagé endommagées endres endret endringene ends \
     endswith enero enheten ennå enough enregistre enregistrées ensuite ent entered enthält entities entitiesleftbehind \
     entitiesonly entity entityadded entitychanged entityclassname entitycolumn entitycount entitylimit entitymapping \
@@ -141,46 +141,47 @@ extension PublicWords {
     instead instr insuffisant int intact intactentrycount integer integer16 integer32 integer64 integrity intent \
     intentar intentarlo intentname interior interiorindex interiortable interrupted intersect interval into introducido \
     intval intvalue inuse invalid invalidtext invalidtextcount inverse inverseentity inverseentityname inversename \
-    inverserelationship inwords inzwischen io ios iosversion iphone is isabstract isadded isallowed isascending \
-    isassumed isautoincrement iscancelled iscandidate ischanged iscode iscolored iscomplete iscopied iscoredata \
-    iscurrent iscut iscutshort isdemanded isdescending isdigit isdone isdotted isdoubtful isdrawn isdryrun isdumb \
-    isempty isencrypted isend isequal isextension isfilling isfiltered isfinished isfirstsegment isflag isfree isgone \
-    isguess isheaderlost isheadersound ishex ishistory ishot isinbackground isindex isindexed isindexedbyspotlight \
-    isinteger isjoined isjournal iskept iskeyinferred isknown islog islossless ismagicright ismainempty ismainthere \
-    ismissing isnew isnewerthanapp isnot isnotnull isnull isnumber isolderthanlog ison isoptional isordered isover \
-    isplural isprotecteddataavailable isreadonly isrefusal isrefused isremoved issound isspotlightindexed isstart \
-    isstoredintruthfile isstrict issynchronous ist isterminal istext isthere istokens istomany istransient isuncertain \
-    isunique isunopenable isuntouched isup isusedelsewhere isusedwithcloudkit isusedwithswiftdata isvalid isverified \
-    iswanted iswhole iswithoutrowid isword iswrite iswritten it item items its itself j ja januar january janvier jn job \
-    join joined joiner jointes jour journal journalfile journalmode journalpagecount journals jpeg jpg json jsonb \
-    jsoninterval judge judged judgement juillet juin juli julianday julio july june juni junio junto jusque just k kan \
-    kana kann kanskje kb keep keepers keeps keepsdamagedlogs keepseverything keepsfailing kein keinen kennt kennung kept \
-    keptmainpath keptpages keptsame key keycolumn keycounter keyed keyedarchive keylesslimit keylimit keyorder keyparts \
-    keypath keys keysnotchecked keytable khce kib killed kind kindname kinds kjenne kjenner kl know knowing known knows \
-    kode kodene kommer konnte konnten kontakt kontakte kontroller kontrollere kopi kopie kryptert kunne können könnte \
-    könnten l la label labelledby lack lacks lag lagrer lagret lagringen lagringsområde lagt laid laissé lane lanes lang \
-    lange language languageid lar large larger largest las lassen last lastinsertrowid lastprint lastsavedtoolsversion \
-    lastseen later latest latin latt laufwerk launches layout lc le lead leadbytes leads leaf leafindex leaftable lease \
-    leasename least leave leaves ledig leer leeren leerlo leerlos left leftbehind leftout leftoutcount leftover legible \
-    lenge lenger lengre length les lesbar lese lesen leses less let lets letters leur level levels li libera libre \
-    libérer lie liegen lies ließen lifeboat ligge ligger light lightweight like likely limit limited limits line lineage \
-    lines link linkcache linked links lire lisible lisibles list listed listing lists listsproperties lite literal \
-    literals litt little live liverowcount liverows lo load loads local localecompare localsheetid locator lock lockbyte \
-    locked lockholder locking lockingv lockname locks log logbehindbreak logbytes logfile logmissing lognotused logview \
-    long longer longitud longueur longvalues longvarchar look looked looklimit looks looksencrypted lookslikeswiftdata \
-    loosetrees lorsque los loss losses lost lostcount lostframes low lower lowercase lowest lr lstat lt ltrim lu lugar \
-    lukk là länger lässt lås låses låst löschen m machine macos macosversion made madeof magic mai mail main mainempty \
-    mainkind mainmissing mainpagecount mainpages mainpath mainsize mainsizebytes mais major make makers makes \
-    makesfreshstore makeunknown malformed managed manager mange mangle mangler manifest manifestmissing manifestnotfirst \
-    manquante manque manquent mantissa many map mapped mappen mapping mappingmismatch mappingmodel mappingnumber \
-    mappings mappingtable mappingtypename maps march margin mark marked marker markerheight markerwidth marks mars marzo \
-    mask masked master match matches matchesequalcontent matchinfo materialized max maxbytes maxcells maxchanges \
-    maxcolumns maxcount maxdatetimeinterval maxdepth maxentities maximum maximumageseconds maximumboxcount maximumbytes \
-    maximumcopybytes maximumcount maximumdepth maximumframeworkversion maximumlistedbytes maximumpartcount \
-    maximumquarantines maximumrowcount maximumwaitseconds maxlines maxlisted maxpages maxproofs maxsamples maxsteps \
-    maxtries maxvaluebytes maxvaluestring may maybefolder mayfit mayo mb mean meaning means meantime meanwhile med media \
-    mediumint mehr mehrmals meist member memberentity memberlimit members memory men mended menos mentions menudo merge \
-    message messages met meta metadata metadataaltered metadatachanges metadatalost metadatamissing metadatatable \
+    inverserelationship inwords inzwischen io ios iosversion iphone is isabstract isadded isallowed isanywhere \
+    isascending isassumed isautoincrement iscancelled iscandidate ischanged iscode iscolored iscomplete iscopied \
+    iscoredata iscurrent iscut iscutshort isdemanded isdescending isdigit isdone isdotted isdoubtful isdrawn isdryrun \
+    isdumb isempty isencrypted isend isequal isextension isfilling isfiltered isfinished isfirstsegment isflag isfree \
+    isgone isguess isheaderlost isheadersound ishex ishistory ishot isinbackground isindex isindexed \
+    isindexedbyspotlight isinteger isjoined isjournal iskept iskeyinferred isknown islog islossless ismagicright \
+    ismainempty ismainthere ismissing isnew isnewerthanapp isnot isnotnull isnull isnumber isolderthanlog ison \
+    isoptional isordered isover isplural isprotecteddataavailable isreadonly isrefusal isrefused isremoved issound \
+    isspotlightindexed isstart isstoredintruthfile isstrict issynchronous ist isterminal istext isthere istokens \
+    istomany istransient isuncertain isunique isunopenable isuntouched isup isusedelsewhere isusedwithcloudkit \
+    isusedwithswiftdata isvalid isverified iswanted iswhole iswithoutrowid isword iswrite iswritten it item items its \
+    itself j ja januar january janvier jn job join joined joiner jointes jour journal journalfile journalmode \
+    journalpagecount journals jpeg jpg json jsonb jsoninterval judge judged judgement juillet juin juli julianday julio \
+    july june juni junio junto jusque just k kan kana kann kanskje kb keep keepers keeps keepsdamagedlogs \
+    keepseverything keepsfailing kein keinen kennt kennung kept keptmainpath keptpages keptsame key keycolumn keycounter \
+    keyed keyedarchive keylesslimit keylimit keyorder keyparts keypath keys keysnotchecked keytable khce kib killed kind \
+    kindname kinds kjenne kjenner kl know knowing known knows kode kodene kommer konnte konnten kontakt kontakte \
+    kontroller kontrollere kopi kopie kryptert kunne können könnte könnten l la label labelledby lack lacks lag lagrer \
+    lagret lagringen lagringsområde lagt laid laissé lane lanes lang lange language languageid lar large larger largest \
+    las lassen last lastinsertrowid lastprint lastsavedtoolsversion lastseen later latest latin latt laufwerk launches \
+    layout lc le lead leadbytes leads leaf leafindex leaftable lease leasename least leave leaves ledig leer leeren \
+    leerlo leerlos left leftbehind leftout leftoutcount leftover legible lenge lenger lengre length les lesbar lese \
+    lesen leses less let lets letters leur level levels li libera libre libérer lie liegen lies ließen lifeboat ligge \
+    ligger light lightweight like likely limit limited limits line lineage lines link linkcache linked links lire \
+    lisible lisibles list listed listing lists listsproperties lite literal literals litt little live liverowcount \
+    liverows lo load loads local localecompare localsheetid locator lock lockbyte locked lockholder locking lockingv \
+    lockname locks log logbehindbreak logbytes logfile logmissing lognotused logview long longer longitud longueur \
+    longvalues longvarchar look looked looklimit looks looksencrypted lookslikeswiftdata loosetrees lorsque los loss \
+    losses lost lostcount lostframes low lower lowercase lowest lr lstat lt ltrim lu lugar lukk là länger lässt lås \
+    låses låst löschen m machine macos macosversion made madeof magic mai mail main mainempty mainkind mainmissing \
+    mainpagecount mainpages mainpath mainsize mainsizebytes mais major make makers makes makesfreshstore makeunknown \
+    malformed managed manager mange mangle mangler manifest manifestmissing manifestnotfirst manquante manque manquent \
+    mantissa many map mapped mappen mapping mappingmismatch mappingmodel mappingnumber mappings mappingtable \
+    mappingtypename maps march margin mark marked marker markerheight markerwidth marks mars marzo mask masked master \
+    match matches matchesequalcontent matchinfo materialized max maxbytes maxcells maxchanges maxcolumns maxcount \
+    maxdatetimeinterval maxdepth maxentities maximum maximumageseconds maximumboxcount maximumbytes maximumcopybytes \
+    maximumcount maximumdepth maximumframeworkversion maximumlistedbytes maximumpartcount maximumquarantines \
+    maximumrowcount maximumwaitseconds maxlines maxlisted maxpages maxproofs maxsamples maxsteps maxtries maxvaluebytes \
+    maxvaluestring may maybefolder mayfit mayo mb mean meaning means meantime meanwhile med media mediumint mehr \
+    mehrmals meist member memberentity memberlimit members memory men mended menos mentions menudo merge message \
+    messages met meta metadata metadataaltered metadatachanges metadatalost metadatamissing metadatatable \
     metadataunreadable method mettre mib middle mientras might migrate migrated migratesnothing migrating migration \
     migrationdestination migrationpolicyclassname min mincount mindatetimeinterval mine minimumfreebytes \
     minimumtoolsversion minisig minisign minmax minste minus minute minutes minvaluestring mirrored mirroring mise mises \
@@ -191,19 +192,19 @@ extension PublicWords {
     modifiednanoseconds modifier modifié module moins mom momd moment momentary momento moments momv month montrent more \
     moreproblems morethanfile most mostly mostplaces mostwords mot move moved movefailed mover moves moving mua muestran \
     muevas mulig multiply must muy más märz möglich möglicherweise müssen n nach nada name named namelimit namenottext \
-    names namesfile nan native natural nature nav nb nchar ndjson ne near nearest neben necesita necesitarlos necesitas \
-    need needed needs needscare negative neighbours neither nennen nest nested nettverksmappe network netzwerkordner neu \
-    neue neuen neueren neueste neuesten never new newcount newentity newer newerapp newerrules newerstore newerversion \
-    newest newestmissing newhasrowids newleaves newnames newrowcount newvalue next nextreport nextstep ni nicht nichts \
-    nil ninguna nn nno no noaccess noaction nob nobody nocase nocatalog noch node noe noen noexample noframes nok \
-    nokeyfits nombres non nonce none nor norecord normal noroom noroot norowid nosourcemodel nospace nosql nostore \
-    nostores nosuchentity nosuchincident nosuchproperty not nota notable notabundle notacatalog notadatabase notafile \
-    notamapping notamodel notanarchive notapropertylist notastore notatet notauthentic notazip notchecked note noted \
-    notencrypted notentered notes noteworthy notfree nothandled nothing nothingkept nothingtodo notice notindexed \
-    notinferable notintact notiz notnoted notnull notregular notunique nouveau nouvelles november novembre noviembre now \
-    noway nowhere nowrap npm ns nsaggregateexpression nsallocationtype nsanykeyexpression nsarguments nsarray \
-    nsascending nsattributedescription nsattributemappings nsattributetype nsattributevalueclassname nsautovacuumlevel \
-    nsbatchsize nsbetweenpredicateoperator nsclassnameforentity nscocoaerrordomain nscollatefinderlike \
+    names namesfile nametokens nan native natural nature nav nb nchar ndjson ne near nearest neben necesita necesitarlos \
+    necesitas need needed needs needscare negative neighbours neither nennen nest nested nettverksmappe network \
+    netzwerkordner neu neue neuen neueren neueste neuesten never new newcount newentity newer newerapp newerrules \
+    newerstore newerversion newest newestmissing newhasrowids newleaves newnames newrowcount newvalue next nextreport \
+    nextstep ni nicht nichts nil ninguna nn nno no noaccess noaction nob nobody nocase nocatalog noch node noe noen \
+    noexample noframes nok nokeyfits nombres non nonce none nor norecord normal noroom noroot norowid nosourcemodel \
+    nospace nosql nostore nostores nosuchentity nosuchincident nosuchproperty not nota notable notabundle notacatalog \
+    notadatabase notafile notamapping notamodel notanarchive notapropertylist notastore notatet notauthentic notazip \
+    notchecked note noted notencrypted notentered notes noteworthy notfree nothandled nothing nothingkept nothingtodo \
+    notice notindexed notinferable notintact notiz notnoted notnull notregular notunique nouveau nouvelles november \
+    novembre noviembre now noway nowhere nowrap npm ns nsaggregateexpression nsallocationtype nsanykeyexpression \
+    nsarguments nsarray nsascending nsattributedescription nsattributemappings nsattributetype nsattributevalueclassname \
+    nsautovacuumlevel nsbatchsize nsbetweenpredicateoperator nsclassnameforentity nscocoaerrordomain nscollatefinderlike \
     nscollatelocalesensitive nscollatenocase nscollection nscomparisonpredicate nscomparisonpredicateoperator \
     nscompositeattributedescription nscompositeelements nscompoundindexes nscompoundpredicate nscompoundpredicatetype \
     nsconfigurations nsconstantvalue nsconstantvalueclassname nsconstantvalueexpression nscoredatalike \
@@ -314,7 +315,7 @@ extension PublicWords {
     starten startet starting starts stat state statecount statement statenotheld states status statuses statvfs stay \
     stayed stays stedet stellen stem stems step steps still stimmt stockage stopped stops storage storageclass \
     storagefault store storebytes stored storedata storedcount storedintruthfile storedorder storeendings storefolder \
-    storefoldername storemainempty storemainmissing storemissing storename storenotafile stores storetype \
+    storefoldername storemainempty storemainmissing storemissing storename storenotafile storepath stores storetype \
     storeunreadable storeurl storeuuid storewaldamaged storewalforeign strangefiles strangers straycount strays stream \
     strftime strict string stringconstant strings stringvalue strip stroke strong stronger structure stuck style styles \
     stylesheet su subentity subfolders subject subquery substr substring subtract such suffit suffix suficiente sum \

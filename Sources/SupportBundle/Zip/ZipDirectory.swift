@@ -144,7 +144,7 @@ struct ZipDirectory: Sendable {
 extension ZipDirectory {
   /// All entries of the central directory, checked against each other, the limits and the local headers.
   static func entries(
-    parsing directory: ZipDirectory, of file: InputFile, limits: ZipLimits
+    parsing directory: ZipDirectory, of file: InputFile, limits: ZipLimits, escapesNames: Bool
   ) throws(BundleError) -> [ZipReader.Entry] {
     let fields = ZipFields(
       bytes: try file.bytes(at: directory.offset, count: directory.size), base: directory.offset)
@@ -156,7 +156,8 @@ extension ZipDirectory {
     for _ in 0..<directory.entryCount {
       let central = try ZipCentralHeader(parsing: fields, at: position)
       do {
-        let name = try names.add(central.name)
+        let name = try names.add(
+          escapesNames ? ZipNames.escaped(central.name) : central.name)
         try central.check(isFolder: ZipNames.isFolder(name), limits: limits)
         let dataOffset = try central.checkLocal(in: file, before: directory.offset)
         entries.append(

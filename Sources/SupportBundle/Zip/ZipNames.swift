@@ -62,6 +62,24 @@ struct ZipNames {
     return components
   }
 
+  /// A name in which bytes that no name may hold stand as `%0D`: control characters, backslashes, colons and what is not
+  /// UTF-8. Other systems have such names, as macOS does for the icon of a folder.
+  static func escaped(_ bytes: some Collection<UInt8>) -> [UInt8] {
+    var result: [UInt8] = []
+    func isPlain(_ byte: UInt8) -> Bool {
+      byte >= 0x20 && byte != 0x7F && byte != UInt8(ascii: "\\") && byte != UInt8(ascii: ":")
+    }
+    let isText = String(decoding: bytes, as: UTF8.self).utf8.elementsEqual(bytes)
+    for byte in bytes {
+      if isPlain(byte), isText || byte < 0x80 {
+        result.append(byte)
+      } else {
+        result += Array("%\(byte < 16 ? "0" : "")\(String(byte, radix: 16, uppercase: true))".utf8)
+      }
+    }
+    return result
+  }
+
   /// The name in `bytes`; throws when it breaks a rule.
   static func check(_ bytes: some Collection<UInt8>) throws(BundleError) -> String {
     guard !bytes.isEmpty, bytes.count <= maxBytes else {

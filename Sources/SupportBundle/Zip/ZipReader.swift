@@ -76,13 +76,17 @@ package final class ZipReader: Sendable {
   /// Opens a bundle.
   package convenience init(_ bundle: BundleFile) throws(BundleError) { try self.init(bundle.file) }
 
-  /// Opens an archive in a file that is open already.
-  init(_ file: InputFile, limits: ZipLimits = ZipLimits()) throws(BundleError) {
+  /// Opens an archive in a file that is open already. `escapesNames` is for archives that others made: see
+  /// ``ZipNames/escaped(_:)``.
+  init(
+    _ file: InputFile, limits: ZipLimits = ZipLimits(), escapesNames: Bool = false
+  ) throws(BundleError) {
     path = file.path
     self.file = file
     do {
       directory = try ZipDirectory(parsing: file, limits: limits)
-      entries = try ZipDirectory.entries(parsing: directory, of: file, limits: limits)
+      entries = try ZipDirectory.entries(
+        parsing: directory, of: file, limits: limits, escapesNames: escapesNames)
     } catch {
       throw error.inside(path: path)
     }
