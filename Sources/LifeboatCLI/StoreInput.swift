@@ -109,7 +109,9 @@ final class StoreInput {
         guard let failure = Failure(error) else { throw error }
         // Many archives in a folder have nothing to do with stores.
         guard failure.code != ExtractionError.Code.noStores.rawValue else { return [] }
-        tell(.init(path: archive, code: failure.code, message: failure.message))
+        // A list has the path already.
+        let message = (error as? BundleError)?.message ?? failure.message
+        tell(.init(path: archive, code: failure.code, message: message))
         return []
       }
     }
@@ -165,6 +167,11 @@ final class StoreInput {
     return privateFolder == nil ? (name, name) : ("\(name) in \(outer)", outer)
   }
 
+  /// Says which archives were not looked into.
+  func tellPassedOver(_ display: DisplayOptions) {
+    for other in passedOver { display.note("note: \(other.path): \(other.message)") }
+  }
+
   /// Refuses an output that would become part of what is read.
   func check(_ output: String) throws {
     try EvidenceGuard.check(output, against: privateFolder == nil ? storePath() : given)
@@ -179,7 +186,7 @@ final class StoreInput {
   ) throws -> Result {
     try reading(path, bundle: secrets.bundle, key: secrets.key()) { input in
       display.note(input.decrypted?.findings.kept ?? [])
-      for other in input.passedOver { display.note("note: \(other.path): \(other.message)") }
+      input.tellPassedOver(display)
       let result = try body(input)
       if input.decrypted?.findings.damageCount ?? 0 > 0 { try display.exitWithFindings() }
       return result
@@ -266,7 +273,13 @@ final class StoreInput {
       try UnpackedArchive(file, only: name, making: interruption.files.making)
     }
     self.archive = archive
-    let place = PathText.joined(archive.folder.path, name)
+    let place = PathText.joined(archive.folder.path, UnpackedArchive.escaped(name))
+    // An archive in the archive.
+    if try FileStatus.of(place)?.kind == .folder {
+      note(archive.passedOver, in: path)
+      store = try Self.only(in: place, named: given)
+      return
+    }
     guard ByteFile.exists(place) else {
       throw Failure(
         64, "input.unknownName", "the archive \(path) has no store \(name)",
@@ -284,9 +297,7 @@ final class StoreInput {
       guard try UnpackedArchive.isBundle(file) else {
         let archive = try UnpackedArchive(file, making: making)
         self.archive = archive
-        passedOver = archive.passedOver.map {
-          .init(path: PathText.joined(given, $0.path), code: $0.code, message: $0.message)
-        }
+        note(archive.passedOver, in: given)
         store = try Self.only(in: archive.folder.path, named: given)
         return
       }
@@ -297,6 +308,12 @@ final class StoreInput {
       if try FileStatus.of(files)?.kind == .folder {
         store = try Self.only(in: files, named: given)
       }
+    }
+  }
+
+  private func note(_ others: [StoreFinder.PassedOver], in archive: String) {
+    passedOver = others.map {
+      .init(path: PathText.joined(archive, $0.path), code: $0.code, message: $0.message)
     }
   }
 
@@ -312,7 +329,9 @@ final class StoreInput {
     } catch let error as BundleError where error.code == .tooLarge {
       throw Failure(
         65, error.code.rawValue, "\(path): \(error.message)",
-        hint: "if you trust its sender, unpack it first; lifeboat bundle extract takes --max-size")
+        hint:
+          "if you trust its sender, unpack it and name what it holds, or name one store in it: "
+          + ShellText.path(PathText.joined(path, "STORE")))
     }
   }
 
@@ -367,7 +386,12 @@ final class StoreInput {
   /// The path itself, or the only store of a folder. A former store counts too: to read only the other one would leave
   /// it out without a word.
   private static func only(in path: String, named given: String) throws -> String {
-    let found = try found(at: path, named: given)
+    try only(of: found(at: path, named: given), in: path, named: given)
+  }
+
+  private static func only(
+    of found: StoreFinder.Found, in path: String, named given: String
+  ) throws -> String {
     let stores = found.stores + found.passedOver.map(\.path)
     if let only = stores.first, stores.count == 1 { return only }
     let names = stores.prefix(5).map { PathText.dropping(prefix: path + "/", from: $0) ?? $0 }
@@ -375,7 +399,7 @@ final class StoreInput {
       64, "usage.oneStore",
       "\(given) holds \(stores.count) files that are or were stores, and one is expected: "
         + names.joined(separator: ", ") + (stores.count > 5 ? ", …" : ""),
-      hint: isArchive(given)
+      hint: isArchive(given) || UnpackedArchive.split(given) != nil
         ? "name one after the archive: \(ShellText.path(PathText.joined(given, names.first ?? "")))"
         : "name one of them; lifeboat inspect shows all")
   }
@@ -395,7 +419,7 @@ final class StoreInput {
         path: $0, code: "input.notEntered",
         message: "an archive that was not looked into; name it instead of the folder")
     }
-    return try Self.only(in: path, named: given)
+    return try Self.only(of: found, in: path, named: given)
   }
 
   private static func found(at path: String, named given: String) throws -> StoreFinder.Found {

@@ -98,9 +98,15 @@ package enum StoreFinder {
   }
 
   /// What the names of stores end in, and hardly any other names.
-  fileprivate static let storeEndings = ["sqlite", "sqlite3", "sqlitedb", "storedata"]
+  private static let storeEndings = ["sqlite", "sqlite3", "sqlitedb", "storedata"]
   /// What names of stores and of many other files end in.
   private static let otherEndings = ["db", "store"]
+
+  /// Whether a file has a name that hardly any other files have.
+  fileprivate static func isStoreName(_ name: String) -> Bool {
+    let ending = PathText.ending(of: name).lowercased()
+    return storeEndings.contains { PathText.isSame($0, ending) }
+  }
 
   private static func none(_ path: String) -> ExtractionError {
     ExtractionError(.noStores, "there is no SQLite file in the folder", path: path)
@@ -230,6 +236,10 @@ private struct StoreSearch {
           path, "file.empty",
           "it is empty, but other files of a store are beside it; lifeboat inspect reads their content"
         )
+      } else if let text = Self.text(name), StoreFinder.isStoreName(text) {
+        tell(
+          path, "file.empty",
+          "it has a store's name, and is empty: no row was ever saved, or all were lost")
       }
       return
     }
@@ -286,11 +296,7 @@ private struct StoreSearch {
       tell(
         path, "file.notADatabase",
         "it does not start like a database, although a log is beside it; it may be damaged")
-    } else if let text,
-      StoreFinder.storeEndings.contains(where: {
-        PathText.isSame($0, PathText.ending(of: text).lowercased())
-      })
-    {
+    } else if let text, StoreFinder.isStoreName(text) {
       tell(
         path, "file.notADatabase",
         "it has a store's name, and nothing in it looks like a database")

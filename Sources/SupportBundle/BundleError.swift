@@ -172,6 +172,7 @@ extension BundleError: CustomStringConvertible {
     case .encrypted: "ask for the archive without a zip password"
     case .residue:
       "the store is as it was; tell the makers of lifeboat which entry it is, and not the text"
+    case .unsupported: "unpack the archive with the tool that made it, and name what it holds"
     case .permissionDenied: "check the permissions of the file and of its folder"
     default: nil
     }

@@ -168,6 +168,108 @@ import Testing
     #expect(!(inspect.errors + rows.errors).contains(#/lifeboat-[0-9a-f]{30}/#))
   }
 
+  /// An archive in an archive may be named, too, and so may a store whose name has a byte that no file may have.
+  @Test func whatIsInsideIsNamed() throws {
+    let store = "{n: files['Documents/' + n] for n in ['Notes.sqlite', 'Notes.sqlite-wal']}"
+    let path = try archive(
+      "Tickets.zip",
+      "zipped({'in/a.zip': zipped(\(store)), 'b.tar': tarred(files), 'c:d.sqlite': files['Documents/Notes.sqlite']})"
+    )
+    let rows = try Program.run("rows", path + "/in/a.zip")
+    #expect(rows.status == 0 && rows.text.contains("anchor"), "\(rows.errors)")
+    let several = try Program.run("rows", path + "/b.tar")
+    #expect(several.status == 64, "\(several.errors)")
+    #expect(several.errors.contains("\(path)/b.tar/Documents/Notes.sqlite"), "\(several.errors)")
+    let unusual = try Program.run("check", path + "/c:d.sqlite")
+    #expect(unusual.status == 0, "\(unusual.errors)")
+  }
+
+  /// Two names that differ in case are two files where the archive comes from.
+  @Test(arguments: ["zipped", "tarred"]) func namesThatDifferInCase(form: String) throws {
+    let path = try archive(
+      "Case.bin",
+      "\(form)({n: files['Documents/Notes.sqlite'] for n in ['Case.sqlite', 'case.sqlite']})")
+    let list = try Program.run("inspect", "--json", "--no-hash", path)
+    #expect(
+      try list.json()["inspections"]?.array?.compactMap { $0["path"]?.string } == [
+        path + "/Case.sqlite", path + "/case.sqlite",
+      ], "\(list.errors)")
+  }
+
+  /// A bundle that has no store says so within an archive, where nobody reads what it records.
+  @Test func aBundleInAnArchive() throws {
+    let bundle = place.url.appendingPathComponent("sent.zip").path
+    let made = try Program.run(
+      "bundle", "create", folder.appendingPathComponent("Documents/Notes.sqlite").path, "-o", bundle
+    )
+    #expect(made.status == 0, "\(made.errors)")
+    let path = try archive(
+      "Tickets.zip",
+      "zipped({'sent.zip': open('\(bundle)', 'rb').read(), 'Notes.sqlite': files['Documents/Notes.sqlite']})"
+    )
+    for command in [["inspect"], ["check"], ["rows"], ["triage"]] {
+      let outcome = try Program.run(command + [path])
+      #expect(
+        (outcome.text + outcome.errors).contains("a support bundle without the store"),
+        "\(command): \(outcome.errors)")
+    }
+    let report = try Program.run(
+      "report", path, "-o", place.url.appendingPathComponent("a.html").path)
+    #expect(report.errors.contains("sent.zip"), "\(report.errors)")
+    let packed = try Program.run(
+      "bundle", "create", path, "-o", place.url.appendingPathComponent("b.zip").path)
+    #expect(packed.errors.contains("sent.zip"), "\(packed.errors)")
+  }
+
+  /// What is packed in a way that is not read is told, wherever it is; so is an emptied store.
+  @Test(arguments: [
+    ("lzma.compress(b'text')", "xz"), ("bz2.compress(b'text')", "bzip2"),
+    (#"b'7z\xbc\xaf\x27\x1c' + bytes(40)"#, "7-Zip"),
+    (#"b'Rar!\x1a\x07\x01\x00' + bytes(40)"#, "RAR"), (#"b'\x28\xb5\x2f\xfd' + bytes(40)"#, "zstd"),
+  ])
+  func formsThatAreNotRead(script: String, name: String) throws {
+    let content = "(__import__('lzma'), __import__('bz2')) and \(script)"
+      .replacingOccurrences(of: "lzma.", with: "__import__('lzma').")
+      .replacingOccurrences(of: "bz2.", with: "__import__('bz2').")
+    let path = try archive("Crew/Old.bin", content)
+    let alone = try Program.run("inspect", path)
+    #expect(alone.status == 65 && alone.errors.contains("packed by \(name)"), "\(alone.errors)")
+    let list = try Program.run("inspect", folder.path)
+    #expect(list.status == 1 && list.errors.contains("packed by \(name)"), "\(list.errors)")
+    let outer = try archive(
+      "Outer.zip", "zipped(files | {'x/Old': \(content)})")
+    let inner = try Program.run("inspect", outer)
+    #expect(inner.status == 1 && inner.errors.contains("packed by \(name)"), "\(inner.errors)")
+    let lines = try Program.run("triage", folder.path).lines()
+    #expect(lines.contains { $0["failed"]?["message"]?.string?.contains(name) == true })
+  }
+
+  @Test func anEmptiedStoreIsTold() throws {
+    try Data().write(to: folder.appendingPathComponent("Library/Empty.sqlite"))
+    let list = try Program.run("inspect", folder.path)
+    #expect(list.status == 1 && list.errors.contains("Empty.sqlite"), "\(list.errors)")
+    #expect(list.errors.contains("is empty"))
+  }
+
+  /// A store that was encrypted by itself is read with the key, as a bundle is.
+  @Test(.enabled(if: findTool("age") != nil, "needs age")) func aStoreUnderAge() throws {
+    let key = place.url.appendingPathComponent("key").path
+    let made = try Program.run("bundle", "keygen", "-o", key)
+    let store = place.url.appendingPathComponent("Plain.sqlite")
+    let connection = try SQLiteConnection(store)
+    try connection.exec("CREATE TABLE note(title); INSERT INTO note VALUES ('anchor');")
+    connection.close()
+    let sealed = store.path + ".age"
+    let age = try Fixtures.run(
+      try #require(findTool("age")),
+      ["-r", made.text.trimmingCharacters(in: .newlines), "-o", sealed, store.path])
+    try #require(age.status == 0)
+    let rows = try Program.run("rows", sealed, "-i", key)
+    #expect(rows.status == 0 && rows.text.contains("anchor"), "\(rows.errors)")
+    let without = try Program.run("rows", sealed)
+    #expect(without.status == 65 && without.errors.contains("age."), "\(without.errors)")
+  }
+
   /// Names that no file may have on some system stand under safe ones, and keep nobody from the store beside them.
   @Test(arguments: ["zipped", "tarred"]) func unusualNames(form: String) throws {
     let store = "files['Documents/Notes.sqlite']"

@@ -89,7 +89,8 @@ struct NamedRow: Hashable, CustomStringConvertible {
   /// Whether the long tests run, too.
   private static let isLong = ProcessInfo.processInfo.environment["LIFEBOAT_LONG"] == "1"
 
-  /// Every pair of neighbours of every model bundle; with `LIFEBOAT_LONG=1` also pairs up to three versions apart; both ways.
+  /// Every pair of neighbours of every model bundle, and its oldest and newest version; with `LIFEBOAT_LONG=1` also pairs
+  /// up to three versions apart; both ways.
   private static func pairs() throws -> [(Pair, ManagedObjectModel, ManagedObjectModel)] {
     guard let root = Shared.folder?.appendingPathComponent("stores") else { return [] }
     var pairs: [(Pair, ManagedObjectModel, ManagedObjectModel)] = []
@@ -101,7 +102,8 @@ struct NamedRow: Hashable, CustomStringConvertible {
       let versions = found.versions.sorted {
         $0.name.compare($1.name, options: .numeric) == .orderedAscending
       }
-      for distance in 1...(isLong ? 3 : 1) {
+      let distances = Set([1, versions.count - 1] + (isLong ? [2, 3] : [])).filter { $0 > 0 }
+      for distance in distances.sorted() {
         for (one, other) in zip(versions, versions.dropFirst(distance)) {
           guard let from = one.model, let to = other.model, from != to else { continue }
           pairs.append((Pair(bundle: name, from: one.name, to: other.name), from, to))

@@ -95,7 +95,7 @@ import Testing
     ("add('../a.sqlite', store)", BundleError.Code.badName),
     ("add('/a.sqlite', store)", .badName),
     ("add('a/../../b.sqlite', store)", .badName),
-    ("add('a.sqlite', store); add('A.sqlite', store)", .duplicateName),
+    ("add('a.sqlite', store); add('a.sqlite', store)", .duplicateName),
     ("add('a.sqlite', store); add('a.sqlite/b.sqlite', store)", .duplicateName),
     ("add('a.sqlite', type=tarfile.SYMTYPE, linkname='/etc/passwd')", .unsupported),
     (

@@ -114,6 +114,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
     let given = try subject.decrypted?.evidence.mainPath ?? subject.storePath()
     let storePath = URL(fileURLWithPath: given).standardizedFileURL.path
     try packing.target.map(subject.check)
+    subject.tellPassedOver(display)
     var request = try packing.request(include.contents, encryption)
     request.entities = include.entities
     request.redaction = redact == Redact.none ? .none : try packing.redaction()
@@ -129,7 +130,9 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
       try display.write(json: Report(output: packing.target, manifest: receipt.manifest))
     } else if !display.quiet || packing.dryRun {
       var text = packing.text(receipt, isEncrypted: request.encryption != nil, key, display)
-      text += warning(request).map { "note: \($0)\n" } ?? ""
+      for sentence in warnings(request, isDecrypted: subject.decrypted != nil) {
+        text += DisplayText.hanging("note: \(sentence)", width: display.width, rest: 6)
+      }
       for sentence in receipt.manifest.withheld {
         text += DisplayText.hanging(
           "left out: \(VisibleText.visible(sentence))", width: display.width, rest: 6)
@@ -151,16 +154,24 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
     let manifest: BundleManifest
   }
 
-  /// What is to be known before the bundle is passed on; nil when it holds no values.
-  private func warning(_ request: BundleRequest) -> String? {
+  /// What is to be known before the bundle is passed on; empty when it holds no values.
+  private func warnings(_ request: BundleRequest, isDecrypted: Bool) -> [String] {
+    let decrypted =
+      "the store is encrypted, and these values are not"
+      + (request.encryption == nil ? "; --to RECIPIENT encrypts the bundle" : "")
     switch (request.contents, request.redaction) {
     case (.store, _):
-      "the bundle holds the store itself, with everything that the user has entered"
+      return [
+        "the bundle holds the store itself, with everything that the user has entered"
+          + (isDecrypted ? "; its files are encrypted, and who reads them needs the key" : "")
+      ]
     case (.rows, .none):
-      "the bundle holds rows as they are, with everything that the user has entered"
+      return ["the bundle holds rows as they are, with everything that the user has entered"]
+        + (isDecrypted ? [decrypted] : [])
     case (.rows, .values(let allowed)) where allowed != .nothing:
-      "the bundle holds the values that the allow-list names"
-    default: nil
+      return ["the bundle holds the values that the allow-list names"]
+        + (isDecrypted ? [decrypted] : [])
+    default: return []
     }
   }
 }

@@ -74,9 +74,14 @@ struct Report: ParsableCommand, RecordedCommand {
     let html: String
     var storeCount = 1
     var unread = 0
-    if StoreInput.isArchive(path) || secrets.keyFile != nil {
+    var others: [StoreFinder.PassedOver] = []
+    let found =
+      secrets.keyFile != nil || StoreInput.isIncident(path)
+      ? [path] : try StoreInput.all(at: path, secrets.bundle) { others.append($0) }
+    if secrets.keyFile != nil || StoreInput.isPacked(path) && found == [path] {
       html = try StoreInput.reading(path, bundle: secrets.bundle, key: secrets.key()) { input in
         unread = input.decrypted?.findings.damageCount ?? 0
+        input.tellPassedOver(display)
         return try pageOfArchive(input)
       }
     } else if StoreInput.isIncident(path) {
@@ -84,8 +89,6 @@ struct Report: ParsableCommand, RecordedCommand {
       try EvidenceGuard.check(output, outside: path)
       html = try page(of: try subject.storePath(), subject.incident)
     } else {
-      var others: [StoreFinder.PassedOver] = []
-      let found = try StoreInput.all(at: path, secrets.bundle) { others.append($0) }
       try EvidenceGuard.check(output, againstAllAt: path)
       if let only = found.first, found.count == 1, others.isEmpty, !StoreInput.isPacked(only) {
         html = try page(of: only, nil)

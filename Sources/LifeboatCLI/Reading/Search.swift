@@ -33,7 +33,7 @@ struct Search: ParsableCommand, RecordedCommand {
   var pattern: String
 
   @Argument(
-    help: "Stores, folders or zip archives that hold some, incidents, or bundles.",
+    help: "Stores, folders or archives that hold some, incidents, or bundles.",
     completion: .file())
   var paths: [String]
 

@@ -43,15 +43,21 @@ struct ArchiveUnpacking {
   /// - Parameters:
   ///   - file: the archive.
   ///   - store: the path of the one store that is wanted; nil for all of them.
+  ///   - isDecrypted: whether the file was encrypted, so that it may be a store itself.
   ///   - place: the path of this archive in the outermost one; empty for that itself.
   ///   - depth: how many archives it is in.
   /// - Returns: false for a gzip file of something else.
   /// - Throws: what is wrong with it.
   mutating func unpack(
-    _ file: InputFile, only store: String? = nil, at place: [String] = [], depth: Int = 0
+    _ file: InputFile, only store: String? = nil, isDecrypted: Bool = false,
+    at place: [String] = [], depth: Int = 0
   ) throws -> Bool {
     var input = file
     var lead = try UnpackedArchive.lead(of: input)
+    if let foreign = ForeignArchive(lead: lead) { throw foreign.error.inside(path: input.path) }
+    if isDecrypted, lead.starts(with: Self.magic) {
+      return try unpack(single: input, lead, at: place)
+    }
     let isGzip = GunzippedFile.isGzip(lead)
     if isGzip {
       input = try GunzippedFile.open(input, limit: sizeLimit - total)
@@ -72,7 +78,8 @@ struct ArchiveUnpacking {
     single store: InputFile, _ lead: [UInt8], at place: [String]
   ) throws -> Bool {
     let name = PathText.lastComponent(of: place.last ?? store.path)
-    let stem = PathText.dropping(suffix: ".gz", from: name) ?? name
+    let stem =
+      [".gz", ".age"].lazy.compactMap { PathText.dropping(suffix: $0, from: name) }.first ?? name
     // One that is encrypted or damaged has its name.
     guard lead.starts(with: Self.magic) || StoreFinder.isNamedAsStore(stem) else { return false }
     try count(1, store.size, of: store.path)
@@ -90,7 +97,7 @@ struct ArchiveUnpacking {
     let leads = Leads(of: reader, only: store)
     let wanted = reader.entries.filter { entry in
       guard !entry.isFolder else { return false }
-      if let store { return Self.isMember(entry.name, of: store) }
+      if let store { return leads.archives.isEmpty && Self.isMember(entry.name, of: store) }
       return UnpackedArchive.isWanted(entry.name) || leads.stores.contains(Array(entry.name.utf8))
     }
     // The text of a link is not the file that it leads to, and nothing outside of an archive is read for it.
@@ -113,6 +120,18 @@ struct ArchiveUnpacking {
       defer { _ = close(file) }
       try reader.unpack(entry) { try OutputTree.write($0, to: file, path: entry.name) }
     }
+    let isBundle = reader.entries.contains {
+      PathText.isSame($0.name, BundleManifest.entryName)
+    }
+    if depth > 0, store == nil, isBundle,
+      !reader.entries.contains(where: { PathText.starts($0.name, with: "store/") })
+    {
+      passedOver.append(
+        .init(
+          path: place.joined(separator: "/"), code: "bundle.noStore",
+          message: "a support bundle without the store; unpack the archive to read what it records")
+      )
+    }
     for (entry, isEncrypted) in leads.archives {
       try unpack(
         entry, isEncrypted, in: reader, only: store,
@@ -128,7 +147,9 @@ struct ArchiveUnpacking {
     at place: [String], depth: Int
   ) throws {
     guard !isEncrypted else {
-      return passOver(place, "bundle.encrypted", "it is encrypted")
+      return passOver(
+        place, BundleError.Code.encrypted.rawValue,
+        "it is encrypted; unpack the outer one, and name it with its key")
     }
     guard depth <= Self.deepest else {
       return passOver(
@@ -226,13 +247,13 @@ struct ArchiveUnpacking {
 
     /// - Parameters:
     ///   - reader: the archive.
-    ///   - store: the path of the one store that is wanted, by whose name alone archives are looked into; nil for all.
+    ///   - store: the path of the one store that is wanted, or of an archive that holds it; nil for all.
     init(of reader: Reader, only store: String?) {
       for entry in reader.entries.prefix(UnpackedArchive.entryLimit)
       where !entry.isFolder && !entry.isLink && entry.size >= minArchiveBytes
         && !UnpackedArchive.isWanted(entry.name)
       {
-        if let store, !PathText.starts(store, with: entry.name + "/") { continue }
+        if let store, !PathText.starts(store + "/", with: entry.name + "/") { continue }
         var lead: [UInt8] = []
         // What cannot be unpacked is neither.
         _ = try? reader.unpack(entry) { bytes in

@@ -43,6 +43,7 @@ struct TarReader: ArchiveReader {
   private static func entries(of file: InputFile) throws(BundleError) -> [Entry] {
     var entries: [Entry] = []
     var names = ZipNames()
+    names.isByBytes = true
     var folders: Set<String> = []
     // What an extended header says of the entry after it.
     var longName: [UInt8]?

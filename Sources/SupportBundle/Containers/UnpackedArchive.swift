@@ -8,7 +8,7 @@ import StoreFiles
 /// The parts of an archive that hold stores and models, in a private folder that is removed when this object is released.
 ///
 /// The archive is zip or tar: a support bundle, a zipped app (`.ipa`), a packed container or folder of models. A gzip file
-/// holds a tar archive, or one store. Only stores with their logs and external data, models and recorded hashes are
+/// holds a tar archive, or one store; an encrypted file, too, may be one store. Only stores with their logs and external data, models and recorded hashes are
 /// unpacked; the archive is evidence, so nothing is written near it.
 package final class UnpackedArchive {
   /// The most bytes that are unpacked.
@@ -27,13 +27,20 @@ package final class UnpackedArchive {
     return isArchive(lead: lead)
   }
 
-  /// Whether a file with these first bytes, at least ``leadBytes`` if it has as many, is a zip, tar or gzip file.
+  /// Whether a file with these first bytes, at least ``leadBytes`` if it has as many, is a zip, tar or gzip file, or of
+  /// another form that is known and refused.
   package static func isArchive(lead: [UInt8]) -> Bool {
     isZip(lead: lead) || TarReader.isTar(lead) || GunzippedFile.isGzip(lead)
+      || ForeignArchive(lead: lead) != nil
   }
 
   /// How many of its first bytes tell an archive.
   package static let leadBytes = TarReader.blockLength
+
+  /// A name in an archive as ``folder`` has it: without the bytes that no name may hold.
+  package static func escaped(_ name: String) -> String {
+    String(decoding: ZipNames.escaped(Array(name.utf8)), as: UTF8.self)
+  }
 
   /// Whether a file is an archive, or encrypted as one may be.
   package static func mayHoldStore(_ path: String) -> Bool {
@@ -92,7 +99,8 @@ package final class UnpackedArchive {
     making: @escaping (String, () -> Bool) -> Void = { _ = $1() }
   ) throws {
     var unpacking = ArchiveUnpacking(of: file.file, making)
-    guard try unpacking.unpack(file.file, only: name) else {
+    let escaped = name.map(Self.escaped)
+    guard try unpacking.unpack(file.file, only: escaped, isDecrypted: file.isEncrypted) else {
       throw BundleError(
         .notAZip, "the gzip file holds neither a tar archive nor a store", path: file.path)
     }

@@ -92,7 +92,7 @@ extension PublicWords {
     entonces entries entry entrychanged entrylimit entrymissing entryname entryunlisted entscheidest entschlüsselt \
     entsperren enviar environment envoyer envoyez envías equal equals equiv er erneut erreichbar errno error \
     errorcancelled errorunknown es escape escaped escapes eso esos espace espacio espera essayer est esta estaba estaban \
-    estar este esto estos está están estén et etter etterpå etwas eu evaluatedobject event eventcount events every \
+    estar este esto estos está están estén et etter etterpå etwas eu evaluatedobject event eventcount events ever every \
     everything evidence exactly examined example examplelimit examples except exclude excluded exclusive exist existent \
     existing exists expands expected expectedhashes expectedversion expectsmodel expired explain explains exponent \
     exported expression expressions expressiontype extended extension external externalempty externalfilecount \
@@ -256,7 +256,7 @@ extension PublicWords {
     partialindexpredicate partialpredicate partialrowcount partie partition partname parts partsuffix pas pasajero pass \
     passager passe passedover passes passiert passord passphrase password passwort passé past pastend pat patch path \
     paths patienter patternfill patterntype pattk pause pax payload payloads pb pending percent perhaps permet permettra \
-    permission permissiondenied permissions permite permitted pero persistent personal personne peu peut phone phrase \
+    permission permissiondenied permissions permite permitted pero persistent personal personne peu peut phone phrase pi \
     picture pictures piece piecebytes pipe pixels pièces pk place places plain plaininterval plainkeypath plaintables \
     plaintext plan plano plass platz playback please plist pliststate plus plusieurs pm png poco podría podrían point \
     pointer pointermap pointers pointersend points policies policy policyclass policyvalues ponte por porque porter \
@@ -270,7 +270,7 @@ extension PublicWords {
     public pudieron pudo pueda puedan puedas puede pueden puis puissiez put putback puts px på q qpzry qu quantity \
     quarantine quarantinenospace quarantines quarter que queda quelque quelques quels queries query queryselectorall \
     question queue qui quick quickly quien quiet quot quotation quote quoted quoteprefix quotes quoting qué r radius \
-    raise raison ran random randomblob range ranges rank rankdir ranks rarer rate raw rawvalue reached reaches read \
+    raise raison ran random randomblob range ranges rank rankdir ranks rar rarer rate raw rawvalue reached reaches read \
     readable readdir reader readfailed reading readlink readonly reads readversion real reason reasonable reasons \
     rebuild rebuilt receive reciba reciente recientes recipient recipients recognisable recognise recognised reconnaître \
     reconocerla record recordbytes recorded recordedhashes recordlength recordname recordonly records recordsbynumber \
@@ -298,8 +298,8 @@ extension PublicWords {
     seguridad sein seinen select selection selector self selv semble semblent send sende senden sender sendest senere \
     sent sentence sentences separados separate separately separating separator september septembre septiembre seq seqno \
     sequence ser sera serial serif seront set setaside setasidefailed setattribute setsasidefailedmigrations \
-    setsasidemappingfaults setsasidenewerstores setsasideonmismatchalone setsasiderepairable setting seule several \
-    severalstores severity sg sha sha256 shape share shared sharedmemory shares sharesentities sheet sheetdata \
+    setsasidemappingfaults setsasidenewerstores setsasideonmismatchalone setsasiderepairable setting seule sevenzip \
+    several severalstores severity sg sha sha256 shape share shared sharedmemory shares sharesentities sheet sheetdata \
     sheetformatpr sheetid sheets sheetview sheetviews shift shifted shiftrange shifts shipped shm short shorter should \
     show showdelay shown shownsteps shows si sibling sich sicher sichern side siden sides sie sign signature signed \
     significa siguen siguió sikkerhetskopiere silent silentlosssentence silently sin since sind sink sistema situation \
@@ -370,8 +370,8 @@ extension PublicWords {
     xd xdbucketforclassesstorage xdbucketforgeneralizationsstorage xdbucketforownedattributesstorage \
     xdbucketforpackagesstorage xdbucketforstereotypesstorage xddevattributemapping xddeventitymapping xddevmappingmodel \
     xddevrelationshipmapping xdpmattribute xdpmcompoundindexes xdpmentity xdpmfetchedproperty xdpmfetchrequest xdpmmodel \
-    xdpmrelationship xdpmuniquenessconstraints xf xfid xinfo xl xlnm xlsx xml xmlns xoxb xoxp y ya year years yellow yes \
-    yet you your ysplit yyyy z zahlen zauthor zauthorts zbundleid zbundleidts zchangetype zcolumns zcontextname \
+    xdpmrelationship xdpmuniquenessconstraints xf xfid xinfo xl xlnm xlsx xml xmlns xoxb xoxp xz y ya year years yellow \
+    yes yet you your ysplit yyyy z zahlen zauthor zauthorts zbundleid zbundleidts zchangetype zcolumns zcontextname \
     zcontextnamets zeigen zentity zentitypk zero zeroblob zeroedcount zeros zerosector zh zho zip zlib zname zone \
     zprocessid zprocessidts zquerygen ztimestamp ztombstone ztransactionid zu zugriff zumindest zurückgeholt \
     zurückgelegt zuzugreifen à ändert änderungen å åpne åpnes åpnet écrasés éléments établie étaient était état été \

@@ -149,6 +149,7 @@ extension ZipDirectory {
     let fields = ZipFields(
       bytes: try file.bytes(at: directory.offset, count: directory.size), base: directory.offset)
     var names = ZipNames()
+    names.isByBytes = escapesNames
     var entries: [ZipReader.Entry] = []
     entries.reserveCapacity(directory.entryCount)
     var position = 0

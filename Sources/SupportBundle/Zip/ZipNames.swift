@@ -15,7 +15,13 @@ struct ZipNames {
   private struct Place: Hashable {
     let parent: Int
     let name: String
+    /// The bytes of the name, where they tell names apart; else empty.
+    let bytes: [UInt8]
   }
+
+  /// Whether two names that differ only in case or in their normal form are two names, as on a case-sensitive file
+  /// system.
+  var isByBytes = false
 
   private enum Use { case file, folder, namedFolder }
 
@@ -32,7 +38,9 @@ struct ZipNames {
       let isLast = index == components.count - 1
       let use: Use = !isLast ? .folder : isFolder ? .namedFolder : .file
       // ß and SS are one name where case is folded.
-      let place = Place(parent: parent, name: component.uppercased().lowercased())
+      let place = Place(
+        parent: parent, name: component.uppercased().lowercased(),
+        bytes: isByBytes ? Array(component.utf8) : [])
       guard let known = places[place] else {
         parent = uses.count
         places[place] = parent

@@ -77,7 +77,7 @@ package final class ZipReader: Sendable {
   package convenience init(_ bundle: BundleFile) throws(BundleError) { try self.init(bundle.file) }
 
   /// Opens an archive in a file that is open already. `escapesNames` is for archives that others made: see
-  /// ``ZipNames/escaped(_:)``.
+  /// ``ZipNames/escaped(_:)`` and ``ZipNames/isByBytes``.
   init(
     _ file: InputFile, limits: ZipLimits = ZipLimits(), escapesNames: Bool = false
   ) throws(BundleError) {
