@@ -75,7 +75,7 @@ final class StoreInput {
       if let (backup, name) = PhoneBackup.split(given) {
         try unpack(PhoneBackup(backup), name)
       } else {
-        store = try only(inFolder: given)
+        store = try only(atPath: given)
       }
     }
     if let key, let store { try decrypt(store, key) }
@@ -277,7 +277,7 @@ final class StoreInput {
     // An archive in the archive.
     if try FileStatus.of(place)?.kind == .folder {
       note(archive.passedOver, in: path)
-      store = try Self.only(in: place, named: given)
+      store = try only(inFolder: place)
       return
     }
     guard ByteFile.exists(place) else {
@@ -298,7 +298,7 @@ final class StoreInput {
         let archive = try UnpackedArchive(file, making: making)
         self.archive = archive
         note(archive.passedOver, in: given)
-        store = try Self.only(in: archive.folder.path, named: given)
+        store = try only(inFolder: archive.folder.path)
         return
       }
       let bundle = try UnpackedBundle(file, making: making)
@@ -306,7 +306,7 @@ final class StoreInput {
       let files = PathText.joined(bundle.path, "store")
       incident = try? RecordFile.read(Self.record(in: bundle.path), as: Incident.self)
       if try FileStatus.of(files)?.kind == .folder {
-        store = try Self.only(in: files, named: given)
+        store = try only(inFolder: files)
       }
     }
   }
@@ -383,29 +383,28 @@ final class StoreInput {
 
   // MARK: - Folders
 
-  /// The path itself, or the only store of a folder. A former store counts too: to read only the other one would leave
-  /// it out without a word.
-  private static func only(in path: String, named given: String) throws -> String {
-    try only(of: found(at: path, named: given), in: path, named: given)
+  /// The only store of a folder. A former store counts too: to read only the other one would leave it out without a word.
+  private func only(inFolder path: String) throws -> String {
+    try only(of: Self.found(at: path, named: given), in: path)
   }
 
-  private static func only(
-    of found: StoreFinder.Found, in path: String, named given: String
-  ) throws -> String {
+  private func only(of found: StoreFinder.Found, in path: String) throws -> String {
     let stores = found.stores + found.passedOver.map(\.path)
     if let only = stores.first, stores.count == 1 { return only }
     let names = stores.prefix(5).map { PathText.dropping(prefix: path + "/", from: $0) ?? $0 }
     throw Failure(
       64, "usage.oneStore",
       "\(given) holds \(stores.count) files that are or were stores, and one is expected: "
-        + names.joined(separator: ", ") + (stores.count > 5 ? ", …" : ""),
-      hint: isArchive(given) || UnpackedArchive.split(given) != nil
+        + names.joined(separator: ", ") + (stores.count > 5 ? ", …" : "")
+        + (passedOver.isEmpty
+          ? "" : "; beside them \(Quantity.count(passedOver.count, "archive")) not looked into"),
+      hint: Self.isArchive(given) || UnpackedArchive.split(given) != nil
         ? "name one after the archive: \(ShellText.path(PathText.joined(given, names.first ?? "")))"
         : "name one of them; lifeboat inspect shows all")
   }
 
   /// The path itself, or the only store of a folder. Archives beside it are told, and one alone has to be named.
-  private func only(inFolder path: String) throws -> String {
+  private func only(atPath path: String) throws -> String {
     guard try FileStatus.of(path)?.kind == .folder else { return path }
     let found = try StoreFinder.find(at: path, taking: .archives)
     if found.stores.isEmpty, found.passedOver.isEmpty, let first = found.taken.first {
@@ -419,7 +418,7 @@ final class StoreInput {
         path: $0, code: "input.notEntered",
         message: "an archive that was not looked into; name it instead of the folder")
     }
-    return try Self.only(of: found, in: path, named: given)
+    return try only(of: found, in: path)
   }
 
   private static func found(at path: String, named given: String) throws -> StoreFinder.Found {

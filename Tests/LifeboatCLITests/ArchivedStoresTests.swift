@@ -180,6 +180,11 @@ import Testing
     let several = try Program.run("rows", path + "/b.tar")
     #expect(several.status == 64, "\(several.errors)")
     #expect(several.errors.contains("\(path)/b.tar/Documents/Notes.sqlite"), "\(several.errors)")
+    let all = try Program.run(
+      "rows",
+      try archive(
+        "Two.zip", "zipped(files | {'cut.zip': zipped(files)[:900]})"))
+    #expect(all.errors.contains("; beside them 1 archive not looked into"), "\(all.errors)")
     let unusual = try Program.run("check", path + "/c:d.sqlite")
     #expect(unusual.status == 0, "\(unusual.errors)")
   }
@@ -268,6 +273,17 @@ import Testing
     #expect(rows.status == 0 && rows.text.contains("anchor"), "\(rows.errors)")
     let without = try Program.run("rows", sealed)
     #expect(without.status == 65 && without.errors.contains("age."), "\(without.errors)")
+  }
+
+  /// Each entry that is looked into costs something, so their number is bounded, and the rest told.
+  @Test func manyEntries() throws {
+    let path = try archive(
+      "Many.zip",
+      "zipped(files | {'a.zip': zipped({f'{n}': b'x' * 20 for n in range(10_001)}), 'z.zip': zipped(files)})"
+    )
+    let list = try Program.run("inspect", path)
+    #expect(list.status == 1 && list.text.contains("Ship.moody"), "\(list.errors)")
+    #expect(list.errors.contains("/a.zip: of its entries 10000 are looked into"), "\(list.errors)")
   }
 
   /// Names that no file may have on some system stand under safe ones, and keep nobody from the store beside them.

@@ -11,7 +11,9 @@ struct PackingOptions: ParsableArguments {
   var output: String?
 
   @Option(
-    name: .long, help: "A file that lists which attributes stay readable, as ENTITY.ATTRIBUTE.",
+    name: .long,
+    help:
+      "A file whose first line is lifeboat-allow 1, and whose others name what stays readable: ENTITY.ATTRIBUTE.",
     completion: .file())
   var allow: String?
 

@@ -22,6 +22,9 @@ protocol ArchiveReader {
   /// All entries, with different names.
   var entries: [Entry] { get }
 
+  /// The first bytes of an entry, at most `count`; nothing of the rest is looked at.
+  func lead(of entry: Entry, count: Int) throws(BundleError) -> [UInt8]
+
   /// Hands the bytes of an entry to `sink`, in pieces; never more than announced.
   func unpack(_ entry: Entry, into sink: (ArraySlice<UInt8>) throws -> Void) throws
 }

@@ -16,6 +16,8 @@ struct ArchiveUnpacking {
   private let sizeLimit: UInt64
   private var total: UInt64 = 0
   private var fileCount = 0
+  /// How many entries may still be looked into, whatever their names are: each costs a first piece of its bytes.
+  private var leadsLeft = UnpackedArchive.entryLimit
 
   /// Archives in archives deeper than this are not looked into; the outermost one has depth 0.
   private static let deepest = 3
@@ -94,7 +96,16 @@ struct ArchiveUnpacking {
   private mutating func unpack<Reader: ArchiveReader>(
     _ reader: Reader, only store: String?, at place: [String], depth: Int
   ) throws {
-    let leads = Leads(of: reader, only: store)
+    let leads = Leads(of: reader, only: store, limit: leadsLeft)
+    leadsLeft -= leads.count
+    if leads.isCut {
+      passedOver.append(
+        .init(
+          path: place.joined(separator: "/"), code: "input.notEntered",
+          message:
+            "of its entries \(UnpackedArchive.entryLimit) are looked into, and the others are known by their names"
+        ))
+    }
     let wanted = reader.entries.filter { entry in
       guard !entry.isFolder else { return false }
       if let store { return leads.archives.isEmpty && Self.isMember(entry.name, of: store) }
@@ -241,25 +252,27 @@ struct ArchiveUnpacking {
     private(set) var stores: Set<[UInt8]> = []
     /// The archives, and whether they are encrypted.
     private(set) var archives: [(entry: Reader.Entry, isEncrypted: Bool)] = []
-
-    /// Ends the reading of an entry whose first bytes are known.
-    private struct Enough: Error {}
+    /// How many entries were looked into, and whether there are more.
+    private(set) var count = 0
+    private(set) var isCut = false
 
     /// - Parameters:
     ///   - reader: the archive.
     ///   - store: the path of the one store that is wanted, or of an archive that holds it; nil for all.
-    init(of reader: Reader, only store: String?) {
-      for entry in reader.entries.prefix(UnpackedArchive.entryLimit)
+    ///   - limit: the most entries that are looked into.
+    init(of reader: Reader, only store: String?, limit: Int) {
+      for entry in reader.entries
       where !entry.isFolder && !entry.isLink && entry.size >= minArchiveBytes
         && !UnpackedArchive.isWanted(entry.name)
       {
         if let store, !PathText.starts(store + "/", with: entry.name + "/") { continue }
-        var lead: [UInt8] = []
-        // What cannot be unpacked is neither.
-        _ = try? reader.unpack(entry) { bytes in
-          lead += bytes.prefix(UnpackedArchive.leadBytes - lead.count)
-          if lead.count == UnpackedArchive.leadBytes { throw Enough() }
+        guard count < limit else {
+          isCut = true
+          return
         }
+        count += 1
+        // What cannot be unpacked is neither.
+        let lead = (try? reader.lead(of: entry, count: UnpackedArchive.leadBytes)) ?? []
         if lead.starts(with: magic), entry.size >= 512 {
           for suffix in ["", "-wal", "-journal"] {
             stores.insert(Array((entry.name + suffix).utf8))

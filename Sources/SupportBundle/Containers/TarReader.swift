@@ -123,6 +123,10 @@ struct TarReader: ArchiveReader {
     return Array(rest) + (isFolder ? [UInt8(ascii: "/")] : [])
   }
 
+  func lead(of entry: Entry, count: Int) throws(BundleError) -> [UInt8] {
+    try file.bytes(at: entry.offset, count: Int(clamping: min(entry.size, UInt64(clamping: count))))
+  }
+
   func unpack(_ entry: Entry, into sink: (ArraySlice<UInt8>) throws -> Void) throws {
     var buffer = [UInt8](repeating: 0, count: ZipFormat.window)
     var done: UInt64 = 0

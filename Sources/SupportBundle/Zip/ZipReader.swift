@@ -149,6 +149,23 @@ package final class ZipReader: Sendable {
     return bytes
   }
 
+  /// The first bytes of an entry, at most `count`; nothing of the rest is looked at.
+  func lead(of entry: Entry, count: Int) throws(BundleError) -> [UInt8] {
+    let count = Int(clamping: min(entry.size, UInt64(clamping: count)))
+    switch entry.method {
+    case .stored:
+      return try file.bytes(
+        at: entry.dataOffset, count: min(count, Int(clamping: entry.compressedSize)))
+    case .deflated:
+      // Deflate hardly makes bytes longer; where the tables before them are, less is known of the entry.
+      let size = Int(clamping: min(entry.compressedSize, UInt64(clamping: 2 * count + 1024)))
+      let piece = try file.bytes(at: entry.dataOffset, count: size)
+      var output = [UInt8](repeating: 0, count: max(count, 1))
+      let step = try ZlibStream(.decompress).step(piece[...], into: &output)
+      return Array(output.prefix(min(step.produced, count)))
+    }
+  }
+
   private func copy(
     _ entry: Entry, into sink: (ArraySlice<UInt8>) throws -> Void, _ digest: DigestAlongside
   ) throws {
