@@ -1,4 +1,3 @@
-import AgeFiles
 import ArgumentParser
 import Foundation
 import Quoting
@@ -239,7 +238,7 @@ final class StoreInput {
     _ tell: (StoreFinder.PassedOver) -> Void
   ) throws -> [String] {
     let file = try BundleSecretOptions.bundle(at: path, secrets)
-    guard try !UnpackedArchive.isBundle(file) else { return [path] }
+    guard try UnpackedArchive.bundle(in: file) == nil else { return [path] }
     let interruption = Interruption()
     return try withExtendedLifetime(interruption) {
       let archive = try unpacking(path) {
@@ -251,9 +250,7 @@ final class StoreInput {
           PathText.joined(path, PathText.dropping(prefix: folder + "/", from: place) ?? place)
         }
         func tellOf(_ others: [StoreFinder.PassedOver]) {
-          for other in others {
-            tell(.init(path: named(other.path), code: other.code, message: other.message))
-          }
+          for other in others { tell(other.at(named(other.path))) }
         }
         tellOf(archive.passedOver)
         let found = try found(at: folder, named: path)
@@ -294,7 +291,7 @@ final class StoreInput {
     self.interruption = interruption
     let making = interruption.files.making
     try Self.unpacking(given) {
-      guard try UnpackedArchive.isBundle(file) else {
+      guard try UnpackedArchive.bundle(in: file) != nil else {
         let archive = try UnpackedArchive(file, making: making)
         self.archive = archive
         note(archive.passedOver, in: given)
@@ -312,9 +309,7 @@ final class StoreInput {
   }
 
   private func note(_ others: [StoreFinder.PassedOver], in archive: String) {
-    passedOver = others.map {
-      .init(path: PathText.joined(archive, $0.path), code: $0.code, message: $0.message)
-    }
+    passedOver = others.map { $0.at(PathText.joined(archive, $0.path)) }
   }
 
   /// Says what to do when an archive cannot be unpacked.
@@ -474,7 +469,7 @@ final class StoreInput {
 
 extension StoreFinder.Wanted {
   /// Archives and encrypted files.
-  static let archives = Self { AgeFile.isEncrypted($0) || UnpackedArchive.isArchive(lead: $0) }
+  static let archives = Self(file: UnpackedArchive.mayHoldStore)
 }
 
 /// A record of a bundle or an incident, as JSON.

@@ -61,6 +61,9 @@ package enum StoreFinder {
       self.message = message
     }
 
+    /// The same, with another path: where somebody finds it who did not see the search.
+    package func at(_ path: String) -> Self { .init(path: path, code: code, message: message) }
+
     /// Describes what a search for models did not examine.
     package init(_ error: ModelError) {
       let message = PathText.dropping(suffix: ".", from: error.message) ?? error.message

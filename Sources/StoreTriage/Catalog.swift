@@ -51,7 +51,7 @@ package final class Catalog {
     func number(_ offset: Int) -> Int32 {
       head[offset..<(offset + 4)].reduce(0) { $0 << 8 | Int32($1) }
     }
-    guard head.count == 100, head.starts(with: Array("SQLite format 3".utf8) + [0]),
+    guard head.count == 100, head.starts(with: DatabaseHeader.magic),
       number(68) == CatalogSchema.applicationID
     else { throw CatalogError(.notACatalog, path) }
     guard number(60) == CatalogSchema.version else { throw CatalogError(.otherVersion, path) }

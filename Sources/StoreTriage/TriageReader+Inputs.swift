@@ -31,7 +31,7 @@ extension TriageReader {
     }
     let found = try StoreFinder.find(
       at: path,
-      taking: .init(folderWith: Self.recordName, file: Self.isPacked))
+      taking: .init(folderWith: Self.recordName, file: UnpackedArchive.mayHoldStore))
     var items = (found.stores + found.taken).map { ($0, Item.path($0)) }
     for other in found.passedOver {
       items.append(
@@ -206,10 +206,9 @@ extension TriageReader {
   /// Reads a bundle, or an archive with one store.
   func read(archive path: String, _ isFound: Bool, into line: inout TriageLine) throws -> Packed {
     let file = try BundleFile(path, secrets)
-    guard try UnpackedArchive.isBundle(file) else {
+    guard let reader = try UnpackedArchive.bundle(in: file) else {
       return try read(plain: file, isFound, into: &line)
     }
-    let reader = try ZipReader(file)
     line.kind = .bundle
     line.sizes = .init(inputBytes: Int64(clamping: reader.size))
     let contents = try BundleContents(of: reader)
@@ -277,9 +276,7 @@ extension TriageReader {
     return try withExtendedLifetime(unpacked) {
       let folder = unpacked.folder.path
       var found = try Self.found(in: folder) ?? StoreFinder.Found()
-      found.passedOver += unpacked.passedOver.map {
-        .init(path: PathText.joined(folder, $0.path), code: $0.code, message: $0.message)
-      }
+      found.passedOver += unpacked.passedOver.map { $0.at(PathText.joined(folder, $0.path)) }
       let all = found.stores + found.passedOver.map(\.path)
       if all.isEmpty {
         if isFound { return .nothing }

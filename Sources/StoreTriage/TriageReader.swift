@@ -102,7 +102,7 @@ package struct TriageReader {
         identity = FileIdentities.taken(ofSetAt: path, salt)
         if let identity, identity == known { return .known }
         let lead = try Self.lead(of: path)
-        if Self.isPacked(lead) {
+        if UnpackedArchive.mayHoldStore(lead: lead) {
           line.kind = .archive
           line.isEncrypted = AgeFile.isEncrypted(lead)
           switch try read(archive: path, isFound, into: &line) {
@@ -120,11 +120,6 @@ package struct TriageReader {
       fail(&line, error)
       return .line(finished(line), identity: nil)
     }
-  }
-
-  /// Whether a file with these first bytes holds what it is about packed.
-  static func isPacked(_ lead: [UInt8]) -> Bool {
-    AgeFile.isEncrypted(lead) || UnpackedArchive.isArchive(lead: lead)
   }
 
   /// The first bytes of an ordinary file. A link is followed to an archive, as other commands do.

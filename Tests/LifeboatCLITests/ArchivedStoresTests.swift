@@ -201,7 +201,7 @@ import Testing
       ], "\(list.errors)")
   }
 
-  /// A bundle that has no store says so within an archive, where nobody reads what it records.
+  /// In an archive, a bundle without the store is told.
   @Test func aBundleInAnArchive() throws {
     let bundle = place.url.appendingPathComponent("sent.zip").path
     let made = try Program.run(
@@ -286,7 +286,7 @@ import Testing
     #expect(list.errors.contains("/a.zip: of its entries 10000 are looked into"), "\(list.errors)")
   }
 
-  /// Names that no file may have on some system stand under safe ones, and keep nobody from the store beside them.
+  /// A name that no file may have on some system stands under a safe one, and the stores are read.
   @Test(arguments: ["zipped", "tarred"]) func unusualNames(form: String) throws {
     let store = "files['Documents/Notes.sqlite']"
     let log = "files['Documents/Notes.sqlite-wal']"

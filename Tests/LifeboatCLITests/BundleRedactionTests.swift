@@ -104,13 +104,24 @@ import Testing
     #expect(tokens[0].isDisjoint(with: tokens[1]))
   }
 
+  /// A bundle of redacted rows, made with the text of an allow-list.
+  private static func create(
+    _ store: URL, allowing text: String
+  ) throws -> (folder: TemporaryFolder, bundle: URL, outcome: Outcome) {
+    let place = try TemporaryFolder()
+    let list = place.url.appendingPathComponent("allow")
+    try Data(text.utf8).write(to: list)
+    return try withExtendedLifetime(place) {
+      try BundleTests.create(
+        store, "--include", "rows", "--redact", "listed", "--allow", list.path)
+    }
+  }
+
   @Test func whatIsListedStays() throws {
     let place = try TemporaryFolder()
     let store = try Self.store(in: place.url)
-    let list = place.url.appendingPathComponent("allow")
-    try Data("lifeboat-allow 1\r\n# names\r\n  Person.ZNAME\t\r\n\r\n".utf8).write(to: list)
-    let (folder, bundle, outcome) = try BundleTests.create(
-      store, "--include", "rows", "--redact", "listed", "--allow", list.path)
+    let (folder, bundle, outcome) = try Self.create(
+      store, allowing: "lifeboat-allow 1\r\n# names\r\n  Person.ZNAME\t\r\n\r\n")
     defer { withExtendedLifetime(folder) {} }
     #expect(outcome.status == 0, "\(outcome.errors)")
     let rows = try Self.rows(bundle)
@@ -131,10 +142,8 @@ import Testing
       INSERT INTO "my notes" VALUES(1, 'Ada Lovelace', 'Charles Babbage');
       """)
     connection.close()
-    let list = place.url.appendingPathComponent("allow")
-    try Data("lifeboat-allow 1\nmy notes.first name\n".utf8).write(to: list)
-    let (folder, bundle, outcome) = try BundleTests.create(
-      store, "--include", "rows", "--redact", "listed", "--allow", list.path)
+    let (folder, bundle, outcome) = try Self.create(
+      store, allowing: "lifeboat-allow 1\nmy notes.first name\n")
     defer { withExtendedLifetime(folder) {} }
     #expect(outcome.status == 0, "\(outcome.errors)")
     let text = try Program.run("rows", "--format", "ndjson", bundle.path).text
@@ -151,10 +160,7 @@ import Testing
   func aListThatSaysNothingSensibleIsRefused(_ text: String, _ status: Int32) throws {
     let place = try TemporaryFolder()
     let store = try Self.store(in: place.url)
-    let list = place.url.appendingPathComponent("allow")
-    try Data(text.utf8).write(to: list)
-    let (folder, bundle, outcome) = try BundleTests.create(
-      store, "--include", "rows", "--redact", "listed", "--allow", list.path)
+    let (folder, bundle, outcome) = try Self.create(store, allowing: text)
     defer { withExtendedLifetime(folder) {} }
     #expect(outcome.status == status, "\(outcome.errors)")
     #expect(!FileManager.default.fileExists(atPath: bundle.path))

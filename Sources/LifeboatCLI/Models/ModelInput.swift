@@ -269,8 +269,7 @@ struct ModelInput {
       where error.code == .notAModel
     {}
     inner.passedOver = inner.passedOver.map { other in
-      let place = ModelCollection.moved(other.path, from: folder, to: path)
-      return .init(path: place, code: other.code, message: other.message)
+      other.at(ModelCollection.moved(other.path, from: folder, to: path))
     }
     let recorded = recordedHashes(in: archive.folder)
     let name = PathText.lastComponent(of: path)

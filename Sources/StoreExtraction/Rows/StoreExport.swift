@@ -31,7 +31,7 @@ public struct StoreExport: Sendable {
     public package(set) var parts: [Part]
     /// Entities and tables without rows, for which there is no file or sheet.
     package var emptyNames: [String] = []
-    /// Those among ``emptyNames`` whose table is damaged, so that nobody knows whether there are rows; nil for none.
+    /// Those among ``emptyNames`` whose table is damaged, so that rows may be missing; nil for none.
     package var doubtfulNames: [String]?
     /// The number of rows in all parts.
     public let rowCount: Int

@@ -1,6 +1,7 @@
 import AgeFiles
 import CLibrary
 import Foundation
+import SQLiteFile
 import SafeText
 import StoreExtraction
 import StoreFiles
@@ -35,9 +36,11 @@ struct ArchiveUnpacking {
   }
 
   /// The folder with what was unpacked; an empty one if that is nothing.
-  func madeFolder() throws(BundleError) -> PrivateFolder {
+  mutating func madeFolder() throws(BundleError) -> PrivateFolder {
     if let folder { return folder }
-    return try PrivateFolder(in: FileManager.default.temporaryDirectory.path, making: making)
+    let made = try PrivateFolder(in: FileManager.default.temporaryDirectory.path, making: making)
+    folder = made
+    return made
   }
 
   /// Unpacks an archive; nothing is made before all of its stores and models are found good.
@@ -57,7 +60,7 @@ struct ArchiveUnpacking {
     var input = file
     var lead = try UnpackedArchive.lead(of: input)
     if let foreign = ForeignArchive(lead: lead) { throw foreign.error.inside(path: input.path) }
-    if isDecrypted, lead.starts(with: Self.magic) {
+    if isDecrypted, lead.starts(with: DatabaseHeader.magic) {
       return try unpack(single: input, lead, at: place)
     }
     let isGzip = GunzippedFile.isGzip(lead)
@@ -83,9 +86,11 @@ struct ArchiveUnpacking {
     let stem =
       [".gz", ".age"].lazy.compactMap { PathText.dropping(suffix: $0, from: name) }.first ?? name
     // One that is encrypted or damaged has its name.
-    guard lead.starts(with: Self.magic) || StoreFinder.isNamedAsStore(stem) else { return false }
-    try count(1, store.size, of: store.path)
-    let file = try makeFile(place + [PathText.isPlainName(stem) ? stem : "store"])
+    guard lead.starts(with: DatabaseHeader.magic) || StoreFinder.isNamedAsStore(stem) else {
+      return false
+    }
+    try count(1, [store.size], of: store.path)
+    let file = try madeFolder().makeFile(place + [PathText.isPlainName(stem) ? stem : "store"])
     defer { _ = close(file) }
     try store.forEachPiece { piece throws(BundleError) in
       try OutputTree.write(piece, to: file, path: stem)
@@ -99,12 +104,10 @@ struct ArchiveUnpacking {
     let leads = Leads(of: reader, only: store, limit: leadsLeft)
     leadsLeft -= leads.count
     if leads.isCut {
-      passedOver.append(
-        .init(
-          path: place.joined(separator: "/"), code: "input.notEntered",
-          message:
-            "of its entries \(UnpackedArchive.entryLimit) are looked into, and the others are known by their names"
-        ))
+      tell(
+        place, "input.notEntered",
+        "of its entries \(UnpackedArchive.entryLimit) are looked into, and the others are known by their names"
+      )
     }
     let wanted = reader.entries.filter { entry in
       guard !entry.isFolder else { return false }
@@ -127,7 +130,7 @@ struct ArchiveUnpacking {
     }
     try count(wanted.count, wanted.map(\.size), of: reader.path)
     for entry in wanted {
-      let file = try makeFile(place + ZipNames.components(of: entry.name))
+      let file = try madeFolder().makeFile(place + ZipNames.components(of: entry.name))
       defer { _ = close(file) }
       try reader.unpack(entry) { try OutputTree.write($0, to: file, path: entry.name) }
     }
@@ -137,11 +140,9 @@ struct ArchiveUnpacking {
     if depth > 0, store == nil, isBundle,
       !reader.entries.contains(where: { PathText.starts($0.name, with: "store/") })
     {
-      passedOver.append(
-        .init(
-          path: place.joined(separator: "/"), code: "bundle.noStore",
-          message: "a support bundle without the store; unpack the archive to read what it records")
-      )
+      tell(
+        place, "bundle.noStore",
+        "a support bundle without the store; unpack the archive to read what it records")
     }
     for (entry, isEncrypted) in leads.archives {
       try unpack(
@@ -168,7 +169,7 @@ struct ArchiveUnpacking {
     }
     let made = fileCount
     do {
-      try count(0, entry.size, of: reader.path)
+      try count(0, [entry.size], of: reader.path)
       let output = try ExclusiveOutput(unnamed: "archive")
       try reader.unpack(entry) { try output.append($0) }
       let inner = store.flatMap { PathText.dropping(prefix: entry.name + "/", from: $0) }
@@ -182,17 +183,14 @@ struct ArchiveUnpacking {
   }
 
   private mutating func passOver(_ place: [String], _ code: String, _ message: String) {
-    passedOver.append(
-      .init(
-        path: place.joined(separator: "/"), code: code,
-        message: "an archive that was not opened: \(message)"))
+    tell(place, code, "an archive that was not opened: \(message)")
+  }
+
+  private mutating func tell(_ place: [String], _ code: String, _ message: String) {
+    passedOver.append(.init(path: place.joined(separator: "/"), code: code, message: message))
   }
 
   // MARK: - Limits
-
-  private mutating func count(_ files: Int, _ size: UInt64, of path: String) throws(BundleError) {
-    try count(files, [size], of: path)
-  }
 
   /// Holds announced sizes against the limits, before the first byte is written.
   private mutating func count(
@@ -226,16 +224,7 @@ struct ArchiveUnpacking {
     fileCount += files
   }
 
-  private mutating func makeFile(_ parts: [String]) throws(BundleError) -> Int32 {
-    let folder = try madeFolder()
-    self.folder = folder
-    return try folder.makeFile(parts)
-  }
-
   // MARK: - What entries are
-
-  /// The first bytes of every SQLite database (https://sqlite.org/fileformat.html, 1.3.1).
-  private static let magic = Array("SQLite format 3".utf8) + [0]
 
   /// Whether a file belongs to the set of a store, both by their names in the archive.
   private static func isMember(_ name: String, of store: String) -> Bool {
@@ -273,11 +262,11 @@ struct ArchiveUnpacking {
         count += 1
         // What cannot be unpacked is neither.
         let lead = (try? reader.lead(of: entry, count: UnpackedArchive.leadBytes)) ?? []
-        if lead.starts(with: magic), entry.size >= 512 {
+        if lead.starts(with: DatabaseHeader.magic), entry.size >= 512 {
           for suffix in ["", "-wal", "-journal"] {
             stores.insert(Array((entry.name + suffix).utf8))
           }
-        } else if AgeFile.isEncrypted(lead) || UnpackedArchive.isArchive(lead: lead) {
+        } else if UnpackedArchive.mayHoldStore(lead: lead) {
           archives.append((entry, AgeFile.isEncrypted(lead)))
         }
       }

@@ -1,3 +1,4 @@
+import AgeFiles
 import CLibrary
 package import Foundation
 import SafeFiles
@@ -8,8 +9,8 @@ import StoreFiles
 /// The parts of an archive that hold stores and models, in a private folder that is removed when this object is released.
 ///
 /// The archive is zip or tar: a support bundle, a zipped app (`.ipa`), a packed container or folder of models. A gzip file
-/// holds a tar archive, or one store; an encrypted file, too, may be one store. Only stores with their logs and external data, models and recorded hashes are
-/// unpacked; the archive is evidence, so nothing is written near it.
+/// holds a tar archive, or one store; an encrypted file, too, may be one store. Only stores with their logs and external
+/// data, models and recorded hashes are unpacked; the archive is evidence, so nothing is written near it.
 package final class UnpackedArchive {
   /// The most bytes that are unpacked.
   package static let byteLimit: UInt64 = 8 << 30
@@ -47,6 +48,12 @@ package final class UnpackedArchive {
     isArchive(path) || BundleFile.isEncrypted(path)
   }
 
+  /// Whether a file with these first bytes, at least ``leadBytes`` if it has as many, is an archive, or encrypted as one
+  /// may be.
+  @Sendable package static func mayHoldStore(lead: [UInt8]) -> Bool {
+    AgeFile.isEncrypted(lead) || isArchive(lead: lead)
+  }
+
   /// The archive that a path leads into, and the name of a store in it, as in `Crew.zip/Documents/Notes.sqlite`; nil for
   /// any other path.
   package static func split(_ path: String) -> (archive: String, name: String)? {
@@ -70,11 +77,21 @@ package final class UnpackedArchive {
     isZip(lead: try lead(of: file.file))
   }
 
-  /// Whether a file that is open is a support bundle.
-  package static func isBundle(_ file: BundleFile) throws(BundleError) -> Bool {
-    guard try isZip(file) else { return false }
-    let reader = try ZipReader(file.file, escapesNames: true)
-    return reader.entry(named: BundleManifest.entryName) != nil
+  /// Opens a support bundle; nil for any other file.
+  ///
+  /// - Throws: ``BundleError`` for a zip archive that is damaged or, if it is a bundle, has a name that is not allowed.
+  package static func bundle(in file: BundleFile) throws(BundleError) -> ZipReader? {
+    func opened(_ reader: ZipReader) -> ZipReader? {
+      reader.entry(named: BundleManifest.entryName) == nil ? nil : reader
+    }
+    guard try isZip(file) else { return nil }
+    do {
+      return opened(try ZipReader(file))
+    } catch  where error.code == .badName || error.code == .duplicateName {
+      // Other archives may have such names.
+      guard try opened(ZipReader(file.file, escapesNames: true)) == nil else { throw error }
+      return nil
+    }
   }
 
   /// Whether a file with these first bytes is a zip archive.
