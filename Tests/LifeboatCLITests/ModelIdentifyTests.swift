@@ -56,7 +56,7 @@ import Testing
   @Test(.enabled(if: Shared.isThere)) func everyStoreOfTheFamilies() throws {
     guard let shared = Shared.require("stores of public projects") else { return }
     let root = shared.appendingPathComponent("stores/real").path
-    for (store, models, version) in Self.stores {
+    for (store, models, version) in Rounds.part(of: Self.stores, every: 3) {
       let outcome = try Program.run(
         "model", "identify", "--json", "\(root)/\(store)", "\(root)/\(models)")
       let report = try outcome.json()

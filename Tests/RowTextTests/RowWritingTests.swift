@@ -12,7 +12,7 @@ import Testing
       ["overflow-1MB", "65536", "32768", "16384", "8192", "auto-vacuum-reserved", "wide"].contains(
         where: $0.name.contains) || ["deep-table", "free-pages"].contains($0.name)
     return $0.name != "journal-hot-from-nothing" && $0.name != "empty-header-only"
-      && (!isLarge || ProcessInfo.processInfo.environment["LIFEBOAT_LONG"] == "1")
+      && (!isLarge || Rounds.areLong)
   }
 
   @Test(arguments: fixtures)

@@ -24,7 +24,7 @@ import Testing
   private static let seed = environment["LIFEBOAT_SEED"].flatMap(UInt64.init) ?? 20_261_121
   private static let rounds =
     (environment["LIFEBOAT_ROUNDS"].flatMap(Int.init) ?? 30)
-    * (environment["LIFEBOAT_LONG"] == "1" ? 10 : 1)
+    * (Rounds.areLong ? 10 : 1)
 
   @Test(.timeLimit(.minutes(30)), arguments: names)
   func readingDamagedBytesEnds(_ name: String) throws {

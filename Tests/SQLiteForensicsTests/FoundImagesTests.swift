@@ -7,8 +7,6 @@ import Testing
 
 /// Database images of SQLite's own fuzz corpora, and files on which something went wrong.
 @Suite struct FoundImagesTests {
-  private let isLong = ProcessInfo.processInfo.environment["LIFEBOAT_LONG"] == "1"
-
   /// The images in order; nil without the shared folder.
   private static func images(_ folder: TemporaryFolder) throws -> [URL]? {
     guard let root = try unpacked("recovery/sqlite-images.tar.xz", folder) else { return nil }
@@ -79,7 +77,7 @@ import Testing
     let folder = try TemporaryFolder()
     guard let images = try Self.images(folder) else { return }
     var looked = 0
-    for url in stride(from: 3, to: images.count, by: isLong ? 2 : 41).map({ images[$0] }) {
+    for url in stride(from: 3, to: images.count, by: Rounds.areLong ? 2 : 41).map({ images[$0] }) {
       let path = url.path
       let name = url.lastPathComponent
       guard let plain = try? SQLiteDatabase(path: path),

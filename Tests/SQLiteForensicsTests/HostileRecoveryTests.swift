@@ -12,7 +12,7 @@ import Testing
   private static let seed = environment["LIFEBOAT_SEED"].flatMap(UInt64.init) ?? 20_261_121
   private static let rounds =
     (environment["LIFEBOAT_ROUNDS"].flatMap(Int.init) ?? 40)
-    * (environment["LIFEBOAT_LONG"] == "1" ? 100 : 1)
+    * (Rounds.areLong ? 100 : 1)
 
   struct Form: Sendable, CustomTestStringConvertible {
     let pageSize: Int

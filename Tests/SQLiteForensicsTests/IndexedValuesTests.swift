@@ -7,8 +7,6 @@ import Testing
 
 /// What indexes and full-text tables hold of rows that are gone. SQLite made the files; what the rows once held is known.
 @Suite struct IndexedValuesTests {
-  private static let isLong = ProcessInfo.processInfo.environment["LIFEBOAT_LONG"] == "1"
-
   private struct Entry: Hashable, CustomStringConvertible {
     let table: String
     let rowID: Int64
@@ -62,7 +60,7 @@ import Testing
   }
 
   /// Whatever became of rows, an index holds no more of them than they once had, and nothing that a row still has.
-  @Test(arguments: 0..<(isLong ? 300 : 12)) func nothingIsInvented(_ seed: Int) throws {
+  @Test(arguments: 0..<(Rounds.areLong ? 300 : 12)) func nothingIsInvented(_ seed: Int) throws {
     var generator = SplitMix64(seed: UInt64(900 + seed))
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("a.sqlite")
@@ -132,7 +130,7 @@ import Testing
       #expect(entry.place != .entry, "the file is sound")
       guard once.contains(found) else {
         // In free space, parts of two entries may look like one. None of the short round does; of the long one, known.
-        #expect(Self.isLong && entry.place == .gap, "\(found)")
+        #expect(Rounds.areLong && entry.place == .gap, "\(found)")
         print("seed \(seed): \(found) is made of two")
         continue
       }

@@ -243,7 +243,7 @@ import Testing
 
   /// SQLite never uses the page in which its locks are, at 1 GiB.
   @Test(
-    .enabled(if: ProcessInfo.processInfo.environment["LIFEBOAT_LONG"] == "1"),
+    .enabled(if: Rounds.areLong),
     arguments: [SQLiteWriter.Options.AutoVacuum.none, .incremental])
   func aLargeFileLeavesOutThePageOfTheLocks(_ vacuum: SQLiteWriter.Options.AutoVacuum) throws {
     let folder = try TemporaryFolder()

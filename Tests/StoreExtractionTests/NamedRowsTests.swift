@@ -310,7 +310,7 @@ import Testing
     return line.firstRange(of: Array(",\"pk\":".utf8)).map { Array(line[..<$0.lowerBound]) }
   }
 
-  @Test(.enabled(if: Shared.isThere), arguments: RealStores.all)
+  @Test(.enabled(if: Shared.isThere), arguments: Rounds.part(of: RealStores.all, every: 2))
   func realStores(_ real: RealStore) throws {
     guard Shared.require("rows of \(real)") != nil else { return }
     guard try CoreDataStore(path: real.url.path).kind != .sqlite else { return }
@@ -402,7 +402,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [("UTF-8", 1_500), ("UTF-16le", 400), ("UTF-16be", 400)])
+  @Test(arguments: [("UTF-8", 500), ("UTF-16le", 200), ("UTF-16be", 200)])
   func anythingInAnyColumn(_ encoding: String, _ count: Int) throws {
     let folder = try TemporaryFolder()
     let fresh = folder.url.appendingPathComponent("Fresh.sqlite")

@@ -92,7 +92,7 @@ import Testing
   }
 
   /// On every real store: rows with a text, through each attribute, as SQLite counts them.
-  @Test(.enabled(if: Shared.isThere), arguments: RealStores.all)
+  @Test(.enabled(if: Shared.isThere), arguments: Rounds.part(of: RealStores.all, every: 3))
   func attributesOfRealStores(_ store: RealStore) throws {
     let place = try TemporaryFolder()
     let copy = try store.copy(into: place.url)

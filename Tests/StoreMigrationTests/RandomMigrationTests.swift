@@ -9,11 +9,9 @@ import Testing
 
 /// Models made at random, changed at random, and stores of them filled at random.
 @Suite struct RandomMigrationTests {
-  private static let isLong = ProcessInfo.processInfo.environment["LIFEBOAT_LONG"] == "1"
-
   /// There and back, each row keeps each value that both versions have, and no link is invented.
   @Test(arguments: 0..<4) func thereAndBack(_ part: UInt64) throws {
-    let count: UInt64 = Self.isLong ? 1_500 : 150
+    let count: UInt64 = Rounds.areLong ? 1_500 : 50
     var done = 0
     // The last two are seeds on which a link led to an entity that it may not lead to.
     let seeds = Array((part * count)..<((part + 1) * count)) + (part == 3 ? [1184, 2868] : [])

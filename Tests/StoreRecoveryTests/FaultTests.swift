@@ -46,7 +46,7 @@ import Testing
     #expect(calls.count > 50)
     for step in 1...calls.count {
       // Each step with one of the codes in turn; the long rounds take all.
-      for (index, code) in Self.codes.enumerated() where Child.isLong || (index + step) % 6 == 0 {
+      for (index, code) in Self.codes.enumerated() where Rounds.areLong || (index + step) % 6 == 0 {
         let note = "step \(step), \(calls.notes[step - 1]), error \(code)"
         let made = try KillBench()
         let mine = HostError()
@@ -81,7 +81,7 @@ import Testing
     _ = try Incidents(in: whole.bench.folder, fileSystem: failing(calls, at: -1, 0))
       .restore(Workbench.stamp)
     for step in 1...calls.count {
-      for (index, code) in Self.codes.enumerated() where Child.isLong || (index + step) % 6 == 0 {
+      for (index, code) in Self.codes.enumerated() where Rounds.areLong || (index + step) % 6 == 0 {
         let note = "step \(step), \(calls.notes[step - 1]), error \(code)"
         let made = try bench()
         _ = try? Incidents(in: made.bench.folder, fileSystem: failing(Counter(), at: step, code))
@@ -157,7 +157,7 @@ import Testing
     }
     defer { _ = try? run("/bin/umount", [volume]) }
     for move in ["row=fresh", "fresh=fails"] {
-      for free in 0...(Child.isLong ? 30 : 14) {
+      for free in 0...(Rounds.areLong ? 30 : 14) {
         for name in made.names() { try FileManager.default.removeItem(atPath: volume + "/" + name) }
         let bench = try KillBench(made)
         try fill(volume, leaving: free * 4096)
@@ -179,7 +179,7 @@ import Testing
 
   /// A process with no descriptors left, or a few.
   @Test func descriptorsRunOut() throws {
-    for extra in 0...(Child.isLong ? 24 : 10) {
+    for extra in 0...(Rounds.areLong ? 24 : 10) {
       let made = try KillBench()
       let starved = try Child.run("open", made.store, ["row=fresh", "files=\(extra)"])
       let note = "\(extra) descriptors: \(starved.lines)"

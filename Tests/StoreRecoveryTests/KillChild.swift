@@ -1,4 +1,5 @@
 import CLibrary
+import Fixtures
 import Foundation
 import Testing
 
@@ -6,8 +7,6 @@ import Testing
 final class Child {
   /// The status of a process that ended where it was told to.
   static let ended: Int32 = 77
-
-  static let isLong = ProcessInfo.processInfo.environment["LIFEBOAT_LONG"] == "1"
 
   let process = Process()
   private let output = Pipe()

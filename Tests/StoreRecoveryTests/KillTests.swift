@@ -50,12 +50,12 @@ import Testing
       counted.lines.last { $0.hasPrefix("steps ") }?.split(separator: " ").dropFirst())
     #expect(steps.count > (move == .prune ? 5 : 50))
     try expect(whole, after: move, "not stopped")
-    // Outside the long rounds, a fifth of the steps where links are refused, which runs mostly the same.
-    let stride = Child.isLong || volume.isEmpty ? 1 : 5
+    // Outside the long rounds, every second step, and a seventh where links are refused, which runs mostly the same.
+    let stride = Rounds.areLong ? 1 : volume.isEmpty ? 2 : 7
     for (index, name) in steps.enumerated() where index % stride == 0 || index == steps.count - 1 {
       var ends = ["before"]
       if ["write", "copy", "makeFolder"].contains(name) { ends.append("inside") }
-      if Child.isLong || index == steps.count - 1 { ends.append("after") }
+      if Rounds.areLong || index == steps.count - 1 { ends.append("after") }
       for end in ends {
         let note = "\(move) \(links): \(end) \(name), step \(index + 1)"
         let (bench, options) = try bench(move)
@@ -73,7 +73,7 @@ import Testing
     let counted = try Child.run("restore", whole.store, options + ["count="])
     let steps = try #require(
       counted.lines.last { $0.hasPrefix("steps ") }?.split(separator: " ").dropFirst())
-    for (index, name) in steps.enumerated() {
+    for (index, name) in Rounds.part(of: steps.enumerated(), every: 2) {
       let note = "before \(name), step \(index + 1)"
       let (made, options) = try bench(.restore)
       let stopped = try Child.run(
@@ -109,7 +109,7 @@ import Testing
     let seed = ProcessInfo.processInfo.environment["LIFEBOAT_SEED"].flatMap(UInt64.init)
     var random = SplitMix64(seed: seed ?? 20_261_121)
     var kills = 0
-    for round in 1...(Child.isLong ? 1000 : 100) {
+    for round in 1...(Rounds.areLong ? 1000 : 50) {
       let move = try #require(Move.allCases.randomElement(using: &random))
       let (bench, options) = try bench(move)
       let ticks = Int.random(in: 0...90, using: &random)
@@ -124,6 +124,6 @@ import Testing
       if try child.finish().status == 128 + SIGKILL { kills += 1 }
       try expect(bench, after: move, note)
     }
-    #expect(kills > 20)
+    #expect(kills > 10)
   }
 }

@@ -85,7 +85,7 @@ import Testing
   /// Killed before each piece that is read, in the first launch and in one that goes on: one whole set.
   @Test func killedAnywhere() throws {
     let pieces = Self.bigBytes / StoreSeal.window + 8
-    for chunk in stride(from: 1, through: pieces, by: Child.isLong ? 1 : 3) {
+    for chunk in stride(from: 1, through: pieces, by: Rounds.areLong ? 1 : 6) {
       let made = try bench()
       for launch in ["first", "second"] {
         _ = try Child.run("open", made.store, ["row=fresh", Self.pace, "chunk=\(chunk)"])

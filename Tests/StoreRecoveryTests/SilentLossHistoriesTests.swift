@@ -7,8 +7,8 @@ import Testing
 
 /// Random lives of a store, led by real SQLite in processes that close it, are killed, or go on beside others.
 @Suite(.serialized) struct SilentLossHistoriesTests {
-  /// All is a tenth of what `LIFEBOAT_LONG=1` runs.
-  static let scale = ProcessInfo.processInfo.environment["LIFEBOAT_LONG"] == "1" ? 10 : 1
+  /// All is a twentieth of what `LIFEBOAT_LONG=1` runs.
+  static let scale = Rounds.areLong ? 20 : 1
 
   /// What an app does with its store, and what only tools do.
   static let statements: [[String]] = [
@@ -83,7 +83,7 @@ import Testing
     var heard: [SilentLoss.Witness: Int] = [:]
     var doubts: [SilentLoss.Kind: Int] = [:]
     var unsaved = 0
-    for life in 0..<150 * Self.scale {
+    for life in 0..<75 * Self.scale {
       let bench = try Workbench()
       for launch in 0..<Int.random(in: 2...5, using: &random) {
         try live(sessions, bench.store, &random, isEnding: false)
@@ -161,7 +161,7 @@ import Testing
     var lost: [Damage: Int] = [:]
     var told: [Damage: Int] = [:]
     var doubted: [Damage: Int] = [:]
-    for life in 0..<150 * Self.scale {
+    for life in 0..<75 * Self.scale {
       let bench = try Workbench()
       var story: [String] = []
       for _ in 0..<Int.random(in: 1...3, using: &random) {

@@ -71,7 +71,7 @@ import Testing
       }
     }
     #expect(leaves.count >= 15)
-    for (owner, page) in leaves {
+    for (owner, page) in Rounds.part(of: leaves.sorted { $0.key < $1.key }, every: 3) {
       var changed = sound
       for byte in 0..<2 { changed.swapAt(page + 10 + byte, page + 12 + byte) }
       try Data(changed).write(to: url)

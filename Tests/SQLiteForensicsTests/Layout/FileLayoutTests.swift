@@ -44,7 +44,7 @@ import Testing
     #expect(layout.hasPointerMap == (form.vacuum != "NONE"), sourceLocation: sourceLocation)
   }
 
-  @Test(arguments: forms)
+  @Test(arguments: Rounds.part(of: forms, every: 2))
   func aWholeFileIsReadAsSQLiteReadsIt(_ form: Form) throws {
     let store = try form.make(longest: form.pageSize * 3)
     let recovered = try store.recover { _ in }
@@ -70,7 +70,7 @@ import Testing
     Judgement(recovered, store).expectAll()
   }
 
-  @Test(arguments: forms)
+  @Test(arguments: Rounds.part(of: forms, every: 3))
   func aWrongPageSizeIsOutvoted(_ form: Form) throws {
     let store = try form.make()
     for wrong in Self.sizes where wrong != form.pageSize && wrong != 65_536 {
@@ -133,7 +133,7 @@ import Testing
   // MARK: - Page 1
 
   /// Without a schema no table has a name, and every row is there.
-  @Test(arguments: forms, [UInt64?.none, 99])
+  @Test(arguments: Rounds.part(of: forms, every: 3, from: 1), [UInt64?.none, 99])
   func pageOneOfZerosOrNoiseCostsTheNamesOnly(_ form: Form, _ seed: UInt64?) throws {
     let store = try form.make(longest: form.pageSize * 3)
     func ruin(_ bytes: inout [UInt8]) {
@@ -171,7 +171,7 @@ import Testing
       Form(pageSize: 512), Form(pageSize: 1024), Form(pageSize: 4096),
       Form(pageSize: 1024, encoding: "UTF-16le"), Form(pageSize: 1024, vacuum: "FULL"),
       Form(pageSize: 1024, reserved: 32),
-    ], [1, 2, 3, 8, 20])
+    ], Rounds.part(of: [1, 2, 3, 8, 20], every: 2))
   func aLostHeadCostsItsOwnPages(_ form: Form, _ lost: Int) throws {
     let store = try DamageCase(
       pageSize: form.pageSize, reserved: form.reserved, pragmas: form.pragmas

@@ -17,8 +17,6 @@ import Testing
     Form(pageSize: 4096), Form(pageSize: 8192, pragmas: "PRAGMA encoding = 'UTF-16le';"),
   ]
 
-  private let isLong = ProcessInfo.processInfo.environment["LIFEBOAT_LONG"] == "1"
-
   /// Without overflow pages: of those nothing but their number tells whose they are.
   private static func store(_ form: Form, rows: Int, seed: UInt64) throws -> DamageCase {
     try DamageCase(pageSize: form.pageSize, pragmas: form.pragmas) { connection in
@@ -55,7 +53,7 @@ import Testing
     var foreign = 0
     var unmarked: [String] = []
     var (intact, given) = (0, 0)
-    for seed in 1...(isLong ? 60 : 6) as ClosedRange<UInt64> {
+    for seed in 1...(Rounds.areLong ? 60 : 6) as ClosedRange<UInt64> {
       // Of a table with two pages nothing tells which of them is the other store's.
       let rows = max(400, form.pageSize / 4)
       let made = try Self.store(form, rows: rows, seed: seed)
@@ -101,7 +99,7 @@ import Testing
     }
     let leaves = stranger.pages("leaf").map(\.number)
     var generator = SplitMix64(seed: 9)
-    let seeds: ClosedRange<UInt64> = 1...(isLong ? 40 : 4)
+    let seeds: ClosedRange<UInt64> = 1...(Rounds.areLong ? 40 : 4)
     // A table of one leaf, and no keys in the file out of place: any column can hold anything.
     var unseen = 0
     for seed in seeds {
@@ -312,7 +310,7 @@ import Testing
     let form = Form(pageSize: pageSize)
     let cluster = 4096
     var (clusters, foreign, wrong) = (0, 0, 0)
-    for seed in 1...(isLong ? 12 : 3) as ClosedRange<UInt64> {
+    for seed in 1...(Rounds.areLong ? 12 : 3) as ClosedRange<UInt64> {
       let made = try Self.store(form, rows: 3000, seed: seed)
       let other = try Self.store(form, rows: 2980, seed: seed + 1000)
       for leaf in made.pages("leaf") where leaf.number > 1 && leaf.path.count > 1 {
