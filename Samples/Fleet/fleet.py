@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Triage of a listing of bundles on Spark.
 
-Each task gives its part of the listing to one `lifeboat triage -`, which reads the bundles in processes of its own, and
-turns each line into a row with the columns of the catalogue. The rows go into Parquet, by day and build. A task depends on
-nothing but its part of the listing, so Spark may run it twice, side by side or again after a failure: the rows are the same.
+Each task pipes its part of the listing through one `lifeboat triage -`, which reads the bundles in processes of its own. The
+lines become rows with the columns of the catalogue, and these go into Parquet, by day and build. A task depends on nothing
+but its part of the listing, so Spark may run it twice, side by side or again after a failure: the rows are the same.
 
-What goes over the network between tasks is counts by signature, never a row of a store: no line has one.
+Between tasks go the lines of triage, so that each day and build is written by one task: signatures, sizes and counts, never
+a row of a store. Python plans the work; no line goes through it.
 
 The listing has a path on each line, of files that every executor sees: a mounted file system or a mounted object store.
 """
-import argparse, subprocess, threading
+import argparse, os, shlex, sys
 
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import col, expr, from_json
@@ -44,31 +45,22 @@ COLUMNS = {
 }
 
 
-def triage(program, options, paths):
-    """The lines of some inputs, each with the number of its input in the listing."""
-    numbered = list(paths)
-    if not numbered:
-        return
-    process = subprocess.Popen([program, "triage", "-", "-0", *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                               stderr=subprocess.DEVNULL)
+def paths(listing):
+    """The lines of the listing. Other line ends than a line feed are part of a path."""
+    try:
+        with open(listing, encoding="utf-8", newline="\n") as lines:
+            found = [path for path in lines.read().split("\n") if path]
+    except (OSError, UnicodeDecodeError) as error:
+        sys.exit(f"the listing cannot be read: {error}")
+    return found or sys.exit(f"{listing} has no paths")
 
-    def feed():
-        with process.stdin as requests:
-            for _, path in numbered:
-                requests.write(path.encode() + b"\0")
-    # Another thread: neither pipe may fill up while nobody reads it.
-    feeder = threading.Thread(target=feed, daemon=True)
-    feeder.start()
-    count = 0
-    with process.stdout as lines:
-        for (number, path), line in zip(numbered, lines):
-            count += 1
-            yield number, line.decode().rstrip("\n")
-    feeder.join()
-    status = process.wait()
-    # Spark tries a task again that fails. A listing has no folders, so each path is a line.
-    if status not in (0, 1) or count != len(numbered):
-        raise RuntimeError(f"triage ended with status {status} after {count} of {len(numbered)} lines")
+
+def command(program, options):
+    """What each task runs, as a text of SQL. Status 1 says that an input is bad. Any other fails the task, and Spark runs it
+    again."""
+    line = shlex.join([program, "triage", "-q", "-", *options])
+    line += ' || { status=$?; [ $status = 1 ] || { echo "triage ended with status $status" >&2; exit $status; }; }'
+    return "'" + line.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def main():
@@ -78,26 +70,39 @@ def main():
     parser.add_argument("--lifeboat", default="lifeboat", help="the program, on every executor")
     parser.add_argument("--task", type=int, default=1000, help="inputs of a task")
     parser.add_argument("--option", action="append", default=[], help="an option for triage; may be repeated")
+    parser.add_argument("--overwrite", action="store_true", help="replace the output if it is there")
     arguments = parser.parse_args()
-    spark = SparkSession.builder.appName("lifeboat triage").getOrCreate()
-    context = spark.sparkContext
-    listing = open(arguments.listing).read().split("\n")
-    numbered = [(number, path) for number, path in enumerate(path for path in listing if path)]
-    tasks = max(1, -(-len(numbered) // arguments.task))
-    program, options = arguments.lifeboat, arguments.option
-    lines = context.parallelize(numbered, tasks).mapPartitions(lambda part: triage(program, options, part))
-    # Python hands on the lines as they are: the columns are taken from them in the JVM.
-    table = spark.createDataFrame(lines, "number BIGINT, line STRING")
-    table = table.withColumn("read", from_json(col("line"), LINE, {"mode": "FAILFAST"})).select("number", "line", "read.*")
-    table = table.select(*[expr(value).alias(name) for name, value in COLUMNS.items()], "number", "line")
-    # A copy of a partition column stays in the files: the name of a folder is no exact text.
-    table = table.withColumn("by_day", table.day).withColumn("by_build", table.build)
-    table.write.mode("overwrite").partitionBy("by_day", "by_build").parquet(arguments.output)
-    # The shuffle has a family and a number.
-    written = spark.read.parquet(arguments.output)
-    for found in written.groupBy("family", "words").count().orderBy("count", ascending=False).limit(10).collect():
-        print(f"{found['count']:8}  {found['family']}  {found['words']}")
+    if arguments.task < 1:
+        parser.error("a task has one input at least")
+    inputs = paths(arguments.listing)
+    tasks = -(-len(inputs) // arguments.task)
+    # What is made from a list has as many parts as the first setting says; the second leaves `${` in paths alone.
+    spark = (SparkSession.builder.appName("lifeboat triage").config("spark.default.parallelism", tasks)
+             .config("spark.sql.variable.substitute", "false").getOrCreate())
+    spark.createDataFrame([(path,) for path in inputs], "path STRING").createOrReplaceTempView("listing")
+    lines = spark.sql(f"SELECT TRANSFORM(path) USING {command(arguments.lifeboat, arguments.option)} AS (line STRING) FROM listing")
+    table = lines.withColumn("read", from_json(col("line"), LINE, {"mode": "FAILFAST"})).select("line", "read.*")
+    table = table.select(*[expr(value).alias(name) for name, value in COLUMNS.items()], "line")
+    # Names of folders; builds come from bundles and may be anything. The exact texts stay in the files.
+    table = table.withColumn("by_day", table.day)
+    table = table.withColumn("by_build", expr("left(regexp_replace(build, '[^A-Za-z0-9 .()-]', '_'), 100)"))
+    # A line is small: what ten tasks read is little for one to write.
+    table = table.repartition(max(2, tasks // 10), "by_day", "by_build")
+    mode = "overwrite" if arguments.overwrite else "error"
+    try:
+        table.write.mode(mode).partitionBy("by_day", "by_build").parquet(arguments.output)
+    except Exception as error:  # Java's and Spark's have no other class in common.
+        sys.exit("nothing was written: " + " ".join(str(error).splitlines()[:2]))
+    families = spark.read.parquet(arguments.output).groupBy("family", "words").count().collect()
     spark.stop()
+    # A listing has no folders, so each path is a line.
+    written = sum(found["count"] for found in families)
+    if written != len(inputs):
+        if os.path.exists(f"{arguments.output}/_SUCCESS"):
+            os.remove(f"{arguments.output}/_SUCCESS")
+        sys.exit(f"{arguments.output} is not to be used: {written} lines for {len(inputs)} inputs")
+    for found in sorted(families, key=lambda found: -found["count"])[:10]:
+        print(f"{found['count']:8}  {found['family']}  {found['words']}")
 
 
 if __name__ == "__main__":
