@@ -2,8 +2,8 @@ import SafeText
 
 /// Makes JSON and CSV safe for a terminal. Written to a file or a pipe, their bytes are not changed.
 ///
-/// Scalars that ``VisibleText/isHidden(_:)`` names become `\uXXXX`, which is the same text in JSON and readable in CSV.
-/// Line ends and tabs stay. Bytes that are not UTF-8 become `\xXX`.
+/// Scalars that ``VisibleText/isHidden(_:)`` names become escapes such as `\u202E`, which are the same text in JSON and
+/// readable in CSV. Line ends and tabs stay. Bytes that are not UTF-8 become escapes such as `\xFF`.
 package struct TerminalText {
   /// The start of a character, or a CR, whose next bytes have not arrived yet.
   private var held: [UInt8] = []

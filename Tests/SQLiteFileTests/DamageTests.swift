@@ -20,11 +20,8 @@ import Testing
     "journal-hot-page-512", "journal-hot-unsynced", "journal-persist-zeroed",
   ]
 
-  private static var environment: [String: String] { ProcessInfo.processInfo.environment }
-  private static let seed = environment["LIFEBOAT_SEED"].flatMap(UInt64.init) ?? 20_261_121
-  private static let rounds =
-    (environment["LIFEBOAT_ROUNDS"].flatMap(Int.init) ?? 30)
-    * (Rounds.areLong ? 10 : 1)
+  private static let seed = Rounds.seed
+  private static let rounds = Rounds.count(30, whenLong: 10)
 
   @Test(.timeLimit(.minutes(30)), arguments: names)
   func readingDamagedBytesEnds(_ name: String) throws {

@@ -8,11 +8,8 @@ import Testing
 ///
 /// `LIFEBOAT_SEED` and `LIFEBOAT_ROUNDS` choose other rounds, `LIFEBOAT_LONG=1` a hundred times as many.
 @Suite struct HostileRecoveryTests {
-  private static var environment: [String: String] { ProcessInfo.processInfo.environment }
-  private static let seed = environment["LIFEBOAT_SEED"].flatMap(UInt64.init) ?? 20_261_121
-  private static let rounds =
-    (environment["LIFEBOAT_ROUNDS"].flatMap(Int.init) ?? 40)
-    * (Rounds.areLong ? 100 : 1)
+  private static let seed = Rounds.seed
+  private static let rounds = Rounds.count(40, whenLong: 100)
 
   struct Form: Sendable, CustomTestStringConvertible {
     let pageSize: Int

@@ -9,11 +9,8 @@ import Testing
 ///
 /// `LIFEBOAT_SEED` and `LIFEBOAT_ROUNDS` choose other rounds, `LIFEBOAT_LONG=1` ten times as many.
 @Suite struct DamagedStoresTests {
-  private static var environment: [String: String] { ProcessInfo.processInfo.environment }
-  private static let seed = environment["LIFEBOAT_SEED"].flatMap(UInt64.init) ?? 20_261_121
-  private static let rounds =
-    (environment["LIFEBOAT_ROUNDS"].flatMap(Int.init) ?? 12)
-    * (Rounds.areLong ? 10 : 1)
+  private static let seed = Rounds.seed
+  private static let rounds = Rounds.count(12, whenLong: 10)
 
   @Test(
     .enabled(if: Shared.isThere),

@@ -1,3 +1,4 @@
+import Fixtures
 import Foundation
 import Testing
 
@@ -6,16 +7,10 @@ import Testing
 
 /// Damaged input of every kind ends in a value or in an error, never in a trap or a hang.
 struct HostileInputTests {
-  static let seed: UInt64 = {
-    let text = ProcessInfo.processInfo.environment["LIFEBOAT_SEED"]
-    return text.flatMap { UInt64($0) } ?? UInt64.random(in: 1...UInt64.max)
-  }()
+  static let seed = Rounds.chosenSeed ?? UInt64.random(in: 1...UInt64.max)
 
   /// How many damaged inputs of each kind; more by LIFEBOAT_ROUNDS.
-  static let rounds: Int = {
-    let text = ProcessInfo.processInfo.environment["LIFEBOAT_ROUNDS"]
-    return text.flatMap { Int($0) } ?? 150
-  }()
+  static let rounds = Rounds.count(150)
 
   /// xorshift64*: the same damage for the same seed everywhere.
   struct Generator: RandomNumberGenerator {

@@ -171,9 +171,7 @@ import Testing
   }
 
   /// Tables made by chance, with values of any storage class in columns of any type.
-  @Test(arguments: 1...(Rounds.areLong ? 400 : 40)) func rowsOfAnyKindStayWhereTheyAre(_ seed: Int)
-    throws
-  {
+  @Test(arguments: seeds) func rowsOfAnyKindStayWhereTheyAre(_ seed: Int) throws {
     let store = try DamageCase { try Self.fill($0, seed: UInt64(seed)) }
     let recovered = try store.recover { _ in }
     let judgement = Judgement(recovered, store)
@@ -191,9 +189,7 @@ import Testing
   }
 
   /// A limit, even one that is never reached, keeps to one row after the other.
-  @Test(arguments: 1...(Rounds.areLong ? 400 : 40)) func leavesAtOnceAreTheirRows(_ seed: Int)
-    throws
-  {
+  @Test(arguments: seeds) func leavesAtOnceAreTheirRows(_ seed: Int) throws {
     let store = try DamageCase { try Self.fill($0, seed: UInt64(seed)) }
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("any.sqlite")
@@ -203,6 +199,8 @@ import Testing
     }
     #expect(!written[0].isEmpty && written[0] == written[1], "seed \(seed)")
   }
+
+  private static let seeds = 1...(Rounds.areLong ? 400 : 40)
 
   private static func fill(_ connection: SQLiteConnection, seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
