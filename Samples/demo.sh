@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 program=.build/release/lifeboat
 if [ ! -x "$program" ]; then
   program=.build/debug/lifeboat
-  [ -x "$program" ] || echo "Building lifeboat without optimisation: about three minutes on two cores, once."
+  [ -x "$program" ] || echo "Building lifeboat without optimisation: three to six minutes on two cores, once."
   swift build --product lifeboat
 fi
 exec "$program" demo "$@"

@@ -92,7 +92,7 @@ def main():
     try:
         table.write.mode(mode).partitionBy("by_day", "by_build").parquet(arguments.output)
     except Exception as error:  # Java's and Spark's have no other class in common.
-        sys.exit("nothing was written: " + " ".join(str(error).splitlines()[:2]))
+        sys.exit("the output was not made: " + " ".join(str(error).splitlines()[:2]))
     families = spark.read.parquet(arguments.output).groupBy("family", "words").count().collect()
     spark.stop()
     # A listing has no folders, so each path is a line.
