@@ -9,6 +9,24 @@ cd "$(dirname "$0")/.."
 [ -z "${LIFEBOAT_LONG:-}" ] || .ci/need libreoffice-calc
 # With the adaptors for Apple's frameworks, against stand-ins of these (Tests/AppleAdaptors).
 export LIFEBOAT_TEST_RUN=1
+# SwiftPM defines DEBUG for all packages, and with it swift-argument-parser checks the definition of a command at each start of
+# the program, which takes three times as long as all else that most of them do. A plain debug build still checks it.
+toolchain=$(dirname "$(dirname "$(realpath "$(command -v swiftc)")")")
+if [ -e "$toolchain/lib/libIndexStore.so" ]; then
+  # SwiftPM looks for its libraries beside the folder of the compiler.
+  mkdir -p .build/compiler/bin
+  ln -sfn "$toolchain/lib" .build/compiler/lib
+  cat > .build/compiler/bin/swiftc <<'SCRIPT'
+#!/usr/bin/env bash
+for argument; do
+  shift
+  [ "$argument" = -DDEBUG ] || set -- "$@" "$argument"
+done
+exec swiftc "$@"
+SCRIPT
+  chmod +x .build/compiler/bin/swiftc
+  export SWIFT_EXEC=$PWD/.build/compiler/bin/swiftc
+fi
 swift build --build-tests
 if [ $# -gt 0 ]; then
   swift test --skip-build "$@"
