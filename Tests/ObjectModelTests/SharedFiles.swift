@@ -1,29 +1,20 @@
+import Fixtures
 import Foundation
 
-/// The real files that tests read where they are present: `LIFEBOAT_SHARED`, or the folder `shared`
-/// beside the package.
+/// Single files of ``Shared``, which not every copy of it has.
 enum SharedFiles {
-  static let root: String? = {
-    let named = ProcessInfo.processInfo.environment["LIFEBOAT_SHARED"]
-    let package = URL(fileURLWithPath: #filePath)
-      .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    let beside = package.deletingLastPathComponent().appendingPathComponent("shared").path
-    return [named, beside].compactMap { $0 }.first {
-      FileManager.default.fileExists(atPath: $0)
-    }
-  }()
-
   /// The path of a shared file; nil, with a note in the log, when it is absent.
   static func path(_ relative: String, test: String = #function) -> String? {
-    guard let root, FileManager.default.fileExists(atPath: root + "/" + relative) else {
+    let path = Shared.folder?.appendingPathComponent(relative).path
+    guard let path, FileManager.default.fileExists(atPath: path) else {
       print("skipped: \(test) needs the shared file \(relative)")
       return nil
     }
-    return root + "/" + relative
+    return path
   }
 
   static func bytes(_ path: String) throws -> [UInt8] {
-    Array(try Data(contentsOf: URL(fileURLWithPath: path)))
+    try Fixtures.bytes(of: URL(fileURLWithPath: path))
   }
 
   /// All files below a folder whose path has a suffix, sorted.
