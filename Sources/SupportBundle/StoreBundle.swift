@@ -24,7 +24,9 @@ package struct StoreBundle {
   /// The plan, to be measured and written.
   package var plan: BundlePlan {
     var plan = gathered
-    for sentence in mask.tokens.sentences { plan.withhold(sentence) }
+    for sentence in mask.tokens.sentences(besideFiles: contents == .store) {
+      plan.withhold(sentence)
+    }
     return plan
   }
 

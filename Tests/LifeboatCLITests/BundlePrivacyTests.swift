@@ -120,6 +120,21 @@ import Testing
     #expect(metadata["uuid"]?.string?.hasPrefix("name-") == true)
   }
 
+  /// A bundle of the store's files does not say that it lacks the names that are in them.
+  @Test func theFilesKeepTheNamesThatRecordsLack() throws {
+    let place = try TemporaryFolder()
+    let store = try Self.store(in: place.url)
+    let (folder, bundle, outcome) = try BundleTests.create(store, "--include", "store")
+    defer { withExtendedLifetime(folder) {} }
+    let withheld = try outcome.json()["manifest"]?["withheld"]?.array?.compactMap(\.string) ?? []
+    let names = withheld.filter { $0.hasPrefix("Names of ") }
+    #expect(!names.isEmpty)
+    for sentence in names {
+      #expect(sentence.contains("in records only, because the store's own files have them"))
+    }
+    #expect(try BundleTests.unpack(bundle)["store/" + store.lastPathComponent] != nil)
+  }
+
   @Test func aRecordWithSecretsIsPackedWithoutThem() throws {
     let demo = try Demonstration()
     let place = try TemporaryFolder()

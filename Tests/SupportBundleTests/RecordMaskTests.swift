@@ -37,7 +37,7 @@ import Testing
     #expect(masked["unheard"] == .string("name-3"))
     #expect(
       masked["versionHashes"] == .object(["name-2": .string(String(repeating: "ab", count: 32))]))
-    #expect(mask.tokens.sentences.count == 2)
+    #expect(mask.tokens.sentences(besideFiles: false).count == 2)
   }
 
   @Test(arguments: [

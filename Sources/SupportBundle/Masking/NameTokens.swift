@@ -38,12 +38,14 @@ struct NameTokens {
     numbers[Array(bytes)].map { "name-\($0)" }
   }
 
-  /// One sentence for each kind, which lists its tokens.
-  var sentences: [String] {
+  /// One sentence for each kind, which lists its tokens. With the files of the store in the bundle, only its records
+  /// lack the names.
+  func sentences(besideFiles: Bool) -> [String] {
     Kind.allCases.compactMap { kind in
       let numbers = kinds.indices.filter { kinds[$0] == kind }.map { $0 + 1 }
       guard !numbers.isEmpty else { return nil }
-      return "Names of \(kind.rawValue) in an unusual form: \(Self.list(numbers))."
+      let place = besideFiles ? ", in records only, because the store's own files have them" : ""
+      return "Names of \(kind.rawValue) in an unusual form\(place): \(Self.list(numbers))."
     }
   }
 
