@@ -10,7 +10,7 @@ a row of a store. Python plans the work; no line goes through it.
 
 The listing has a path on each line, of files that every executor sees: a mounted file system or a mounted object store.
 """
-import argparse, os, shlex, sys
+import argparse, os, shlex, sys, time
 
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import col, expr, from_json
@@ -63,22 +63,8 @@ def command(program, options):
     return "'" + line.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("listing", help="a file with a path on each line")
-    parser.add_argument("output", help="the folder of Parquet files to make")
-    parser.add_argument("--lifeboat", default="lifeboat", help="the program, on every executor")
-    parser.add_argument("--task", type=int, default=1000, help="inputs of a task")
-    parser.add_argument("--option", action="append", default=[], help="an option for triage; may be repeated")
-    parser.add_argument("--overwrite", action="store_true", help="replace the output if it is there")
-    arguments = parser.parse_args()
-    if arguments.task < 1:
-        parser.error("a task has one input at least")
-    inputs = paths(arguments.listing)
-    tasks = -(-len(inputs) // arguments.task)
-    # What is made from a list has as many parts as the first setting says; the second leaves `${` in paths alone.
-    spark = (SparkSession.builder.appName("lifeboat triage").config("spark.default.parallelism", tasks)
-             .config("spark.sql.variable.substitute", "false").getOrCreate())
+def triage(spark, inputs, tasks, arguments):
+    """Writes the rows of all inputs, and returns how many there are of each family."""
     spark.createDataFrame([(path,) for path in inputs], "path STRING").createOrReplaceTempView("listing")
     lines = spark.sql(f"SELECT TRANSFORM(path) USING {command(arguments.lifeboat, arguments.option)} AS (line STRING) FROM listing")
     table = lines.withColumn("read", from_json(col("line"), LINE, {"mode": "FAILFAST"})).select("line", "read.*")
@@ -89,11 +75,37 @@ def main():
     # A line is small: what ten tasks read is little for one to write.
     table = table.repartition(max(2, tasks // 10), "by_day", "by_build")
     mode = "overwrite" if arguments.overwrite else "error"
-    try:
-        table.write.mode(mode).partitionBy("by_day", "by_build").parquet(arguments.output)
-    except Exception as error:  # Java's and Spark's have no other class in common.
-        sys.exit("the output was not made: " + " ".join(str(error).splitlines()[:2]))
-    families = spark.read.parquet(arguments.output).groupBy("family", "words").count().collect()
+    table.write.mode(mode).partitionBy("by_day", "by_build").parquet(arguments.output)
+    return spark.read.parquet(arguments.output).groupBy("family", "words").count().collect()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("listing", help="a file with a path on each line")
+    parser.add_argument("output", help="the folder of Parquet files to make")
+    parser.add_argument("--lifeboat", default="lifeboat", help="the program, on every executor")
+    parser.add_argument("--task", type=int, default=1000, help="inputs of a task")
+    parser.add_argument("--option", action="append", default=[], help="an option for triage; may be repeated")
+    parser.add_argument("--overwrite", action="store_true", help="replace the output if it is there")
+    parser.add_argument("--times", type=int, help="do all of it so many times, and print the seconds of each; with --overwrite")
+    arguments = parser.parse_args()
+    if arguments.task < 1:
+        parser.error("a task has one input at least")
+    if arguments.times is not None and (arguments.times < 1 or not arguments.overwrite):
+        parser.error("--times is one at least, and needs --overwrite")
+    inputs = paths(arguments.listing)
+    tasks = -(-len(inputs) // arguments.task)
+    # What is made from a list has as many parts as the first setting says; the second leaves `${` in paths alone.
+    spark = (SparkSession.builder.appName("lifeboat triage").config("spark.default.parallelism", tasks)
+             .config("spark.sql.variable.substitute", "false").getOrCreate())
+    for _ in range(arguments.times or 1):
+        start = time.perf_counter()
+        try:
+            families = triage(spark, inputs, tasks, arguments)
+        except Exception as error:  # Java's and Spark's have no other class in common.
+            sys.exit("the output was not made: " + " ".join(str(error).splitlines()[:2]))
+        if arguments.times:
+            print(f"{time.perf_counter() - start:.1f}")
     spark.stop()
     # A listing has no folders, so each path is a line.
     written = sum(found["count"] for found in families)
@@ -101,6 +113,8 @@ def main():
         if os.path.exists(f"{arguments.output}/_SUCCESS"):
             os.remove(f"{arguments.output}/_SUCCESS")
         sys.exit(f"{arguments.output} is not to be used: {written} lines for {len(inputs)} inputs")
+    if arguments.times:
+        return
     for found in sorted(families, key=lambda found: -found["count"])[:10]:
         print(f"{found['count']:8}  {found['family']}  {found['words']}")
 

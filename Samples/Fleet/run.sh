@@ -44,23 +44,30 @@ hostile=$((count / 50))
 list=$folder/bundles/list
 
 # On one machine, and with Spark in one process, where each task has one process that reads, because there is a task for each
-# core. Three listings and six, in turn, the faster of two runs: the cost of one more bundle follows from the two, without
-# what a run costs by itself. Java compiles what it runs while it reads the first ten thousands.
-for _ in 1 2 3; do cat "$list"; done > "$folder/three"
-cat "$folder/three" "$folder/three" > "$folder/six"
+# core.
 one=(--lifeboat "$lifeboat" --option=--workers --option=1)
-alone() { "$lifeboat" triage -q - < "$1" > "$folder/lines" || [ $? = 1 ]; }
-spark() { submit --master 'local[2]' Samples/Fleet/fleet.py "$1" "$folder/local" "${one[@]}" --overwrite >&2; }
-cp "$list" "$folder/once"
-# The listing once comes last: its lines and its output are compared.
-for inputs in six three six three once; do
-  for way in alone spark; do
-    start=$(now)
-    "$way" "$folder/$inputs"
-    since "$start" >> "$folder/$way-$inputs"
-  done
+alone() { "$lifeboat" triage -q - < "$1" > "$2" || [ $? = 1 ]; }
+spark() { submit --master 'local[2]' Samples/Fleet/fleet.py "$1" "$2" "${one[@]}" "${@:3}"; }
+start=$(now)
+alone "$list" "$folder/lines"
+alone=$(since "$start")
+start=$(now)
+spark "$list" "$folder/local" >&2
+local=$(since "$start")
+# What one more bundle costs where Spark runs already: the listing three times over, seven times in one session, of which the
+# first two do not count, because Java compiles what it runs; and alone before and after.
+for _ in 1 2 3; do cat "$list"; done > "$folder/three"
+for _ in 1 2 3; do
+  start=$(now)
+  alone "$folder/three" "$folder/again"
+  since "$start" >> "$folder/alone-three"
 done
-fastest() { sort -n "$folder/$1" | head -n 1; }
+spark "$folder/three" "$folder/warm" --overwrite --times 7 > "$folder/spark-three"
+for _ in 1 2 3; do
+  start=$(now)
+  alone "$folder/three" "$folder/again"
+  since "$start" >> "$folder/alone-three"
+done
 "$lifeboat" triage -q - --catalog "$folder/cases.sqlite" < "$list" || [ $? = 1 ]
 "$python" Samples/Fleet/same.py "$folder/local" "$folder/lines" "$folder/cases.sqlite" >&2
 
@@ -92,6 +99,5 @@ cluster=$(since "$start")
 lost=$(grep -c 'Lost executor\|Lost task' "$folder/spark.log") || { echo "no worker was lost: the cluster was not tested" >&2; exit 1; }
 
 # The figures, and what they mean for a billion bundles a year.
-"$python" Samples/Fleet/paper.py "$count" "$hostile" "$(fastest alone-once)" "$(fastest spark-once)" "$cluster" "$lost" \
-  "$(fastest alone-three)" "$(fastest spark-three)" "$(fastest alone-six)" "$(fastest spark-six)" \
-  "$lifeboat" "$list" "$folder"
+"$python" Samples/Fleet/paper.py "$count" "$hostile" "$alone" "$local" "$cluster" "$lost" \
+  "$(paste -sd, "$folder/alone-three")" "$(paste -sd, "$folder/spark-three")" "$lifeboat" "$list"
