@@ -75,7 +75,10 @@ def triage(spark, inputs, tasks, arguments):
     # A line is small: what ten tasks read is little for one to write.
     table = table.repartition(max(2, tasks // 10), "by_day", "by_build")
     mode = "overwrite" if arguments.overwrite else "error"
-    table.write.mode(mode).partitionBy("by_day", "by_build").parquet(arguments.output)
+    try:
+        table.write.mode(mode).partitionBy("by_day", "by_build").parquet(arguments.output)
+    except Exception as error:  # Java's and Spark's have no other class in common.
+        sys.exit("the output was not made: " + " ".join(str(error).splitlines()[:2]))
     return spark.read.parquet(arguments.output).groupBy("family", "words").count().collect()
 
 
@@ -100,10 +103,7 @@ def main():
              .config("spark.sql.variable.substitute", "false").getOrCreate())
     for _ in range(arguments.times or 1):
         start = time.perf_counter()
-        try:
-            families = triage(spark, inputs, tasks, arguments)
-        except Exception as error:  # Java's and Spark's have no other class in common.
-            sys.exit("the output was not made: " + " ".join(str(error).splitlines()[:2]))
+        families = triage(spark, inputs, tasks, arguments)
         if arguments.times:
             print(f"{time.perf_counter() - start:.1f}")
     spark.stop()

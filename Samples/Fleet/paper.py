@@ -4,9 +4,9 @@ import heapq, os, random, resource, statistics, subprocess, sys, time
 
 count, hostile = int(sys.argv[1]), int(sys.argv[2])
 alone, local, cluster, lost = float(sys.argv[3]), float(sys.argv[4]), float(sys.argv[5]), int(sys.argv[6])
-alone_warm = [float(seconds) for seconds in sys.argv[7].split(",")]
+alone_three, session = [[float(seconds) for seconds in text.split(",")] for text in sys.argv[7:9]]
 # The first two runs of a session pay for Java's compiler.
-local_cold, local_warm = [[float(seconds) for seconds in sys.argv[8].split(",")][part] for part in (slice(0, 2), slice(2, None))]
+cold, warm = session[:2], session[2:]
 lifeboat, listing = sys.argv[9:11]
 
 
@@ -41,7 +41,7 @@ def simulate(cores, tasks, seconds, speculates, seed=1, hanging=0.001, timeout=6
 
 
 spent, read, out = cost()
-each, each_spark = [statistics.median(seconds) / (3 * count) for seconds in (alone_warm, local_warm)]
+each, each_spark = [statistics.median(seconds) / (3 * count) for seconds in (alone_three, warm)]
 def shown(seconds): return ", ".join(f"{each:.1f}" for each in seconds)
 year = 1e9
 cores = year * spent / (365 * 86400)
@@ -56,9 +56,13 @@ pipes, halves, links to nowhere, random bytes.
 | Spark, `local[2]` | {local:.1f} | yes, each one, and the columns of the catalogue |
 | Spark, a cluster of two workers, one killed on the way ({lost} lines about lost tasks in the log) | {cluster:.1f} | yes, each one, and the columns of the catalogue |
 
-A task has 1,000 inputs. The listing three times over took {shown(alone_warm)} s alone. A session of Spark that read it seven times
-over took {shown(local_cold)} s while Java compiled what it ran, and then {shown(local_warm)} s. So a bundle costs {each * 1000:.2f} ms alone and
-{each_spark * 1000:.2f} ms with Spark that runs already, by the medians: Spark adds {(each_spark / each - 1) * 100:.0f} %.
+A task has 1,000 inputs. The listing three times over, in seconds:
+
+* alone: {shown(alone_three)}
+* in one session of Spark, while Java compiled what it ran: {shown(cold)}
+* and then, in the same session: {shown(warm)}
+
+So a bundle costs {each * 1000:.2f} ms alone and {each_spark * 1000:.2f} ms with Spark that runs already, by the medians: Spark adds {(each_spark / each - 1) * 100:.0f} %.
 
 ## A billion bundles a year, on paper
 

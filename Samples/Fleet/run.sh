@@ -57,17 +57,16 @@ local=$(since "$start")
 # What one more bundle costs where Spark runs already: the listing three times over, seven times in one session, of which the
 # first two do not count, because Java compiles what it runs; and alone before and after.
 for _ in 1 2 3; do cat "$list"; done > "$folder/three"
-for _ in 1 2 3; do
-  start=$(now)
-  alone "$folder/three" "$folder/again"
-  since "$start" >> "$folder/alone-three"
-done
+alone_thrice() {
+  for _ in 1 2 3; do
+    start=$(now)
+    alone "$folder/three" "$folder/again"
+    since "$start" >> "$folder/alone-three"
+  done
+}
+alone_thrice
 spark "$folder/three" "$folder/warm" --overwrite --times 7 > "$folder/spark-three"
-for _ in 1 2 3; do
-  start=$(now)
-  alone "$folder/three" "$folder/again"
-  since "$start" >> "$folder/alone-three"
-done
+alone_thrice
 "$lifeboat" triage -q - --catalog "$folder/cases.sqlite" < "$list" || [ $? = 1 ]
 "$python" Samples/Fleet/same.py "$folder/local" "$folder/lines" "$folder/cases.sqlite" >&2
 
