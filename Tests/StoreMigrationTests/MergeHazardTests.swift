@@ -11,39 +11,24 @@ import Testing
 /// references in both directions, positions at their limit, and tables of many columns.
 @Suite struct MergeHazardTests {
   /// Folders whose names are unique within their parent, items with files, and people with passports.
-  private static let tree: ManagedObjectModel = {
-    func attribute(_ name: String, _ type: AttributeType = .string) -> Attribute {
-      Attribute(
-        name: name, type: type, isOptional: true,
-        allowsExternalBinaryDataStorage: type == .binary)
-    }
-    func relationship(
-      _ name: String, to entity: String, _ inverse: String, isToMany: Bool = false,
-      isOrdered: Bool = false
-    ) -> Relationship {
-      Relationship(
-        name: name, destinationEntityName: entity, inverseName: inverse, inverseEntityName: entity,
-        maxCount: isToMany ? 0 : 1, isOrdered: isOrdered, isOptional: true)
-    }
-    return ManagedObjectModel(
-      entities: [
-        Entity(
-          name: "Folder", attributes: [attribute("name"), attribute("uid")],
-          relationships: [
-            relationship("children", to: "Folder", "parent", isToMany: true, isOrdered: true),
-            relationship("parent", to: "Folder", "children"),
-          ], uniquenessConstraints: [["uid"], ["parent", "name"]]),
-        Entity(
-          name: "Item", attributes: [attribute("data", .binary), attribute("mark")],
-          uniquenessConstraints: [["mark"]]),
-        Entity(
-          name: "Passport", attributes: [attribute("number")],
-          relationships: [relationship("person", to: "Person", "passport")]),
-        Entity(
-          name: "Person", attributes: [attribute("name")],
-          relationships: [relationship("passport", to: "Passport", "person")]),
-      ], versionIdentifiers: ["1"])
-  }()
+  private static let tree = ManagedObjectModel(
+    entities: [
+      Entity(
+        name: "Folder", attributes: [attribute("name"), attribute("uid")],
+        relationships: [
+          relationship("children", to: "Folder", "parent", isToMany: true, isOrdered: true),
+          relationship("parent", to: "Folder", "children"),
+        ], uniquenessConstraints: [["uid"], ["parent", "name"]]),
+      Entity(
+        name: "Item", attributes: [attribute("data", .binary), attribute("mark")],
+        uniquenessConstraints: [["mark"]]),
+      Entity(
+        name: "Passport", attributes: [attribute("number")],
+        relationships: [relationship("person", to: "Person", "passport")]),
+      Entity(
+        name: "Person", attributes: [attribute("name")],
+        relationships: [relationship("passport", to: "Passport", "person")]),
+    ], versionIdentifiers: ["1"])
 
   private static func merge(
     tree old: String, _ present: String, _ policy: MergePolicy = MergePolicy(),

@@ -66,41 +66,28 @@ import Testing
 
   /// Note, with a unique `mark`, leads to its folder, which has its notes in order, and to its only cover; tags are many
   /// to many, in order.
-  private static let model: ManagedObjectModel = {
-    func attribute(_ name: String, _ type: AttributeType = .string) -> Attribute {
-      Attribute(name: name, type: type, isOptional: true)
-    }
-    func relationship(
-      _ name: String, to entity: String, _ inverse: String, isToMany: Bool = false,
-      isOrdered: Bool = false
-    ) -> Relationship {
-      Relationship(
-        name: name, destinationEntityName: entity, inverseName: inverse, inverseEntityName: entity,
-        maxCount: isToMany ? 0 : 1, isOrdered: isOrdered, isOptional: true)
-    }
-    return ManagedObjectModel(
-      entities: [
-        Entity(
-          name: "Cover", attributes: [attribute("color")],
-          relationships: [relationship("note", to: "Note", "cover")]),
-        Entity(
-          name: "Folder", attributes: [attribute("name")],
-          relationships: [
-            relationship("notes", to: "Note", "folder", isToMany: true, isOrdered: true)
-          ]),
-        Entity(
-          name: "Note",
-          attributes: [attribute("mark"), attribute("text"), attribute("stars", .integer64)],
-          relationships: [
-            relationship("cover", to: "Cover", "note"),
-            relationship("folder", to: "Folder", "notes"),
-            relationship("tags", to: "Tag", "notes", isToMany: true, isOrdered: true),
-          ], uniquenessConstraints: [["mark"]]),
-        Entity(
-          name: "Tag", attributes: [attribute("name")],
-          relationships: [relationship("notes", to: "Note", "tags", isToMany: true)]),
-      ], versionIdentifiers: ["1"])
-  }()
+  private static let model = ManagedObjectModel(
+    entities: [
+      Entity(
+        name: "Cover", attributes: [attribute("color")],
+        relationships: [relationship("note", to: "Note", "cover")]),
+      Entity(
+        name: "Folder", attributes: [attribute("name")],
+        relationships: [
+          relationship("notes", to: "Note", "folder", isToMany: true, isOrdered: true)
+        ]),
+      Entity(
+        name: "Note",
+        attributes: [attribute("mark"), attribute("text"), attribute("stars", .integer64)],
+        relationships: [
+          relationship("cover", to: "Cover", "note"),
+          relationship("folder", to: "Folder", "notes"),
+          relationship("tags", to: "Tag", "notes", isToMany: true, isOrdered: true),
+        ], uniquenessConstraints: [["mark"]]),
+      Entity(
+        name: "Tag", attributes: [attribute("name")],
+        relationships: [relationship("notes", to: "Note", "tags", isToMany: true)]),
+    ], versionIdentifiers: ["1"])
 
   static func store(_ name: String, _ sql: String, in folder: TemporaryFolder) throws
     -> String

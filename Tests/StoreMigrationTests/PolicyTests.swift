@@ -17,14 +17,6 @@ import Testing
     Attribute(name: name, type: type, isOptional: isOptional)
   }
 
-  private static func relationship(
-    _ name: String, to entity: String, _ inverse: String, isToMany: Bool = false
-  ) -> Relationship {
-    Relationship(
-      name: name, destinationEntityName: entity, inverseName: inverse, inverseEntityName: entity,
-      maxCount: isToMany ? 0 : 1, isOptional: true)
-  }
-
   /// People with one name, who write letters.
   private static let old = ManagedObjectModel(
     entities: [
