@@ -193,8 +193,8 @@ import Testing
     // A kill leaves a beginning of it, which may end anywhere.
     let head = try #require(journal.firstIndex(of: 0x0a)) + 1
     var generator = SplitMix64(seed: 22)
-    for round in 0..<12 {
-      let cut = Int.random(in: head...journal.count, using: &generator)
+    let cuts = (0..<12).map { _ in Int.random(in: head...journal.count, using: &generator) }
+    for (round, cut) in ([0, 1, head - 1] + cuts).enumerated() {
       let name = path("cut\(round)")
       try Data(journal[..<cut]).write(to: URL(fileURLWithPath: name))
       let resumed = try run(arguments + ["--journal", name])

@@ -349,9 +349,12 @@ import Testing
     #expect(try Program.run("triage", store, "--journal", store + "-wal").status == 73)
     #expect(try Program.run("triage", store, "--journal", store).status == 73)
     #expect(try Program.run("triage", place.url.path, "--catalog", path("c.sqlite")).status == 73)
-    try write([], "empty")
-    #expect(
-      try Program.run("triage", store, "--journal", path("empty")).errorCode == "triage.noJournal")
-    #expect(try bytes(of: URL(fileURLWithPath: path("empty"))) == [])
+    for (name, content) in [("empty-wal", ""), ("text", "{}"), ("other", "{\"schema\":1}\n")] {
+      let content = Array(content.utf8)
+      try write(content, name)
+      let refused = try Program.run("triage", store, "--journal", path(name))
+      #expect(refused.errorCode == "triage.noJournal", "\(name)")
+      #expect(try bytes(of: URL(fileURLWithPath: path(name))) == content)
+    }
   }
 }

@@ -1,6 +1,7 @@
 import CLibrary
 import Foundation
 import SafeFiles
+import SafeText
 import StoreFiles
 
 /// What a run has told, in its order, in a file that is only appended to. A run that goes on after it tells the same
@@ -9,7 +10,7 @@ import StoreFiles
 /// A line for each input: `L` and its line, `M` and those of an archive with several stores, tabs between them, `N` for
 /// nothing, `E` for a folder; the path, in which line ends, tabs and
 /// backslashes are escaped; a tab; the rest. The first line names the run. A line without its end was cut off by a
-/// kill, and does not count.
+/// kill, and does not count; an empty file is a journal whose first line was.
 final class TriageJournal {
   private struct Head: Codable, Equatable {
     var schema = "lifeboat.triageJournal"
@@ -73,13 +74,15 @@ final class TriageJournal {
         hint: "wait until it has ended, or name another file")
     }
     let head = Head(run: Digest.sha256(Array(run.joined(separator: "\0").utf8)))
-    if isNew {
-      isReading = false
-      unwritten = Array(try JSONEncoder.sorted.encode(head)) + [0x0a]
+    let firstLine = Array(try JSONEncoder.sorted.encode(head)) + [0x0a]
+    let line = nextLine()
+    if line == nil, isNew || Self.mayBegin(path), isCut(firstLine) {
+      try cut(at: 0)
+      unwritten = firstLine
       try flush()
       return
     }
-    guard let line = nextLine(), let found = try? JSONDecoder().decode(Head.self, from: Data(line)),
+    guard let line, let found = try? JSONDecoder().decode(Head.self, from: Data(line)),
       found.schema == head.schema
     else {
       throw Failure(
@@ -94,6 +97,19 @@ final class TriageJournal {
   }
 
   deinit { close(descriptor) }
+
+  /// Whether the file holds a beginning of the first line and no more: it is new, or a kill came before the line was
+  /// whole.
+  private func isCut(_ firstLine: [UInt8]) -> Bool {
+    var status = stat()
+    return unsafe fstat(descriptor, &status) == 0 && status.st_size == buffer.count
+      && firstLine.starts(with: buffer)
+  }
+
+  /// Whether an empty file at a path may become a journal: one with the name of a side file may be evidence.
+  private static func mayBegin(_ path: String) -> Bool {
+    !PathText.ends(path, with: "-wal") && !PathText.ends(path, with: "-journal")
+  }
 
   // MARK: - Going on
 
