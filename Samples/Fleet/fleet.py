@@ -47,10 +47,15 @@ COLUMNS = {
 
 def paths(listing):
     """The lines of the listing. Other line ends than a line feed are part of a path."""
+    found = []
     try:
-        with open(listing, encoding="utf-8", newline="\n") as lines:
-            found = [path for path in lines.read().split("\n") if path]
-    except (OSError, UnicodeDecodeError) as error:
+        with open(listing, "rb") as lines:
+            for number, line in enumerate(lines.read().split(b"\n"), 1):
+                if line:
+                    found.append(line.decode())
+    except UnicodeDecodeError:
+        sys.exit(f"{listing}: line {number} is not UTF-8, and Spark has no other text: give that file another name")
+    except OSError as error:
         sys.exit(f"the listing cannot be read: {error}")
     return found or sys.exit(f"{listing} has no paths")
 
@@ -72,8 +77,8 @@ def triage(spark, inputs, tasks, arguments):
     # Names of folders; builds come from bundles and may be anything. The exact texts stay in the files.
     table = table.withColumn("by_day", table.day)
     table = table.withColumn("by_build", expr("left(regexp_replace(build, '[^A-Za-z0-9 .()-]', '_'), 100)"))
-    # A line is small: what ten tasks read is little for one to write.
-    table = table.repartition(max(2, tasks // 10), "by_day", "by_build")
+    # A line is small, so what two tasks read is little for one to write; many small ones leave no core idle at the end.
+    table = table.repartition(max(2, tasks // 2), "by_day", "by_build")
     mode = "overwrite" if arguments.overwrite else "error"
     try:
         table.write.mode(mode).partitionBy("by_day", "by_build").parquet(arguments.output)
@@ -98,9 +103,10 @@ def main():
         parser.error("--times is one at least, and needs --overwrite")
     inputs = paths(arguments.listing)
     tasks = -(-len(inputs) // arguments.task)
-    # What is made from a list has as many parts as the first setting says; the second leaves `${` in paths alone.
+    # What is made from a list has as many parts as the first setting says; the second leaves `${` in paths alone. Counting
+    # reads two columns of small files: many of them are one task.
     spark = (SparkSession.builder.appName("lifeboat triage").config("spark.default.parallelism", tasks)
-             .config("spark.sql.variable.substitute", "false").getOrCreate())
+             .config("spark.sql.variable.substitute", "false").config("spark.sql.files.openCostInBytes", 4096).getOrCreate())
     for _ in range(arguments.times or 1):
         start = time.perf_counter()
         families = triage(spark, inputs, tasks, arguments)

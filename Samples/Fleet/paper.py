@@ -23,21 +23,34 @@ def cost():
 
 
 def simulate(cores, tasks, seconds, speculates, seed=1, hanging=0.001, timeout=60, inputs=1000):
-    """The hours until the last task has ended. One task in 50 runs on a machine at a fifth of its speed, and one input in
-    a thousand takes the whole time that it may take."""
+    """The hours until every task has ended. One task in 50 runs on a machine at a fifth of its speed, and some inputs take
+    the whole time that they may take. Cores that have no task left run copies of the slowest ones, as Spark does: once a task
+    has taken one and a half times as long as the median."""
     chance = random.Random(seed)
-    free = [0.0] * cores
-    ends = []
+    lengths = []
     for _ in range(tasks):
+        mean = inputs * hanging
+        hung = max(0, round(chance.gauss(mean, mean ** 0.5)))
+        length = inputs * seconds + hung * timeout
+        lengths.append((length, length * (5 if chance.random() < 0.02 else 1)))
+    median = statistics.median(slow for _, slow in lengths)
+    # The times at which a core is free, and the ends of the tasks.
+    free = [0.0] * cores
+    running = []
+    for length, slow in lengths:
         begin = heapq.heappop(free)
-        bad = sum(chance.random() < hanging for _ in range(inputs)) if inputs < 200 else int(chance.gauss(inputs * hanging, (inputs * hanging) ** 0.5) + 0.5)
-        length = inputs * seconds + max(0, bad) * timeout
-        slow = length * (5 if chance.random() < 0.02 else 1)
-        # A copy begins on another core once the task has taken one and a half times as long as most.
-        end = begin + (min(slow, length * 1.5 + length) if speculates else slow)
-        heapq.heappush(free, end)
-        ends.append(end)
-    return max(ends) / 3600
+        heapq.heappush(free, begin + slow)
+        running.append((begin + slow, begin, length))
+    ends = sorted(running, reverse=True)
+    if speculates:
+        # The slowest tasks are copied first; a core that is free before a copy may begin waits for it.
+        idle = sorted(free)
+        for number, (end, begin, length) in enumerate(ends):
+            start = max(idle[0], begin + 1.5 * median)
+            if start + length < end:
+                ends[number] = (start + length, begin, length)
+                heapq.heapreplace(idle, start + length)
+    return max(end for end, _, _ in ends) / 3600
 
 
 spent, read, out = cost()
@@ -72,7 +85,7 @@ Measured: a bundle costs {spent * 1000:.2f} ms of one core, {read:,.0f} bytes re
 * A day has {year / 365:,.0f} bundles, {year / 365 / 1000:,.0f} tasks of 1,000. On 8 cores a day takes {year / 365 * spent / 8 / 60:.0f} minutes.
 
 One input in a thousand that takes all of its 60 seconds costs more than all others. A simulation of a day on 64 cores, where one task in 50
-also has a machine at a fifth of its speed; a copy takes no core of its own in it:
+also has a machine at a fifth of its speed:
 
 | bad inputs | speculative copies | hours |
 | --- | --- | ---: |""")
