@@ -95,11 +95,35 @@ enum MiniJSON: Hashable {
       default:
         let start = offset
         while "+-.eE0123456789".utf8.contains(next) { offset += 1 }
-        let digits = String(decoding: bytes[start..<offset], as: UTF8.self)
-        let form = #/-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/#
-        guard digits.wholeMatch(of: form) != nil else { throw Malformed(offset: start) }
-        return .number(digits)
+        guard Self.isNumber(bytes[start..<offset]) else { throw Malformed(offset: start) }
+        return .number(String(decoding: bytes[start..<offset], as: UTF8.self))
       }
+    }
+
+    /// RFC 8259, section 6.
+    private static func isNumber(_ text: ArraySlice<UInt8>) -> Bool {
+      var rest = text
+      func takesDigits() -> Bool {
+        let digits = rest.prefix { (0x30...0x39).contains($0) }
+        rest = rest.dropFirst(digits.count)
+        return !digits.isEmpty
+      }
+      if rest.first == UInt8(ascii: "-") { rest.removeFirst() }
+      if rest.first == UInt8(ascii: "0") {
+        rest.removeFirst()
+      } else if !takesDigits() {
+        return false
+      }
+      if rest.first == UInt8(ascii: ".") {
+        rest.removeFirst()
+        guard takesDigits() else { return false }
+      }
+      if let e = rest.first, e | 0x20 == UInt8(ascii: "e") {
+        rest.removeFirst()
+        if let sign = rest.first, "+-".utf8.contains(sign) { rest.removeFirst() }
+        guard takesDigits() else { return false }
+      }
+      return rest.isEmpty
     }
 
     mutating func string() throws -> [UInt8] {

@@ -123,14 +123,13 @@ import Testing
       let place = try TemporaryFolder()
       let copy = try store.copy(into: place.url)
       let opened = try CoreDataStore(path: copy.path)
-      for table in opened.entityTables {
-        for entity in try opened.describedEntities(of: table) {
+      let all = try opened.entityTables.map { try opened.describedEntities(of: $0) }
+      for entities in all {
+        for entity in entities {
           for property in entity.properties
           where property.kind == .toOne || property.kind == .toMany {
             guard
-              let destination = try opened.entityTables.flatMap({
-                try opened.describedEntities(of: $0)
-              }).first(where: { $0.name == property.typeName }),
+              let destination = all.joined().first(where: { $0.name == property.typeName }),
               let text = destination.properties.first(where: { $0.typeName == "String" })
             else { continue }
             // What the condition says of the destination's value, from the rows themselves.

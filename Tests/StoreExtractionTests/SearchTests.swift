@@ -236,7 +236,8 @@ import Testing
 
   /// The other direction of what `ReferenceDate` writes.
   @Test func datesAreReadAsTheyAreWritten() throws {
-    for seconds in stride(from: -63_000_000_000.0, through: 250_000_000_000, by: 86_400 * 37 + 61) {
+    let days = Rounds.areLong ? 37.0 : 373
+    for seconds in stride(from: -63_000_000_000, through: 250_000_000_000, by: 86_400 * days + 61) {
       guard let text = ReferenceDate(seconds: seconds).iso8601 else { continue }
       #expect(DateText.seconds(in: text)?.lowerBound == seconds)
     }

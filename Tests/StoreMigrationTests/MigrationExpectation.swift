@@ -152,9 +152,9 @@ extension MigrationExpectation {
     return Set(
       rows.filter { other in
         // The inverse of that name, and not one of another entity.
-        model.allRelationships(of: other.entity).contains(inverse)
+        other.keys(of: inverse.name) == [row.key]
+          && model.allRelationships(of: other.entity).contains(inverse)
           && model.rootEntity(of: inverse.destinationEntityName)?.name == root
-          && other.keys(of: inverse.name) == [row.key]
       }.map(\.key))
   }
 
