@@ -76,6 +76,7 @@ package struct StoreBundle {
   )
     throws
   {
+    mask.beginStore()
     let name = mask.storeFile()
     // First, so that the names of the schema have their tokens when a record mentions them.
     let schema = MaskedSchema(store.database.schema) { mask.schemaName($0, isName: $1) }

@@ -170,6 +170,14 @@ import Testing
     let packed = try JSONDecoder().decode(JSON.self, from: try #require(entries["incident.json"]))
     #expect(packed["storeUUID"] == packed["evidence"]?["storeUUID"])
     #expect(packed["notice"]?["whatWasKept"]?.string == "It is in store.")
+
+    // With the files of the store: they do not have what only the record has.
+    let (other, _, whole) = try BundleTests.create(incident, "--include", "store")
+    defer { withExtendedLifetime(other) {} }
+    let withheld = try whole.json()["manifest"]?["withheld"]?.array?.compactMap(\.string) ?? []
+    let ofTheRecord = withheld.filter { $0.hasPrefix("Names of the store's UUID") }
+    #expect(
+      ofTheRecord.count == 1 && !ofTheRecord.joined().contains("in records only"), "\(withheld)")
   }
 
   /// A record of ours has no text that nobody has thought about.

@@ -20,17 +20,26 @@ struct NameTokens {
   private var kinds: [Kind] = []
   /// The lengths of the names in bytes, the longest first.
   private(set) var lengths: [Int] = []
+  /// The numbers of the names that the store itself has. The others are in the record of an incident only.
+  private var numbersOfStore: Set<Int> = []
+  /// Whether what is masked is of the store itself.
+  var isOfStore = false
 
   mutating func token(for text: String, _ kind: Kind) -> String {
-    let bytes = Array(text.utf8)
-    if let number = numbers[bytes] { return "name-\(number)" }
+    let number = number(of: Array(text.utf8), kind)
+    if isOfStore { numbersOfStore.insert(number) }
+    return "name-\(number)"
+  }
+
+  private mutating func number(of bytes: [UInt8], _ kind: Kind) -> Int {
+    if let number = numbers[bytes] { return number }
     kinds.append(kind)
     numbers[bytes] = kinds.count
     if !lengths.contains(bytes.count), !bytes.isEmpty {
       lengths.append(bytes.count)
       lengths.sort(by: >)
     }
-    return "name-\(kinds.count)"
+    return kinds.count
   }
 
   /// The token of a name; nil when it has none.
@@ -38,14 +47,19 @@ struct NameTokens {
     numbers[Array(bytes)].map { "name-\($0)" }
   }
 
-  /// One sentence for each kind, which lists its tokens. With the files of the store in the bundle, only its records
-  /// lack the names.
+  /// Sentences for each kind, which list its tokens. With the files of the store in the bundle, only its records lack the
+  /// names that the store has.
   func sentences(besideFiles: Bool) -> [String] {
-    Kind.allCases.compactMap { kind in
-      let numbers = kinds.indices.filter { kinds[$0] == kind }.map { $0 + 1 }
-      guard !numbers.isEmpty else { return nil }
-      let place = besideFiles ? ", in records only, because the store's own files have them" : ""
-      return "Names of \(kind.rawValue) in an unusual form\(place): \(Self.list(numbers))."
+    Kind.allCases.flatMap { kind in
+      let all = kinds.indices.map { $0 + 1 }.filter { kinds[$0 - 1] == kind }
+      let kept = besideFiles ? all.filter(numbersOfStore.contains) : []
+      let gone = all.filter { !kept.contains($0) }
+      return [
+        (kept, ", in records only, because the store's own files have them"), (gone, ""),
+      ].compactMap { numbers, place in
+        numbers.isEmpty
+          ? nil : "Names of \(kind.rawValue) in an unusual form\(place): \(Self.list(numbers))."
+      }
     }
   }
 

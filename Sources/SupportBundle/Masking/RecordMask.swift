@@ -40,6 +40,9 @@ struct RecordMask {
 
   mutating func add(folder: String) { folders.add(folder) }
 
+  /// Says that what is masked from here on is of the store itself.
+  mutating func beginStore() { tokens.isOfStore = true }
+
   // MARK: - Records
 
   /// Masks the texts of `record`, which may be the value of `key` in another record, so that they may be passed on.
