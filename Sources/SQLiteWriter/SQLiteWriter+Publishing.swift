@@ -1,4 +1,5 @@
 import CLibrary
+import SafeFiles
 import SafeText
 
 extension SQLiteWriter {
@@ -34,9 +35,7 @@ extension SQLiteWriter {
   ///
   /// - Throws: `exists`.
   package static func checkFree(_ path: String) throws(SQLiteWriterError) {
-    for suffix in [""] + NewFile.sidecarSuffixes {
-      var state = stat()
-      guard unsafe lstat(path + suffix, &state) == 0 else { continue }
+    for suffix in [""] + NewFile.sidecarSuffixes where FileStatus.found(path + suffix) != nil {
       throw taken(path, suffix)
     }
   }
@@ -56,13 +55,9 @@ extension NewFile {
   func synchronize() throws(SQLiteWriterError) {
     let (descriptor, _) = try opened(O_RDONLY)
     defer { _ = close(descriptor) }
-    #if canImport(Darwin)
-      // fsync on Apple platforms does not reach the storage medium.
-      if fcntl(descriptor, F_FULLFSYNC) == 0 { return }
-    #endif
-    guard fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP else {
+    if let code = SystemCalls.synchronize(descriptor) {
       throw SQLiteWriterError(
-        .inputOutput, "the new file cannot be synced", path: path, systemError: errno)
+        .inputOutput, "the new file cannot be synced", path: path, systemError: code)
     }
   }
 }

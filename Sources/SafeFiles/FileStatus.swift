@@ -46,12 +46,50 @@ package struct FileStatus: Sendable, Equatable, Codable {
 
   /// The status of an open file.
   package static func of(descriptor: Int32, path: String) throws(SystemCallError) -> FileStatus {
-    var raw = stat()
-    guard unsafe fstat(descriptor, &raw) == 0 else {
+    guard let status = found(descriptor) else {
       throw SystemCallError(call: "fstat", path: path, errno: errno)
     }
-    return FileStatus(raw)
+    return status
   }
+
+  /// The status of an open file; nil when it cannot be learned, with `errno` set.
+  package static func found(_ descriptor: Int32) -> FileStatus? {
+    var raw = stat()
+    return unsafe fstat(descriptor, &raw) == 0 ? FileStatus(raw) : nil
+  }
+
+  /// The status of `name` itself in an open folder; nil when it cannot be learned, with `errno` set.
+  package static func found(_ name: String, in folder: Int32 = AT_FDCWD) -> FileStatus? {
+    var raw = stat()
+    return unsafe fstatat(folder, name, &raw, AT_SYMLINK_NOFOLLOW) == 0 ? FileStatus(raw) : nil
+  }
+
+  /// The status of a name whose bytes may not be UTF-8, like ``of(_:in:path:)``.
+  package static func of(
+    bytes name: [UInt8], in folder: Int32, path: String
+  ) throws(SystemCallError) -> FileStatus? {
+    var raw = stat()
+    let code = unsafe SystemCalls.withCString(name) {
+      unsafe fstatat(folder, $0, &raw, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno
+    }
+    if code == 0 { return FileStatus(raw) }
+    if code == ENOENT || code == ENOTDIR { return nil }
+    throw SystemCallError(call: "fstatat", path: path, errno: code)
+  }
+
+  /// The status of what a path leads to, through links; nil when it cannot be learned.
+  package static func following(_ path: String) -> FileStatus? {
+    var raw = stat()
+    return unsafe stat(path, &raw) == 0 ? FileStatus(raw) : nil
+  }
+
+  /// Identifies a file on disk, whatever its name.
+  package struct Identity: Sendable, Hashable {
+    package let device: Int64
+    package let inode: UInt64
+  }
+
+  package var identity: Identity { Identity(device: device, inode: inode) }
 
   /// Whether `other` is the same file on disk, under whatever name.
   package func isSameFile(as other: FileStatus) -> Bool {

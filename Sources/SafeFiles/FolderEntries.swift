@@ -25,7 +25,7 @@ package struct FolderEntries: Sendable, Equatable {
   package static func read(
     _ folder: String, limit: Int
   ) throws(SystemCallError) -> FolderEntries {
-    let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    let descriptor = SystemCalls.openFolder(folder, in: AT_FDCWD)
     guard descriptor >= 0 else {
       throw SystemCallError(call: "open", path: folder, errno: errno)
     }

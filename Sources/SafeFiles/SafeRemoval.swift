@@ -42,6 +42,12 @@ package enum SafeRemoval {
       ? end : .displaced(aside)
   }
 
+  /// Removes the name of a file in an open folder if it is `file`.
+  @discardableResult
+  package static func remove(_ name: String, in folder: Int32, of file: FileStatus) -> End {
+    remove(name, in: folder) { FileStatus.found($0, in: folder)?.isSameFile(as: file) == true }
+  }
+
   /// Whether a name has the form of the temporary names that ``sweep(_:in:)`` removes.
   package static func isAside(_ name: String) -> Bool { name.utf8.starts(with: prefix.utf8) }
 

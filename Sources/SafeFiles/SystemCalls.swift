@@ -1,4 +1,4 @@
-import CLibrary
+package import CLibrary
 
 /// System calls that succeed only when all of their work is done. Each returns the `errno` of its failure; nil when
 /// there is none.
@@ -11,28 +11,59 @@ package enum SystemCalls {
     }
   }
 
-  /// Opens what is at `path` for reading. A link is refused, and a pipe does not block.
+  /// Opens a name in an open folder, or a path. No other program that is started gets the descriptor.
   ///
   /// - Returns: a descriptor for the caller to close, or -1 with `errno` set.
-  package static func openForReading(_ path: String) -> Int32 {
-    retrying { unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK) }
+  package static func open(
+    _ name: String, in folder: Int32 = AT_FDCWD, _ flags: Int32, mode: mode_t = 0o600
+  ) -> Int32 {
+    retrying { unsafe openat(folder, name, flags | O_CLOEXEC, mode) }
+  }
+
+  /// Opens a name whose bytes may not be UTF-8, like ``open(_:in:_:mode:)``.
+  package static func open(
+    bytes name: [UInt8], in folder: Int32, _ flags: Int32
+  ) -> Int32 {
+    retrying { unsafe withCString(name) { unsafe openat(folder, $0, flags | O_CLOEXEC) } }
+  }
+
+  /// Calls `body` with bytes as C has a text.
+  package static func withCString<Result>(
+    _ bytes: [UInt8], _ body: (UnsafePointer<CChar>) -> Result
+  ) -> Result {
+    unsafe (bytes.map { CChar(bitPattern: $0) } + [0]).withUnsafeBufferPointer { buffer in
+      // The array holds at least the zero byte.
+      guard let start = buffer.baseAddress else { return unsafe body("") }
+      return unsafe body(start)
+    }
+  }
+
+  /// Opens a name for reading. A link is refused, and a pipe does not block.
+  ///
+  /// - Returns: a descriptor for the caller to close, or -1 with `errno` set.
+  package static func openForReading(_ name: String, in folder: Int32 = AT_FDCWD) -> Int32 {
+    open(name, in: folder, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   }
 
   /// Opens the folder at `path`, which may lead through links.
   ///
   /// - Returns: a descriptor for the caller to close, or -1 with `errno` set.
-  package static func openFolder(_ path: String) -> Int32 {
-    retrying { unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-  }
+  package static func openFolder(_ path: String) -> Int32 { open(path, O_RDONLY | O_DIRECTORY) }
 
-  /// Makes a file that only this user may read, and opens it for writing. The name must be free.
+  /// Opens the folder with this name in an open folder. A link is refused.
   ///
   /// - Returns: a descriptor for the caller to close, or -1 with `errno` set.
-  package static func create(_ name: String, in folder: Int32 = AT_FDCWD) -> Int32 {
-    retrying {
-      unsafe openat(
-        folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
-    }
+  package static func openFolder(_ name: String, in folder: Int32) -> Int32 {
+    open(name, in: folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+  }
+
+  /// Makes a file that, unless `mode` says otherwise, only this user may read, and opens it. The name must be free.
+  ///
+  /// - Returns: a descriptor for the caller to close, or -1 with `errno` set.
+  package static func create(
+    _ name: String, in folder: Int32 = AT_FDCWD, _ access: Int32 = O_WRONLY, mode: mode_t = 0o600
+  ) -> Int32 {
+    open(name, in: folder, access | O_CREAT | O_EXCL | O_NOFOLLOW, mode: mode)
   }
 
   /// Fills `bytes` with the content of a file at `offset`, up to the end of the file.
@@ -85,6 +116,17 @@ package enum SystemCalls {
     unsafe CLibrary.write(descriptor, raw.baseAddress, raw.count)
   }
 
+  /// Makes the content of an open file, or the entries of an open folder, durable. Some volumes cannot do it for a
+  /// folder and say so; nothing more can be done there.
+  package static func synchronize(_ descriptor: Int32) -> Int32? {
+    #if canImport(Darwin)
+      // fsync leaves bytes in the drive's cache. Not every volume supports F_FULLFSYNC.
+      if retrying({ fcntl(descriptor, F_FULLFSYNC) }) >= 0 { return nil }
+    #endif
+    guard retrying({ fsync(descriptor) }) != 0 else { return nil }
+    return errno == EINVAL || errno == ENOTSUP ? nil : errno
+  }
+
   /// Renames `from` in the open folder `source` to `to` in the open folder `target`. The new name must be free.
   package static func rename(
     _ from: String, in source: Int32, to: String, in target: Int32
@@ -111,14 +153,9 @@ package enum SystemCalls {
     _ from: String, in source: Int32, to: String, in target: Int32, between: (() -> Void)? = nil
   ) -> Int32? {
     if unsafe linkat(source, from, target, to, 0) == 0 {
-      var made = stat()
-      guard unsafe fstatat(target, to, &made, AT_SYMLINK_NOFOLLOW) == 0 else { return errno }
+      guard let made = FileStatus.found(to, in: target) else { return errno }
       between?()
-      let end = SafeRemoval.remove(from, in: source) { name in
-        var status = stat()
-        return unsafe fstatat(source, name, &status, AT_SYMLINK_NOFOLLOW) == 0
-          && status.st_dev == made.st_dev && status.st_ino == made.st_ino
-      }
+      let end = SafeRemoval.remove(from, in: source, of: made)
       // The file has its new name. If something has the old name now, it is another file.
       if case .failed(let code) = end { return code }
       return nil

@@ -81,8 +81,7 @@ package enum StoreFinder {
   /// - Throws: ``ExtractionError`` with ``ExtractionError/Code/noStores`` when a folder holds nothing to report;
   ///   an error of the file system when the folder itself cannot be read.
   package static func find(at path: String, taking wanted: Wanted? = nil) throws -> Found {
-    var raw = stat()
-    guard unsafe stat(path, &raw) == 0, raw.st_mode & S_IFMT == S_IFDIR else {
+    guard FileStatus.following(path)?.kind == .folder else {
       return Found(stores: [path])
     }
     var search = StoreSearch(wanted: wanted)
@@ -122,8 +121,8 @@ private struct StoreSearch {
   private var found = StoreFinder.Found()
   private var left = StoreFinder.entryLimit
   /// Links to stores. A link is reported only if the walk does not meet its store.
-  private var links: [(path: String, target: FileIdentity)] = []
-  private var files: [FileIdentity] = []
+  private var links: [(path: String, target: FileStatus)] = []
+  private var files: [FileStatus] = []
   private var proofsLeft = Self.maxProofs
 
   /// At most this many files are proven to be databases: each proof reads hundreds of pages.
@@ -137,7 +136,7 @@ private struct StoreSearch {
     let path: String
     /// False when a name in the path is not UTF-8, so that nothing in the folder can be opened by its path.
     let isText: Bool
-    let entries: [[UInt8]: FileIdentity]
+    let entries: [[UInt8]: FileStatus]
 
     /// The size of the ordinary file with this name; 0 for anything else.
     func size(of name: [UInt8]) -> Int64 {
@@ -148,7 +147,7 @@ private struct StoreSearch {
 
   var result: StoreFinder.Found {
     var result = found
-    for link in links where !files.contains(where: { $0.isSame(as: link.target) }) {
+    for link in links where !files.contains(where: { $0.isSameFile(as: link.target) }) {
       result.passedOver.append(
         .init(
           path: link.path, code: "file.notRegular",
@@ -178,8 +177,8 @@ private struct StoreSearch {
         "only \(StoreFinder.entryLimit) folder entries are searched; name its subfolders one by one"
       )
     }
-    var entries: [[UInt8]: FileIdentity] = [:]
-    for name in names { entries[name] = folder.identity(named: name) }
+    var entries: [[UInt8]: FileStatus] = [:]
+    for name in names { entries[name] = (try? folder.status(named: name)) ?? nil }
     if isText, let name = wanted?.folderWith, entries[name]?.kind == .file {
       return found.taken.append(path)
     }
@@ -230,7 +229,7 @@ private struct StoreSearch {
 
   // MARK: - A file
 
-  private mutating func judge(_ name: [UInt8], _ entry: FileIdentity, in place: Place) {
+  private mutating func judge(_ name: [UInt8], _ entry: FileStatus, in place: Place) {
     let path = Self.path(name, place)
     guard entry.sizeBytes > 0 else {
       // The log cannot belong to any other file.
@@ -310,7 +309,7 @@ private struct StoreSearch {
     "it looks encrypted, in whole pages as SQLCipher writes them; read it with its key: --key-file FILE"
 
   /// Whether a file has the shape of what SQLCipher writes: whole pages of random bytes.
-  private func isEncrypted(_ path: String, _ entry: FileIdentity) -> Bool {
+  private func isEncrypted(_ path: String, _ entry: FileStatus) -> Bool {
     guard entry.sizeBytes % 512 == 0, let file = try? ByteFile(path) else { return false }
     return (try? Entropy.looksEncrypted(file)) ?? false
   }
@@ -324,15 +323,14 @@ private struct StoreSearch {
 
   private mutating func follow(_ name: [UInt8], in place: Place) {
     let path = Self.path(name, place)
-    var raw = stat()
-    guard place.isText, Self.text(name) != nil, unsafe stat(path, &raw) == 0 else { return }
-    let target = FileIdentity(raw)
     // Opening something that is not an ordinary file may have side effects.
-    guard target.kind == .file else { return }
-    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard place.isText, Self.text(name) != nil, let target = FileStatus.following(path),
+      target.kind == .file
+    else { return }
+    let descriptor = SystemCalls.open(path, O_RDONLY | O_NONBLOCK)
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }
-    guard FileIdentity(descriptor: descriptor)?.isSame(as: target) ?? false,
+    guard FileStatus.found(descriptor)?.isSameFile(as: target) == true,
       let head = try? FileBytes.read(descriptor, path, at: 0, DatabaseHeader.magic.count),
       head.starts(with: DatabaseHeader.magic)
     else { return }

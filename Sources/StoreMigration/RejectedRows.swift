@@ -121,8 +121,8 @@ final class RejectedRows {
   func publish() throws -> String? {
     guard let file else { return nil }
     try file.output.finish()
-    guard fsync(file.descriptor) == 0 || errno == EINVAL || errno == ENOTSUP else {
-      throw failure("cannot be synced", errno)
+    if let code = SystemCalls.synchronize(file.descriptor) {
+      throw failure("cannot be synced", code)
     }
     let name = PathText.lastComponent(of: path)
     if let code = SystemCalls.rename(
@@ -136,14 +136,11 @@ final class RejectedRows {
 
   /// Removes the file, also under its own name, when the new store does not get its name after all.
   func discard() {
-    guard let file, let made = try? FileStatus.of(descriptor: file.descriptor, path: path) else {
+    guard let file, let made = FileStatus.found(file.descriptor) else {
       return
     }
     for name in [file.name, PathText.lastComponent(of: path)] {
-      _ = SafeRemoval.remove(name, in: file.folder.descriptor) { name in
-        let there = try? FileStatus.of(name, in: file.folder.descriptor, path: path)
-        return there?.isSameFile(as: made) == true
-      }
+      SafeRemoval.remove(name, in: file.folder.descriptor, of: made)
     }
   }
 

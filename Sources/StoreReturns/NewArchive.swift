@@ -35,9 +35,7 @@ final class NewArchive {
 
   /// Makes the archive durable and gives it its name, which must be free.
   func publish() throws {
-    guard fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP else {
-      throw failure(errno)
-    }
+    if let code = SystemCalls.synchronize(descriptor) { throw failure(code) }
     if let code = SystemCalls.rename(
       name, in: folder, to: PathText.lastComponent(of: path), in: folder)
     {
@@ -46,18 +44,13 @@ final class NewArchive {
           .cannotCreate, "a file with that name already exists", path: path, errno: code)
         : failure(code)
     }
-    _ = fsync(folder)
+    _ = SystemCalls.synchronize(folder)
   }
 
   /// Removes what was written.
   func discard() {
-    var made = stat()
-    guard unsafe fstat(descriptor, &made) == 0 else { return }
-    _ = SafeRemoval.remove(name, in: folder) { name in
-      var now = stat()
-      return unsafe fstatat(folder, name, &now, AT_SYMLINK_NOFOLLOW) == 0
-        && now.st_ino == made.st_ino && now.st_dev == made.st_dev
-    }
+    guard let made = FileStatus.found(descriptor) else { return }
+    SafeRemoval.remove(name, in: folder, of: made)
   }
 
   private func failure(_ code: Int32) -> StoreReturnError {

@@ -85,15 +85,14 @@ package struct TriageReader {
     var line = TriageLine(path: path, kind: .unknown)
     do {
       // A name that ends in a slash is that of a folder.
-      var status = stat()
-      let isThere = unsafe stat(path, &status) == 0
-      if isThere, status.st_mode & S_IFMT == S_IFDIR { return try folder(path, known) }
+      let status = FileStatus.following(path)
+      if status?.kind == .folder { return try folder(path, known) }
       let identity: String?
-      if let (backup, name) = isThere ? nil : PhoneBackup.split(path), let name {
+      if let (backup, name) = status != nil ? nil : PhoneBackup.split(path), let name {
         line.kind = .store
         identity = nil
         try read(backup: backup, name, into: &line)
-      } else if let (archive, name) = isThere ? nil : UnpackedArchive.split(path) {
+      } else if let (archive, name) = status != nil ? nil : UnpackedArchive.split(path) {
         identity = identityOfFiles([archive])
         if let identity, identity == known { return .known }
         line.kind = .archive
@@ -124,8 +123,7 @@ package struct TriageReader {
 
   /// The first bytes of an ordinary file. A link is followed to an archive, as other commands do.
   private static func lead(of path: String) throws -> [UInt8] {
-    var status = stat()
-    if unsafe stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
+    if let status = FileStatus.following(path), status.kind != .file {
       // Not to be opened: that may have effects.
       throw SQLiteFileError(.notRegular, "not an ordinary file", path: path)
     }

@@ -91,8 +91,7 @@ struct CustodyLog {
   func append(exitCode: Int32) throws {
     let after = Self.evidence(at: command.evidencePaths)
     let outputs = Self.outputHashes(of: command.outputPaths)
-    let descriptor = unsafe open(
-      path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    let descriptor = SystemCalls.open(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW)
     guard descriptor >= 0, flock(descriptor, LOCK_EX) == 0 else {
       throw Failure(
         73, "custody.cannotOpen", "the custody log cannot be opened for appending, \(path)",

@@ -48,16 +48,14 @@ final class TriageJournal {
   /// - Throws: a failure when the file is no journal, of another run, or in use; `SystemCallError`.
   init(_ path: String, run: [String]) throws {
     self.path = path
-    let flags = O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW
-    let made = SystemCalls.retrying { unsafe open(path, flags | O_CREAT | O_EXCL, 0o600) }
+    let made = SystemCalls.create(path, O_RDWR | O_NONBLOCK)
     let isNew = made >= 0
-    descriptor = isNew ? made : SystemCalls.retrying { unsafe open(path, flags) }
+    descriptor = isNew ? made : SystemCalls.open(path, O_RDWR | O_NONBLOCK | O_NOFOLLOW)
     guard descriptor >= 0 else {
       throw SystemCallError(call: "open", path: path, errno: errno)
     }
     isReading = true
-    var status = stat()
-    guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+    guard FileStatus.found(descriptor)?.kind == .file else {
       throw Failure(
         73, "triage.noJournal", "\(path): not an ordinary file, so not a journal",
         hint: "name a new file")
@@ -101,9 +99,7 @@ final class TriageJournal {
   /// Whether the file holds a beginning of the first line and no more: it is new, or a kill came before the line was
   /// whole.
   private func isCut(_ firstLine: [UInt8]) -> Bool {
-    var status = stat()
-    return unsafe fstat(descriptor, &status) == 0 && status.st_size == buffer.count
-      && firstLine.starts(with: buffer)
+    FileStatus.found(descriptor)?.sizeBytes == Int64(buffer.count) && firstLine.starts(with: buffer)
   }
 
   /// Whether an empty file at a path may become a journal: one with the name of a side file may be evidence.
@@ -246,8 +242,8 @@ final class TriageJournal {
   /// Makes it durable.
   func synchronize() throws {
     try flush()
-    guard fsync(descriptor) == 0 || errno == EINVAL else {
-      throw SystemCallError(call: "fsync", path: path, errno: errno)
+    if let code = SystemCalls.synchronize(descriptor) {
+      throw SystemCallError(call: "fsync", path: path, errno: code)
     }
   }
 }

@@ -20,24 +20,21 @@ final class WaitingKeys {
     beside path: String, between: ((_ path: String) -> Void)? = nil
   ) throws(SQLiteWriterError) {
     self.path = path + "-keys"
-    let folder = unsafe open(PathText.folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    let folder = SystemCalls.openFolder(PathText.folder(of: path))
     defer { if folder >= 0 { _ = close(folder) } }
     let name = PathText.lastComponent(of: self.path)
-    descriptor = unsafe openat(
-      folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
+    descriptor = SystemCalls.create(name, in: folder, O_RDWR)
     guard descriptor >= 0 else {
       throw SQLiteWriterError(
         .cannotCreate, "the temporary file for sorting cannot be created", path: self.path,
         systemError: errno)
     }
-    var made = stat()
-    guard unsafe fstat(descriptor, &made) == 0 else { return }
     let whole = self.path
+    guard let made = FileStatus.found(descriptor) else { return }
     _ = SafeRemoval.remove(name, in: folder) { now in
-      var status = stat()
-      guard unsafe fstatat(folder, now, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return false }
+      let found = FileStatus.found(now, in: folder)
       if PathText.isSame(now, name) { between?(whole) }
-      return status.st_dev == made.st_dev && status.st_ino == made.st_ino
+      return found?.isSameFile(as: made) == true
     }
   }
 

@@ -14,14 +14,14 @@ package final class MadeFiles: @unchecked Sendable {
     let folder: OpenFolder
     let name: String
     /// Nil for something that was announced but may not exist yet, in a folder that this run made.
-    let identity: FileIdentity?
+    let status: FileStatus?
   }
 
   /// Guards `things` and `folders`, which makes this class sendable.
   private let lock = NSLock()
   private var things: [Thing] = []
   /// The folders that contain noted things; each is opened only once.
-  private var folders: [FileIdentity.Key: OpenFolder] = [:]
+  private var folders: [FileStatus.Identity: OpenFolder] = [:]
 
   /// Starts with nothing made.
   package init() {}
@@ -39,7 +39,7 @@ package final class MadeFiles: @unchecked Sendable {
         call: "mkdirat", path: PathText.joined(parent.path, name), errno: errno)
     }
     // Before it is opened, which may fail.
-    things.append(Thing(folder: parent, name: name, identity: parent.identity(of: name)))
+    things.append(Thing(folder: parent, name: name, status: parent.status(of: name)))
     return try parent.folder(name)
   }
 
@@ -49,14 +49,15 @@ package final class MadeFiles: @unchecked Sendable {
   ) throws(SystemCallError) -> Int32 {
     lock.lock()
     defer { lock.unlock() }
-    let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
-    let descriptor = unsafe openat(parent.descriptor, name, flags, mode)
+    let descriptor = SystemCalls.create(name, in: parent.descriptor, O_RDWR, mode: mode)
     guard descriptor >= 0 else {
       throw SystemCallError(
         call: "openat", path: PathText.joined(parent.path, name), errno: errno)
     }
     things.append(
-      Thing(folder: parent, name: name, identity: FileIdentity(descriptor: descriptor)))
+      Thing(
+        folder: parent, name: name,
+        status: FileStatus.found(descriptor)))
     return descriptor
   }
 
@@ -90,29 +91,29 @@ package final class MadeFiles: @unchecked Sendable {
     guard let folder = try? OpenFolder(PathText.folder(of: path)) else { return }
     for suffix in ["-wal", "-shm", "-journal"] {
       things.append(
-        Thing(folder: folder, name: PathText.lastComponent(of: path) + suffix, identity: nil))
+        Thing(folder: folder, name: PathText.lastComponent(of: path) + suffix, status: nil))
     }
   }
 
   /// Whether the file now at `path` was made in this run and noted.
   package func hasMade(_ path: String) -> Bool {
     guard let folder = try? OpenFolder(PathText.folder(of: path)),
-      let now = folder.identity(of: PathText.lastComponent(of: path))
+      let now = folder.status(of: PathText.lastComponent(of: path))
     else { return false }
-    return lock.withLock { things.contains { $0.identity?.isSame(as: now) == true } }
+    return lock.withLock { things.contains { $0.status?.isSameFile(as: now) == true } }
   }
 
   private func add(_ path: String) {
     let path = PathText.withoutTrailingSlashes(path)
     let name = PathText.lastComponent(of: path)
     guard PathText.isPlainName(name), let opened = try? OpenFolder(PathText.folder(of: path)),
-      let key = FileIdentity(descriptor: opened.descriptor)?.key
+      let key = FileStatus.found(opened.descriptor)?.identity
     else { return }
     let folder = folders[key] ?? opened
-    let identity = folder.identity(of: name)
-    guard identity != nil || things.contains(where: { $0.identity?.key == key }) else { return }
+    let status = folder.status(of: name)
+    guard status != nil || things.contains(where: { $0.status?.identity == key }) else { return }
     folders[key] = folder
-    things.append(Thing(folder: folder, name: name, identity: identity))
+    things.append(Thing(folder: folder, name: name, status: status))
   }
 
   // MARK: - Taking back
@@ -149,7 +150,7 @@ package final class MadeFiles: @unchecked Sendable {
   private func remove(to count: Int) {
     while things.count > count {
       let thing = things.removeLast()
-      guard let made = thing.identity ?? thing.folder.identity(of: thing.name) else { continue }
+      guard let made = thing.status ?? thing.folder.status(of: thing.name) else { continue }
       thing.folder.remove(thing.name, of: made)
     }
   }

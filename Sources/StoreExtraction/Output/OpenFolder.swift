@@ -11,7 +11,7 @@ package final class OpenFolder: Sendable {
 
   /// Opens the folder at a path that the user chose, which may lead through links.
   package convenience init(_ path: String) throws(SystemCallError) {
-    let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK)
+    let descriptor = SystemCalls.openFolder(path)
     guard descriptor >= 0 else {
       throw SystemCallError(call: "open", path: path, errno: errno)
     }
@@ -47,43 +47,28 @@ package final class OpenFolder: Sendable {
   }
 
   private func entry(named name: [UInt8], _ flags: Int32) throws(SystemCallError) -> Int32 {
-    let opened = unsafe Self.withCString(name) {
-      unsafe openat(descriptor, $0, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
-    }
+    let opened = SystemCalls.open(bytes: name, in: descriptor, flags | O_NOFOLLOW | O_NONBLOCK)
     guard opened >= 0 else {
       throw SystemCallError(call: "openat", path: path(of: name), errno: errno)
     }
     return opened
   }
 
-  /// The identity of the file with this name in the folder; nil when there is none, or when it cannot be examined. A
-  /// link is not followed.
-  func identity(of name: String) -> FileIdentity? { identity(named: Array(name.utf8)) }
+  /// The status of what has this name in the folder; nil when nothing has, or when it cannot be examined. A link is
+  /// not followed.
+  func status(of name: String) -> FileStatus? { FileStatus.found(name, in: descriptor) }
 
-  /// The identity of the file whose name has these bytes, like ``identity(of:)``.
-  func identity(named name: [UInt8]) -> FileIdentity? { (try? examined(name)) ?? nil }
-
-  /// The identity of the file whose name has these bytes; nil when there is none. A link is not followed.
-  func examined(_ name: [UInt8]) throws(SystemCallError) -> FileIdentity? {
-    var raw = stat()
-    let code = unsafe Self.withCString(name) {
-      unsafe fstatat(descriptor, $0, &raw, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno
-    }
-    if code == 0 { return FileIdentity(raw) }
-    guard code == ENOENT || code == ENOTDIR else {
-      throw SystemCallError(call: "fstatat", path: path(of: name), errno: code)
-    }
-    return nil
+  /// The status of what has a name of these bytes; nil when nothing has. A link is not followed.
+  func status(named name: [UInt8]) throws(SystemCallError) -> FileStatus? {
+    try FileStatus.of(bytes: name, in: descriptor, path: path(of: name))
   }
 
   /// Removes a file, or an empty folder, as long as its name still belongs to `thing`.
-  func remove(_ name: String, of thing: FileIdentity) {
-    if thing.kind == .folder {
-      if identity(of: name)?.isSame(as: thing) == true {
-        unsafe _ = unlinkat(descriptor, name, AT_REMOVEDIR)
-      }
-    } else {
-      _ = SafeRemoval.remove(name, in: descriptor) { identity(of: $0)?.isSame(as: thing) == true }
+  func remove(_ name: String, of thing: FileStatus) {
+    if thing.kind != .folder {
+      SafeRemoval.remove(name, in: descriptor, of: thing)
+    } else if status(of: name)?.isSameFile(as: thing) == true {
+      unsafe _ = unlinkat(descriptor, name, AT_REMOVEDIR)
     }
   }
 
@@ -118,58 +103,13 @@ package final class OpenFolder: Sendable {
 
   /// Makes the entries of the folder durable.
   package func synchronize() throws(SystemCallError) {
-    // Some file systems cannot sync a folder and say so.
-    guard fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP else {
-      throw SystemCallError(call: "fsync", path: path, errno: errno)
+    if let code = SystemCalls.synchronize(descriptor) {
+      throw SystemCallError(call: "fsync", path: path, errno: code)
     }
   }
 
   private func path(of name: [UInt8]) -> String {
     PathText.joined(path, String(decoding: name, as: UTF8.self))
-  }
-
-  private static func withCString<T>(_ name: [UInt8], _ body: (UnsafePointer<CChar>) -> T) -> T {
-    let bytes = name.map { CChar(bitPattern: $0) } + [0]
-    return unsafe bytes.withUnsafeBufferPointer { buffer in
-      // The array holds at least the NUL.
-      guard let start = buffer.baseAddress else { return unsafe body("") }
-      return unsafe body(start)
-    }
-  }
-}
-
-/// Identifies a file, whatever its name.
-struct FileIdentity: Sendable {
-  /// The device and the inode.
-  struct Key: Sendable, Hashable {
-    let device: Int64
-    let inode: UInt64
-  }
-
-  let key: Key
-  let kind: StoreSet.Kind
-  let sizeBytes: Int64
-
-  init(_ raw: stat) {
-    key = Key(device: Int64(truncatingIfNeeded: raw.st_dev), inode: UInt64(raw.st_ino))
-    sizeBytes = Int64(raw.st_size)
-    kind =
-      switch raw.st_mode & S_IFMT {
-      case S_IFREG: .file
-      case S_IFDIR: .folder
-      case S_IFLNK: .symbolicLink
-      default: .other
-      }
-  }
-
-  init?(descriptor: Int32) {
-    var raw = stat()
-    guard unsafe fstat(descriptor, &raw) == 0 else { return nil }
-    self.init(raw)
-  }
-
-  func isSame(as other: FileIdentity) -> Bool {
-    key == other.key && kind == other.kind
   }
 }
 

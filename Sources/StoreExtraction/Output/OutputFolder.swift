@@ -102,7 +102,7 @@ final class OutputFolder {
 
   /// Removes a file that was finished and is not wanted.
   func remove(_ name: String) {
-    if let file = folder.identity(of: name) { folder.remove(name, of: file) }
+    if let file = folder.status(of: name) { folder.remove(name, of: file) }
   }
 
   /// Copies external files into a folder inside this one.
@@ -113,11 +113,11 @@ final class OutputFolder {
   /// Syncs and closes a file.
   func finish(_ descriptor: Int32) throws(ExtractionError) {
     opened.remove(descriptor)
-    let isSynced = fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP
-    let isClosed = close(descriptor) == 0
-    guard isClosed, isSynced else {
+    var error = SystemCalls.synchronize(descriptor)
+    if close(descriptor) != 0, error == nil { error = errno }
+    if let error {
       throw ExtractionError(
-        .writeFailed, "the output cannot be written: \(unsafe String(cString: strerror(errno)))",
+        .writeFailed, "the output cannot be written: \(unsafe String(cString: strerror(error)))",
         path: path)
     }
   }

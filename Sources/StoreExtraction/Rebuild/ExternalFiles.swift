@@ -260,11 +260,11 @@ package final class ExternalFiles {
   package static func checkFree(_ output: String, forStore path: String) throws {
     // The writer needs the folder next and reports it if it cannot be opened.
     guard let target = try? support(of: output),
-      let there = target.folder.identity(of: target.name)
+      let there = target.folder.status(of: target.name)
     else { return }
     // The same folder: the new file is beside the old one, and only their extensions differ.
     if let own = try? support(of: path),
-      own.folder.identity(of: own.name)?.isSame(as: there) ?? false
+      own.folder.status(of: own.name)?.isSameFile(as: there) ?? false
     {
       return
     }
@@ -289,8 +289,8 @@ package final class ExternalFiles {
     guard let counted = result, counted.fileCount > 0 else { return (result, findings) }
     let target = try Self.support(of: output)
     let own = try Self.support(of: storePath)
-    if let there = target.folder.identity(of: target.name),
-      own.folder.identity(of: own.name)?.isSame(as: there) ?? false
+    if let there = target.folder.status(of: target.name),
+      own.folder.status(of: own.name)?.isSameFile(as: there) ?? false
     {
       findings.append(
         Finding(
@@ -400,9 +400,7 @@ private final class ExternalFile {
       }
       return true
     }
-    guard fsync(output) == 0 || errno == EINVAL || errno == ENOTSUP else {
-      throw Self.writeFailed(target)
-    }
+    guard SystemCalls.synchronize(output) == nil else { throw Self.writeFailed(target) }
     var isEqual = true
     try forEachPart { offset, bytes in
       isEqual = try FileBytes.read(output, target, at: offset, bytes.count) == Array(bytes)
@@ -465,7 +463,7 @@ extension SystemCallError {
 extension OpenFolder {
   /// Opens the file with this name; nil when there is none or it is not a regular file.
   fileprivate func externalFile(_ name: String) throws -> ExternalFile? {
-    guard try examined(Array(name.utf8))?.kind == .file else { return nil }
+    guard try status(named: Array(name.utf8))?.kind == .file else { return nil }
     return try ExternalFile(file(name), PathText.joined(path, name))
   }
 }

@@ -32,7 +32,7 @@ final class LongValues {
   func checkFree() throws(ExtractionError) {
     let name = PathText.lastComponent(of: path)
     guard let parent = try? OpenFolder(PathText.folder(of: path)),
-      parent.identity(of: name) != nil
+      parent.status(of: name) != nil
     else { return }
     throw ExtractionError(
       .outputExists,

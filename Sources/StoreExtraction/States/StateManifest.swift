@@ -80,9 +80,7 @@ package struct StateManifest: Sendable, Codable {
         "." + name + "." + String(UInt32.random(in: .min ... .max, using: &random), radix: 36)
       let descriptor = try made.makeFile(first, in: folder)
       var failure = SystemCalls.write(bytes[...], to: descriptor)
-      if failure == nil, fsync(descriptor) != 0, errno != EINVAL, errno != ENOTSUP {
-        failure = errno
-      }
+      if failure == nil { failure = SystemCalls.synchronize(descriptor) }
       if close(descriptor) != 0, failure == nil { failure = errno }
       if let failure { throw SystemCallError(call: "write", path: path, errno: failure) }
       made.making(path) {

@@ -1,4 +1,5 @@
 import CLibrary
+import SafeFiles
 import StoreFiles
 import SafeText
 
@@ -49,8 +50,7 @@ struct HealthyOpen: Sendable, Equatable {
   /// failures are ignored.
   func write(for path: String) {
     let record = Self.path(for: path)
-    let descriptor = unsafe open(
-      record, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
+    let descriptor = SystemCalls.open(record, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK)
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }
     var status = stat()

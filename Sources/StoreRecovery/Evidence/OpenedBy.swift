@@ -32,14 +32,12 @@ struct OpenedBy {
   func note(between: ((_ marker: String) -> Void)? = nil) {
     guard let name else { return }
     let path = folder + "/" + name
-    var status = stat()
-    if unsafe lstat(path, &status) == 0 { return }
+    if FileStatus.found(path) != nil { return }
     let earlier = markers()
     let home = SystemCalls.openFolder(folder)
     guard home >= 0 else { return }
     defer { close(home) }
-    let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
-    let descriptor = unsafe openat(home, name, flags, mode_t(0o600))
+    let descriptor = SystemCalls.create(name, in: home)
     guard descriptor >= 0 else { return }
     close(descriptor)
     for (other, status) in earlier {

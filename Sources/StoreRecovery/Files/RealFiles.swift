@@ -154,9 +154,7 @@ struct RealFiles: Sendable {
     try inFolder(of: path) { folder, name in
       try Self.call("mkdir", path, unsafe mkdirat(folder, name, 0o700))
       between?("made", path)
-      let made = SystemCalls.retrying {
-        unsafe openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-      }
+      let made = SystemCalls.openFolder(name, in: folder)
       guard made >= 0 else { throw SystemCallError(call: "open", path: path, errno: errno) }
       defer { _ = close(made) }
       var raw = stat()
@@ -207,9 +205,7 @@ struct RealFiles: Sendable {
   private func copyBytes(
     _ folder: Int32, _ name: String, _ from: String, _ to: String, _ listed: FileStatus
   ) throws {
-    let source = SystemCalls.retrying {
-      unsafe openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
-    }
+    let source = SystemCalls.openForReading(name, in: folder)
     guard source >= 0 else { throw SystemCallError(call: "open", path: from, errno: errno) }
     defer { _ = close(source) }
     // Another file has replaced the one that was examined.
@@ -267,8 +263,7 @@ struct RealFiles: Sendable {
     throws
   {
     try inFolder(of: path) { folder, name in
-      let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
-      let descriptor = SystemCalls.retrying { unsafe openat(folder, name, flags, mode_t(0o600)) }
+      let descriptor = SystemCalls.create(name, in: folder)
       guard descriptor >= 0 else {
         throw SystemCallError(call: "create", path: path, errno: errno)
       }
@@ -296,13 +291,10 @@ struct RealFiles: Sendable {
 
   func lock(_ path: String) throws -> Int32? {
     try inFolder(of: path) { folder, name in
-      let flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
-      var descriptor = SystemCalls.retrying {
-        unsafe openat(folder, name, flags | O_CREAT | O_EXCL, mode_t(0o600))
-      }
+      var descriptor = SystemCalls.create(name, in: folder, O_RDWR | O_NONBLOCK)
       let isNew = descriptor >= 0
       if !isNew, errno == EEXIST {
-        descriptor = SystemCalls.retrying { unsafe openat(folder, name, flags) }
+        descriptor = SystemCalls.open(name, in: folder, O_RDWR | O_NOFOLLOW | O_NONBLOCK)
       }
       guard descriptor >= 0 else { throw SystemCallError(call: "lock", path: path, errno: errno) }
       do {
@@ -384,9 +376,7 @@ struct RealFiles: Sendable {
     _ path: String, _ flags: Int32, _ body: (Int32) throws -> Result
   ) throws -> Result {
     try inFolder(of: path) { folder, name in
-      let descriptor = SystemCalls.retrying {
-        unsafe openat(folder, name, flags | O_NOFOLLOW | O_CLOEXEC)
-      }
+      let descriptor = SystemCalls.open(name, in: folder, flags | O_NOFOLLOW)
       guard descriptor >= 0 else { throw SystemCallError(call: "open", path: path, errno: errno) }
       defer { _ = close(descriptor) }
       return try body(descriptor)
@@ -395,8 +385,7 @@ struct RealFiles: Sendable {
 
   private func openFolder(_ path: String) throws -> Int32 {
     try inFolder(of: path) { folder, name in
-      let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
-      let descriptor = SystemCalls.retrying { unsafe openat(folder, name, flags) }
+      let descriptor = SystemCalls.openFolder(name, in: folder)
       guard descriptor >= 0 else { throw SystemCallError(call: "open", path: path, errno: errno) }
       return descriptor
     }
@@ -411,12 +400,10 @@ struct RealFiles: Sendable {
       return descriptor
     #else
       // O_PATH, which needs no permission to read the folder. glibc hides the constant.
-      let flags = 0x20_0000 | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
-      var folder = SystemCalls.retrying {
-        unsafe openat(AT_FDCWD, path.utf8.first == UInt8(ascii: "/") ? "/" : ".", flags)
-      }
+      let flags = 0x20_0000 | O_DIRECTORY | O_NOFOLLOW
+      var folder = SystemCalls.open(path.utf8.first == UInt8(ascii: "/") ? "/" : ".", flags)
       for part in PathText.components(of: path) where folder >= 0 && !part.utf8.isEmpty {
-        let next = SystemCalls.retrying { unsafe openat(folder, part, flags) }
+        let next = SystemCalls.open(part, in: folder, flags)
         let code = errno
         close(folder)
         errno = code
@@ -446,15 +433,9 @@ struct RealFiles: Sendable {
   }
 
   private func flush(_ descriptor: Int32, _ path: String) throws {
-    #if canImport(Darwin)
-      // fsync on Darwin leaves bytes in the device's cache; some volumes support nothing else.
-      if SystemCalls.retrying({ fcntl(descriptor, F_FULLFSYNC) }) == 0 { return }
-    #endif
-    if SystemCalls.retrying({ fsync(descriptor) }) == 0 { return }
-    // Some volumes cannot sync a folder; nothing more can be done there.
-    let code = errno
-    if code == EINVAL || code == ENOTSUP { return }
-    throw SystemCallError(call: "fsync", path: path, errno: code)
+    if let code = SystemCalls.synchronize(descriptor) {
+      throw SystemCallError(call: "fsync", path: path, errno: code)
+    }
   }
 
   private func writeAll(

@@ -73,10 +73,9 @@ enum DatabaseLock {
   }
 
   static func take(_ path: String) throws -> DatabaseLock {
-    let flags = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
-    var descriptor = SystemCalls.retrying { unsafe open(path, O_RDWR | flags) }
+    var descriptor = SystemCalls.open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK)
     let isReadOnly = descriptor < 0 && [EACCES, EPERM, EROFS].contains(errno)
-    if isReadOnly { descriptor = SystemCalls.retrying { unsafe open(path, O_RDONLY | flags) } }
+    if isReadOnly { descriptor = SystemCalls.openForReading(path) }
     guard descriptor >= 0 else {
       if errno == ENOENT { return .free }
       throw SystemCallError(call: "open", path: path, errno: errno)

@@ -1,5 +1,4 @@
 import AgeFiles
-import CLibrary
 package import Foundation
 import SafeFiles
 import SafeText

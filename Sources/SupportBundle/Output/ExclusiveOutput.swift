@@ -25,7 +25,7 @@ final class ExclusiveOutput {
   /// Whether the file has its final name, or needs none.
   private var isNamed = false
   /// The identity of the temporary file.
-  private var identity = stat()
+  private var identity: FileStatus?
 
   /// Creates the temporary file. `making` is called with its path, which a kill would leave behind, and a closure that
   /// creates it and returns whether it exists afterwards.
@@ -48,23 +48,24 @@ final class ExclusiveOutput {
     let folder = Self.openFolder(folderPath)
     self.folder = folder
     guard folder >= 0 else { throw Self.creationError(errno, path) }
-    var status = stat()
-    if unsafe fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 {
+    if FileStatus.found(name, in: folder) != nil {
       _ = close(folder)
       throw BundleError(.outputExists, "the output already exists", path: path)
     }
     var temporary = ""
     var opened: Int32 = -1
     var error: Int32 = 0
+    var isNamed = false
     // Sixteen random hexadecimal digits do not collide. The retries are for a cloned machine that repeats its numbers.
     for _ in 0..<4 {
       let random = String(UInt64.random(in: .min ... .max), radix: 16)
       temporary = ".lifeboat-" + random + ".partial"
       making(PathText.joined(folderPath, temporary)) {
-        opened = SystemPath.retrying { calls.create(folder, temporary) }
+        opened = SystemCalls.retrying { calls.create(folder, temporary) }
         error = errno
         guard opened >= 0, isUnnamed else { return opened >= 0 }
-        return unsafe unlinkat(folder, temporary, 0) != 0
+        isNamed = unsafe unlinkat(folder, temporary, 0) == 0
+        return !isNamed
       }
       if opened >= 0 || error != EEXIST { break }
     }
@@ -75,10 +76,11 @@ final class ExclusiveOutput {
     temporaryName = temporary
     temporaryPath = PathText.joined(folderPath, temporary)
     descriptor = opened
-    guard unsafe fstat(opened, &identity) == 0 else {
-      throw SystemPath.error(.cannotCreate, "the output cannot be examined", errno, path: path)
+    self.isNamed = isNamed
+    do { identity = try FileStatus.of(descriptor: opened, path: path) } catch {
+      throw SystemPath.error(
+        .cannotCreate, "the output cannot be examined", error.errno, path: path)
     }
-    isNamed = isUnnamed && identity.st_nlink == 0
   }
 
   /// A file in the system's temporary folder that never has a name; errors call it `what`.
@@ -91,13 +93,10 @@ final class ExclusiveOutput {
   }
 
   private static func openFolder(_ path: String) -> Int32 {
-    let flags = O_DIRECTORY | O_CLOEXEC
-    let opened = SystemPath.retrying { unsafe open(path, flags | O_RDONLY) }
+    let opened = SystemCalls.openFolder(path)
     #if os(Linux)
       // A folder that may be written but not read is opened with O_PATH, which Swift does not import.
-      if opened < 0, errno == EACCES {
-        return SystemPath.retrying { unsafe open(path, flags | 0x20_0000) }
-      }
+      if opened < 0, errno == EACCES { return SystemCalls.open(path, 0x20_0000 | O_DIRECTORY) }
     #endif
     return opened
   }
@@ -136,7 +135,7 @@ final class ExclusiveOutput {
       }
       let rest = bytes.dropFirst(done)
       let written = unsafe rest.withUnsafeBytes { raw in
-        SystemPath.retrying { unsafe calls.write(descriptor, raw, position) }
+        SystemCalls.retrying { unsafe calls.write(descriptor, raw, position) }
       }
       guard written > 0 else {
         throw SystemPath.error(
@@ -170,7 +169,7 @@ final class ExclusiveOutput {
     guard descriptor >= 0, !isUnnamed else {
       throw BundleError(.misuse, "the output was closed before its end", path: path)
     }
-    guard SystemPath.retrying({ calls.sync(descriptor) }) == 0 else {
+    guard SystemCalls.retrying({ calls.sync(descriptor) }) == 0 else {
       throw SystemPath.error(.writeFailed, "the output cannot be synced", errno, path: path)
     }
     let isLinked = try giveName()
@@ -193,9 +192,7 @@ final class ExclusiveOutput {
   /// Removes the temporary name if it still belongs to the file made here. Returns whether the file no longer has it.
   private func removeTemporaryName() -> Bool {
     let end = calls.remove(folder, temporaryName) { name in
-      var status = stat()
-      return unsafe fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0
-        && status.st_dev == identity.st_dev && status.st_ino == identity.st_ino
+      identity.map { FileStatus.found(name, in: folder)?.isSameFile(as: $0) == true } == true
     }
     if case .failed = end { return false }
     return true
@@ -209,13 +206,13 @@ final class ExclusiveOutput {
 
   /// Gives the file its final name. Returns whether the temporary one still exists.
   private func giveName() throws(BundleError) -> Bool {
-    if SystemPath.retrying({ calls.link(folder, temporaryName, name) }) == 0 { return true }
+    if SystemCalls.retrying({ calls.link(folder, temporaryName, name) }) == 0 { return true }
     let error = errno
     guard [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS, EMLINK, EACCES].contains(error) else {
       throw namingError(error)
     }
     // A volume without hard links: FAT, some network shares.
-    guard SystemPath.retrying({ calls.rename(folder, temporaryName, name) }) == 0 else {
+    guard SystemCalls.retrying({ calls.rename(folder, temporaryName, name) }) == 0 else {
       throw namingError(errno)
     }
     return false
@@ -232,10 +229,10 @@ final class ExclusiveOutput {
   }
 
   private func syncFolder() throws(BundleError) {
-    let result = SystemPath.retrying { calls.sync(folder) }
+    let result = SystemCalls.retrying { calls.sync(folder) }
     let error = errno
-    // EINVAL, ENOTSUP: this file system has no sync for folders. EBADF: the folder was opened without read access.
-    guard result == 0 || error == EINVAL || error == ENOTSUP || error == EBADF else {
+    // EBADF: the folder was opened without read access.
+    guard result == 0 || error == EBADF else {
       throw SystemPath.error(
         .writeFailed, "the output is complete but its folder cannot be synced", error, path: path)
     }

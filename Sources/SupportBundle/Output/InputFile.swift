@@ -9,18 +9,18 @@ final class InputFile: Sendable {
   private let descriptor: Int32
 
   // With O_NONBLOCK opening a pipe does not block; it has no effect on regular files.
-  private static let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK
+  private static let flags = O_RDONLY | O_NONBLOCK
 
   /// Opens `path`. With `followsLink` false a symbolic link as last component is refused.
   convenience init(path: String, followsLink: Bool) throws(BundleError) {
     try SystemPath.check(path)
     let flags = Self.flags | (followsLink ? 0 : O_NOFOLLOW)
-    try self.init(path: path) { unsafe open(path, flags) }
+    try self.init(path: path) { SystemCalls.open(path, flags) }
   }
 
   /// Opens the entry `name` of an open folder, which may not be a link; errors name `path`.
   convenience init(name: String, in folder: Int32, path: String) throws(BundleError) {
-    try self.init(path: path) { unsafe openat(folder, name, Self.flags | O_NOFOLLOW) }
+    try self.init(path: path) { SystemCalls.openForReading(name, in: folder) }
   }
 
   /// The file behind a descriptor, which stays the caller's.
@@ -30,18 +30,15 @@ final class InputFile: Sendable {
 
   private init(path: String, opening: () -> Int32) throws(BundleError) {
     self.path = path
-    let opened = SystemPath.retrying(opening)
+    let opened = SystemCalls.retrying(opening)
     if opened < 0 {
       throw SystemPath.openError(errno, path: path)
     }
-    var status = stat()
-    let result = unsafe fstat(opened, &status)
+    let status = FileStatus.found(opened)
     let error = errno
-    guard result == 0, status.st_mode & S_IFMT == S_IFREG,
-      let size = UInt64(exactly: status.st_size)
-    else {
+    guard let status, status.kind == .file, let size = UInt64(exactly: status.sizeBytes) else {
       _ = close(opened)
-      if result != 0 {
+      if status == nil {
         throw SystemPath.error(.readFailed, "the file cannot be examined", error, path: path)
       }
       throw BundleError(.notAFile, "the path does not name a regular file", path: path)
@@ -130,11 +127,6 @@ enum SystemPath {
     default:
       Self.error(.readFailed, "the file cannot be opened", error, path: path)
     }
-  }
-
-  /// Repeats a call that a signal interrupted.
-  static func retrying<T: SignedInteger>(_ call: () -> T) -> T {
-    SystemCalls.retrying(call)
   }
 
   static func error(

@@ -4,11 +4,13 @@ import SafeFiles
 /// The system calls that create, write, sync and name an output file in an open folder, replaceable so that tests can
 /// make each one fail. All return -1 with `errno` set on failure, as the calls themselves do.
 @safe struct OutputCalls: Sendable {
-  var create: @Sendable (_ folder: Int32, _ name: String) -> Int32 = { createExclusively($0, $1) }
+  var create: @Sendable (_ folder: Int32, _ name: String) -> Int32 = {
+    SystemCalls.create($1, in: $0, O_RDWR)
+  }
   var write: @Sendable (Int32, UnsafeRawBufferPointer, off_t) -> Int = {
     unsafe pwrite($0, $1.baseAddress, $1.count, $2)
   }
-  var sync: @Sendable (_ descriptor: Int32) -> Int32 = { syncToDrive($0) }
+  var sync: @Sendable (_ descriptor: Int32) -> Int32 = { synchronize($0) }
   var link: @Sendable (_ folder: Int32, _ from: String, _ to: String) -> Int32 = {
     addLink($0, $1, $2)
   }
@@ -23,16 +25,10 @@ import SafeFiles
       { SafeRemoval.remove($1, in: $0, isOurs: $2) }
 }
 
-private func createExclusively(_ folder: Int32, _ name: String) -> Int32 {
-  unsafe openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-}
-
-private func syncToDrive(_ descriptor: Int32) -> Int32 {
-  #if canImport(Darwin)
-    // fsync leaves the bytes in the drive's cache. Not every volume supports F_FULLFSYNC.
-    if fcntl(descriptor, F_FULLFSYNC) == 0 { return 0 }
-  #endif
-  return fsync(descriptor)
+private func synchronize(_ descriptor: Int32) -> Int32 {
+  guard let error = SystemCalls.synchronize(descriptor) else { return 0 }
+  errno = error
+  return -1
 }
 
 private func addLink(_ folder: Int32, _ from: String, _ to: String) -> Int32 {

@@ -13,9 +13,7 @@ package final class OutputTree {
 
   private struct Made {
     let parts: [String]
-    let isFolder: Bool
-    let device: dev_t
-    let inode: ino_t
+    let status: FileStatus
     /// A descriptor that keeps the inode number from being reused; -1 when too many are open already.
     let held: Int32
   }
@@ -37,7 +35,7 @@ package final class OutputTree {
     try SystemPath.check(folder)
     path = folder
     self.making = making
-    descriptor = SystemPath.retrying { unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+    descriptor = SystemCalls.openFolder(folder)
     guard descriptor >= 0 else {
       throw SystemPath.error(.cannotCreate, "the folder cannot be opened", errno, path: folder)
     }
@@ -53,13 +51,13 @@ package final class OutputTree {
     let (parent, name) = try self.parent(of: parts)
     defer { release(parent) }
     let status = make(parts) {
-      SystemPath.retrying { unsafe mkdirat(parent, name, mode_t(mode)) }
+      SystemCalls.retrying { unsafe mkdirat(parent, name, mode_t(mode)) }
     }
     guard status == 0 else { throw failure("the folder cannot be made", parts) }
     let opened = try openFolder(name, in: parent, parts)
     defer { _ = close(opened) }
     folders[parts.map { Array($0.utf8) }] = made.count
-    try note(opened, parts, isFolder: true)
+    try note(opened, parts)
   }
 
   /// Makes the parent folders of the last of `parts`, except those that this tree has made already.
@@ -74,15 +72,10 @@ package final class OutputTree {
   package func makeFile(_ parts: [String], mode: UInt32) throws(BundleError) -> Int32 {
     let (parent, name) = try self.parent(of: parts)
     defer { release(parent) }
-    let opened = make(parts) {
-      SystemPath.retrying {
-        unsafe openat(
-          parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_t(mode))
-      }
-    }
+    let opened = make(parts) { SystemCalls.create(name, in: parent, mode: mode_t(mode)) }
     guard opened >= 0 else { throw failure("the file cannot be made", parts) }
     do {
-      try note(opened, parts, isFolder: false)
+      try note(opened, parts)
     } catch {
       _ = close(opened)
       throw error
@@ -104,14 +97,9 @@ package final class OutputTree {
     for item in made.reversed() {
       guard let (parent, name) = try? self.parent(of: item.parts) else { continue }
       defer { release(parent) }
-      func isOurs(_ name: String) -> Bool {
-        var status = stat()
-        return unsafe fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0
-          && status.st_dev == item.device && status.st_ino == item.inode
-      }
-      if !item.isFolder {
-        _ = SafeRemoval.remove(name, in: parent, isOurs: isOurs)
-      } else if isOurs(name) {
+      if item.status.kind != .folder {
+        SafeRemoval.remove(name, in: parent, of: item.status)
+      } else if FileStatus.found(name, in: parent)?.isSameFile(as: item.status) == true {
         _ = unsafe unlinkat(parent, name, AT_REMOVEDIR)
       }
     }
@@ -146,10 +134,9 @@ package final class OutputTree {
       }
       release(folder)
       folder = next
-      var status = stat()
       guard let place = folders[above.map { Array($0.utf8) }],
-        unsafe fstat(folder, &status) == 0, status.st_dev == made[place].device,
-        status.st_ino == made[place].inode
+        let status = FileStatus.found(folder),
+        status.isSameFile(as: made[place].status)
       else {
         release(folder)
         throw BundleError(
@@ -163,9 +150,7 @@ package final class OutputTree {
   private func openFolder(
     _ name: String, in parent: Int32, _ parts: [String]
   ) throws(BundleError) -> Int32 {
-    let opened = SystemPath.retrying {
-      unsafe openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-    }
+    let opened = SystemCalls.openFolder(name, in: parent)
     guard opened >= 0 else { throw failure("the folder cannot be opened", parts) }
     return opened
   }
@@ -174,17 +159,12 @@ package final class OutputTree {
     if folder != descriptor { _ = close(folder) }
   }
 
-  private func note(
-    _ opened: Int32, _ parts: [String], isFolder: Bool
-  ) throws(BundleError) {
-    var status = stat()
-    guard unsafe fstat(opened, &status) == 0 else {
+  private func note(_ opened: Int32, _ parts: [String]) throws(BundleError) {
+    guard let status = FileStatus.found(opened) else {
       throw failure("the new file or folder cannot be examined", parts)
     }
     let held = made.count < Self.heldLimit ? fcntl(opened, F_DUPFD_CLOEXEC, 0) : -1
-    made.append(
-      Made(
-        parts: parts, isFolder: isFolder, device: status.st_dev, inode: status.st_ino, held: held))
+    made.append(Made(parts: parts, status: status, held: held))
   }
 
   /// Creates something with `call` and returns its result: 0 or more on success, with `errno` kept.

@@ -1,4 +1,5 @@
 import CLibrary
+import SafeFiles
 import SafeText
 
 /// A folder that stays open, so that files below it are read from this folder even when its path leads elsewhere later.
@@ -10,7 +11,7 @@ final class SourceFolder: Sendable {
   init(_ path: String) throws(BundleError) {
     try SystemPath.check(path)
     self.path = path
-    descriptor = SystemPath.retrying { unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+    descriptor = SystemCalls.openFolder(path)
     guard descriptor >= 0 else { throw SystemPath.openError(errno, path: path) }
   }
 
@@ -29,9 +30,7 @@ final class SourceFolder: Sendable {
     defer { if folder != descriptor { _ = close(folder) } }
     for part in parts.dropLast() {
       let parent = folder
-      let next = SystemPath.retrying {
-        unsafe openat(parent, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-      }
+      let next = SystemCalls.openFolder(part, in: parent)
       guard next >= 0 else {
         // Some systems report ENOTDIR for a link that replaces a folder.
         let error = errno == ENOTDIR ? ELOOP : errno

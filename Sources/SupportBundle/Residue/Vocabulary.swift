@@ -147,10 +147,10 @@ extension PublicWords {
     isdumb isempty isencrypted isend isequal isextension isfilling isfiltered isfinished isfirstsegment isflag isfree \
     isgone isguess isheaderlost isheadersound ishex ishistory ishot isinbackground isindex isindexed \
     isindexedbyspotlight isinteger isjoined isjournal iskept iskeyinferred isknown islog islossless ismagicright \
-    ismainempty ismainthere ismissing isnew isnewerthanapp isnot isnotnull isnull isnumber isolderthanlog ison \
+    ismainempty ismainthere ismissing isnew isnewerthanapp isnot isnotnull isnull isnumber isofstore isolderthanlog ison \
     isoptional isordered isover isplural isprotecteddataavailable isreadonly isrefusal isrefused isremoved issound \
-    isspotlightindexed isstart isstoredintruthfile isstrict issynchronous ist isterminal istext isthere istokens \
-    istomany istransient isuncertain isunique isunopenable isuntouched isup isusedelsewhere isusedwithcloudkit \
+    isspotlightindexed isstart isstoredintruthfile isstrict issynchronous ist isterminal istext istokens istomany \
+    istransient isuncertain isunique isunopenable isuntouched isup isusedelsewhere isusedwithcloudkit \
     isusedwithswiftdata isvalid isverified iswanted iswhole iswithoutrowid isword iswrite iswritten it item items its \
     itself j ja januar january janvier jn job join joined joiner jointes jour journal journalfile journalmode \
     journalpagecount journals jpeg jpg json jsonb jsoninterval judge judged judgement juillet juin juli julianday julio \
@@ -237,15 +237,15 @@ extension PublicWords {
     nsuniquetuples nsurl nsuserinfo nsuuid nsvalidationpredicates nsvalidationwarnings nsvalue nsvalueexpression \
     nsvaluestofetch nsvaluestogroupby nsvaluetransformername nsvariable nsvariableexpression nsvariant \
     nsversionhashmodifier nsversionidentifiers nth ntile nuevos nul null nullif nullify nulls number numbered \
-    numberednames numbers numeric numfmt numfmtid numfmts nums nur nvarchar nye nyere nyeste nytt nå når nås nøkkelen \
-    números o ob object objectfrom objectid objectids objects obstacle obstacles occupent occurs octet october octobre \
-    octubre ocurrido ocurrieron ocurrir ocurrió oder of off offered officedocument offset offsets oft ofte often og også \
-    oid ok oktober ol old oldcount oldentity older olderthanmain oldest oldhasrowids oldleaves oldname oldnames \
-    oldrowcount oldvalue om omo omtrent on once one ones only onlycopy onlyinmodel onlyinstore ont onto opacity opaque \
-    open openat opened openerrno opening openinmemory opens openwithfittingbuild openxmlformats operation operator \
-    operators opp oppdaget oppdater oppdatering oppføringer oppgi opplysninger opt optimised optimisedformat option \
-    optional options or orden order orderchanged ordercolumn ordered ordinary ordner ordre org organised organisées \
-    organizados orient origin original orphan ort os other otherapp othercount otherencoding otherendings \
+    numberednames numbers numbersofstore numeric numfmt numfmtid numfmts nums nur nvarchar nye nyere nyeste nytt nå når \
+    nås nøkkelen números o ob object objectfrom objectid objectids objects obstacle obstacles occupent occurs octet \
+    october octobre octubre ocurrido ocurrieron ocurrir ocurrió oder of off offered officedocument offset offsets oft \
+    ofte often og også oid ok oktober ol old oldcount oldentity older olderthanmain oldest oldhasrowids oldleaves \
+    oldname oldnames oldrowcount oldvalue om omo omtrent on once one ones only onlycopy onlyinmodel onlyinstore ont onto \
+    opacity opaque open openat opened openerrno opening openinmemory opens openwithfittingbuild openxmlformats operation \
+    operator operators opp oppdaget oppdater oppdatering oppføringer oppgi opplysninger opt optimised optimisedformat \
+    option optional options or orden order orderchanged ordercolumn ordered ordinary ordner ordre org organised \
+    organisées organizados orient origin original orphan ort os other otherapp othercount otherencoding otherendings \
     othergeneration otherincident otherkeys otherpagecount otherpagesize otherreservedbytes otherroot otherrows others \
     othertable otherversion otherwise otra otro ou ours out outcome outcomename outer outermost outline outofrange \
     output outputclosed outputexists outside ouvert ouvertes ouvrez ouvrir over overflow overflowpages overfull \
