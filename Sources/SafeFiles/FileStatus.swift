@@ -26,22 +26,14 @@ package struct FileStatus: Sendable, Equatable, Codable {
 
   /// The status of `path` itself; nil when nothing has that name.
   package static func of(_ path: String) throws(SystemCallError) -> FileStatus? {
-    var raw = stat()
-    if unsafe lstat(path, &raw) == 0 { return FileStatus(raw) }
-    let code = errno
-    if code == ENOENT || code == ENOTDIR { return nil }
-    throw SystemCallError(call: "lstat", path: path, errno: code)
+    try of(path, in: AT_FDCWD, path: path)
   }
 
   /// The status of `name` itself in an open folder; nil when nothing has that name.
   package static func of(
     _ name: String, in folder: Int32, path: String
   ) throws(SystemCallError) -> FileStatus? {
-    var raw = stat()
-    if unsafe fstatat(folder, name, &raw, AT_SYMLINK_NOFOLLOW) == 0 { return FileStatus(raw) }
-    let code = errno
-    if code == ENOENT || code == ENOTDIR { return nil }
-    throw SystemCallError(call: "fstatat", path: path, errno: code)
+    try of(bytes: Array(name.utf8), in: folder, path: path)
   }
 
   /// The status of an open file.
@@ -82,14 +74,6 @@ package struct FileStatus: Sendable, Equatable, Codable {
     var raw = stat()
     return unsafe stat(path, &raw) == 0 ? FileStatus(raw) : nil
   }
-
-  /// Identifies a file on disk, whatever its name.
-  package struct Identity: Sendable, Hashable {
-    package let device: Int64
-    package let inode: UInt64
-  }
-
-  package var identity: Identity { Identity(device: device, inode: inode) }
 
   /// Whether `other` is the same file on disk, under whatever name.
   package func isSameFile(as other: FileStatus) -> Bool {

@@ -26,9 +26,7 @@ package struct FolderEntries: Sendable, Equatable {
     _ folder: String, limit: Int
   ) throws(SystemCallError) -> FolderEntries {
     let descriptor = SystemCalls.openFolder(folder, in: AT_FDCWD)
-    guard descriptor >= 0 else {
-      throw SystemCallError(call: "open", path: folder, errno: errno)
-    }
+    try SystemCallError.check("open", folder, descriptor < 0 ? errno : nil)
     return try read(descriptor: descriptor, path: folder, limit: limit)
   }
 
@@ -36,45 +34,48 @@ package struct FolderEntries: Sendable, Equatable {
   package static func read(
     descriptor: Int32, path folder: String, limit: Int
   ) throws(SystemCallError) -> FolderEntries {
+    var names: [String] = []
+    var isCut = false
+    var strangeName: [UInt8]?
+    try forEachName(descriptor: descriptor, path: folder) { bytes in
+      let name = String(decoding: bytes, as: UTF8.self)
+      if !name.utf8.elementsEqual(bytes) {
+        isCut = true
+        strangeName = strangeName ?? bytes
+      } else if names.count < limit {
+        names.append(name)
+      } else {
+        isCut = true
+        return false
+      }
+      return true
+    }
+    return FolderEntries(names: names, isCut: isCut, strangeName: strangeName)
+  }
+
+  /// Calls `body` with the bytes of each name in an open folder, except "." and "..", until it returns false. Closes the
+  /// folder.
+  package static func forEachName(
+    descriptor: Int32, path folder: String, _ body: ([UInt8]) -> Bool
+  ) throws(SystemCallError) {
     guard let stream = unsafe fdopendir(descriptor) else {
       let code = errno
       close(descriptor)
       throw SystemCallError(call: "fdopendir", path: folder, errno: code)
     }
     defer { unsafe _ = closedir(stream) }
-    var names: [String] = []
-    var isCut = false
-    var strangeName: [UInt8]?
     while true {
       errno = 0
       guard let entry = unsafe readdir(stream) else {
         if errno != 0 { throw SystemCallError(call: "readdir", path: folder, errno: errno) }
-        break
+        return
       }
-      let (text, bytes) = unsafe withUnsafePointer(to: &entry.pointee.d_name) { field in
-        unsafe field.withMemoryRebound(to: CChar.self, capacity: 1) { start in
-          let text = unsafe String(validatingCString: start)
-          guard text == nil else { return (text, [UInt8]()) }
-          return (
-            nil,
-            unsafe UnsafeBufferPointer(start: start, count: strlen(start)).map {
-              UInt8(bitPattern: $0)
-            }
-          )
+      let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { field in
+        unsafe field.withMemoryRebound(to: UInt8.self, capacity: 1) { start in
+          unsafe [UInt8](UnsafeBufferPointer(start: start, count: strlen(field)))
         }
       }
-      guard let name = text else {
-        isCut = true
-        strangeName = strangeName ?? bytes
-        continue
-      }
-      if name == "." || name == ".." { continue }
-      guard names.count < limit else {
-        isCut = true
-        break
-      }
-      names.append(name)
+      if name != [0x2e], name != [0x2e, 0x2e], !body(name) { return }
     }
-    return FolderEntries(names: names, isCut: isCut, strangeName: strangeName)
   }
 }

@@ -26,9 +26,11 @@ package enum SafeRemoval {
   package static func remove(
     _ name: String, in folder: Int32, isOurs: (_ name: String) -> Bool
   ) -> End {
-    guard let raw = status(name, folder) else { return errno == ENOENT ? .missing : .failed(errno) }
+    guard let there = FileStatus.found(name, in: folder) else {
+      return errno == ENOENT ? .missing : .failed(errno)
+    }
     guard isOurs(name) else { return .another }
-    let aside = prefix + identity(raw) + hex(UInt64.random(in: .min ... .max))
+    let aside = prefix + identity(there) + String(UInt64.random(in: .min ... .max), radix: 16)
     // The new name is random, so it is free.
     guard SystemCalls.retrying({ unsafe renameat(folder, name, folder, aside) }) == 0 else {
       return errno == ENOENT ? .missing : .failed(errno)
@@ -54,21 +56,14 @@ package enum SafeRemoval {
   /// Removes a file that a killed run was removing, by its temporary name. The name says which file was to be removed;
   /// any other file stays, because it was to get its own name back.
   package static func sweep(_ name: String, in folder: Int32) {
-    guard isAside(name), let raw = status(name, folder),
-      name.utf8.starts(with: (prefix + identity(raw)).utf8)
+    guard isAside(name), let there = FileStatus.found(name, in: folder),
+      name.utf8.starts(with: (prefix + identity(there)).utf8)
     else { return }
     _ = unsafe unlinkat(folder, name, 0)
   }
 
-  private static func status(_ name: String, _ folder: Int32) -> stat? {
-    var raw = stat()
-    return unsafe fstatat(folder, name, &raw, AT_SYMLINK_NOFOLLOW) == 0 ? raw : nil
-  }
-
   /// The identity of a file, as a part of a name.
-  private static func identity(_ raw: stat) -> String {
-    hex(UInt64(truncatingIfNeeded: raw.st_dev)) + "-" + hex(UInt64(raw.st_ino)) + "-"
+  private static func identity(_ file: FileStatus) -> String {
+    [UInt64(bitPattern: file.device), file.inode].map { String($0, radix: 16) + "-" }.joined()
   }
-
-  private static func hex(_ number: UInt64) -> String { String(number, radix: 16) }
 }

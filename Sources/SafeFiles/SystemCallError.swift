@@ -9,4 +9,11 @@ package struct SystemCallError: Error, Sendable, Equatable {
     self.path = path
     self.errno = errno
   }
+
+  /// Throws when a call has failed.
+  package static func check(
+    _ call: String, _ path: String, _ errno: Int32?
+  ) throws(SystemCallError) {
+    if let errno { throw SystemCallError(call: call, path: path, errno: errno) }
+  }
 }

@@ -1,7 +1,7 @@
 package import CLibrary
 
 /// System calls that succeed only when all of their work is done. Each returns the `errno` of its failure; nil when
-/// there is none.
+/// there is none. Those that open something return a descriptor for the caller to close, or -1 with `errno` set.
 package enum SystemCalls {
   /// Repeats a call as long as a signal interrupts it.
   package static func retrying<Number: SignedInteger>(_ call: () -> Number) -> Number {
@@ -12,8 +12,6 @@ package enum SystemCalls {
   }
 
   /// Opens a name in an open folder, or a path. No other program that is started gets the descriptor.
-  ///
-  /// - Returns: a descriptor for the caller to close, or -1 with `errno` set.
   package static func open(
     _ name: String, in folder: Int32 = AT_FDCWD, _ flags: Int32, mode: mode_t = 0o600
   ) -> Int32 {
@@ -39,27 +37,19 @@ package enum SystemCalls {
   }
 
   /// Opens a name for reading. A link is refused, and a pipe does not block.
-  ///
-  /// - Returns: a descriptor for the caller to close, or -1 with `errno` set.
   package static func openForReading(_ name: String, in folder: Int32 = AT_FDCWD) -> Int32 {
     open(name, in: folder, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   }
 
   /// Opens the folder at `path`, which may lead through links.
-  ///
-  /// - Returns: a descriptor for the caller to close, or -1 with `errno` set.
   package static func openFolder(_ path: String) -> Int32 { open(path, O_RDONLY | O_DIRECTORY) }
 
   /// Opens the folder with this name in an open folder. A link is refused.
-  ///
-  /// - Returns: a descriptor for the caller to close, or -1 with `errno` set.
   package static func openFolder(_ name: String, in folder: Int32) -> Int32 {
     open(name, in: folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
   }
 
   /// Makes a file that, unless `mode` says otherwise, only this user may read, and opens it. The name must be free.
-  ///
-  /// - Returns: a descriptor for the caller to close, or -1 with `errno` set.
   package static func create(
     _ name: String, in folder: Int32 = AT_FDCWD, _ access: Int32 = O_WRONLY, mode: mode_t = 0o600
   ) -> Int32 {
@@ -104,16 +94,12 @@ package enum SystemCalls {
     var rest = bytes
     while !rest.isEmpty {
       let count = unsafe rest.withUnsafeBytes { raw in
-        retrying { unsafe put(descriptor, raw) }
+        retrying { unsafe CLibrary.write(descriptor, raw.baseAddress, raw.count) }
       }
       guard count > 0 else { return count < 0 ? errno : ENOSPC }
       rest = rest.dropFirst(count)
     }
     return nil
-  }
-
-  private static func put(_ descriptor: Int32, _ raw: UnsafeRawBufferPointer) -> Int {
-    unsafe CLibrary.write(descriptor, raw.baseAddress, raw.count)
   }
 
   /// Makes the content of an open file, or the entries of an open folder, durable. Some volumes cannot do it for a
@@ -162,8 +148,7 @@ package enum SystemCalls {
     }
     let code = errno
     guard [EPERM, ENOSYS, ENOTSUP, EOPNOTSUPP, EMLINK].contains(code) else { return code }
-    var raw = stat()
-    if unsafe fstatat(target, to, &raw, AT_SYMLINK_NOFOLLOW) == 0 { return EEXIST }
+    if FileStatus.found(to, in: target) != nil { return EEXIST }
     guard errno == ENOENT else { return errno }
     return unsafe renameat(source, from, target, to) == 0 ? nil : errno
   }

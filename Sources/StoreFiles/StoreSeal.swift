@@ -217,12 +217,11 @@ package struct StoreSeal: Sendable, Codable, Equatable {
       // Reading one byte more than the size is enough to see that the file grows.
       while isWanted, total <= before.sizeBytes {
         if isCancelled() { throw StoreSealError.cancelled(path) }
-        let count = unsafe buffer.withUnsafeMutableBytes {
-          unsafe pread(descriptor, $0.baseAddress, $0.count, off_t(total))
+        let (count, error) = unsafe buffer.withUnsafeMutableBytes {
+          unsafe SystemCalls.read(descriptor, at: total, into: $0)
         }
-        if count < 0 {
-          if errno == EINTR { continue }
-          throw StoreSealError(SystemCallError(call: "read", path: path, errno: errno))
+        if let error {
+          throw StoreSealError(SystemCallError(call: "read", path: path, errno: error))
         }
         if count == 0 { break }
         isWanted = unsafe buffer.withUnsafeBytes {

@@ -153,12 +153,6 @@ package struct StoreSet: Sendable, Equatable {
     "." + PathText.stem(of: mainName) + "_SUPPORT"
   }
 
-  /// The path of the folder of external files of the store at `mainPath`.
-  package static func supportPath(of mainPath: String) -> String {
-    PathText.joined(
-      PathText.folder(of: mainPath), supportName(for: PathText.lastComponent(of: mainPath)))
-  }
-
   static func migrationPrefix(for mainName: String) -> String {
     "." + mainName + ".migrationdestination_"
   }

@@ -237,3 +237,11 @@ extension MigrationReport {
     damageCount = all.damageCount
   }
 }
+
+extension StoreSet {
+  /// The path of the folder of external files of the store at `mainPath`.
+  static func supportPath(of mainPath: String) -> String {
+    PathText.joined(
+      PathText.folder(of: mainPath), supportName(for: PathText.lastComponent(of: mainPath)))
+  }
+}

@@ -233,18 +233,14 @@ final class TriageJournal {
   /// Writes what was added.
   func flush() throws {
     guard !unwritten.isEmpty else { return }
-    if let error = SystemCalls.write(unwritten[...], to: descriptor) {
-      throw SystemCallError(call: "write", path: path, errno: error)
-    }
+    try SystemCallError.check("write", path, SystemCalls.write(unwritten[...], to: descriptor))
     unwritten.removeAll(keepingCapacity: true)
   }
 
   /// Makes it durable.
   func synchronize() throws {
     try flush()
-    if let code = SystemCalls.synchronize(descriptor) {
-      throw SystemCallError(call: "fsync", path: path, errno: code)
-    }
+    try SystemCallError.check("fsync", path, SystemCalls.synchronize(descriptor))
   }
 }
 

@@ -13,8 +13,6 @@ package struct LogBasis {
   package let headerSum: LogChecksum?
   package let checkpointSequence: UInt32?
 
-  /// Whether more than the header is missing.
-  package var headLost: Bool { salts == nil }
   package var stride: Int { pageSize + WriteAheadLog.frameHeaderLength }
 
   /// What a valid header says.

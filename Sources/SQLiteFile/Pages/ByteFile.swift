@@ -68,10 +68,7 @@ package final class ByteFile: Sendable {
   }
 
   /// Whether anything is at the path, even a dangling link.
-  package static func exists(_ path: String) -> Bool {
-    var status = stat()
-    return unsafe lstat(path, &status) == 0
-  }
+  package static func exists(_ path: String) -> Bool { FileStatus.found(path) != nil }
 
   /// Fills `buffer` with the bytes at `offset`, up to the end of the file.
   /// - Returns: the number of bytes read.

@@ -188,3 +188,8 @@ struct LogScan {
     return findings
   }
 }
+
+extension LogBasis {
+  /// Whether more than the header is missing.
+  var headLost: Bool { salts == nil }
+}

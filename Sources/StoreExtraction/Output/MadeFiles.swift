@@ -17,11 +17,22 @@ package final class MadeFiles: @unchecked Sendable {
     let status: FileStatus?
   }
 
+  /// A folder on disk, whatever its name.
+  private struct Place: Hashable {
+    let device: Int64
+    let inode: UInt64
+
+    init(_ status: FileStatus) {
+      device = status.device
+      inode = status.inode
+    }
+  }
+
   /// Guards `things` and `folders`, which makes this class sendable.
   private let lock = NSLock()
   private var things: [Thing] = []
   /// The folders that contain noted things; each is opened only once.
-  private var folders: [FileStatus.Identity: OpenFolder] = [:]
+  private var folders: [Place: OpenFolder] = [:]
 
   /// Starts with nothing made.
   package init() {}
@@ -107,11 +118,13 @@ package final class MadeFiles: @unchecked Sendable {
     let path = PathText.withoutTrailingSlashes(path)
     let name = PathText.lastComponent(of: path)
     guard PathText.isPlainName(name), let opened = try? OpenFolder(PathText.folder(of: path)),
-      let key = FileStatus.found(opened.descriptor)?.identity
+      let key = FileStatus.found(opened.descriptor).map(Place.init)
     else { return }
     let folder = folders[key] ?? opened
     let status = folder.status(of: name)
-    guard status != nil || things.contains(where: { $0.status?.identity == key }) else { return }
+    guard status != nil || things.contains(where: { $0.status.map(Place.init) == key }) else {
+      return
+    }
     folders[key] = folder
     things.append(Thing(folder: folder, name: name, status: status))
   }

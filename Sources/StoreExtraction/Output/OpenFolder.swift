@@ -75,37 +75,19 @@ package final class OpenFolder: Sendable {
   /// The names in the folder as bytes, without "." and "..", unsorted, and whether there are more than `limit`.
   func names(limit: Int) throws(SystemCallError) -> (names: [[UInt8]], isCut: Bool) {
     let copy = try entry(named: [UInt8(ascii: ".")], O_RDONLY | O_DIRECTORY)
-    guard let stream = unsafe fdopendir(copy) else {
-      let code = errno
-      close(copy)
-      throw SystemCallError(call: "fdopendir", path: path, errno: code)
-    }
-    defer { unsafe _ = closedir(stream) }
     var names: [[UInt8]] = []
-    while true {
-      errno = 0
-      guard let entry = unsafe readdir(stream) else {
-        if errno != 0 { throw SystemCallError(call: "readdir", path: path, errno: errno) }
-        return (names, false)
-      }
-      let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { field in
-        unsafe field.withMemoryRebound(to: CChar.self, capacity: 1) { bytes in
-          unsafe Array(UnsafeBufferPointer(start: bytes, count: strlen(bytes))).map {
-            UInt8(bitPattern: $0)
-          }
-        }
-      }
-      if name == [0x2e] || name == [0x2e, 0x2e] { continue }
-      guard names.count < limit else { return (names, true) }
-      names.append(name)
+    var isCut = false
+    try FolderEntries.forEachName(descriptor: copy, path: path) { name in
+      isCut = names.count == limit
+      if !isCut { names.append(name) }
+      return !isCut
     }
+    return (names, isCut)
   }
 
   /// Makes the entries of the folder durable.
   package func synchronize() throws(SystemCallError) {
-    if let code = SystemCalls.synchronize(descriptor) {
-      throw SystemCallError(call: "fsync", path: path, errno: code)
-    }
+    try SystemCallError.check("fsync", path, SystemCalls.synchronize(descriptor))
   }
 
   private func path(of name: [UInt8]) -> String {

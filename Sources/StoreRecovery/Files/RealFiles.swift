@@ -49,9 +49,8 @@ struct RealFiles: Sendable {
   func rename(_ from: String, _ to: String) throws {
     try inFolder(of: from) { source, old in
       try inFolder(of: to) { target, new in
-        if let code = SystemCalls.rename(old, in: source, to: new, in: target) {
-          throw SystemCallError(call: "rename", path: to, errno: code)
-        }
+        try SystemCallError.check(
+          "rename", to, SystemCalls.rename(old, in: source, to: new, in: target))
       }
     }
   }
@@ -174,7 +173,7 @@ struct RealFiles: Sendable {
   func write(_ path: String, _ bytes: [UInt8]) throws {
     try making(path) { descriptor, folder in
       try giveToOwner(of: folder, descriptor, path)
-      try writeAll(bytes[...], to: descriptor, path)
+      try SystemCallError.check("write", path, SystemCalls.write(bytes[...], to: descriptor))
       try flush(descriptor, path)
     }
   }
@@ -240,15 +239,12 @@ struct RealFiles: Sendable {
     var buffer = [UInt8](repeating: 0, count: 256 * 1024)
     var total: Int64 = 0
     while true {
-      let count = unsafe buffer.withUnsafeMutableBytes {
-        unsafe read(source, $0.baseAddress, $0.count)
+      let (count, error) = unsafe buffer.withUnsafeMutableBytes {
+        unsafe SystemCalls.read(source, at: total, into: $0)
       }
-      if count < 0 {
-        if errno == EINTR { continue }
-        throw SystemCallError(call: "read", path: from, errno: errno)
-      }
+      try SystemCallError.check("read", from, error)
       if count == 0 { break }
-      try writeAll(buffer[..<count], to: target, to)
+      try SystemCallError.check("write", to, SystemCalls.write(buffer[..<count], to: target))
       total += Int64(count)
       guard total <= listed.sizeBytes else {
         throw SystemCallError(call: "copy", path: from, errno: EBUSY)
@@ -394,10 +390,7 @@ struct RealFiles: Sendable {
   /// Opens a folder without following a link in any part of its path.
   private static func open(folder path: String) throws -> Int32 {
     #if canImport(Darwin)
-      let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW_ANY | O_CLOEXEC
-      let descriptor = SystemCalls.retrying { unsafe CLibrary.open(path, flags) }
-      guard descriptor >= 0 else { throw SystemCallError(call: "open", path: path, errno: errno) }
-      return descriptor
+      let folder = SystemCalls.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW_ANY)
     #else
       // O_PATH, which needs no permission to read the folder. glibc hides the constant.
       let flags = 0x20_0000 | O_DIRECTORY | O_NOFOLLOW
@@ -409,9 +402,9 @@ struct RealFiles: Sendable {
         errno = code
         folder = next
       }
-      guard folder >= 0 else { throw SystemCallError(call: "open", path: path, errno: errno) }
-      return folder
     #endif
+    guard folder >= 0 else { throw SystemCallError(call: "open", path: path, errno: errno) }
+    return folder
   }
 
   /// Gives what root makes in a user's folder to that user, whose app has to read it later.
@@ -433,17 +426,7 @@ struct RealFiles: Sendable {
   }
 
   private func flush(_ descriptor: Int32, _ path: String) throws {
-    if let code = SystemCalls.synchronize(descriptor) {
-      throw SystemCallError(call: "fsync", path: path, errno: code)
-    }
-  }
-
-  private func writeAll(
-    _ bytes: ArraySlice<UInt8>, to descriptor: Int32, _ path: String
-  ) throws {
-    if let code = SystemCalls.write(bytes, to: descriptor) {
-      throw SystemCallError(call: "write", path: path, errno: code)
-    }
+    try SystemCallError.check("fsync", path, SystemCalls.synchronize(descriptor))
   }
 
   /// The access and modification times, both `nanoseconds` since 1970.
@@ -457,9 +440,7 @@ struct RealFiles: Sendable {
 
   static func freeBytes(at folder: String) throws -> Int64 {
     var raw = statvfs()
-    guard unsafe statvfs(folder, &raw) == 0 else {
-      throw SystemCallError(call: "statvfs", path: folder, errno: errno)
-    }
+    try call("statvfs", folder, unsafe statvfs(folder, &raw))
     let (bytes, overflow) = UInt64(raw.f_bavail).multipliedReportingOverflow(
       by: UInt64(raw.f_frsize))
     return overflow ? Int64.max : Int64(clamping: bytes)
