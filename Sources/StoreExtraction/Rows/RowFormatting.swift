@@ -88,7 +88,7 @@ extension OutputBuffer {
   }
 
   /// Appends the text of ``ReferenceDate/iso8601``: `2026-11-20T21:53:07.25Z`.
-  mutating func append(iso8601 moment: ReferenceDate.Moment) {
+  package mutating func append(iso8601 moment: ReferenceDate.Moment) {
     /// Two digits, the first in the lowest byte.
     func digits(_ value: Int) -> UInt64 {
       let value = UInt64(truncatingIfNeeded: value)

@@ -3,6 +3,7 @@ import Crypto
 import Foundation
 import RowText
 import SQLiteFile
+import StoreExtraction
 
 /// Turns values into tokens that say what support needs of them, and not the values.
 ///
@@ -12,15 +13,22 @@ import SQLiteFile
 /// that counts 1, 2, 3 would else be a dictionary for all others. All dates are shifted by one secret offset, so that
 /// their order and distances stay.
 struct ValueTokens {
-  /// The types that tokens are made for: equal bytes of two types have different tokens.
-  private enum Kind: String, CaseIterable {
-    case text, integer, real, boolean, uuid, data, file
+  /// A type that tokens are made for: equal bytes of two types have different tokens.
+  private struct Kind {
+    /// The code after it has taken in the key and the type.
+    let code: HMAC<SHA256>
+    /// What a token begins with.
+    let lead: [UInt8]
+
+    init(_ name: String, _ key: SymmetricKey) {
+      var code = HMAC<SHA256>(key: key)
+      code.update(data: Array(name.utf8) + [0])
+      self.code = code
+      lead = Array("{\"\(name)\":\"".utf8)
+    }
   }
 
-  /// A code for each type, which has taken in the key and the type.
-  private let codes: [HMAC<SHA256>]
-  /// What a token begins with, by type.
-  private let leads: [[UInt8]]
+  private let text, integer, real, boolean, uuid, data, file: Kind
   /// The offset of dates, in seconds.
   private let shift: Double
 
@@ -37,12 +45,13 @@ struct ValueTokens {
   }
 
   init(key: SymmetricKey, shift: Double) {
-    codes = Kind.allCases.map { kind in
-      var code = HMAC<SHA256>(key: key)
-      code.update(data: Array(kind.rawValue.utf8) + [0])
-      return code
-    }
-    leads = Kind.allCases.map { Array("{\"\($0.rawValue)\":\"".utf8) }
+    text = Kind("text", key)
+    integer = Kind("integer", key)
+    real = Kind("real", key)
+    boolean = Kind("boolean", key)
+    uuid = Kind("uuid", key)
+    data = Kind("data", key)
+    file = Kind("file", key)
     self.shift = shift
   }
 
@@ -57,33 +66,37 @@ struct ValueTokens {
     switch value {
     case .null: output.append("null")
     case .integer(let number):
-      begin(.integer, column + Self.bytes(UInt64(bitPattern: number)), &output)
+      begin(integer, column + Self.bytes(UInt64(bitPattern: number)), &output)
       if let ranks {
         append(ranks.rank(number, of: column), to: &output)
       } else {
-        output.append(",\"range\":\"\(Self.range(number))\"}")
+        output.append(",\"range\":\"")
+        output.append(Self.rangeText(number))
+        output.append("\"}")
       }
     case .real(let number):
-      begin(.real, column + Self.bytes(number.bitPattern), &output)
+      begin(real, column + Self.bytes(number.bitPattern), &output)
       if let ranks {
         append(ranks.rank(number, of: column), to: &output)
       } else {
         output.append(",\"range\":\"\(Self.range(number))\"}")
       }
     case .boolean(let flag):
-      begin(.boolean, column + [flag ? 1 : 0], &output)
+      begin(boolean, column + [flag ? 1 : 0], &output)
       output.append("}")
     case .string(let text): append(text, to: &output)
     case .date(let date): append(date, to: &output)
     case .uuid(let bytes):
-      begin(.uuid, bytes, &output)
+      begin(uuid, bytes, &output)
       output.append("}")
     case .binary(let bytes):
-      begin(.data, bytes, &output)
-      output.append(",\"bytes\":\"\(Self.sizeClass(bytes.count))\"}")
+      begin(data, bytes, &output)
+      output.append(",\"bytes\":\"")
+      output.append(Self.sizeText(bytes.count))
+      output.append("\"}")
     case .external(let blob):
       // The name of the file is a UUID that nothing else has.
-      begin(.file, Array(blob.identifier.utf8), &output)
+      begin(file, Array(blob.identifier.utf8), &output)
       let size = blob.sizeBytes.map { "\"\(Self.sizeClass(Int($0)))\"" } ?? "null"
       output.append(",\"bytes\":\(size)}")
     case .toOne, .toMany: output.append("null")
@@ -95,18 +108,33 @@ struct ValueTokens {
   }
 
   private func append(_ text: StoredText, to output: inout OutputBuffer) {
-    begin(.text, text.utf8, &output)
-    let scalars = text.string.unicodeScalars
-    output.append(",\"length\":\"\(Self.sizeClass(scalars.count))\"")
-    output.append(",\"script\":\"\(text.isValid ? Script(of: scalars).rawValue : "invalid")\"}")
+    begin(self.text, text.utf8, &output)
+    let length: Int
+    let script: String
+    if text.utf8.reduce(0, |) < 0x80 {
+      // Most texts are ASCII, which needs no decoding.
+      length = text.utf8.count
+      script = (text.utf8.contains(where: Script.isLatin) ? Script.latin : .none).rawValue
+    } else {
+      let scalars = text.string.unicodeScalars
+      length = scalars.count
+      script = text.isValid ? Script(of: scalars).rawValue : "invalid"
+    }
+    output.append(",\"length\":\"")
+    output.append(Self.sizeText(length))
+    output.append("\",\"script\":\"")
+    output.append(script)
+    output.append("\"}")
   }
 
   /// Appends a shifted date. A date that marks something would give the offset away.
   private func append(_ date: ReferenceDate, to output: inout OutputBuffer) {
     if Self.marks.contains(date.seconds) {
       output.append("{\"date\":\"marks something\"}")
-    } else if let shifted = ReferenceDate(seconds: date.seconds + shift).iso8601 {
-      output.append("{\"date\":\"\(shifted)\"}")
+    } else if let shifted = ReferenceDate(seconds: date.seconds + shift).moment {
+      output.append("{\"date\":\"")
+      output.append(iso8601: shifted)
+      output.append("\"}")
     } else {
       output.append("{\"date\":\"out of range\"}")
     }
@@ -116,17 +144,18 @@ struct ValueTokens {
   private static let marks: Set<Double> = [0, -978_307_200, -63_114_076_800, 63_113_904_000]
 
   private func begin(_ kind: Kind, _ bytes: [UInt8], _ output: inout OutputBuffer) {
-    let place = Kind.allCases.firstIndex(of: kind) ?? 0
-    var code = codes[place]
+    var code = kind.code
     code.update(data: bytes)
-    output.append(leads[place])
-    let token = ContiguousArray(code.finalize().prefix(Self.tokenBytes))
-    output.append(hexadecimal: token.rawSpan)
-    output.append("\"")
+    output.append(kind.lead)
+    unsafe code.finalize().withUnsafeBytes { raw in
+      let token = unsafe RawSpan(_unsafeBytes: raw)
+      output.append(hexadecimal: token.extracting(first: Self.tokenBytes))
+    }
+    output.append(UInt8(ascii: "\""))
   }
 
   private static func bytes(_ word: UInt64) -> [UInt8] {
-    (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(56 - 8 * $0)) }
+    unsafe withUnsafeBytes(of: word.bigEndian) { unsafe Array($0) }
   }
 
   // MARK: - Classes
@@ -136,6 +165,34 @@ struct ValueTokens {
     guard count > 1 else { return "\(max(0, count))" }
     let low = 1 << (Int.bitWidth - 1 - count.leadingZeroBitCount)
     return "\(low)-\(low - 1 + low)"
+  }
+
+  /// ``sizeClass(_:)`` by the number of bits of a size, as it is written.
+  private static let sizeTexts = (0..<Int.bitWidth).map { bits in
+    Array(sizeClass(bits == 0 ? 0 : 1 << (bits - 1)).utf8)
+  }
+
+  private static func sizeText(_ count: Int) -> [UInt8] {
+    sizeTexts[Int.bitWidth - max(0, count).leadingZeroBitCount]
+  }
+
+  /// ``range(_:)-(Int64)`` by the number of decimal digits, as it is written: of 0 and of positive numbers, and of negative
+  /// ones.
+  private static let rangeTexts = [Int64(1), -1].map { sign in
+    (0...19).map { digits in
+      let low = digits == 0 ? 0 : (1..<digits).reduce(Int64(1)) { low, _ in low * 10 }
+      return Array(range(sign * low).utf8)
+    }
+  }
+
+  private static func rangeText(_ number: Int64) -> [UInt8] {
+    var digits = 0
+    var rest = number.magnitude
+    while rest > 0 {
+      rest /= 10
+      digits += 1
+    }
+    return rangeTexts[number < 0 ? 1 : 0][digits]
   }
 
   /// The powers of ten between which a number lies: `0`, `1..9`, `-99..-10`, …
@@ -202,9 +259,12 @@ enum Script: String {
     (0x10ffff, nil),
   ]
 
+  /// Whether an ASCII character is a letter.
+  static func isLatin(_ byte: UInt8) -> Bool { (0x61...0x7a).contains(byte | 0x20) }
+
   private static func script(of scalar: Unicode.Scalar) -> Script? {
     let value = scalar.value
-    if value < 0x80 { return (0x61...0x7a).contains(value | 0x20) ? .latin : nil }
+    if value < 0x80 { return isLatin(UInt8(truncatingIfNeeded: value)) ? .latin : nil }
     return blocks.first { value <= $0.last }?.script
   }
 }

@@ -4,32 +4,35 @@ struct TokenRows {
   /// Whether a value of any attribute of this name may stand as it is.
   let mayShow: (_ attribute: String) -> Bool
 
-  private var line: [UInt8] = []
+  private var line: ArraySlice<UInt8> = []
   private var place = 0
+  /// Names that have a right form: the lines of an entity have the same ones.
+  private var rightNames: Set<ArraySlice<UInt8>> = []
+  private static let maxRightNames = 4096
 
   init(mayShow: @escaping (String) -> Bool) { self.mayShow = mayShow }
 
   /// Whether a line is a row of tokens.
   mutating func isClean(_ line: ArraySlice<UInt8>) -> Bool {
-    self.line = Array(line)
-    place = 0
+    self.line = line
+    place = line.startIndex
     guard take("{\"table\":") || take("{\"entity\":"), takeName() else { return false }
     if take(",\"pk\":"), !takeNumber() { return false }
     guard take(",\"values\":{") else { return false }
     if !take("}") {
       repeat {
-        guard let name = takeString(), Self.isName(name), take(":"), takeValue(of: name) else {
+        guard let name = takeString(), isName(name), take(":"), takeValue(of: name) else {
           return false
         }
       } while take(",")
       guard take("}") else { return false }
     }
-    return take("}") && place == self.line.count
+    return take("}") && place == line.endIndex
   }
 
   // MARK: - Values
 
-  private mutating func takeValue(of name: [UInt8]) -> Bool {
+  private mutating func takeValue(of name: ArraySlice<UInt8>) -> Bool {
     let start = place
     if take("null") || takeReference() || takeReferences() || takeToken() { return true }
     place = start
@@ -104,20 +107,27 @@ struct TokenRows {
   private static func isRange(_ byte: UInt8) -> Bool {
     isDigit(byte) || "e.-infinite".utf8.contains(byte)
   }
-  private static func isToken(_ text: [UInt8]) -> Bool {
+  private static func isToken(_ text: ArraySlice<UInt8>) -> Bool {
     text.count == 16 && text.allSatisfy { isDigit($0) || (0x61...0x66).contains($0) }
   }
-  private static func isDate(_ text: [UInt8]) -> Bool {
-    let words = String(decoding: text, as: UTF8.self)
-    if words == "marks something" || words == "out of range" { return true }
-    return (20...27).contains(text.count) && text.last == UInt8(ascii: "Z")
-      && text.allSatisfy { isDigit($0) || "-:.TZ".utf8.contains($0) }
+  private static func isDate(_ text: ArraySlice<UInt8>) -> Bool {
+    if (20...27).contains(text.count), text.last == UInt8(ascii: "Z"),
+      text.allSatisfy({ isDigit($0) || "-:.TZ".utf8.contains($0) })
+    {
+      return true
+    }
+    return ["marks something", "out of range"].contains { text.elementsEqual($0.utf8) }
   }
-  private static func isName(_ text: [UInt8]) -> Bool {
-    NameForm.isIdentifier(String(decoding: text, as: UTF8.self)) || isMaskedName(text)
+  private mutating func isName(_ text: ArraySlice<UInt8>) -> Bool {
+    if rightNames.contains(text) { return true }
+    guard NameForm.isIdentifier(String(decoding: text, as: UTF8.self)) || Self.isMaskedName(text)
+    else { return false }
+    // A copy, because a slice keeps all of the lines around it.
+    if rightNames.count < Self.maxRightNames { rightNames.insert(Array(text)[...]) }
+    return true
   }
-  private static func isMaskedName(_ text: [UInt8]) -> Bool {
-    let lead = Array("name-".utf8)
+  private static func isMaskedName(_ text: ArraySlice<UInt8>) -> Bool {
+    let lead = "name-".utf8
     return text.count > lead.count && text.starts(with: lead)
       && text.dropFirst(lead.count).allSatisfy(isDigit)
   }
@@ -126,7 +136,7 @@ struct TokenRows {
 
   private mutating func take(_ text: StaticString) -> Bool {
     let end = place + text.utf8CodeUnitCount
-    guard end <= line.count,
+    guard end <= line.endIndex,
       unsafe line[place..<end].elementsEqual(
         UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     else { return false }
@@ -135,24 +145,26 @@ struct TokenRows {
   }
 
   /// A string without escapes: names and tokens have none.
-  private mutating func takeString() -> [UInt8]? {
-    guard place < line.count, line[place] == 0x22,
+  private mutating func takeString() -> ArraySlice<UInt8>? {
+    guard place < line.endIndex, line[place] == 0x22,
       let end = line[(place + 1)...].firstIndex(where: { $0 == 0x22 || $0 == 0x5c }),
       line[end] == 0x22
     else { return nil }
     defer { place = end + 1 }
-    return Array(line[(place + 1)..<end])
+    return line[(place + 1)..<end]
   }
 
   /// A name in quotes, or null.
   private mutating func takeName() -> Bool {
-    take("null") || takeString().map(Self.isName) ?? false
+    if take("null") { return true }
+    guard let name = takeString() else { return false }
+    return isName(name)
   }
 
   private mutating func takeNumber() -> Bool {
     let start = place
-    if place < line.count, line[place] == UInt8(ascii: "-") { place += 1 }
-    while place < line.count, Self.isDigit(line[place]), place - start < 20 { place += 1 }
+    if place < line.endIndex, line[place] == UInt8(ascii: "-") { place += 1 }
+    while place < line.endIndex, Self.isDigit(line[place]), place - start < 20 { place += 1 }
     return place > start
   }
 
@@ -160,7 +172,7 @@ struct TokenRows {
   private mutating func skip(depth: Int) -> Bool {
     var depth = depth
     var isInString = false
-    while place < line.count {
+    while place < line.endIndex {
       let byte = line[place]
       if isInString {
         if byte == 0x5c { place += 1 }
