@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Triage on Spark, from end to end: makes bundles, reads them on this machine, with Spark in one process and on a cluster
-# of two workers of which one is killed on the way, and compares the results line by line. Writes the figures.
+# of two workers of which one is killed on the way, and compares the results line by line; then times triage on this machine
+# against unzip and jq. Writes the figures.
 # Usage: [LIFEBOAT=PROGRAM] Samples/Fleet/run.sh [COUNT] > Samples/Fleet/RESULTS.md
 set -euo pipefail
 lifeboat=${LIFEBOAT:+$(realpath "$LIFEBOAT")}
@@ -100,3 +101,6 @@ lost=$(grep -c 'Lost executor\|Lost task' "$folder/spark.log") || { echo "no wor
 # The figures, and what they mean for a billion bundles a year.
 "$python" Samples/Fleet/paper.py "$count" "$hostile" "$alone" "$local" "$cluster" "$lost" \
   "$(paste -sd, "$folder/alone-three")" "$(paste -sd, "$folder/spark-three")" "$lifeboat" "$list"
+
+echo
+LIFEBOAT=$lifeboat Tests/Benchmarks/triage.sh "$count" "$hostile" | sed 's/^# Triage$/## Against unzip and jq/'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Times triage against unzip and jq over the same bundles: bundles in a second of one core, memory, and what 200 hostile
-# inputs change.
-# Usage: [LIFEBOAT=PROGRAM] Tests/Benchmarks/triage.sh [COUNT] [HOSTILE] > Samples/Fleet/TRIAGE.md
+# inputs change. Samples/Fleet/run.sh runs it, too.
+# Usage: [LIFEBOAT=PROGRAM] Tests/Benchmarks/triage.sh [COUNT] [HOSTILE]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 count=${1:-10000}
