@@ -77,8 +77,8 @@ def triage(spark, inputs, tasks, arguments):
     # Names of folders; builds come from bundles and may be anything. The exact texts stay in the files.
     table = table.withColumn("by_day", table.day)
     table = table.withColumn("by_build", expr("left(regexp_replace(build, '[^A-Za-z0-9 .()-]', '_'), 100)"))
-    # A line is small, so what two tasks read is little for one to write; many small ones leave no core idle at the end.
-    table = table.repartition(max(2, tasks // 2), "by_day", "by_build")
+    # A line is small: what ten tasks read is little for one to write.
+    table = table.repartition(max(2, tasks // 10), "by_day", "by_build")
     mode = "overwrite" if arguments.overwrite else "error"
     try:
         table.write.mode(mode).partitionBy("by_day", "by_build").parquet(arguments.output)
@@ -103,10 +103,9 @@ def main():
         parser.error("--times is one at least, and needs --overwrite")
     inputs = paths(arguments.listing)
     tasks = -(-len(inputs) // arguments.task)
-    # What is made from a list has as many parts as the first setting says; the second leaves `${` in paths alone. Counting
-    # reads two columns of small files: many of them are one task.
+    # What is made from a list has as many parts as the first setting says; the second leaves `${` in paths alone.
     spark = (SparkSession.builder.appName("lifeboat triage").config("spark.default.parallelism", tasks)
-             .config("spark.sql.variable.substitute", "false").config("spark.sql.files.openCostInBytes", 4096).getOrCreate())
+             .config("spark.sql.variable.substitute", "false").getOrCreate())
     for _ in range(arguments.times or 1):
         start = time.perf_counter()
         families = triage(spark, inputs, tasks, arguments)
