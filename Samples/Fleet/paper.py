@@ -44,12 +44,11 @@ def simulate(cores, tasks, seconds, speculates, seed=1, hanging=0.001, timeout=6
     ends = sorted(running, reverse=True)
     if speculates:
         # The slowest tasks are copied first; a core that is free before a copy may begin waits for it.
-        idle = sorted(free)
         for number, (end, begin, length) in enumerate(ends):
-            start = max(idle[0], begin + 1.5 * median)
+            start = max(free[0], begin + 1.5 * median)
             if start + length < end:
                 ends[number] = (start + length, begin, length)
-                heapq.heapreplace(idle, start + length)
+                heapq.heapreplace(free, start + length)
     return max(end for end, _, _ in ends) / 3600
 
 

@@ -43,6 +43,11 @@ enum EvidenceGuard {
     }
   }
 
+  /// Whether a path has the name of a log or journal, so that even an empty file there may be evidence.
+  static func mayBeSideFile(_ path: String) -> Bool {
+    PathText.ends(path, with: "-wal") || PathText.ends(path, with: "-journal")
+  }
+
   /// Refuses an output that is, or would be inside, a file or folder that is read as evidence.
   static func check(_ output: String, outside path: String) throws {
     guard PathText.isInside(place(of: output), realPath(path) ?? place(of: path)) else { return }

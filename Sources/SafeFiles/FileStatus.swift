@@ -33,7 +33,8 @@ package struct FileStatus: Sendable, Equatable, Codable {
   package static func of(
     _ name: String, in folder: Int32, path: String
   ) throws(SystemCallError) -> FileStatus? {
-    try of(bytes: Array(name.utf8), in: folder, path: path)
+    if let status = found(name, in: folder) { return status }
+    return try absent(errno, path)
   }
 
   /// The status of an open file.
@@ -64,7 +65,10 @@ package struct FileStatus: Sendable, Equatable, Codable {
     let code = unsafe SystemCalls.withCString(name) {
       unsafe fstatat(folder, $0, &raw, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno
     }
-    if code == 0 { return FileStatus(raw) }
+    return code == 0 ? FileStatus(raw) : try absent(code, path)
+  }
+
+  private static func absent(_ code: Int32, _ path: String) throws(SystemCallError) -> FileStatus? {
     if code == ENOENT || code == ENOTDIR { return nil }
     throw SystemCallError(call: "fstatat", path: path, errno: code)
   }

@@ -22,9 +22,7 @@ package struct FolderEntries: Sendable, Equatable {
   }
 
   /// Reads `folder`, which must not be a symbolic link.
-  package static func read(
-    _ folder: String, limit: Int
-  ) throws(SystemCallError) -> FolderEntries {
+  package static func read(_ folder: String, limit: Int) throws(SystemCallError) -> FolderEntries {
     let descriptor = SystemCalls.openFolder(folder, in: AT_FDCWD)
     try SystemCallError.check("open", folder, descriptor < 0 ? errno : nil)
     return try read(descriptor: descriptor, path: folder, limit: limit)

@@ -1,7 +1,7 @@
 package import CLibrary
 
 /// System calls that succeed only when all of their work is done. Each returns the `errno` of its failure; nil when
-/// there is none. Those that open something return a descriptor for the caller to close, or -1 with `errno` set.
+/// there is none. A call that opens returns a descriptor, which the caller closes, or -1 with `errno` set.
 package enum SystemCalls {
   /// Repeats a call as long as a signal interrupts it.
   package static func retrying<Number: SignedInteger>(_ call: () -> Number) -> Number {
@@ -19,9 +19,7 @@ package enum SystemCalls {
   }
 
   /// Opens a name whose bytes may not be UTF-8, like ``open(_:in:_:mode:)``.
-  package static func open(
-    bytes name: [UInt8], in folder: Int32, _ flags: Int32
-  ) -> Int32 {
+  package static func open(bytes name: [UInt8], in folder: Int32, _ flags: Int32) -> Int32 {
     retrying { unsafe withCString(name) { unsafe openat(folder, $0, flags | O_CLOEXEC) } }
   }
 

@@ -123,9 +123,7 @@ struct CustodyLog {
   private static func mayAppend(to path: String) throws -> Bool {
     guard let status = try FileStatus.of(path) else { return true }
     guard status.kind == .file else { return false }
-    guard status.sizeBytes > 0 else {
-      return !PathText.ends(path, with: "-wal") && !PathText.ends(path, with: "-journal")
-    }
+    guard status.sizeBytes > 0 else { return !EvidenceGuard.mayBeSideFile(path) }
     guard let handle = FileHandle(forReadingAtPath: path) else { return false }
     defer { try? handle.close() }
     let start = try handle.read(upToCount: 1 << 20) ?? Data()

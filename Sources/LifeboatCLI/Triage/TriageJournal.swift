@@ -1,7 +1,6 @@
 import CLibrary
 import Foundation
 import SafeFiles
-import SafeText
 import StoreFiles
 
 /// What a run has told, in its order, in a file that is only appended to. A run that goes on after it tells the same
@@ -74,7 +73,7 @@ final class TriageJournal {
     let head = Head(run: Digest.sha256(Array(run.joined(separator: "\0").utf8)))
     let firstLine = Array(try JSONEncoder.sorted.encode(head)) + [0x0a]
     let line = nextLine()
-    if line == nil, isNew || Self.mayBegin(path), isCut(firstLine) {
+    if line == nil, isNew || !EvidenceGuard.mayBeSideFile(path), isCut(firstLine) {
       try cut(at: 0)
       unwritten = firstLine
       try flush()
@@ -100,11 +99,6 @@ final class TriageJournal {
   /// whole.
   private func isCut(_ firstLine: [UInt8]) -> Bool {
     FileStatus.found(descriptor)?.sizeBytes == Int64(buffer.count) && firstLine.starts(with: buffer)
-  }
-
-  /// Whether an empty file at a path may become a journal: one with the name of a side file may be evidence.
-  private static func mayBegin(_ path: String) -> Bool {
-    !PathText.ends(path, with: "-wal") && !PathText.ends(path, with: "-journal")
   }
 
   // MARK: - Going on

@@ -66,9 +66,7 @@ package final class MadeFiles: @unchecked Sendable {
         call: "openat", path: PathText.joined(parent.path, name), errno: errno)
     }
     things.append(
-      Thing(
-        folder: parent, name: name,
-        status: FileStatus.found(descriptor)))
+      Thing(folder: parent, name: name, status: FileStatus.found(descriptor)))
     return descriptor
   }
 

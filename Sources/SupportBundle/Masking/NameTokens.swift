@@ -185,7 +185,7 @@ enum NameForm {
 
   private static func isDigit(_ byte: UInt8) -> Bool { byte >= 0x30 && byte <= 0x39 }
 
-  private static func isLetter(_ byte: UInt8) -> Bool {
+  static func isLetter(_ byte: UInt8) -> Bool {
     (0x61...0x7a).contains(byte | 0x20) && byte < 0x80
   }
 

@@ -114,7 +114,7 @@ struct ValueTokens {
     if text.utf8.reduce(0, |) < 0x80 {
       // Most texts are ASCII, which needs no decoding.
       length = text.utf8.count
-      script = (text.utf8.contains(where: Script.isLatin) ? Script.latin : .none).rawValue
+      script = (text.utf8.contains(where: NameForm.isLetter) ? Script.latin : .none).rawValue
     } else {
       let scalars = text.string.unicodeScalars
       length = scalars.count
@@ -259,12 +259,9 @@ enum Script: String {
     (0x10ffff, nil),
   ]
 
-  /// Whether an ASCII character is a letter.
-  static func isLatin(_ byte: UInt8) -> Bool { (0x61...0x7a).contains(byte | 0x20) }
-
   private static func script(of scalar: Unicode.Scalar) -> Script? {
     let value = scalar.value
-    if value < 0x80 { return isLatin(UInt8(truncatingIfNeeded: value)) ? .latin : nil }
+    if value < 0x80 { return NameForm.isLetter(UInt8(truncatingIfNeeded: value)) ? .latin : nil }
     return blocks.first { value <= $0.last }?.script
   }
 }
