@@ -1,4 +1,4 @@
-package import CLibrary
+import CLibrary
 
 /// System calls that succeed only when all of their work is done. Each returns the `errno` of its failure; nil when
 /// there is none. A call that opens returns a descriptor, which the caller closes, or -1 with `errno` set.
@@ -40,7 +40,9 @@ package enum SystemCalls {
   }
 
   /// Opens the folder at `path`, which may lead through links.
-  package static func openFolder(_ path: String) -> Int32 { open(path, O_RDONLY | O_DIRECTORY) }
+  package static func openFolder(following path: String) -> Int32 {
+    open(path, O_RDONLY | O_DIRECTORY)
+  }
 
   /// Opens the folder with this name in an open folder. A link is refused.
   package static func openFolder(_ name: String, in folder: Int32) -> Int32 {

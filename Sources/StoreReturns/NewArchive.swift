@@ -11,7 +11,7 @@ final class NewArchive {
 
   init(at path: String) throws {
     self.path = path
-    folder = SystemCalls.openFolder(PathText.folder(of: path))
+    folder = SystemCalls.openFolder(following: PathText.folder(of: path))
     guard folder >= 0 else {
       throw StoreReturnError(.cannotCreate, "the folder cannot be opened", path: path, errno: errno)
     }

@@ -20,7 +20,7 @@ final class WaitingKeys {
     beside path: String, between: ((_ path: String) -> Void)? = nil
   ) throws(SQLiteWriterError) {
     self.path = path + "-keys"
-    let folder = SystemCalls.openFolder(PathText.folder(of: path))
+    let folder = SystemCalls.openFolder(following: PathText.folder(of: path))
     defer { if folder >= 0 { _ = close(folder) } }
     let name = PathText.lastComponent(of: self.path)
     descriptor = SystemCalls.create(name, in: folder, O_RDWR)

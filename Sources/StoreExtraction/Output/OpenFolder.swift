@@ -11,7 +11,7 @@ package final class OpenFolder: Sendable {
 
   /// Opens the folder at a path that the user chose, which may lead through links.
   package convenience init(_ path: String) throws(SystemCallError) {
-    let descriptor = SystemCalls.openFolder(path)
+    let descriptor = SystemCalls.openFolder(following: path)
     guard descriptor >= 0 else {
       throw SystemCallError(call: "open", path: path, errno: errno)
     }

@@ -142,7 +142,7 @@ package enum FileEvidence {
 
   /// The path may contain links, because the host chose it.
   private static func isFolder(_ path: String) -> Bool {
-    let descriptor = SystemCalls.openFolder(path)
+    let descriptor = SystemCalls.openFolder(following: path)
     guard descriptor >= 0 else { return errno == EACCES }
     close(descriptor)
     return true

@@ -34,7 +34,7 @@ struct OpenedBy {
     let path = folder + "/" + name
     if FileStatus.found(path) != nil { return }
     let earlier = markers()
-    let home = SystemCalls.openFolder(folder)
+    let home = SystemCalls.openFolder(following: folder)
     guard home >= 0 else { return }
     defer { close(home) }
     let descriptor = SystemCalls.create(name, in: home)

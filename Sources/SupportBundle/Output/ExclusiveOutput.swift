@@ -93,7 +93,7 @@ final class ExclusiveOutput {
   }
 
   private static func openFolder(_ path: String) -> Int32 {
-    let opened = SystemCalls.openFolder(path)
+    let opened = SystemCalls.openFolder(following: path)
     #if os(Linux)
       // A folder that may be written but not read is opened with O_PATH, which Swift does not import.
       if opened < 0, errno == EACCES { return SystemCalls.open(path, 0x20_0000 | O_DIRECTORY) }

@@ -35,7 +35,7 @@ package final class OutputTree {
     try SystemPath.check(folder)
     path = folder
     self.making = making
-    descriptor = SystemCalls.openFolder(folder)
+    descriptor = SystemCalls.openFolder(following: folder)
     guard descriptor >= 0 else {
       throw SystemPath.error(.cannotCreate, "the folder cannot be opened", errno, path: folder)
     }

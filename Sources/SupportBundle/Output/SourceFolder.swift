@@ -11,7 +11,7 @@ final class SourceFolder: Sendable {
   init(_ path: String) throws(BundleError) {
     try SystemPath.check(path)
     self.path = path
-    descriptor = SystemCalls.openFolder(path)
+    descriptor = SystemCalls.openFolder(following: path)
     guard descriptor >= 0 else { throw SystemPath.openError(errno, path: path) }
   }
 
