@@ -17,26 +17,26 @@ package struct BTreeScan: ~Copyable {
   package private(set) var lostRowCount = 0
   /// The interior pages above the leaves that ``leaves(below:reader:)`` returned.
   package private(set) var interiorPages: [UInt32] = []
-  private var decoder: RecordDecoder
-  private var visited: PagesMet
-  private var payload = ContiguousArray<UInt8>()
+  var decoder: RecordDecoder
+  var visited: PagesMet
+  var payload = ContiguousArray<UInt8>()
   /// How many bytes of payload may still be read. The cells of an intact b-tree do not overlap and share no overflow
   /// page, so all of them fit into its pages: each page adds its size. All tables of the file together may read
   /// ``PageClaims/spare(of:)`` more. This leaves room for damage, but not for a file that turns a page into gigabytes
   /// by pointing to the same cell again and again. Default values count with a quarter of their size.
-  private var allowance = 0
+  var allowance = 0
   private var spare = 0
   /// Whether another scan, whose findings this one took over, has read as much as it may.
   private var hasReadTooMuch = false
-  private let claims: PageClaims
+  let claims: PageClaims
   /// The table's number among the claims.
-  private let owner: UInt32
+  let owner: UInt32
   /// Whether interior pages are skipped, because several scans share the leaves of one table.
   package var readsLeavesOnly = false
   /// Whether an interior page was skipped (``readsLeavesOnly``).
   package private(set) var hasLeftPages = false
   /// The sums over the cells of the current page.
-  private var leaf = LeafTally()
+  var leaf = LeafTally()
   /// The last page by the database's page count: SQLite reads no later page, even if the file has some.
   package var lastPage = UInt32.max
   /// Pages met after ``lastPage``: their count, and the lowest number.
@@ -50,16 +50,6 @@ package struct BTreeScan: ~Copyable {
     var next: Int
     var count: Int
     var keys: KeyWalk
-  }
-
-  /// A cell whose payload continues in overflow pages; its local part is in `payload`.
-  private struct Spill {
-    var rowID: Int64?
-    var length: Int
-    var firstPage: UInt32
-    var cellOffset: Int
-    /// Offset of the first payload byte that seems to be in a lost sector; nil when there is none.
-    var firstLost: Int?
   }
 
   package init(
@@ -126,35 +116,29 @@ package struct BTreeScan: ~Copyable {
       findings.add(Self.badCount(behind.count, behind.first, lastPage, table: table))
     }
     if hasReadTooMuch || isAllowanceUsed {
-      findings.add(
-        Finding(
-          .treeMoreThanFile,
-          "the rows of this b-tree add up to several times the size of its pages; the rest of the b-tree is not read",
-          table: table))
+      report(
+        .treeMoreThanFile,
+        "the rows of this b-tree add up to several times the size of its pages; the rest of the b-tree is not read"
+      )
     }
     if decoder.trailingCount > 0 {
-      findings.add(
-        Finding(
-          .recordTrailingBytes,
-          counted(
-            decoder.trailingCount, "record continues after its last value",
-            "records continue after their last value"), table: table))
+      report(
+        .recordTrailingBytes,
+        counted(
+          decoder.trailingCount, "record continues after its last value",
+          "records continue after their last value"))
     }
     if decoder.surplusCount > 0 {
-      findings.add(
-        Finding(
-          .recordTooManyFields,
-          counted(decoder.surplusCount, "record has", "records have")
-            + " more fields than the table has columns; the extra fields are not shown",
-          table: table))
+      report(
+        .recordTooManyFields,
+        counted(decoder.surplusCount, "record has", "records have")
+          + " more fields than the table has columns; the extra fields are not shown")
     }
     if decoder.reservedTypeCount > 0 {
-      findings.add(
-        Finding(
-          .recordReservedType,
-          counted(decoder.reservedTypeCount, "value has", "values have")
-            + " a reserved serial type, shown as NULL",
-          table: table))
+      report(
+        .recordReservedType,
+        counted(decoder.reservedTypeCount, "value has", "values have")
+          + " a reserved serial type, shown as NULL")
     }
   }
 
@@ -174,7 +158,7 @@ package struct BTreeScan: ~Copyable {
     _ levels: inout [Level], _ layout: borrowing RowLayout, _ reader: inout PageReader,
     _ sink: inout Sink
   ) throws(SQLiteFileError) {
-    while let level = levels.last, sink.wantsMore, allowance > decoder.defaultBytes / 4 {
+    while let level = levels.last, sink.wantsMore, !isAllowanceUsed {
       guard level.next <= level.count else {
         levels.removeLast()
         continue
@@ -259,9 +243,7 @@ package struct BTreeScan: ~Copyable {
   ) throws(SQLiteFileError) {
     begin()
     var pending: [(page: UInt32, rowIDs: RowIDBounds, depth: Int)] = [(root, RowIDBounds(), 0)]
-    while let (number, rowIDs, depth) = pending.popLast(), sink.wantsMore,
-      allowance > decoder.defaultBytes / 4
-    {
+    while let (number, rowIDs, depth) = pending.popLast(), sink.wantsMore, !isAllowanceUsed {
       guard claim(number, reader), !isKnown(number),
         let page = try header(of: number, of: isRowIDTable, &reader)
       else { continue }
@@ -416,16 +398,14 @@ package struct BTreeScan: ~Copyable {
     let place = reader.location(of: number)
     let limit = reader.storedPageCount * usableSize
     leaf = LeafTally()
-    while index < range.upperBound, sink.wantsMore, allowance > decoder.defaultBytes / 4 {
+    while index < range.upperBound, sink.wantsMore, !isAllowanceUsed {
       var spill: Spill?
       do {
         guard let page = try reader.page(number),
           let header = try? BTreePage(parsing: page, number: number, usableSize: usableSize)
         else { return }
         leaf.expectLostSectors(page, header)
-        while index < range.upperBound, spill == nil, allowance > decoder.defaultBytes / 4,
-          sink.wantsMore
-        {
+        while index < range.upperBound, spill == nil, !isAllowanceUsed, sink.wantsMore {
           spill = cell(
             index, page, header, limit, layout, &sink, (number, place.member, place.offset))
           index &+= 1
@@ -555,96 +535,14 @@ package struct BTreeScan: ~Copyable {
     return nil
   }
 
-  /// Gathers an overflow chain (section 1.6, "Cell Payload Overflow Pages") and decodes the record.
-  private mutating func finish<Sink: RecordSink & ~Copyable>(
-    _ spill: Spill, _ number: UInt32, _ layout: borrowing RowLayout,
-    _ reader: inout PageReader, _ sink: inout Sink
-  ) throws(SQLiteFileError) {
-    let piece = reader.usableSize - 4
-    var next = spill.firstPage
-    // Brent's method to notice a cycle: remember a page at each power of two.
-    var landmark: UInt32 = 0
-    var steps = 0
-    var firstLost = spill.firstLost
-    while payload.count < spill.length {
-      let wanted = min(piece, spill.length - payload.count)
-      let following: UInt32
-      do {
-        guard next != landmark, !claims.isOthers(next, than: owner),
-          let page = try reader.page(next)
-        else {
-          let place = reader.location(of: number)
-          lose(
-            .overflowBroken,
-            "an overflow chain breaks off at page \(next) after \(payload.count) of \(spill.length) bytes",
-            number, place.member, place.offset + Int64(spill.cellOffset))
-          return
-        }
-        following = page.uint32(at: 0)
-        if ZeroSectors.touch(4..<4 + wanted, of: page), !endsInZeros || page.byte(at: 4) != 0 {
-          let lost = ZeroSectors.firstLost(in: 4..<4 + wanted, of: page)
-          firstLost = firstLost ?? lost.map { payload.count + $0 - 4 }
-          if lost != nil, payload.last != 0, ZeroSectors.fill(page) { leaf.add(.certain) }
-        }
-        append(page.part(4, wanted))
-      }
-      if visited.insert(next) { allowance &+= reader.pageSize }
-      allowance &-= wanted
-      if allowance <= 0 { return }
-      if steps & (steps - 1) == 0 { landmark = next }
-      steps += 1
-      next = following
-    }
-    // A chain that ends has no cycle. A chain that continues after the payload may have an unnoticed one.
-    if next != 0, try goesRound(from: spill.firstPage, count: steps, &reader) {
-      let place = reader.location(of: number)
-      return lose(
-        .overflowBroken, "an overflow chain leads back to itself", number, place.member,
-        place.offset + Int64(spill.cellOffset))
-    }
-    let place = reader.location(of: number)
-    if next != 0 {
-      findings.add(
-        .chainTooLong(number, (place.member, place.offset + Int64(spill.cellOffset)), table))
-    }
-    let record = payload
-    if let firstLost {
-      leaf.add(
-        ZeroSectors.areContent(from: firstLost, of: record.rawSpan) ? .possible : .certain)
-    }
-    let defect = sink.take(record.rawSpan, rowID: spill.rowID, layout, &decoder)
-    if let defect {
-      lose(
-        defect.finding.id, defect.finding.message, number, place.member,
-        place.offset + Int64(spill.cellOffset))
-    }
-  }
-
-  /// Whether a page occurs twice among the first `count` pages of an overflow chain.
-  private func goesRound(from first: UInt32, count: Int, _ reader: inout PageReader)
-    throws(SQLiteFileError) -> Bool
-  {
-    var met: Set<UInt32> = []
-    var next = first
-    for _ in 0..<count {
-      guard met.insert(next).inserted else { return true }
-      guard let page = try reader.page(next) else { return false }
-      next = page.uint32(at: 0)
-    }
-    return false
-  }
-
-  /// Whether the last eight bytes of payload are zeros.
-  private var endsInZeros: Bool { payload.count >= 8 && payload.suffix(8).allSatisfy { $0 == 0 } }
-
-  private mutating func append(_ bytes: RawSpan) {
-    unsafe bytes.withUnsafeBytes { unsafe payload.append(contentsOf: $0) }
-  }
-
   // MARK: - Findings
 
+  private mutating func report(_ id: Finding.ID, _ message: String) {
+    findings.add(Finding(id, message, table: table))
+  }
+
   @inline(never)
-  private mutating func lose(
+  mutating func lose(
     _ id: Finding.ID, _ message: String, _ page: UInt32, _ member: Finding.Member, _ offset: Int64
   ) {
     lostRowCount += 1

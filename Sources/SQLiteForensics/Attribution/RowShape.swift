@@ -25,6 +25,18 @@ struct RowShape {
   /// Whether the table is Core Data's, which stores in each column only what the declared type says.
   private let isCoreData: Bool
 
+  /// The shape of a row whose table is not known.
+  static let unknown = RowShape()
+
+  private init() {
+    table = 0
+    fields = []
+    minFieldCount = 0
+    rowIDField = nil
+    demands = FieldDemands()
+    isCoreData = false
+  }
+
   init(_ expected: ExpectedTable, table: Int) {
     self.table = table
     let definition = expected.definition

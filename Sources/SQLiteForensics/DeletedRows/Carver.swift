@@ -23,7 +23,7 @@ struct Carver {
   let encoding: DatabaseHeader.TextEncoding
   /// The serial types that rows of each table begin with, the most frequent first.
   var firstTypes: [[UInt64]] = []
-  private var types = RecordTypes()
+  var types = RecordTypes()
   /// The types used in the search for newer cells. The search has its own budget, so that its cost loses no row.
   private var newerTypes = RecordTypes()
   /// The most fields that a cell without its start can have, by where its record's header began.
@@ -180,7 +180,7 @@ struct Carver {
   }
 
   /// The size of a former freeblock whose header is left in space that is now free as a whole; nil for other bytes.
-  private func staleBlock(_ page: RawSpan, _ offset: Int, least: Int = 8) -> Int? {
+  func staleBlock(_ page: RawSpan, _ offset: Int, least: Int = 8) -> Int? {
     let next = Int(page.uint16(at: offset))
     let size = Int(page.uint16(at: offset + 2))
     guard size >= least, offset + size <= usableSize, next == 0 || next >= offset + size,
@@ -216,166 +216,9 @@ struct Carver {
       confidence: (atBoundary ? 95 : 85) - (shape == own ? 0 : 10))
   }
 
-  // MARK: - Newer cells inside older ones
-
-  /// Where in a cell a newer cell of the same table was written and later freed; nil for nowhere.
-  ///
-  /// SQLite takes the space of a new cell from the end of a freeblock (`pageFindSlot`), and so from the end of an
-  /// older cell, whose start stays as it was. The end of the newer cell may be overwritten in the same way, and its
-  /// first four bytes by the header of a freeblock. Its lengths must lead to the end of the older cell: any bytes may
-  /// look like the types of a record.
-  private mutating func newer(
-    in cell: LeafCell, _ page: RawSpan, _ limit: Int, _ shape: RowShape
-  ) -> Int? {
-    guard !shape.isUnconstrained else { return nil }
-    // A cell that begins in the last bytes of this one has its record after this one.
-    for offset in cell.start + 5..<max(cell.start + 5, min(cell.end + Self.longestPrefix, limit)) {
-      if let whole = newerWhole(page, record: offset, cell, limit, shape) { return whole }
-      guard offset < cell.end else { continue }
-      if let newer = newerCellWithoutStart(page, offset, cell.end, limit, shape),
-        leads(page, from: newer.end, to: cell.end, limit, shape)
-      {
-        return offset
-      }
-      if let start = strayRecord(page, at: offset, cell, limit, shape) { return start }
-    }
-    return nil
-  }
-
-  /// Where a cell began whose record header is inside another cell, although the bytes before that header belong to a
-  /// third cell: cells of several states overlap where SQLite moved them within the page.
-  private mutating func strayRecord(
-    _ page: RawSpan, at record: Int, _ older: LeafCell, _ limit: Int, _ shape: RowShape
-  ) -> Int? {
-    let body =
-      older.record
-      + (older.isStartLost
-        ? older.headerLength - older.lostHeader.count : Int(page.byte(at: older.record)))
-    let header = Int(page.byte(at: record))
-    guard record >= body, header > shape.minFieldCount, header < 128, record + header <= limit,
-      shape.fittingCount(page, at: record + 1, end: record + header, from: 0)
-        >= shape.minFieldCount,
-      types.read(page, record + 1..<record + header), shape.fits(types), areTelling(3, shape),
-      types.bodyLength >= 6
-    else { return nil }
-    let end = min(record + header + types.bodyLength, limit)
-    types.spend(bytes: end - record)
-    guard
-      shape.fitsValues(types, page, body: record + header, end: end, encoding: encoding)
-    else { return nil }
-    // The length of the payload and the row id take about as many bytes as the older cell's.
-    let lead = older.isStartLost ? 4 : max(4, older.record - older.start)
-    return max(older.start + 5, record - lead)
-  }
-
-  /// The start of a newer whole cell whose record is at an offset.
-  private mutating func newerWhole(
-    _ page: RawSpan, record: Int, _ older: LeafCell, _ limit: Int, _ shape: RowShape
-  ) -> Int? {
-    // The lengths of header and payload are only read where the first two bytes of a header are plausible.
-    let header = Int(page.byte(at: record))
-    guard header > shape.minFieldCount, header < 128, record + header < limit,
-      let field = shape.fields.first
-    else { return nil }
-    let first = UInt64(page.byte(at: record + 1))
-    guard first >= 128 || field.classes.contains(StorageClasses(serialType: first)) else {
-      return nil
-    }
-    let least = max(older.start + 5, record - Self.longestPrefix)
-    for start in least..<max(least, min(older.end, record - 1)) {
-      // SQLite writes no number with leading zeros: such a byte is the last one of the older cell.
-      guard page.byte(at: start) != 0x80, let payload = Varint.read(page, at: start, end: record),
-        let key = Varint.read(page, at: start + payload.length, end: record),
-        start + payload.length + key.length == record,
-        let cell = LeafCell.parse(
-          page, at: start, limit: usableSize, usableSize: usableSize, maxPayload: maxPayload,
-          &types), shape.fits(types), types.bodyLength >= 4, areTelling(2, shape),
-        holds(page, cell.record + cell.payload - types.bodyLength, cell, limit, shape),
-        leads(page, from: cell.end, to: older.end, limit, shape)
-      else { continue }
-      return start
-    }
-    return nil
-  }
-
-  /// The longest payload length and row id before a record: four and nine bytes.
-  private static let longestPrefix = 13
-
-  /// A newer cell whose first four bytes the header of a freeblock overwrote.
-  private mutating func newerCellWithoutStart(
-    _ page: RawSpan, _ start: Int, _ goal: Int, _ limit: Int, _ shape: RowShape
-  ) -> LeafCell? {
-    guard start + 8 <= limit, let size = staleBlock(page, start) else { return nil }
-    let space = Space(start: start, limit: limit, exact: nil, shape: shape)
-    for header in start + 2...start + 7 {
-      let most = fieldCount(page, start, header, limit, shape)
-      guard most >= shape.minFieldCount else { continue }
-      for count in shape.minFieldCount...most {
-        // A block is longer where it was joined with the blocks after it, or with bytes that were in no block.
-        guard
-          let cell = cellWithoutStart(page, header, space, fieldCount: count, mayBeCut: true),
-          cell.length <= size, types.bodyLength >= 6, areTelling(3, shape),
-          holds(page, header + cell.payload - types.bodyLength, cell, limit, shape),
-          cell.end <= goal + 3 || cell.end >= limit
-            || isFollowed(page, cell.end, space),
-          !isRecord(page, at: header, ofCellBehind: goal)
-        else { continue }
-        return cell
-      }
-    }
-    return nil
-  }
-
-  /// Whether a record belongs to the whole cell that follows; then the bytes before it are not a freeblock's header.
-  private mutating func isRecord(_ page: RawSpan, at header: Int, ofCellBehind end: Int) -> Bool {
-    (end...end + 3).contains { start in
-      LeafCell.parse(
-        page, at: start, limit: usableSize, usableSize: usableSize, maxPayload: maxPayload,
-        &types)?.record == header
-    }
-  }
-
-  /// Whether the current values, as far as they are on the page, can be values of a row. Bytes from `limit` on were
-  /// overwritten.
-  private mutating func holds(
-    _ page: RawSpan, _ body: Int, _ cell: LeafCell, _ limit: Int, _ shape: RowShape
-  ) -> Bool {
-    let end = min(cell.end - (cell.spills ? 4 : 0), limit)
-    types.spend(bytes: end - body)
-    return shape.fitsValues(types, page, body: body, end: end, encoding: encoding)
-  }
-
-  /// Whether cells follow each other from `end` to the end of the older cell.
-  private mutating func leads(
-    _ page: RawSpan, from end: Int, to goal: Int, _ limit: Int, _ shape: RowShape
-  ) -> Bool {
-    var end = end
-    for _ in 0..<Self.maxSteps {
-      // Up to three bytes after a cell are in no block.
-      if end >= goal - 3 { return true }
-      var next: Int?
-      for start in end...end + 3 where next == nil && start + 8 <= limit {
-        if let cell = LeafCell.parse(
-          page, at: start, limit: usableSize, usableSize: usableSize, maxPayload: maxPayload,
-          &types), shape.fits(types), areTelling(2, shape)
-        {
-          next = cell.end
-        } else if let cell = newerCellWithoutStart(page, start, goal, limit, shape) {
-          next = cell.end
-        }
-      }
-      guard let next else { return false }
-      end = next
-    }
-    return false
-  }
-
-  /// The most cells that may follow each other in the space of one.
-  private static let maxSteps = 64
-
   /// Whether enough of the current types are not NULL, because zeros look like NULLs: `count` types, or all where the
   /// table has fewer columns.
-  private func areTelling(_ count: Int, _ shape: RowShape) -> Bool {
+  func areTelling(_ count: Int, _ shape: RowShape) -> Bool {
     let columns = shape.fields.count - (shape.rowIDField == nil ? 0 : 1)
     return types.types.count(where: { $0 != 0 }) >= min(count, columns)
   }
@@ -471,7 +314,7 @@ struct Carver {
   }
 
   /// How many fields of a shape fit the types at the offset where a cell without its start would have its types.
-  private func fieldCount(
+  func fieldCount(
     _ page: RawSpan, _ start: Int, _ header: Int, _ limit: Int, _ shape: RowShape
   ) -> Int {
     // With a short prefix the header's length is among the lost bytes, and with the shortest one the first type too.
@@ -480,7 +323,7 @@ struct Carver {
   }
 
   /// Where a cell without its start is looked for.
-  private struct Space {
+  struct Space {
     /// Where the cell begins.
     let start: Int
     /// The latest offset where its bytes can end.
@@ -494,7 +337,7 @@ struct Carver {
   ///
   /// `mayBeCut`: accepts another cell whose end was overwritten, or a cell of which only the freeblock's header is
   /// left.
-  private mutating func lands(
+  mutating func lands(
     _ page: RawSpan, _ end: Int, _ space: borrowing Space, mayBeCut: Bool = false
   ) -> Bool {
     if end == space.limit { return true }
@@ -508,7 +351,7 @@ struct Carver {
 
   /// Whether anything begins where a cell ends, or up to three bytes after it: SQLite leaves up to three bytes in no
   /// block (file format, section 1.6).
-  private mutating func isFollowed(_ page: RawSpan, _ end: Int, _ space: borrowing Space) -> Bool {
+  mutating func isFollowed(_ page: RawSpan, _ end: Int, _ space: borrowing Space) -> Bool {
     for left in 0...3 where lands(page, end + left, space, mayBeCut: true) { return true }
     return false
   }
@@ -516,7 +359,7 @@ struct Carver {
   /// A cell whose record's header began at `header`. Afterwards ``types`` has its types.
   ///
   /// `mayBeCut`: whether its end may lie past the space; then its values are not checked.
-  private mutating func cellWithoutStart(
+  mutating func cellWithoutStart(
     _ page: RawSpan, _ header: Int, _ space: borrowing Space, fieldCount: Int,
     mayBeCut: Bool = false
   ) -> LeafCell? {

@@ -295,7 +295,7 @@ struct TornPages {
         page, at: start, limit: limit, usableSize: layout.usableSize, maxPayload: 1 << 31, &types)
     else { return nil }
     let body = cell.record + cell.payload - types.bodyLength
-    return RowShape.anyText(
+    return RowShape.unknown.fitsValues(
       types, page, body: body, end: cell.record + cell.local, encoding: layout.textEncoding)
       ? cell : nil
   }

@@ -43,23 +43,15 @@ private final class GivenRows {
 }
 
 /// Receives rows from the ordinary reader, each with the start of its cell.
-private struct PlainRowSink: RowSink, ~Copyable {
+private struct PlainRowSink: RowGathering, ~Copyable {
   private let receive: (_ row: borrowing RecoveredRowBuffer, _ cellStart: Int) -> Bool
-  private var row = RecoveredRowBuffer()
+  var row = RecoveredRowBuffer()
   private var cellStart = 0
   private(set) var wantsMore = true
 
   init(receive: @escaping (borrowing RecoveredRowBuffer, Int) -> Bool) { self.receive = receive }
 
   mutating func beginCell(at start: Int) { cellStart = start }
-  mutating func beginRow(_ rowID: Int64?) { row.beginRow(rowID) }
-  mutating func null() { row.append(.null) }
-  mutating func integer(_ value: Int64) { row.append(.integer, bits: value) }
-  mutating func real(_ value: Double) {
-    row.append(.real, bits: Int64(bitPattern: value.bitPattern))
-  }
-  mutating func text(_ bytes: RawSpan) { row.append(.text, bytes) }
-  mutating func blob(_ bytes: RawSpan) { row.append(.blob, bytes) }
   mutating func endRow() { wantsMore = receive(row, cellStart) }
 }
 

@@ -22,22 +22,22 @@ struct LeafReading {
   let usableSize: Int
   let maxPayload: Int
   let encoding: DatabaseHeader.TextEncoding
-  private(set) var method = Method.nothing
+  var method = Method.nothing
   /// The cells of the page, in the order of the pointer array or else by offset.
-  private(set) var cells: ContiguousArray<LeafCell> = []
+  var cells: ContiguousArray<LeafCell> = []
   /// The freeblocks of the page's chain (file format, section 1.6 "freeblock").
   private(set) var freeBlocks: [Range<Int>] = []
   /// The number of cells whose pointers lead nowhere and that were not found in another way.
-  private(set) var lostCount = 0
+  var lostCount = 0
   /// Whether there are cells whose records contradict themselves.
-  private(set) var hasMisfits = false
+  var hasMisfits = false
   /// Whether the cells and the free space of an index page add up to the page.
   private(set) var addsUp = true
   /// The offset after the cell pointer array.
-  private(set) var contentFloor = 8
+  var contentFloor = 8
   /// The number of cell pointers, on a page whose header is trusted.
   private(set) var pointerCount = 0
-  private(set) var types = RecordTypes()
+  var types = RecordTypes()
 
   init(usableSize: Int, maxPayload: Int, encoding: DatabaseHeader.TextEncoding) {
     self.usableSize = usableSize
@@ -216,7 +216,7 @@ struct LeafReading {
 
   /// The longest record header that is accepted unchecked if it continues in overflow pages. A type takes at most nine
   /// bytes, usually one or two.
-  private static func longestHeader(_ shape: RowShape?) -> Int {
+  static func longestHeader(_ shape: RowShape?) -> Int {
     shape.map { $0.fields.count * 5 + 9 } ?? 0
   }
 
@@ -289,266 +289,22 @@ struct LeafReading {
     return sum == usableSize
   }
 
-  // MARK: - Mended
-
-  /// The cells that follow each other from `start` to the end of the page, with only freeblocks and fragments between
-  /// them; nil when they do not end at the end of the page. The length of each cell tells where the next one begins, so
-  /// no pointers are needed, and other bytes hardly ever end exactly there.
-  private mutating func cellsInARow(
-    _ page: RawSpan, from start: Int, fragments: Int, _ shape: RowShape?
-  ) -> ContiguousArray<LeafCell>? {
-    guard start >= contentFloor else { return nil }
-    let longestHeader = Self.longestHeader(shape)
-    var row: ContiguousArray<LeafCell> = []
-    var offset = start
-    var fragments = fragments
-    var block = 0
-    while offset < usableSize {
-      while block < freeBlocks.count, freeBlocks[block].lowerBound < offset { block += 1 }
-      let room = block < freeBlocks.count ? freeBlocks[block].lowerBound : usableSize
-      if offset == room {
-        offset = freeBlocks[block].upperBound
-      } else if let cell = LeafCell.parse(
-        page, at: offset, limit: room, usableSize: usableSize, maxPayload: maxPayload,
-        longestHeader: longestHeader, keepsTypes: false, &types)
-      {
-        row.append(cell)
-        offset = cell.end
-      } else if fragments > 0 {
-        fragments -= 1
-        offset += 1
-      } else {
-        return nil
-      }
-    }
-    return row
-  }
-
-  /// Whether the pointers lead to exactly these cells.
-  private func isSame(as row: ContiguousArray<LeafCell>) -> Bool {
-    row.count == cells.count && row.map(\.start) == cells.map(\.start).sorted()
-  }
-
-  private mutating func mend(
-    _ page: RawSpan, _ pointers: Int, _ count: Int, _ limit: Int, _ contentStart: Int,
-    _ shape: RowShape?
-  ) {
-    method = .mended
-    if limit == usableSize, 2 * cells.count < count {
-      // When most pointers lead nowhere, the others lead to cells by chance.
-      let pointed = cells
-      cells.removeAll()
-      readTiles(page, max(contentFloor, contentStart), limit, shape)
-      if cells.count > pointed.count, 2 * cells.count >= count {
-        cells.removeFirst(max(0, cells.count - count))
-        lostCount = count - cells.count
-        return markUnordered()
-      }
-      cells = pointed
-    }
-    cells.sort { $0.start < $1.start }
-    dropOverlaps(page, shape)
-    guard cells.count < count else { return markUnordered() }
-    var lost = count - cells.count
-    // A correct pointer may lead to a cell with a wrong payload length; the record gives the right length.
-    for index in 0..<count where lost > 0 {
-      let start = Int(page.uint16(at: pointers + 2 * index))
-      guard start >= contentFloor, start + 4 <= limit, !covers(start..<start + 1),
-        let room = room(at: start, limit: limit),
-        let cell = LeafCell.parseRepairing(
-          page, at: start, limit: room, usableSize: usableSize, maxPayload: maxPayload, &types),
-        isPlausible(cell, page, limit, shape),
-        cell.end == room || freeBlocks.contains(where: { $0.lowerBound == cell.end })
-      else { continue }
-      insert(cell)
-      lost -= 1
-    }
-    if let shape {
-      for index in 0..<count where lost > 0 {
-        let start = Int(page.uint16(at: pointers + 2 * index))
-        guard start >= contentFloor, start + 4 <= limit, !covers(start..<start + 1),
-          let room = room(at: start, limit: limit),
-          let cell = LeafCell.parseMisfit(
-            page, at: start, room: room, usableSize: usableSize, shape: shape)
-        else { continue }
-        insert(cell)
-        hasMisfits = true
-        lost -= 1
-      }
-    }
-    // Cells cut off by the end of the file are nowhere else on the page.
-    let cutOff = (0..<count).count { Int(page.uint16(at: pointers + 2 * $0)) + 4 > limit }
-    if limit == usableSize || cutOff < lost {
-      let most = limit == usableSize ? lost : lost - cutOff
-      lost -= most - takeUnpointed(page, from: max(contentFloor, contentStart), limit, most, shape)
-    }
-    lostCount = lost
-    markUnordered()
-  }
-
-  /// Adds at most `most` complete cells found in space that neither cells nor freeblocks cover.
-  ///
-  /// - Returns: how many of `most` were not found.
-  private mutating func takeUnpointed(
-    _ page: RawSpan, from floor: Int, _ limit: Int, _ most: Int, _ shape: RowShape?
-  ) -> Int {
-    var left = most
-    var found: [LeafCell] = []
-    for gap in gaps(from: floor, to: limit, without: freeBlocks) {
-      var offset = gap.lowerBound
-      var border = offset
-      while offset + 4 <= gap.upperBound {
-        if let cell = LeafCell.parse(
-          page, at: offset, limit: gap.upperBound, usableSize: usableSize,
-          maxPayload: maxPayload, &types), isPlausible(cell, page, limit, shape),
-          shape.map(isTelling) ?? false
-            || ((shape == nil || offset == border)
-              && (cell.end == gap.upperBound || startsCell(page, cell.end, gap.upperBound)))
-        {
-          found.append(cell)
-          offset = cell.end
-          border = offset
-        } else {
-          offset += 1
-        }
-      }
-    }
-    // SQLite allocates cells from the end of the page, so the last ones are the most certain.
-    for cell in found.reversed() where left > 0 {
-      insert(cell)
-      left -= 1
-    }
-    return left
-  }
-
-  private mutating func startsCell(_ page: RawSpan, _ offset: Int, _ limit: Int) -> Bool {
-    LeafCell.parse(
-      page, at: offset, limit: limit, usableSize: usableSize, maxPayload: maxPayload, &types)
-      != nil
-  }
-
-  // MARK: - Without header
-
-  private mutating func readWithoutHeader(
-    _ page: RawSpan, _ base: Int, _ limit: Int, _ shape: RowShape?
-  ) {
-    // The pointer array has as many entries as the header counts, if that agrees with the entries. Otherwise it ends at
-    // the first entry that leads to no complete cell, or to one that overlaps another.
-    let count = agreeingCount(page, base, limit)
-    let end = count.map { base + 8 + 2 * $0 } ?? limit
-    var offset = base + 8
-    var met: Set<Int> = []
-    while offset + 2 <= end, offset + 2 < limit {
-      let start = Int(page.uint16(at: offset))
-      if start > offset + 1, start + 4 <= limit, met.insert(start).inserted,
-        let cell = LeafCell.parse(
-          page, at: start, limit: limit, usableSize: usableSize, maxPayload: maxPayload, &types),
-        isPlausible(cell, page, limit, shape), !covers(cell.start..<cell.end)
-      {
-        insert(cell)
-      } else if count == nil {
-        break
-      }
-      offset += 2
-    }
-    contentFloor = offset
-    let isBelieved = count.map { 2 * cells.count > $0 } ?? true
-    if isBelieved, cells.count >= 2 || (cells.count == 1 && cells[0].end == usableSize) {
-      lostCount = count.map { $0 - cells.count } ?? 0
-      method = .pointersAlone
-      return markUnordered()
-    }
-    cells.removeAll()
-    contentFloor = base
-    readTiles(page, base, limit, shape)
-    method = cells.isEmpty ? .nothing : .cells
-    markUnordered()
-  }
-
-  /// The cell count of a page header, if all but its first byte agree: every pointer leads past the array, no two to
-  /// the same offset, and the lowest to the start of the cell content area.
-  private func agreeingCount(_ page: RawSpan, _ base: Int, _ limit: Int) -> Int? {
-    let count = Int(page.uint16(at: base + 3))
-    let floor = base + 8 + 2 * count
-    guard count > 1, floor + 4 * count <= limit else { return nil }
-    let starts = (0..<count).map { Int(page.uint16(at: base + 8 + 2 * $0)) }
-    let isInOrder =
-      starts.min() == Int(page.uint16(at: base + 5)) && Set(starts).count == count
-      && starts.allSatisfy { $0 >= floor && $0 + 4 <= limit }
-    return isInOrder ? count : nil
-  }
-
-  /// Reads the cells that fill the page up to its end without gaps; with a shape, also separate cells before them.
-  private mutating func readTiles(_ page: RawSpan, _ floor: Int, _ limit: Int, _ shape: RowShape?) {
-    guard limit - floor >= 4 else { return }
-    // reaches[o]: whether cells from offset o on fill the page to its end, with freeblocks between them.
-    var reaches = [Bool](repeating: false, count: limit + 1)
-    reaches[limit] = limit == usableSize
-    var offset = limit - 4
-    var first = limit
-    let blocks = Dictionary(
-      freeBlocks.map { ($0.lowerBound, $0.upperBound) }, uniquingKeysWith: { one, _ in one })
-    while offset >= floor {
-      if let end = blocks[offset] {
-        reaches[offset] = reaches[end]
-      } else if let cell = LeafCell.parse(
-        page, at: offset, limit: limit, usableSize: usableSize, maxPayload: maxPayload, &types),
-        reaches[cell.end], isPlausible(cell, page, limit, shape)
-      {
-        reaches[offset] = true
-        first = offset
-      }
-      offset -= 1
-    }
-    // Of several ways to fill the page, the longest one counts.
-    offset = first
-    var tiled: [LeafCell] = []
-    while offset < limit {
-      if let end = blocks[offset] {
-        offset = end
-      } else if let cell = LeafCell.parse(
-        page, at: offset, limit: limit, usableSize: usableSize, maxPayload: maxPayload, &types)
-      {
-        tiled.append(cell)
-        offset = cell.end
-      } else {
-        break
-      }
-    }
-    if shape == nil, tiled.count < 2 { return }
-    for cell in tiled { insert(cell) }
-    guard let shape else { return }
-    offset = floor
-    while offset + 4 <= first {
-      if let cell = LeafCell.parse(
-        page, at: offset, limit: first, usableSize: usableSize, maxPayload: maxPayload, &types),
-        isPlausible(cell, page, limit, shape), isTelling(shape),
-        !freeBlocks.contains(where: { $0.overlaps(cell.start..<cell.end) })
-      {
-        insert(cell)
-        offset = cell.end
-      } else {
-        offset += 1
-      }
-    }
-  }
-
   // MARK: - Common
 
   /// Whether the types parsed last are distinctive. Two small numbers, as in a row of a join table, are found anywhere.
-  private func isTelling(_ shape: RowShape) -> Bool {
+  func isTelling(_ shape: RowShape) -> Bool {
     shape.fields.count > 2 && types.bodyLength >= 8
   }
 
   /// Whether a cell can be a row of the table, or of any table if the table is not known. ``types`` must be those of
   /// the cell.
-  private func isPlausible(_ cell: LeafCell, _ page: RawSpan, _ limit: Int, _ shape: RowShape?)
+  func isPlausible(_ cell: LeafCell, _ page: RawSpan, _ limit: Int, _ shape: RowShape?)
     -> Bool
   {
     let body = cell.record + cell.payload - types.bodyLength
     let end = min(cell.record + cell.local, limit)
     guard let shape else {
-      return RowShape.anyText(types, page, body: body, end: end, encoding: encoding)
+      return RowShape.unknown.fitsValues(types, page, body: body, end: end, encoding: encoding)
     }
     return shape.fits(types)
       && shape.fitsValues(types, page, body: body, end: end, encoding: encoding)
@@ -565,52 +321,26 @@ struct LeafReading {
     return low
   }
 
-  private mutating func insert(_ cell: LeafCell) {
+  mutating func insert(_ cell: LeafCell) {
     cells.insert(cell, at: place(behind: cell.start))
   }
 
-  private func covers(_ range: Range<Int>) -> Bool {
+  func covers(_ range: Range<Int>) -> Bool {
     let next = place(behind: range.lowerBound)
     if next > 0, cells[next - 1].end > range.lowerBound { return true }
     return next < cells.count && cells[next].start < range.upperBound
   }
 
   /// The start of the next cell after an offset, else the limit; nil when that is not after the offset.
-  private func room(at start: Int, limit: Int) -> Int? {
+  func room(at start: Int, limit: Int) -> Int? {
     let next = place(behind: start)
     let end = next < cells.count ? cells[next].start : limit
     return end > start ? end : nil
   }
 
-  /// Drops one of two overlapping cells, since only one can be right: the one that is not a row of the table, else
-  /// the later one.
-  private mutating func dropOverlaps(_ page: RawSpan, _ shape: RowShape?) {
-    var kept: ContiguousArray<LeafCell> = []
-    for cell in cells {
-      guard let last = kept.last, cell.start < last.end else {
-        kept.append(cell)
-        continue
-      }
-      if cell.start == last.start { continue }
-      if let shape, !holds(last, page, shape), holds(cell, page, shape) {
-        kept[kept.count - 1] = cell
-      }
-    }
-    cells = kept
-  }
-
-  private mutating func holds(_ cell: LeafCell, _ page: RawSpan, _ shape: RowShape) -> Bool {
-    guard
-      LeafCell.parse(
-        page, at: cell.start, limit: usableSize, usableSize: usableSize, maxPayload: maxPayload,
-        &types) != nil
-    else { return false }
-    return isPlausible(cell, page, usableSize, shape)
-  }
-
   /// Drops the row id of cells that share one, since it is certain in neither. The row ids of cells found by offset
   /// need not ascend, as only the pointers are in row id order.
-  private mutating func markUnordered() {
+  mutating func markUnordered() {
     var met: [Int64: Int] = [:]
     for index in cells.indices {
       if let other = met.updateValue(index, forKey: cells[index].rowID) {
@@ -641,27 +371,5 @@ struct LeafReading {
     }
     if offset < limit { gaps.append(offset..<limit) }
     return gaps
-  }
-}
-
-extension RowShape {
-  /// Whether all texts of a record are readable text.
-  static func anyText(
-    _ types: borrowing RecordTypes, _ page: RawSpan, body: Int, end: Int,
-    encoding: DatabaseHeader.TextEncoding
-  ) -> Bool {
-    var offset = body
-    for type in types.types {
-      let length = RecordDecoder.length(ofType: type)
-      if type >= 13, type & 1 == 1, offset < end {
-        let there = min(length, end - offset)
-        guard TextCheck.isText(page.part(offset, there), whole: there == length, encoding) else {
-          return false
-        }
-      }
-      offset += length
-      if offset > end { return true }
-    }
-    return true
   }
 }

@@ -11,10 +11,10 @@ struct RowPipeline {
   private static let maxPages: UInt32 = 128
 
   /// Gathers rows in a batch until it is full.
-  private struct BatchSink: RecoverySink, ~Copyable {
+  private struct BatchSink: RecoverySink, RowGathering, ~Copyable {
     var batch = RowBatch()
     var isFull = false
-    private var row = RecoveredRowBuffer()
+    var row = RecoveredRowBuffer()
     private let forms: [RecordForm?]
     let undecodableCount = 0
 
@@ -60,14 +60,6 @@ struct RowPipeline {
     }
 
     mutating func begin(_ origin: RowOrigin, partial: [PartialValue]) { row.begin(origin, partial) }
-    mutating func beginRow(_ rowID: Int64?) { row.beginRow(rowID) }
-    mutating func null() { row.append(.null) }
-    mutating func integer(_ value: Int64) { row.append(.integer, bits: value) }
-    mutating func real(_ value: Double) {
-      row.append(.real, bits: Int64(bitPattern: value.bitPattern))
-    }
-    mutating func text(_ bytes: RawSpan) { row.append(.text, bytes) }
-    mutating func blob(_ bytes: RawSpan) { row.append(.blob, bytes) }
     mutating func endRow() {
       var size = row.bytes.count
       for value in row.partial { size += value.bytes.count }

@@ -137,16 +137,12 @@ package struct RecoveredRowBuffer: ~Copyable {
   }
 }
 
-/// Gathers each row in a buffer and passes it on.
-struct BufferedRowSink: RecoverySink, ~Copyable {
-  private let receive: (borrowing RecoveredRowBuffer) -> Bool
-  private var row = RecoveredRowBuffer()
-  private(set) var wantsMore = true
-  private(set) var undecodableCount = 0
+/// A sink that gathers the values of a row in a buffer.
+protocol RowGathering: RowSink, ~Copyable {
+  var row: RecoveredRowBuffer { get set }
+}
 
-  init(receive: @escaping (borrowing RecoveredRowBuffer) -> Bool) { self.receive = receive }
-
-  mutating func begin(_ origin: RowOrigin, partial: [PartialValue]) { row.begin(origin, partial) }
+extension RowGathering where Self: ~Copyable {
   mutating func beginRow(_ rowID: Int64?) { row.beginRow(rowID) }
   mutating func null() { row.append(.null) }
   mutating func integer(_ value: Int64) { row.append(.integer, bits: value) }
@@ -155,6 +151,18 @@ struct BufferedRowSink: RecoverySink, ~Copyable {
   }
   mutating func text(_ bytes: RawSpan) { row.append(.text, bytes) }
   mutating func blob(_ bytes: RawSpan) { row.append(.blob, bytes) }
+}
+
+/// Gathers each row in a buffer and passes it on.
+struct BufferedRowSink: RecoverySink, RowGathering, ~Copyable {
+  private let receive: (borrowing RecoveredRowBuffer) -> Bool
+  var row = RecoveredRowBuffer()
+  private(set) var wantsMore = true
+  private(set) var undecodableCount = 0
+
+  init(receive: @escaping (borrowing RecoveredRowBuffer) -> Bool) { self.receive = receive }
+
+  mutating func begin(_ origin: RowOrigin, partial: [PartialValue]) { row.begin(origin, partial) }
   mutating func endRow() {
     if row.hasInvalidText { undecodableCount += 1 }
     wantsMore = receive(row)

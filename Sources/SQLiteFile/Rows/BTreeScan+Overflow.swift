@@ -1,0 +1,98 @@
+/// Payloads that continue in overflow pages.
+extension BTreeScan {
+  /// A cell whose payload continues in overflow pages; its local part is in `payload`.
+  struct Spill {
+    var rowID: Int64?
+    var length: Int
+    var firstPage: UInt32
+    var cellOffset: Int
+    /// Offset of the first payload byte that seems to be in a lost sector; nil when there is none.
+    var firstLost: Int?
+  }
+
+  /// Gathers an overflow chain (section 1.6, "Cell Payload Overflow Pages") and decodes the record.
+  mutating func finish<Sink: RecordSink & ~Copyable>(
+    _ spill: Spill, _ number: UInt32, _ layout: borrowing RowLayout,
+    _ reader: inout PageReader, _ sink: inout Sink
+  ) throws(SQLiteFileError) {
+    let piece = reader.usableSize - 4
+    var next = spill.firstPage
+    // Brent's method to notice a cycle: remember a page at each power of two.
+    var landmark: UInt32 = 0
+    var steps = 0
+    var firstLost = spill.firstLost
+    while payload.count < spill.length {
+      let wanted = min(piece, spill.length - payload.count)
+      let following: UInt32
+      do {
+        guard next != landmark, !claims.isOthers(next, than: owner),
+          let page = try reader.page(next)
+        else {
+          let place = reader.location(of: number)
+          lose(
+            .overflowBroken,
+            "an overflow chain breaks off at page \(next) after \(payload.count) of \(spill.length) bytes",
+            number, place.member, place.offset + Int64(spill.cellOffset))
+          return
+        }
+        following = page.uint32(at: 0)
+        if ZeroSectors.touch(4..<4 + wanted, of: page), !endsInZeros || page.byte(at: 4) != 0 {
+          let lost = ZeroSectors.firstLost(in: 4..<4 + wanted, of: page)
+          firstLost = firstLost ?? lost.map { payload.count + $0 - 4 }
+          if lost != nil, payload.last != 0, ZeroSectors.fill(page) { leaf.add(.certain) }
+        }
+        append(page.part(4, wanted))
+      }
+      if visited.insert(next) { allowance &+= reader.pageSize }
+      allowance &-= wanted
+      if allowance <= 0 { return }
+      if steps & (steps - 1) == 0 { landmark = next }
+      steps += 1
+      next = following
+    }
+    // A chain that ends has no cycle. A chain that continues after the payload may have an unnoticed one.
+    if next != 0, try goesRound(from: spill.firstPage, count: steps, &reader) {
+      let place = reader.location(of: number)
+      return lose(
+        .overflowBroken, "an overflow chain leads back to itself", number, place.member,
+        place.offset + Int64(spill.cellOffset))
+    }
+    let place = reader.location(of: number)
+    if next != 0 {
+      findings.add(
+        .chainTooLong(number, (place.member, place.offset + Int64(spill.cellOffset)), table))
+    }
+    let record = payload
+    if let firstLost {
+      leaf.add(
+        ZeroSectors.areContent(from: firstLost, of: record.rawSpan) ? .possible : .certain)
+    }
+    let defect = sink.take(record.rawSpan, rowID: spill.rowID, layout, &decoder)
+    if let defect {
+      lose(
+        defect.finding.id, defect.finding.message, number, place.member,
+        place.offset + Int64(spill.cellOffset))
+    }
+  }
+
+  /// Whether a page occurs twice among the first `count` pages of an overflow chain.
+  private func goesRound(from first: UInt32, count: Int, _ reader: inout PageReader)
+    throws(SQLiteFileError) -> Bool
+  {
+    var met: Set<UInt32> = []
+    var next = first
+    for _ in 0..<count {
+      guard met.insert(next).inserted else { return true }
+      guard let page = try reader.page(next) else { return false }
+      next = page.uint32(at: 0)
+    }
+    return false
+  }
+
+  /// Whether the last eight bytes of payload are zeros.
+  private var endsInZeros: Bool { payload.count >= 8 && payload.suffix(8).allSatisfy { $0 == 0 } }
+
+  mutating func append(_ bytes: RawSpan) {
+    unsafe bytes.withUnsafeBytes { unsafe payload.append(contentsOf: $0) }
+  }
+}
