@@ -106,19 +106,19 @@ enum PageFrame {
   ///   - by: what follows the name of the program, which made it.
   ///   - body: the template of its content. Mustache escapes what stands between two braces; three are for what is made
   ///     here.
-  ///   - context: what the template takes.
+  ///   - content: what the template takes.
   ///   - showsImages: whether there are images in it.
   /// - Returns: the page as HTML.
   /// - Throws: an error of the template.
   static func page(
-    _ title: String, by: String, _ body: String, _ context: [String: Any],
+    _ title: String, by: String, _ body: String, _ content: PageContent,
     showsImages: Bool = false
   ) throws -> String {
     // Only this style sheet and this script run.
     let policy =
       "default-src 'none'; base-uri 'none'; form-action 'none'; style-src '\(source(ReportStyle.sheet))'; script-src '\(source(ReportStyle.script))'"
       + (showsImages ? "; img-src data:" : "")
-    var context = context
+    var context = content.context
     context["title"] = text(title)
     context["tool"] = "lifeboat \(Tool.version)"
     context["by"] = by
@@ -170,10 +170,28 @@ enum PageFrame {
     if lines.count < count { notes.append("\(lines.count) of \(Quantity.count(count)) are shown.") }
     return ["note": notes.joined(separator: " "), "hasLines": !lines.isEmpty, "lines": lines]
   }
+}
 
-  /// The links to sections, by their ids and names.
-  static func sections(_ sections: [(id: String, name: String)]) -> [[String: Any]] {
-    sections.map { ["id": $0.id, "name": $0.name] }
+/// What the template of a page takes, and the sections that its ``PageFrame/contents`` name, in their order.
+struct PageContent {
+  var values: [String: Any]
+  private var sections: [[String: Any]] = []
+
+  init(_ values: [String: Any]) { self.values = values }
+
+  /// What the template takes, the links to the sections among it.
+  var context: [String: Any] { values.merging(["sections": sections]) { $1 } }
+
+  /// Names a section whose values the template has already.
+  mutating func addSection(_ id: String, _ name: String) {
+    sections.append(["id": id, "name": name])
+  }
+
+  /// Adds a section with what its part of the template takes; nil for a section that the page does not have.
+  mutating func addSection(_ id: String, _ name: String, _ part: [String: Any]?) {
+    guard let part else { return }
+    values[id] = part
+    addSection(id, name)
   }
 }
 

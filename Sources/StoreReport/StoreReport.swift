@@ -120,34 +120,26 @@ package struct StoreReport {
   /// The page as HTML.
   package func html() throws -> String {
     let verdict = verdict
-    var context: [String: Any] = [
+    var content = PageContent([
       "verdict": verdict.context,
       "facts": facts.map(PageFrame.pair), "method": method, "files": files,
       "glossary": Self.words.map { ["word": $0.word, "meaning": $0.meaning] },
-    ]
-    var sections = [("facts", "The store")]
-    func add(_ id: String, _ name: String, _ part: [String: Any]?) {
-      guard let part else { return }
-      context[id] = part
-      sections.append((id, name))
-    }
-    if let incident {
-      sections.insert(("incident", "What happened"), at: 0)
-      context["incident"] = Self.context(incident)
-    }
-    add("rows", "Rows", rows)
-    add("changes", "Before and after", changes?.context)
-    add("findings", "Findings", findings)
-    add("pages", "Pages", pages?.context)
-    add("times", "When", times?.context)
-    add("log", "Write-ahead log", log)
-    add("model", "The model", modelContext)
-    add("hashes", "Version hashes", hashes)
-    sections += [("method", "How this was read"), ("glossary", "Words")]
-    context["sections"] = PageFrame.sections(sections)
+    ])
+    content.addSection("incident", "What happened", incident.map { Self.context($0) })
+    content.addSection("facts", "The store")
+    content.addSection("rows", "Rows", rows)
+    content.addSection("changes", "Before and after", changes?.context)
+    content.addSection("findings", "Findings", findings)
+    content.addSection("pages", "Pages", pages?.context)
+    content.addSection("times", "When", times?.context)
+    content.addSection("log", "Write-ahead log", log)
+    content.addSection("model", "The model", modelContext)
+    content.addSection("hashes", "Version hashes", hashes)
+    content.addSection("method", "How this was read")
+    content.addSection("glossary", "Words")
     return try PageFrame.page(
       "Report on \(name)", by: ", \(made.ISO8601Format()). The store was only read.",
-      ReportTemplate.text, context, showsImages: changes?.hasImages ?? false)
+      ReportTemplate.text, content, showsImages: changes?.hasImages ?? false)
   }
 
   /// A page of several stores.
@@ -185,7 +177,7 @@ package struct StoreReport {
     return try PageFrame.page(
       "Stores in \(PathText.lastComponent(of: folder))",
       by: ", \(made.ISO8601Format()). The stores were only read.", ReportTemplate.index,
-      ["lines": lines])
+      PageContent(["lines": lines]))
   }
 
   // MARK: - Verdict

@@ -86,17 +86,17 @@ package struct ModelPage {
 
   /// The page as HTML.
   package func html() throws -> String {
-    var context: [String: Any] = [
+    var content = PageContent([
       "facts": facts.prefix(Self.maxFacts).map { PageFrame.pair($0) },
       "hasProblems": !problems.isEmpty,
       "problems": problems.prefix(Self.maxFacts).map { PageFrame.sentence($0) },
       "svg": diagram.svg, "isDrawn": !diagram.boxes.isEmpty,
-    ]
+    ])
     if problems.count > Self.maxFacts {
-      context["moreProblems"] = "And \(Quantity.count(problems.count - Self.maxFacts)) more."
+      content.values["moreProblems"] = "And \(Quantity.count(problems.count - Self.maxFacts)) more."
     }
     if diagram.leftOutCount > 0 {
-      context["leftOut"] =
+      content.values["leftOut"] =
         "\(Quantity.count(diagram.leftOutCount, "more entity is", "more entities are")) not drawn."
     }
     var room = Self.maxProperties
@@ -109,18 +109,17 @@ package struct ModelPage {
       roomForFacts -= facts.count
       listed.append(Self.context(entity, shown, facts, number))
     }
-    context["entities"] = listed
-    context["hasEntities"] = !listed.isEmpty
-    context["note"] =
+    content.values["entities"] = listed
+    content.values["hasEntities"] = !listed.isEmpty
+    content.values["note"] =
       entities.isEmpty
       ? "None."
       : Quantity.count(entities.count, "entity", "entities") + "."
         + (entities.count > listed.count ? " The first \(listed.count) are shown." : "")
-    var sections = [("facts", "The model")]
-    if !diagram.boxes.isEmpty { sections.append(("picture", "Picture")) }
-    sections.append(("entities", "Entities"))
-    context["sections"] = PageFrame.sections(sections)
-    return try PageFrame.page(title, by: ".", ModelTemplate.text, context)
+    content.addSection("facts", "The model")
+    if !diagram.boxes.isEmpty { content.addSection("picture", "Picture") }
+    content.addSection("entities", "Entities")
+    return try PageFrame.page(title, by: ".", ModelTemplate.text, content)
   }
 
   private static func context(

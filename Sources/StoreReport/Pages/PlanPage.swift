@@ -92,28 +92,24 @@ package struct PlanPage {
   package func html() throws -> String {
     let flow = PlanFlow(
       start: start, target: target, steps: steps, direct: direct, obstacle: obstacle)
-    var context: [String: Any] = [
+    var content = PageContent([
       "verdict": verdict.context,
       "flow": ["svg": flow.svg, "ways": Self.chips(shownSteps)],
-    ]
-    var sections = [("flow", "The way")]
-    func add(_ id: String, _ name: String, _ part: [String: Any]?) {
-      guard let part else { return }
-      context[id] = part
-      sections.append((id, name))
-    }
+    ])
+    content.addSection("flow", "The way")
     var room = Self.maxListed
-    add("steps", "The steps", stepList(&room))
+    content.addSection("steps", "The steps", stepList(&room))
     room = max(room, Self.maxLines)
-    add("obstacle", "What fails", obstacle.map { ["step": Self.context($0, number: nil, &room)] })
+    content.addSection(
+      "obstacle", "What fails", obstacle.map { ["step": Self.context($0, number: nil, &room)] })
     room = max(room, Self.maxLines)
-    add("direct", "In one step", direct.map { ["step": Self.context($0, number: nil, &room)] })
-    add("mappings", "Mapping models", mappingTable)
-    add("unread", "Not read", unreadTable)
-    context["sections"] = PageFrame.sections(sections)
+    content.addSection(
+      "direct", "In one step", direct.map { ["step": Self.context($0, number: nil, &room)] })
+    content.addSection("mappings", "Mapping models", mappingTable)
+    content.addSection("unread", "Not read", unreadTable)
     return try PageFrame.page(
       "Migration of \(store)", by: ". The store was only read, and nothing was migrated.",
-      PlanTemplate.text, context)
+      PlanTemplate.text, content)
   }
 
   private var shownSteps: [Step] {

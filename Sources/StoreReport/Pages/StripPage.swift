@@ -84,23 +84,23 @@ package struct StripPage {
 
   /// The page as HTML.
   package func html() throws -> String {
-    var context: [String: Any] = [
+    var content = PageContent([
       "verdict": verdict.context, "facts": facts.map { PageFrame.pair($0) },
       "strip": strip.context,
       "lanes": ["svg": lanes.svg, "scale": lanes.scale], "trees": trees, "kinds": kindTable,
       "runs": runTable,
-    ]
-    var sections = [
-      ("facts", "The file"), ("pages", "By use"), ("lanes", "By tree"), ("trees", "Trees"),
-      ("runs", "In their order"),
-    ]
-    if !findings.isEmpty {
-      context["findings"] = PageFrame.findings(findings, of: findingCount, at: Self.maxLines)
-      sections.append(("findings", "Findings"))
-    }
-    context["sections"] = PageFrame.sections(sections)
+    ])
+    content.addSection("facts", "The file")
+    content.addSection("pages", "By use")
+    content.addSection("lanes", "By tree")
+    content.addSection("trees", "Trees")
+    content.addSection("runs", "In their order")
+    content.addSection(
+      "findings", "Findings",
+      findings.isEmpty
+        ? nil : PageFrame.findings(findings, of: findingCount, at: Self.maxLines))
     return try PageFrame.page(
-      "Pages of \(name)", by: ". The store was only read.", StripTemplate.text, context)
+      "Pages of \(name)", by: ". The store was only read.", StripTemplate.text, content)
   }
 
   /// The damaged pages, in their order.

@@ -60,24 +60,18 @@ package struct TimelinePage {
 
   /// The page as HTML.
   package func html() throws -> String {
-    var context: [String: Any] = [
+    var content = PageContent([
       "verdict": verdict.context, "summary": summary, "events": list,
-    ]
-    var sections = [("summary", "In numbers")]
-    func add(_ id: String, _ name: String, _ part: [String: Any]?) {
-      guard let part else { return }
-      context[id] = part
-      sections.append((id, name))
-    }
-    add("times", "Over time", times)
-    add("commits", "Commits of the log", commits)
-    add("entities", "By entity", entities)
-    sections.append(("events", "Events"))
-    add("findings", "Findings", damage)
-    context["sections"] = PageFrame.sections(sections)
+    ])
+    content.addSection("summary", "In numbers")
+    content.addSection("times", "Over time", times)
+    content.addSection("commits", "Commits of the log", commits)
+    content.addSection("entities", "By entity", entities)
+    content.addSection("events", "Events")
+    content.addSection("findings", "Findings", damage)
     return try PageFrame.page(
       "Timeline of \(name)", by: ". The store was only read. Times are in UTC.",
-      TimelineTemplate.text, context)
+      TimelineTemplate.text, content)
   }
 
   // MARK: - Parts

@@ -18,24 +18,18 @@ package struct TriagePage {
   /// The page as HTML.
   package func html() throws -> String {
     let shown = report.groups.prefix(Self.maxSections)
-    var context: [String: Any] = [
+    var content = PageContent([
       "verdict": verdict.context, "summary": ["facts": summary.map { PageFrame.pair($0) }],
       "cases": cases, "groups": shown.enumerated().map { Self.section($1, number: $0 + 1) },
-    ]
-    var sections = [("summary", "In numbers")]
-    func add(_ id: String, _ name: String, _ part: [String: Any]?) {
-      guard let part else { return }
-      context[id] = part
-      sections.append((id, name))
-    }
-    add("times", "Over time", times)
-    add("fixes", "What helps", fixes)
-    add("builds", "By build", builds)
-    sections.append(("cases", "Cases"))
-    context["sections"] = PageFrame.sections(sections)
+    ])
+    content.addSection("summary", "In numbers")
+    content.addSection("times", "Over time", times)
+    content.addSection("fixes", "What helps", fixes)
+    content.addSection("builds", "By build", builds)
+    content.addSection("cases", "Cases")
     return try PageFrame.page(
       "Triage of \(Quantity.count(report.inputCount, "input"))",
-      by: ". The inputs were only read. Days are in UTC.", TriageTemplate.text, context)
+      by: ". The inputs were only read. Days are in UTC.", TriageTemplate.text, content)
   }
 
   // MARK: - In numbers
