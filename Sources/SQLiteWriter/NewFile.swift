@@ -71,7 +71,7 @@ final class NewFile {
       throw SQLiteWriterError(
         .exists, "\(name + suffix) is in the way; choose another name or set it aside", path: path)
     }
-    let file = SystemCalls.create(name, in: folder, O_RDWR, mode: mode_t(mode))
+    let file = SystemCalls.create(name, in: folder, O_RDWR, mode: UInt32(mode))
     guard file >= 0 else {
       let error = errno
       let taken = error == EEXIST || error == ELOOP

@@ -13,9 +13,9 @@ package enum SystemCalls {
 
   /// Opens a name in an open folder, or a path. No other program that is started gets the descriptor.
   package static func open(
-    _ name: String, in folder: Int32 = AT_FDCWD, _ flags: Int32, mode: mode_t = 0o600
+    _ name: String, in folder: Int32 = AT_FDCWD, _ flags: Int32, mode: UInt32 = 0o600
   ) -> Int32 {
-    retrying { unsafe openat(folder, name, flags | O_CLOEXEC, mode) }
+    retrying { unsafe openat(folder, name, flags | O_CLOEXEC, mode_t(truncatingIfNeeded: mode)) }
   }
 
   /// Opens a name whose bytes may not be UTF-8, like ``open(_:in:_:mode:)``.
@@ -51,7 +51,7 @@ package enum SystemCalls {
 
   /// Makes a file that, unless `mode` says otherwise, only this user may read, and opens it. The name must be free.
   package static func create(
-    _ name: String, in folder: Int32 = AT_FDCWD, _ access: Int32 = O_WRONLY, mode: mode_t = 0o600
+    _ name: String, in folder: Int32 = AT_FDCWD, _ access: Int32 = O_WRONLY, mode: UInt32 = 0o600
   ) -> Int32 {
     open(name, in: folder, access | O_CREAT | O_EXCL | O_NOFOLLOW, mode: mode)
   }

@@ -1,4 +1,4 @@
-package import CLibrary
+import CLibrary
 import CoreDataStore
 package import SafeFiles
 import Foundation
@@ -41,11 +41,11 @@ package final class MadeFiles: @unchecked Sendable {
 
   /// Makes a folder and opens it.
   func makeFolder(
-    _ name: String, in parent: OpenFolder, mode: mode_t = 0o700
+    _ name: String, in parent: OpenFolder, mode: UInt32 = 0o700
   ) throws(SystemCallError) -> OpenFolder {
     lock.lock()
     defer { lock.unlock() }
-    guard unsafe mkdirat(parent.descriptor, name, mode) == 0 else {
+    guard unsafe mkdirat(parent.descriptor, name, mode_t(truncatingIfNeeded: mode)) == 0 else {
       throw SystemCallError(
         call: "mkdirat", path: PathText.joined(parent.path, name), errno: errno)
     }
@@ -56,7 +56,7 @@ package final class MadeFiles: @unchecked Sendable {
 
   /// Makes a file and opens it for reading and writing. The caller closes it.
   package func makeFile(
-    _ name: String, in parent: OpenFolder, mode: mode_t = 0o600
+    _ name: String, in parent: OpenFolder, mode: UInt32 = 0o600
   ) throws(SystemCallError) -> Int32 {
     lock.lock()
     defer { lock.unlock() }

@@ -72,7 +72,7 @@ package final class OutputTree {
   package func makeFile(_ parts: [String], mode: UInt32) throws(BundleError) -> Int32 {
     let (parent, name) = try self.parent(of: parts)
     defer { release(parent) }
-    let opened = make(parts) { SystemCalls.create(name, in: parent, mode: mode_t(mode)) }
+    let opened = make(parts) { SystemCalls.create(name, in: parent, mode: mode) }
     guard opened >= 0 else { throw failure("the file cannot be made", parts) }
     do {
       try note(opened, parts)
