@@ -13,7 +13,7 @@ let settings: [SwiftSetting] = [
 
 /// Whether Tests/run.sh builds.
 let isTestRun = Context.environment["LIFEBOAT_TEST_RUN"] == "1"
-// A build for tests optimizes the libraries, which takes two minutes more and saves seven; assertions stay.
+// A build for tests optimizes the libraries whose tests run long in their own code; assertions stay.
 let librarySettings: [SwiftSetting] =
   settings + (isTestRun ? [.unsafeFlags(["-O", "-assert-config", "Debug"])] : [])
 
@@ -24,11 +24,15 @@ let argumentParser: Target.Dependency = .product(
   name: "ArgumentParser", package: "swift-argument-parser")
 
 /// A library target and its tests. A target imports only what is named here, which is always below it.
-func room(_ name: String, imports: [Target.Dependency], tests: [Target.Dependency] = [])
-  -> [Target]
-{
+///
+/// `isOptimized`: whether a build for tests optimizes it, which takes three times as long.
+func room(
+  _ name: String, imports: [Target.Dependency], tests: [Target.Dependency] = [],
+  isOptimized: Bool = true
+) -> [Target] {
   [
-    .target(name: name, dependencies: imports, swiftSettings: librarySettings),
+    .target(
+      name: name, dependencies: imports, swiftSettings: isOptimized ? librarySettings : settings),
     .testTarget(
       name: name + "Tests", dependencies: [.target(name: name), "Fixtures"] + imports + tests,
       swiftSettings: settings),
@@ -123,7 +127,7 @@ let package = Package(
         "ModelTools", "ObjectModel", "SQLiteForensics", "SQLiteFile", "StoreFiles", "SafeText",
         "Terminal",
         "Quoting", crypto, .product(name: "Mustache", package: "swift-mustache"),
-      ])
+      ], isOptimized: false)
     + room(
       "StoreTriage",
       imports: [
@@ -131,7 +135,7 @@ let package = Package(
         "CoreDataStore", "ObjectModel", "SQLiteFile", "SQLiteWriter", "StoreFiles", "SafeText",
         "SafeFiles",
         "CLibrary",
-      ])
+      ], isOptimized: false)
     + room("AgeFiles", imports: [crypto, cryptoExtras])
     + room("SQLCipherFiles", imports: ["SQLiteFile", "ObjectModel", crypto, cryptoExtras])
     + room(
@@ -147,13 +151,13 @@ let package = Package(
       imports: [
         "StoreFiles", "ObjectModel", "SQLiteFile", "SafeText", "SafeFiles", "CLibrary", crypto,
       ],
-      tests: ["CSQLite", "CoreDataStore", "ModelTools", "RecoveryChild"])
+      tests: ["CSQLite", "CoreDataStore", "ModelTools", "RecoveryChild"], isOptimized: false)
     + room(
       "StoreReturns",
       imports: [
         "StoreRecovery", "StoreFiles", "ObjectModel", "SQLiteFile", "SafeText", "SafeFiles",
         "CLibrary", crypto,
-      ], tests: ["StoreMigration", "SupportBundle", "AgeFiles"])
+      ], tests: ["StoreMigration", "SupportBundle", "AgeFiles"], isOptimized: false)
     + room(
       "StoreMigration",
       imports: [
@@ -169,7 +173,7 @@ let package = Package(
       imports: [
         "CoreDataForensics", "CoreDataStore", "ModelTools", "ObjectModel", "RowText",
         "SQLiteFile", "SQLiteForensics", "SQLiteWriter", "StoreFiles", "SafeText", "SafeFiles",
-        "CLibrary",
+        "CLibrary", crypto,
       ], tests: ["StoreMigration", "SupportBundle", "AgeFiles"])
     + room("SQLiteWriter", imports: ["SafeText", "SafeFiles", "CLibrary", "CSQLite"])
     + room(
