@@ -3,7 +3,7 @@ import CoreDataStore
 public import Foundation
 package import SQLiteFile
 import SafeText
-import StoreExtraction
+package import StoreExtraction
 import StoreFiles
 public import StoreRecovery
 

@@ -184,11 +184,11 @@ package struct StoreBundle {
         of: tables.filter { entities?.contains($0.name) ?? true }, to: descriptor)
     case .values(except: let allowed):
       try allowed.check(against: store)
-      var rows = RedactedRows(
-        ValueTokens(), allowing: allowed, numbers, store.model, mask, to: descriptor)
+      var rows = RedactedRows(allowing: allowed, numbers, mask, to: descriptor)
       try rows.write(store, of: entities)
-      if let count = rows.ranks?.overfullCount, count > 0 {
-        gathered.withhold("Ranks of columns with too many different numbers: \(count).")
+      if rows.overfullCount > 0 {
+        gathered.withhold(
+          "Ranks of columns with too many different numbers: \(rows.overfullCount).")
       }
       mask = rows.mask
     }

@@ -1,4 +1,5 @@
 import CoreDataStore
+import Crypto
 import Fixtures
 import Foundation
 import ObjectModel
@@ -142,6 +143,50 @@ import Testing
     let rows = wanted.split(separator: 0x0a).map(Array.init)
     #expect(count == rows.count)
     return rows
+  }
+
+  /// Compares rows with tokens in place of values with what their values give. Some properties are allowed.
+  private static func compareTokens(_ path: String) throws {
+    let key = SymmetricKey(data: Array(0..<32))
+    func isAllowed(_ property: String) -> Bool { property.utf8.last.map { $0 % 5 == 0 } ?? false }
+    let byRecords = try CoreDataStore(path: path)
+    let byValues = try CoreDataStore(path: path)
+    func ancestors(_ name: String) -> [String] {
+      byValues.model?.ancestors(of: name).map(\.name) ?? []
+    }
+    let redaction = RowRedaction(
+      ValueTokens(key: key, shift: 1e8), entityName: { $0 }, propertyName: { $0 },
+      ancestors: ancestors, isAllowed: { property, _ in isAllowed(property) })
+    let given = try output { try RowOutput().writeJSON(of: byRecords, redaction, to: $0) }
+    let tokens = ValueTokens(key: key, shift: 1e8)
+    let wanted = try output { descriptor in
+      var output = OutputBuffer(descriptor: descriptor)
+      try byValues.forEachRow { row in
+        output.append("{\"entity\":")
+        if let name = row.entityName {
+          output.append(jsonString: name)
+        } else {
+          output.append("null")
+        }
+        output.append(",\"pk\":\(row.primaryKey),\"values\":{")
+        for (place, property) in row.properties.enumerated() {
+          if place > 0 { output.append(",") }
+          output.append(jsonString: property.name)
+          output.append(":")
+          switch property.value {
+          case .toOne, .toMany: output.append(json: property.value, blobs: .hex)
+          case let value where isAllowed(property.name): output.append(json: value, blobs: .hex)
+          case let value:
+            let owner = row.entityName.map { ancestors($0).last ?? $0 } ?? ""
+            tokens.append(value, of: HiddenColumn(property.name, of: owner).key, to: &output)
+          }
+        }
+        output.append("}}\n")
+        return true
+      }
+      try output.finish()
+    }
+    expect(given, wanted, "tokens of \(path)")
   }
 
   /// The other forms, of all rows, some rows and some entities.
@@ -315,6 +360,7 @@ import Testing
     guard Shared.require("rows of \(real)") != nil else { return }
     guard try CoreDataStore(path: real.url.path).kind != .sqlite else { return }
     let rows = try Self.compareLines(real.url.path)
+    try Self.compareTokens(real.url.path)
     guard rows.count < 20_000 else { return }
     try Self.compareForms(real.url.path, rows)
     try Self.compareFiles(real.url.path, rows)
@@ -458,6 +504,7 @@ import Testing
     connection.close()
     let rows = try Self.compareLines(url.path)
     #expect(rows.count == 2 * count)
+    try Self.compareTokens(url.path)
     try Self.compareForms(url.path, rows)
     try Self.compareFiles(url.path, rows)
     try Self.compareTables(url.path)
@@ -482,6 +529,7 @@ import Testing
     connection.close()
     let rows = try Self.compareLines(url.path)
     #expect(rows.count == 26_000)
+    try Self.compareTokens(url.path)
     try Self.compareFiles(url.path, rows)
   }
 }

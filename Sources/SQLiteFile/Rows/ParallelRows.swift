@@ -10,7 +10,6 @@ struct ParallelRows {
   /// A table with fewer leaves is not worth a second thread.
   static var minLeafCount: Int { 512 }
   private static var workerCount: Int { 2 }
-  private static var blockBytes: Int { 1 << 20 }
 
   /// What one thread works with. The rounds make sure that only one thread at a time uses it.
   private final class Worker: @unchecked Sendable {
@@ -70,7 +69,7 @@ struct ParallelRows {
   func write(to sink: inout ReceivedRecords, scan: inout BTreeScan, reader: inout PageReader)
     throws(SQLiteFileError)
   {
-    let blockLength = max(1, Self.blockBytes / reader.pageSize)
+    let blockLength = max(1, sink.receiver.blockBytes / reader.pageSize)
     var next = 0
     var straightFrom = leaves.count
     while next < straightFrom, sink.wantsMore {

@@ -11,6 +11,8 @@ package protocol RecordReceiver: AnyObject {
   var isBroken: Bool { get }
   /// Whether blocks of rows may be rendered in parallel.
   var takesBlocks: Bool { get }
+  /// How many bytes of pages a block has, at most.
+  var blockBytes: Int { get }
   /// A receiver for blocks, which keeps what it renders for ``take(from:)``.
   func another() -> any RecordReceiver
   /// Appends what another receiver has kept, and empties that receiver.
@@ -21,6 +23,7 @@ package protocol RecordReceiver: AnyObject {
 extension RecordReceiver {
   package var isBroken: Bool { false }
   package var takesBlocks: Bool { false }
+  package var blockBytes: Int { 1 << 20 }
   package func another() -> any RecordReceiver { self }
   package func take(from other: any RecordReceiver) {}
 }

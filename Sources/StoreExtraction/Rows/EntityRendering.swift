@@ -33,6 +33,8 @@ final class EntityRendering {
     var destination = 0..<0
     /// How many commas precede the value in CSV: one more than there are columns of other entities between.
     var gap = 1
+    /// Whether a token is written in place of the value.
+    var isHidden = false
   }
 
   struct Link {
@@ -48,6 +50,8 @@ final class EntityRendering {
   private(set) var roles: ContiguousArray<Column> = []
   /// The properties of the columns; nil for the key and for entity numbers.
   private(set) var fields: [RowPlan.Field?] = []
+  /// What the numbers of each hidden column have in common, in the order of ``roles``; empty for the other columns.
+  private(set) var hiddenKeys: [[UInt8]] = []
   /// The columns of the table in the order of ``roles``; those that are not written come last.
   private(set) var layout: RowLayout
   /// The columns whose values are written, in the order of ``roles``.
@@ -62,6 +66,7 @@ final class EntityRendering {
   private(set) var lineTail = 0
   /// The place of the last column among the shared ones.
   private var lastPlace = -1
+  private let redaction: RowRedaction?
   /// The text before the key of a destination by its entity number, as ranges in ``literals``.
   private(set) var destinations: [Int64: Range<Int>] = [:]
 
@@ -72,11 +77,14 @@ final class EntityRendering {
   ///   - definition: the table; nil when its CREATE statement is not readable.
   ///   - entityNames: the names of all entities, by number.
   ///   - shared: the columns of a CSV with several entities; nil for a CSV of one, or another form.
+  ///   - redaction: what is written in place of values and names; nil to write them as they are.
   init(
     name: String?, _ fields: [RowPlan.Field], keyColumn: Int, of definition: TableDefinition?,
-    _ entityNames: [Int64: String], in shared: SharedColumns? = nil
+    _ entityNames: [Int64: String], in shared: SharedColumns? = nil,
+    _ redaction: RowRedaction? = nil
   ) {
     self.name = name
+    self.redaction = redaction
     layout = RowLayout()
     csvName = shared == nil ? nil : name.map { ContiguousArray($0.utf8) }
     var fields = fields
@@ -84,8 +92,8 @@ final class EntityRendering {
       fields.sort { shared.place(of: $0.name) ?? 0 < shared.place(of: $1.name) ?? 0 }
     }
     head = literal(
-      name.map { "{\"entity\":\(JSONLiteral.string($0)),\"pk\":" }
-        ?? "{\"entity\":null,\"entityNumber\":")
+      name.map { "{\"entity\":\(written(entity: $0)),\"pk\":" }
+        ?? (redaction == nil ? "{\"entity\":null,\"entityNumber\":" : "{\"entity\":null,\"pk\":"))
     add(fields, keyColumn, entityNames, shared)
     guard let definition else { return }
     let all = RowLayout(definition)
@@ -96,11 +104,11 @@ final class EntityRendering {
   /// Renders rows of an entity.
   convenience init(
     _ entity: RowPlan.EntityPlan, _ plan: RowPlan, _ entityNames: [Int64: String],
-    in shared: SharedColumns? = nil
+    in shared: SharedColumns? = nil, _ redaction: RowRedaction? = nil
   ) {
     self.init(
       name: entity.name, entity.fields, keyColumn: plan.keyColumn, of: plan.table.definition,
-      entityNames, in: shared)
+      entityNames, in: shared, redaction)
     func place(_ link: RowPlan.Links) -> Int { shared?.place(ofLink: link.name) ?? 0 }
     let sorted = shared == nil ? entity.links : entity.links.sorted { place($0) < place($1) }
     for link in sorted {
@@ -121,9 +129,10 @@ final class EntityRendering {
   }
 
   /// Renders rows of unknown entities in a table.
-  convenience init(unknownEntitiesOf plan: RowPlan) {
+  convenience init(unknownEntitiesOf plan: RowPlan, _ redaction: RowRedaction? = nil) {
     self.init(
-      name: nil, plan.fallback, keyColumn: plan.keyColumn, of: plan.table.definition, [:])
+      name: nil, plan.fallback, keyColumn: plan.keyColumn, of: plan.table.definition, [:],
+      in: nil, redaction)
   }
 
   private func add(
@@ -161,9 +170,13 @@ final class EntityRendering {
   }
 
   private func append(_ column: Column, _ place: Int, _ field: RowPlan.Field? = nil) {
+    let hidden = field.flatMap { redaction?.hiding($0.name, of: name) }
+    var column = column
+    column.isHidden = hidden != nil
     columns.append(place)
     roles.append(column)
     fields.append(field)
+    hiddenKeys.append(hidden?.key ?? [])
   }
 
   private static func role(_ type: AttributeType) -> Role {
@@ -178,11 +191,16 @@ final class EntityRendering {
 
   private func lead(_ name: String) -> Range<Int> {
     let isFirst = links.isEmpty && !roles.contains { !$0.lead.isEmpty }
-    return literal((isFirst ? "" : ",") + JSONLiteral.string(name) + ":")
+    let written = JSONLiteral.string(redaction?.propertyName(name) ?? name)
+    return literal((isFirst ? "" : ",") + written + ":")
   }
 
   private func destination(_ name: String?) -> Range<Int> {
-    literal("{\"entity\":\(name.map { JSONLiteral.string($0) } ?? "null"),\"pk\":")
+    literal("{\"entity\":\(name.map(written(entity:)) ?? "null"),\"pk\":")
+  }
+
+  private func written(entity name: String) -> String {
+    JSONLiteral.string(redaction?.entityName(name) ?? name)
   }
 
   private func literal(_ text: String) -> Range<Int> {

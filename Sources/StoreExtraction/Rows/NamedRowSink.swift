@@ -21,12 +21,15 @@ struct NamedRowSink: RowSink, ~Copyable {
   private let csv: CSVForm
   /// How dates are shown in CSV; nil for ISO 8601 in UTC.
   private let dates: LocalDates?
+  /// What is written in place of hidden values; nil when none is hidden.
+  private let tokens: ValueTokens?
   private var output = OutputBuffer(capacity: 0)
 
   /// The rendering of the row's entity, with its `roles` and `literals`.
   private var entity: EntityRendering?
   private var roles: ContiguousArray<EntityRendering.Column> = []
   private var literals: ContiguousArray<UInt8> = []
+  private var hiddenKeys: [[UInt8]] = []
   /// Whether the row is CSV. Rows of unknown entities are JSON in both forms, because they have no columns to name.
   private var isCSV = false
   /// The row's entity number, which is written only if its entity is unknown.
@@ -42,7 +45,7 @@ struct NamedRowSink: RowSink, ~Copyable {
 
   init(
     _ form: Form, storePath: String, blobs: BlobForm, csv: CSVForm = CSVForm(),
-    dates: LocalDates? = nil
+    dates: LocalDates? = nil, tokens: ValueTokens? = nil
   ) {
     self.form = form
     isObject = form == .json(.object)
@@ -50,13 +53,14 @@ struct NamedRowSink: RowSink, ~Copyable {
     self.blobs = blobs
     self.csv = csv
     self.dates = dates
+    self.tokens = tokens
   }
 
   /// A sink with the same form and options.
   init(like other: borrowing NamedRowSink) {
     self.init(
       other.form, storePath: other.storePath, blobs: other.blobs, csv: other.csv,
-      dates: other.dates)
+      dates: other.dates, tokens: other.tokens?.another())
   }
 
   var isBroken: Bool { output.isBroken }
@@ -71,6 +75,7 @@ struct NamedRowSink: RowSink, ~Copyable {
     guard self.entity !== entity else { return }
     self.entity = entity
     roles = entity.roles
+    hiddenKeys = entity.hiddenKeys
     literals = entity.literals + [UInt8](repeating: 0, count: OutputBuffer.shortLiteral)
     isCSV = form == .csv && entity.name != nil
   }
@@ -97,7 +102,7 @@ struct NamedRowSink: RowSink, ~Copyable {
       return output.append(integer: key)
     }
     if let entity { append(entity.head) }
-    if entity?.name == nil {
+    if entity?.name == nil, tokens == nil {
       if let number { output.append(integer: number) } else { output.append("null") }
       output.append(",\"pk\":")
     }
@@ -169,6 +174,7 @@ struct NamedRowSink: RowSink, ~Copyable {
 
   mutating func integer(_ value: Int64) {
     guard let column = next(key: value) else { return }
+    if column.isHidden, column.role != .toOne { return hide(value, column.role) }
     switch column.role {
     case .boolean where value == 0 || value == 1: output.append(value == 1 ? "true" : "false")
     case .date: append(date: Double(value))
@@ -189,23 +195,26 @@ struct NamedRowSink: RowSink, ~Copyable {
 
   mutating func real(_ value: Double) {
     guard let column = next(key: nil) else { return }
-    if column.role == .date { append(date: value) } else { append(real: value) }
     destinationEntity = nil
+    if column.isHidden { return hide(value, column.role) }
+    if column.role == .date { append(date: value) } else { append(real: value) }
   }
 
   mutating func text(_ bytes: RawSpan) {
-    guard next(key: nil) != nil else { return }
+    guard let column = next(key: nil) else { return }
+    destinationEntity = nil
+    if column.isHidden { return hide(text: bytes) }
     if isCSV {
       output.append(csvField: bytes, safeForSpreadsheets: csv.isSafeForSpreadsheets)
     } else if !output.appendIfValid(jsonString: bytes) {
       output.append(json: StoredText(utf8: bytes.array()))
     }
-    destinationEntity = nil
   }
 
   mutating func blob(_ bytes: RawSpan) {
     guard let column = next(key: nil) else { return }
     destinationEntity = nil
+    if column.isHidden { return hide(blob: bytes, column) }
     if column.role == .uuid, bytes.byteCount == 16 {
       if !isCSV { output.append(UInt8(ascii: "\"")) }
       output.append(uuid: bytes)
@@ -214,13 +223,61 @@ struct NamedRowSink: RowSink, ~Copyable {
       if bytes.byteCount == 38, let file = ExternalBlob.identifier(in: bytes.array()) {
         append(external: file)
       } else {
-        // A first byte of 1 marks a value that is stored here.
-        append(binary: bytes.byte(at: 0) == 1 ? bytes.part(1, bytes.byteCount - 1) : bytes)
+        append(binary: Self.content(of: bytes))
       }
     } else {
       append(binary: bytes)
     }
   }
+
+  /// The bytes of a value that may be external and is stored here: a first byte of 1 marks it.
+  @_lifetime(copy bytes)
+  private static func content(of bytes: RawSpan) -> RawSpan {
+    bytes.byte(at: 0) == 1 ? bytes.part(1, bytes.byteCount - 1) : bytes
+  }
+
+  // MARK: - Hidden values
+
+  // Out of the way of rows that are written as they are.
+  @inline(never)
+  private mutating func hide(_ value: Int64, _ role: EntityRendering.Role) {
+    switch role {
+    case .boolean where value == 0 || value == 1:
+      tokens?.append(boolean: value == 1, of: hiddenKeys[column &- 1], to: &output)
+    case .date: hide(Double(value), role)
+    default:
+      if role == .number, let exact = Double(exactly: value) { return hide(exact, role) }
+      tokens?.append(integer: value, of: hiddenKeys[column &- 1], to: &output)
+    }
+  }
+
+  @inline(never)
+  private mutating func hide(_ value: Double, _ role: EntityRendering.Role) {
+    if role == .date {
+      tokens?.append(date: ReferenceDate(seconds: value), to: &output)
+    } else {
+      tokens?.append(real: value, of: hiddenKeys[column &- 1], to: &output)
+    }
+  }
+
+  @inline(never)
+  private mutating func hide(text bytes: RawSpan) { tokens?.append(text: bytes, to: &output) }
+
+  @inline(never)
+  private mutating func hide(blob bytes: RawSpan, _ column: EntityRendering.Column) {
+    if column.role == .uuid, bytes.byteCount == 16 {
+      tokens?.append(uuid: bytes, to: &output)
+    } else if !column.mayBeExternal || bytes.byteCount == 0 {
+      tokens?.append(data: bytes, to: &output)
+    } else if bytes.byteCount == 38, let file = ExternalBlob.identifier(in: bytes.array()) {
+      externals.append(file)
+      tokens?.append(file: ExternalBlob(identifier: file, storePath: storePath), to: &output)
+    } else {
+      tokens?.append(data: Self.content(of: bytes), to: &output)
+    }
+  }
+
+  // MARK: - Parts of values
 
   @inline(__always)
   private mutating func append(_ literal: Range<Int>) {

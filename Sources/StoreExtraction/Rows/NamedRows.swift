@@ -25,6 +25,10 @@ final class NamedRows: RecordReceiver {
   /// Called with the name of each external file that a row names, and with the row's entity or table.
   private let noteExternal: ((_ file: String, _ entity: String) -> Void)?
   private var state: State
+  // Tokens take up to sixteen times the space of the values in a page.
+  let blockBytes: Int
+  /// Whether this receives blocks for another one.
+  private let isPart: Bool
 
   /// What changes from row to row, in one struct that is accessed once for each row.
   private struct State: ~Copyable {
@@ -77,6 +81,7 @@ final class NamedRows: RecordReceiver {
   ///   - form: the form of the rows.
   ///   - options: blobs, spreadsheets and the limit.
   ///   - shared: the columns of a CSV with several entities; nil for other output.
+  ///   - redaction: what is written in place of values and names; nil to write them as they are.
   ///   - limitsTargets: whether the limit applies to each target, not to all rows together.
   ///   - noteExternal: called with the name of each external file that a row names, and with the row's entity or table.
   ///   - unknownTarget: makes the target for rows of unknown entities when the first such row comes, if `target`
@@ -85,7 +90,8 @@ final class NamedRows: RecordReceiver {
   ///     out.
   init(
     _ plan: RowPlan, of store: CoreDataStore, as form: NamedRowSink.Form,
-    _ options: RowOutput.Options, in shared: SharedColumns? = nil, limitsTargets: Bool = false,
+    _ options: RowOutput.Options, in shared: SharedColumns? = nil,
+    _ redaction: RowRedaction? = nil, limitsTargets: Bool = false,
     noteExternal: ((_ file: String, _ entity: String) -> Void)? = nil,
     unknownTarget: (() throws -> RowTarget)? = nil,
     target: (_ entity: RowPlan.EntityPlan?, _ number: Int64?) -> RowTarget?
@@ -97,14 +103,16 @@ final class NamedRows: RecordReceiver {
     self.unknownTarget = unknownTarget
     let numbered = plan.entities.sorted { $0.key < $1.key }
     entities =
-      numbered.map { EntityRendering($0.value, plan, store.entityNames, in: shared) }
-      + [EntityRendering(unknownEntitiesOf: plan)]
+      numbered.map { EntityRendering($0.value, plan, store.entityNames, in: shared, redaction) }
+      + [EntityRendering(unknownEntitiesOf: plan, redaction)]
     places = Dictionary(
       numbered.enumerated().map { ($1.key, $0) }, uniquingKeysWith: { one, _ in one })
     state = State(
       NamedRowSink(
         form, storePath: store.database.path, blobs: options.blobs, csv: options.csv,
-        dates: options.excel?.dates))
+        dates: options.excel?.dates, tokens: redaction?.tokens))
+    blockBytes = redaction == nil ? 1 << 20 : 1 << 18
+    isPart = false
     state.targets = numbered.map { target($0.value, $0.key) } + [target(nil, nil)]
   }
 
@@ -117,6 +125,8 @@ final class NamedRows: RecordReceiver {
     limitsTargets = false
     unknownTarget = whole.unknownTarget == nil ? nil : { RowTarget(.ofBlock()) }
     noteExternal = nil
+    blockBytes = whole.blockBytes
+    isPart = true
     state = State(NamedRowSink(like: whole.state.sink))
     // Entities that share a target share one here, so that their rows stay in order.
     var parts: [ObjectIdentifier: RowTarget] = [:]
@@ -170,7 +180,7 @@ final class NamedRows: RecordReceiver {
     for file in state.sink.externals {
       if let noteExternal {
         noteExternal(file, entity)
-      } else {
+      } else if isPart {
         state.externals.append((file, entity))
       }
     }

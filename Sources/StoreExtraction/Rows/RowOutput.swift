@@ -47,6 +47,15 @@ public struct RowOutput: Sendable {
   public func writeJSON(of store: CoreDataStore, as form: JSONForm = .lines, to descriptor: Int32)
     throws -> Int
   {
+    try writeJSON(of: store, as: form, nil, to: descriptor)
+  }
+
+  /// The same, with tokens in place of values; nil for `redaction` writes them as they are.
+  @discardableResult
+  package func writeJSON(
+    of store: CoreDataStore, as form: JSONForm = .lines, _ redaction: RowRedaction?,
+    to descriptor: Int32
+  ) throws -> Int {
     let target = RowTarget(OutputBuffer(descriptor: descriptor))
     if form == .object { target.output.append(form.opening) }
     let wanted = options.entityNames.map(store.withDescendants)
@@ -55,7 +64,7 @@ public struct RowOutput: Sendable {
       options.limit = options.limit.map { $0 - target.rowCount }
       guard options.limit ?? 1 > 0, !target.output.isBroken else { break }
       guard let plan = try store.plan(for: table, wanted: wanted) else { continue }
-      try NamedRows(plan, of: store, as: .json(form), options) { entity, _ in
+      try NamedRows(plan, of: store, as: .json(form), options, redaction) { entity, _ in
         wanted?.contains(entity?.name ?? "") ?? true ? target : nil
       }.read(from: store)
     }

@@ -59,6 +59,7 @@ private final class WatchedRows: RecordReceiver {
   var wantsMore: Bool { receiver.wantsMore }
   var isBroken: Bool { receiver.isBroken }
   var takesBlocks: Bool { receiver.takesBlocks }
+  var blockBytes: Int { receiver.blockBytes }
 
   func another() -> any RecordReceiver { WatchedRows(receiver.another(), nil) }
 

@@ -15,205 +15,147 @@ package enum Redaction: Sendable, Equatable {
 
 /// Writes rows as JSON lines, with tokens for values that are not allowed. Entities, keys and relationships of a Core Data
 /// store stay: Core Data counts its keys itself. In any other file a key is a value.
-struct RedactedRows: ~Copyable {
-  private let tokens: ValueTokens
+struct RedactedRows {
   private let allowed: AllowList
-  private let model: ManagedObjectModel?
-  /// Nil when numbers have ranges instead.
-  private(set) var ranks: NumberRanks?
-  private var output: OutputBuffer
-  private(set) var mask: RecordMask
-  /// Names as they are written, in quotes.
-  private var names: [String: [UInt8]] = [:]
-  /// How the rows of an entity are written.
-  private var forms: [String: [Part]] = [:]
-  /// The entity of the last row, which is mostly that of the next one, too.
-  private var last: (entity: String?, parts: [Part])?
+  private let numbers: NumberForm
+  private let descriptor: Int32
+  private let names: WrittenNames
+  /// How many columns have too many different numbers to be ranked.
+  private(set) var overfullCount = 0
 
-  /// A property of an entity.
-  private struct Part {
-    /// What stands before the value: its name.
-    let lead: [UInt8]
-    /// Whether the value is allowed.
-    let isShown: Bool
-    /// What the numbers of the attribute have in common.
-    let column: [UInt8]
+  /// Names as they are written: those that a user may have chosen have tokens.
+  private final class WrittenNames {
+    var mask: RecordMask
+
+    init(_ mask: RecordMask) { self.mask = mask }
+
+    func entity(_ name: String) -> String { mask.name(name, .entity, NameForm.isIdentifier) }
+    func other(_ name: String) -> String { mask.schemaName(name, isName: true) }
   }
 
   /// - Parameters:
-  ///   - tokens: makes the tokens.
   ///   - allowed: whose values are written as they are.
   ///   - numbers: what stands beside the token of a number.
-  ///   - model: says which entities are ancestors of others; nil without one.
   ///   - mask: gives tokens to names that a user may have chosen.
   ///   - descriptor: an open file descriptor; it is not closed.
   init(
-    _ tokens: ValueTokens, allowing allowed: AllowList, _ numbers: NumberForm = .ranges,
-    _ model: ManagedObjectModel?,
-    _ mask: RecordMask, to descriptor: Int32
+    allowing allowed: AllowList, _ numbers: NumberForm, _ mask: RecordMask, to descriptor: Int32
   ) {
-    self.tokens = tokens
     self.allowed = allowed
-    self.model = model
-    ranks = numbers == .ranks ? NumberRanks() : nil
-    self.mask = mask
-    output = OutputBuffer(descriptor: descriptor)
+    self.numbers = numbers
+    self.descriptor = descriptor
+    names = WrittenNames(mask)
   }
+
+  /// The mask, with the tokens of the names that were written.
+  var mask: RecordMask { names.mask }
 
   /// Writes all rows.
   mutating func write(_ store: CoreDataStore, of entities: Set<String>?) throws {
-    if ranks != nil { try rank(store, of: entities) }
-    try store.forEachRow(of: entities) { row in
-      append(row)
-      return !output.isBroken
-    }
+    let tables = store.plainTables.filter { entities?.contains($0.name) ?? true }
+    var ranks: NumberRanks?
+    if numbers == .ranks { ranks = try self.ranks(of: store, entities, tables) }
+    overfullCount = ranks?.overfullCount ?? 0
+    let redaction = redaction(of: store, ValueTokens(ranks: ranks))
+    try RowOutput(.init(entityNames: entities)).writeJSON(of: store, redaction, to: descriptor)
+    var output = OutputBuffer(descriptor: descriptor)
     let entityNames = Set(store.entityNames.values)
-    for table in store.plainTables where entities?.contains(table.name) ?? true {
+    for table in tables {
       // What is allowed of an entity is not meant for a table of the same name.
-      let isAllowed = !entityNames.contains(table.name)
+      let columns = columns(of: table, isAllowed: !entityNames.contains(table.name))
+      let lead = Array(
+        "{\"table\":\(JSONLiteral.string(names.other(table.name))),\"values\":{".utf8)
       try store.database.forEachRow(of: table) { row in
-        append(row, of: table, isAllowed: isAllowed)
+        output.append(lead)
+        for (place, value) in row.values.enumerated() {
+          let column = columns(place)
+          output.append(place > 0 ? column.lead : Array(column.lead.dropFirst()))
+          if let hidden = column.hidden {
+            redaction.tokens.append(PropertyValue(value), of: hidden.key, to: &output)
+          } else {
+            output.append(json: PropertyValue(value), blobs: .hex)
+          }
+        }
+        output.append("}}\n")
         return !output.isBroken
       }
     }
     try output.finish()
   }
 
+  private func redaction(of store: CoreDataStore, _ tokens: ValueTokens) -> RowRedaction {
+    RowRedaction(
+      tokens, entityName: names.entity, propertyName: names.other,
+      ancestors: { store.model?.ancestors(of: $0).map(\.name) ?? [] }, isAllowed: allowed.allows)
+  }
+
+  // MARK: - Tables of no entity
+
+  /// A column of a table that is no entity's.
+  private struct Column {
+    /// What stands before the value, after another one.
+    let lead: [UInt8]
+    /// Nil when the values are allowed.
+    let hidden: HiddenColumn?
+  }
+
+  /// The columns of a table by their places, which go beyond the names that are known.
+  private func columns(of table: Table, isAllowed: Bool) -> (Int) -> Column {
+    var known: [Column] = []
+    return { place in
+      while known.count <= place {
+        let name =
+          known.count < table.columnNames.count ? table.columnNames[known.count] : "c\(known.count)"
+        known.append(
+          Column(
+            lead: Array(",\(JSONLiteral.string(names.other(name))):".utf8),
+            hidden: isAllowed && allowed.allows(name, of: [table.name])
+              ? nil : HiddenColumn(name, of: table.name)))
+      }
+      return known[place]
+    }
+  }
+
+  // MARK: - Ranks
+
   /// Reads all rows once before they are written: a rank takes all numbers of its column.
-  private mutating func rank(_ store: CoreDataStore, of entities: Set<String>?) throws {
+  private func ranks(of store: CoreDataStore, _ entities: Set<String>?, _ tables: [Table]) throws
+    -> NumberRanks
+  {
+    let redaction = redaction(of: store, ValueTokens())
+    var ranks = NumberRanks()
+    func note(_ value: PropertyValue, _ column: HiddenColumn?) {
+      guard let column else { return }
+      switch value {
+      case .integer(let number): ranks.note(number, of: column.key)
+      case .real(let number): ranks.note(number, of: column.key)
+      default: break
+      }
+    }
+    var known: [String?: [String: HiddenColumn?]] = [:]
     try store.forEachRow(of: entities) { row in
-      for (part, property) in zip(parts(of: row), row.properties) where !part.isShown {
-        note(property.value, of: part.column)
+      for property in row.properties {
+        if let column = known[row.entityName]?[property.name] {
+          note(property.value, column)
+        } else {
+          let column = redaction.hiding(property.name, of: row.entityName)
+          known[row.entityName, default: [:]][property.name] = .some(column)
+          note(property.value, column)
+        }
       }
       return true
     }
-    for table in store.plainTables where entities?.contains(table.name) ?? true {
-      let columns = table.columnNames.map { Self.column($0, of: table.name) }
+    for table in tables {
+      let columns = columns(of: table, isAllowed: false)
       try store.database.forEachRow(of: table) { row in
-        for (value, column) in zip(row.values, columns) { note(PropertyValue(value), of: column) }
+        for (place, value) in row.values.enumerated() {
+          note(PropertyValue(value), columns(place).hidden)
+        }
         return true
       }
     }
-    ranks?.sort()
-  }
-
-  private mutating func note(_ value: PropertyValue, of column: [UInt8]) {
-    switch value {
-    case .integer(let number): ranks?.note(number, of: column)
-    case .real(let number): ranks?.note(number, of: column)
-    default: break
-    }
-  }
-
-  // MARK: - Rows
-
-  private mutating func append(_ row: ManagedRow) {
-    output.append("{\"entity\":")
-    if let entity = row.entityName { append(entity: entity) } else { output.append("null") }
-    output.append(",\"pk\":")
-    output.append(integer: row.primaryKey)
-    output.append(",\"values\":{")
-    for (part, property) in zip(parts(of: row), row.properties) {
-      output.append(part.lead)
-      switch property.value {
-      case .toOne(let destination): append(destination)
-      case .toMany(let destinations):
-        output.append("[")
-        for (place, destination) in destinations.enumerated() {
-          if place > 0 { output.append(UInt8(ascii: ",")) }
-          append(destination)
-        }
-        output.append("]")
-      case let value: append(value, isShown: part.isShown, of: part.column)
-      }
-    }
-    output.append("}}\n")
-  }
-
-  private mutating func append(_ row: StoredRow, of table: Table, isAllowed: Bool) {
-    output.append("{\"table\":")
-    append(name: table.name)
-    output.append(",\"values\":{")
-    let columns = table.columnNames
-    for (place, value) in row.values.enumerated() {
-      if place > 0 { output.append(UInt8(ascii: ",")) }
-      let name = place < columns.count ? columns[place] : "c\(place)"
-      append(name: name)
-      output.append(UInt8(ascii: ":"))
-      append(
-        PropertyValue(value), isShown: isAllowed && allowed.allows(name, of: [table.name]),
-        of: Self.column(name, of: table.name))
-    }
-    output.append("}}\n")
-  }
-
-  private mutating func append(_ value: PropertyValue, isShown: Bool, of column: [UInt8]) {
-    if isShown {
-      output.append(json: value, blobs: .hex)
-    } else {
-      tokens.append(value, of: column, ranks, to: &output)
-    }
-  }
-
-  private static func column(_ name: String, of table: String) -> [UInt8] {
-    Array(table.utf8) + [0] + name.utf8 + [0]
-  }
-
-  private mutating func append(_ destination: ObjectReference) {
-    output.append("{\"entity\":")
-    if let entity = destination.entityName { append(entity: entity) } else { output.append("null") }
-    output.append(",\"pk\":")
-    output.append(integer: destination.primaryKey)
-    output.append("}")
-  }
-
-  // MARK: - Names
-
-  private mutating func append(entity name: String) {
-    output.append(quoted(name) { mask, name in mask.name(name, .entity, NameForm.isIdentifier) })
-  }
-
-  private mutating func append(name: String) { output.append(quoted(name)) }
-
-  /// A name as it is written. A masked name is an identifier, which needs no escapes.
-  private mutating func quoted(
-    _ name: String,
-    _ masked: (inout RecordMask, String) -> String = { $0.schemaName($1, isName: true) }
-  ) -> [UInt8] {
-    if let known = names[name] { return known }
-    let text = Array("\"".utf8) + masked(&mask, name).utf8 + [UInt8(ascii: "\"")]
-    names[name] = text
-    return text
-  }
-
-  /// How the properties of a row are written. Values are allowed by the names of the entity or its ancestors.
-  private mutating func parts(of row: ManagedRow) -> [Part] {
-    if let last, last.entity == row.entityName, last.parts.count == row.properties.count {
-      return last.parts
-    }
-    let key = row.entityName ?? ""
-    let parts: [Part]
-    // Rows of unknown entities can be of several tables.
-    if let entity = row.entityName, let known = forms[entity], known.count == row.properties.count {
-      parts = known
-    } else {
-      let lineage =
-        row.entityName.map { [$0] + (model?.ancestors(of: $0).map(\.name) ?? []) } ?? []
-      var made: [Part] = []
-      for property in row.properties {
-        let lead = (made.isEmpty ? [] : [UInt8(ascii: ",")]) + quoted(property.name)
-        made.append(
-          Part(
-            lead: lead + [UInt8(ascii: ":")],
-            isShown: allowed.allows(property.name, of: lineage),
-            // An attribute of an ancestor is one column.
-            column: Self.column(property.name, of: lineage.last ?? "")))
-      }
-      parts = made
-      forms[key] = made
-    }
-    last = row.entityName == nil ? nil : (row.entityName, parts)
-    return parts
+    ranks.sort()
+    return ranks
   }
 }
 

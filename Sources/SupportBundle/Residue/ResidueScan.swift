@@ -1,4 +1,5 @@
 import CoreDataStore
+import Dispatch
 import Foundation
 import ObjectModel
 import SQLiteFile
@@ -162,39 +163,67 @@ package struct ResidueScan {
   private func checkTokens(_ entry: ZipReader.Entry, of reader: ZipReader) throws {
     var allowed = AllowList.nothing
     if case .values(except: let list) = redaction { allowed = list }
-    var rows = TokenRows { name in
+    let rows = TokenRows { name in
       allowed.permissions.contains { permission in
         guard let attribute = permission.attribute else { return true }
         return attribute == name || nameTokens.token(of: Array(attribute.utf8)[...]) == name
       }
     }
+    // Two threads read the lines of a block; the first one also compares dates.
     let dates = try unshiftedDates()
-    var compared = 0
-    /// Whether a row is of tokens, and its dates are not those of the store.
-    func isClean(_ line: ArraySlice<UInt8>) -> Bool {
-      guard rows.isClean(line) else { return false }
-      compared += 1
-      return compared > Self.datedRows || !Self.holdsADate(of: dates, line)
+    let checks = [LineCheck(rows, dates: dates), LineCheck(rows, dates: [:])]
+    func check(_ lines: ArraySlice<UInt8>) throws {
+      let middle = lines.startIndex + (checks[0].hasComparedDates ? lines.count / 2 : lines.count)
+      let border = lines[middle...].firstIndex(of: 0x0a).map { $0 + 1 } ?? lines.endIndex
+      let halves = [lines[..<border], lines[border...]]
+      DispatchQueue.concurrentPerform(iterations: 2) { checks[$0].read(halves[$0]) }
+      guard checks.allSatisfy(\.isClean) else {
+        throw Self.residue("a value of a row", .plain, entry.name)
+      }
     }
-    var rest: [UInt8] = []
-    func take(_ bytes: ArraySlice<UInt8>) throws {
-      var start = bytes.startIndex
-      while let end = bytes[start...].firstIndex(of: 0x0a) {
-        let isTokens: Bool
-        if rest.isEmpty {
-          isTokens = isClean(bytes[start..<end])
-        } else {
-          rest += bytes[start..<end]
-          isTokens = isClean(rest[...])
-          rest.removeAll(keepingCapacity: true)
-        }
-        guard isTokens else { throw Self.residue("a value of a row", .plain, entry.name) }
+    var block: [UInt8] = []
+    try reader.read(entry) { bytes in
+      guard block.count + bytes.count >= Self.pieceBytes, let end = bytes.lastIndex(of: 0x0a) else {
+        block += bytes
+        return
+      }
+      block += bytes[...end]
+      try check(block[...])
+      block.removeAll(keepingCapacity: true)
+      block += bytes[(end + 1)...]
+    }
+    try check(block[...])
+    guard block.last ?? 0x0a == 0x0a else {
+      throw Self.residue("an unfinished row", .plain, entry.name)
+    }
+  }
+
+  /// Reads lines that have to be rows of tokens. Only one thread at a time uses it.
+  private final class LineCheck: @unchecked Sendable {
+    private var rows: TokenRows
+    private let dates: [String: String]
+    private var compared = 0
+    /// Whether each line was a row of tokens, with other dates than the store's.
+    private(set) var isClean = true
+
+    init(_ rows: TokenRows, dates: [String: String]) {
+      self.rows = rows
+      self.dates = dates
+    }
+
+    var hasComparedDates: Bool { compared >= ResidueScan.datedRows }
+
+    func read(_ lines: ArraySlice<UInt8>) {
+      var start = lines.startIndex
+      while isClean, start < lines.endIndex {
+        let end = lines[start...].firstIndex(of: 0x0a) ?? lines.endIndex
+        let line = lines[start..<end]
+        isClean =
+          rows.isClean(line) && (hasComparedDates || !ResidueScan.holdsADate(of: dates, line))
+        compared += 1
         start = end + 1
       }
-      rest += bytes[start...]
     }
-    try reader.read(entry, into: take)
-    guard rest.isEmpty else { throw Self.residue("an unfinished row", .plain, entry.name) }
   }
 
   // MARK: - Dates

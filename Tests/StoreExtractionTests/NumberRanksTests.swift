@@ -1,7 +1,7 @@
 import Fixtures
 import Testing
 
-@testable import SupportBundle
+@testable import StoreExtraction
 
 /// Ranks of numbers.
 @Suite struct NumberRanksTests {

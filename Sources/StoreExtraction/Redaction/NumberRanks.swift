@@ -8,11 +8,8 @@ package enum NumberForm: String, Sendable, CaseIterable {
 
 /// The different numbers of each column in order, gathered before rows are written. Integers and reals of one column are
 /// counted apart.
-struct NumberRanks {
-  /// The most numbers that are kept, of all columns together: 8 MiB. The fullest column then has no ranks.
-  private static let limit = 1 << 20
-
-  private struct Column {
+package struct NumberRanks: Sendable {
+  private struct Column: Sendable {
     var words: [UInt64] = []
     /// How many of the words are in order and different.
     var sortedCount = 0
@@ -36,18 +33,19 @@ struct NumberRanks {
   private var overfull: Set<[UInt8]> = []
   private var count = 0
 
-  init(limit: Int = Self.limit) { mostWords = max(2, limit) }
+  /// - Parameter limit: the most numbers that are kept, of all columns together: 8 MiB. The fullest column then has no ranks.
+  package init(limit: Int = 1 << 20) { mostWords = max(2, limit) }
 
   /// How many columns have too many different numbers to be ranked.
-  var overfullCount: Int { overfull.count }
+  package var overfullCount: Int { overfull.count }
 
   /// Notes an integer of a column.
-  mutating func note(_ number: Int64, of column: [UInt8]) {
+  package mutating func note(_ number: Int64, of column: [UInt8]) {
     note(Self.word(number), Self.key(column))
   }
 
   /// Notes a real of a column.
-  mutating func note(_ number: Double, of column: [UInt8]) {
+  package mutating func note(_ number: Double, of column: [UInt8]) {
     note(Self.word(number), Self.key(column, isReal: true))
   }
 
@@ -76,7 +74,7 @@ struct NumberRanks {
   }
 
   /// Puts the numbers in order; call it before asking for ranks.
-  mutating func sort() {
+  package mutating func sort() {
     for key in columns.keys { columns[key]?.sort() }
     count = columns.values.reduce(0) { $0 + $1.words.count }
   }

@@ -1,11 +1,12 @@
 import CoreDataStore
+import Crypto
 import Fixtures
 import Foundation
 import RowText
 import SQLiteFile
 import Testing
 
-@testable import SupportBundle
+@testable import StoreExtraction
 
 /// What stands beside the token of a value.
 @Suite struct ValueTokensTests {
@@ -66,5 +67,26 @@ import Testing
   @Test func whatIsNoTextIsToldSo() throws {
     let written = try Self.written(.string(StoredText(utf8: [0x61, 0xff])))
     #expect(written["script"] as? String == "invalid")
+  }
+
+  /// Codes are those of the library, for keys up to a block and messages around the borders of blocks.
+  @Test func codesAreHMACs() {
+    var random = SplitMix64(seed: 3)
+    for length in [0, 1, 7, 31, 32, 33, 63, 64] {
+      let key = SymmetricKey(data: random.bytes(length))
+      for count in [0, 1, 54, 55, 56, 63, 64, 65, 127, 128, 1000] {
+        let (message, more) = (random.bytes(count), random.next())
+        var code = KeyedCode(key)
+        code.update(message)
+        let word = (0..<8).map { UInt8(truncatingIfNeeded: more >> (56 - 8 * UInt64($0))) }
+        #expect(
+          Array(code.finalize()) == Array(HMAC<SHA256>.authenticationCode(for: message, using: key))
+        )
+        code.update(more)
+        #expect(
+          Array(code.finalize())
+            == Array(HMAC<SHA256>.authenticationCode(for: message + word, using: key)))
+      }
+    }
   }
 }

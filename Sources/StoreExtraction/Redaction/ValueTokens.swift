@@ -1,9 +1,8 @@
-import CoreDataStore
+package import CoreDataStore
 import Crypto
 import Foundation
-import RowText
+package import RowText
 import SQLiteFile
-import StoreExtraction
 
 /// Turns values into tokens that say what support needs of them, and not the values.
 ///
@@ -12,39 +11,44 @@ import StoreExtraction
 /// key can test a guess, and nothing joins with another bundle. Tokens of numbers are those of one column only: a column
 /// that counts 1, 2, 3 would else be a dictionary for all others. All dates are shifted by one secret offset, so that
 /// their order and distances stay.
-struct ValueTokens {
+package final class ValueTokens: Sendable {
   /// A type that tokens are made for: equal bytes of two types have different tokens.
   private struct Kind {
     /// The code after it has taken in the key and the type.
-    let code: HMAC<SHA256>
+    let code: KeyedCode
     /// What a token begins with.
     let lead: [UInt8]
 
     init(_ name: String, _ key: SymmetricKey) {
-      var code = HMAC<SHA256>(key: key)
-      code.update(data: Array(name.utf8) + [0])
+      var code = KeyedCode(key)
+      code.update(Array(name.utf8) + [0])
       self.code = code
       lead = Array("{\"\(name)\":\"".utf8)
     }
   }
 
   private let text, integer, real, boolean, uuid, data, file: Kind
+  private let key: SymmetricKey
   /// The offset of dates, in seconds.
   private let shift: Double
+  /// What stands beside the token of a number; nil for its range.
+  package let ranks: NumberRanks?
 
   /// Bytes of a token: equal tokens of different values are not to be expected below 10^9 values.
   private static let tokenBytes = 8
   /// Between one and ten years, before or after.
   private static let shiftRange = 365 * 86_400...3_650 * 86_400
 
-  init() {
+  /// Tokens under a new key. `ranks`, in order, stand beside the tokens of numbers; nil for ranges.
+  package convenience init(ranks: NumberRanks? = nil) {
     var random = SystemRandomNumberGenerator()
     let distance = Double(Int.random(in: Self.shiftRange, using: &random))
     self.init(
-      key: SymmetricKey(size: .bits256), shift: Bool.random(using: &random) ? distance : -distance)
+      key: SymmetricKey(size: .bits256), shift: Bool.random(using: &random) ? distance : -distance,
+      ranks: ranks)
   }
 
-  init(key: SymmetricKey, shift: Double) {
+  init(key: SymmetricKey, shift: Double, ranks: NumberRanks? = nil) {
     text = Kind("text", key)
     integer = Kind("integer", key)
     real = Kind("real", key)
@@ -52,70 +56,99 @@ struct ValueTokens {
     uuid = Kind("uuid", key)
     data = Kind("data", key)
     file = Kind("file", key)
+    self.key = key
     self.shift = shift
+    self.ranks = ranks
   }
+
+  /// The same tokens for another thread: two that share the state of one code hinder each other.
+  func another() -> ValueTokens { ValueTokens(key: key, shift: shift, ranks: ranks) }
 
   // MARK: - Values
 
   /// Appends a value as a JSON object with its token, in place of the value itself. `column` is what the numbers of a
-  /// column have in common; `ranks` say what stands beside the token of a number, nil for its range.
-  func append(
-    _ value: PropertyValue, of column: [UInt8], _ ranks: NumberRanks? = nil,
-    to output: inout OutputBuffer
+  /// column have in common.
+  package func append(
+    _ value: PropertyValue, of column: [UInt8], to output: inout OutputBuffer
   ) {
     switch value {
-    case .null: output.append("null")
-    case .integer(let number):
-      begin(integer, column + Self.bytes(UInt64(bitPattern: number)), &output)
-      if let ranks {
-        append(ranks.rank(number, of: column), to: &output)
-      } else {
-        output.append(",\"range\":\"")
-        output.append(Self.rangeText(number))
-        output.append("\"}")
-      }
-    case .real(let number):
-      begin(real, column + Self.bytes(number.bitPattern), &output)
-      if let ranks {
-        append(ranks.rank(number, of: column), to: &output)
-      } else {
-        output.append(",\"range\":\"\(Self.range(number))\"}")
-      }
-    case .boolean(let flag):
-      begin(boolean, column + [flag ? 1 : 0], &output)
-      output.append("}")
-    case .string(let text): append(text, to: &output)
-    case .date(let date): append(date, to: &output)
-    case .uuid(let bytes):
-      begin(uuid, bytes, &output)
-      output.append("}")
-    case .binary(let bytes):
-      begin(data, bytes, &output)
-      output.append(",\"bytes\":\"")
-      output.append(Self.sizeText(bytes.count))
-      output.append("\"}")
-    case .external(let blob):
-      // The name of the file is a UUID that nothing else has.
-      begin(file, Array(blob.identifier.utf8), &output)
-      let size = blob.sizeBytes.map { "\"\(Self.sizeClass(Int($0)))\"" } ?? "null"
-      output.append(",\"bytes\":\(size)}")
-    case .toOne, .toMany: output.append("null")
+    case .null, .toOne, .toMany: output.append("null")
+    case .integer(let number): append(integer: number, of: column, to: &output)
+    case .real(let number): append(real: number, of: column, to: &output)
+    case .boolean(let flag): append(boolean: flag, of: column, to: &output)
+    case .string(let text): append(text: ContiguousArray(text.utf8).rawSpan, to: &output)
+    case .date(let date): append(date: date, to: &output)
+    case .uuid(let bytes): append(uuid: ContiguousArray(bytes).rawSpan, to: &output)
+    case .binary(let bytes): append(data: ContiguousArray(bytes).rawSpan, to: &output)
+    case .external(let blob): append(file: blob, to: &output)
     }
   }
 
-  private func append(_ rank: Int?, to output: inout OutputBuffer) {
+  func append(integer number: Int64, of column: [UInt8], to output: inout OutputBuffer) {
+    begin(integer, column, UInt64(bitPattern: number), &output)
+    if let ranks {
+      append(rank: ranks.rank(number, of: column), to: &output)
+    } else {
+      output.append(",\"range\":\"")
+      output.append(Self.rangeText(number))
+      output.append("\"}")
+    }
+  }
+
+  func append(real number: Double, of column: [UInt8], to output: inout OutputBuffer) {
+    begin(real, column, number.bitPattern, &output)
+    if let ranks {
+      append(rank: ranks.rank(number, of: column), to: &output)
+    } else {
+      output.append(",\"range\":\"\(Self.range(number))\"}")
+    }
+  }
+
+  private func append(rank: Int?, to output: inout OutputBuffer) {
     output.append(rank.map { ",\"rank\":\($0)}" } ?? "}")
   }
 
-  private func append(_ text: StoredText, to output: inout OutputBuffer) {
-    begin(self.text, text.utf8, &output)
+  func append(boolean flag: Bool, of column: [UInt8], to output: inout OutputBuffer) {
+    begin(boolean, ContiguousArray(column + [flag ? 1 : 0]).rawSpan, &output)
+    output.append("}")
+  }
+
+  func append(uuid bytes: RawSpan, to output: inout OutputBuffer) {
+    begin(uuid, bytes, &output)
+    output.append("}")
+  }
+
+  func append(data bytes: RawSpan, to output: inout OutputBuffer) {
+    begin(data, bytes, &output)
+    output.append(",\"bytes\":\"")
+    output.append(Self.sizeText(bytes.byteCount))
+    output.append("\"}")
+  }
+
+  /// Appends a token for the name of an external file, a UUID that nothing else has.
+  func append(file blob: ExternalBlob, to output: inout OutputBuffer) {
+    begin(file, ContiguousArray(blob.identifier.utf8).rawSpan, &output)
+    let size = blob.sizeBytes.map { "\"\(Self.sizeClass(Int($0)))\"" } ?? "null"
+    output.append(",\"bytes\":\(size)}")
+  }
+
+  /// Appends a token for a text in UTF-8, which may be invalid.
+  func append(text bytes: RawSpan, to output: inout OutputBuffer) {
+    begin(text, bytes, &output)
+    var (all, hasLetter) = (UInt8(0), false)
+    for offset in 0..<bytes.byteCount {
+      let byte = bytes.byte(at: offset)
+      all |= byte
+      hasLetter = hasLetter || Script.isLetter(byte)
+    }
     let length: Int
     let script: String
-    if text.utf8.reduce(0, |) < 0x80 {
+    if all < 0x80 {
       // Most texts are ASCII, which needs no decoding.
-      length = text.utf8.count
-      script = (text.utf8.contains(where: NameForm.isLetter) ? Script.latin : .none).rawValue
+      length = bytes.byteCount
+      script = (hasLetter ? Script.latin : .none).rawValue
     } else {
+      let text = StoredText(utf8: bytes.array())
       let scalars = text.string.unicodeScalars
       length = scalars.count
       script = text.isValid ? Script(of: scalars).rawValue : "invalid"
@@ -128,7 +161,7 @@ struct ValueTokens {
   }
 
   /// Appends a shifted date. A date that marks something would give the offset away.
-  private func append(_ date: ReferenceDate, to output: inout OutputBuffer) {
+  func append(date: ReferenceDate, to output: inout OutputBuffer) {
     if Self.marks.contains(date.seconds) {
       output.append("{\"date\":\"marks something\"}")
     } else if let shifted = ReferenceDate(seconds: date.seconds + shift).moment {
@@ -143,19 +176,27 @@ struct ValueTokens {
   /// The zeros of Apple's and of Unix's calendar, and Foundation's distant past and future, in seconds since 2001.
   private static let marks: Set<Double> = [0, -978_307_200, -63_114_076_800, 63_113_904_000]
 
-  private func begin(_ kind: Kind, _ bytes: [UInt8], _ output: inout OutputBuffer) {
+  private func begin(_ kind: Kind, _ bytes: RawSpan, _ output: inout OutputBuffer) {
     var code = kind.code
-    code.update(data: bytes)
+    code.update(bytes)
+    finish(kind, code, &output)
+  }
+
+  private func begin(_ kind: Kind, _ column: [UInt8], _ word: UInt64, _ output: inout OutputBuffer)
+  {
+    var code = kind.code
+    code.update(column)
+    code.update(word)
+    finish(kind, code, &output)
+  }
+
+  private func finish(_ kind: Kind, _ code: KeyedCode, _ output: inout OutputBuffer) {
     output.append(kind.lead)
     unsafe code.finalize().withUnsafeBytes { raw in
       let token = unsafe RawSpan(_unsafeBytes: raw)
       output.append(hexadecimal: token.extracting(first: Self.tokenBytes))
     }
     output.append(UInt8(ascii: "\""))
-  }
-
-  private static func bytes(_ word: UInt64) -> [UInt8] {
-    unsafe withUnsafeBytes(of: word.bigEndian) { unsafe Array($0) }
   }
 
   // MARK: - Classes
@@ -261,7 +302,12 @@ enum Script: String {
 
   private static func script(of scalar: Unicode.Scalar) -> Script? {
     let value = scalar.value
-    if value < 0x80 { return NameForm.isLetter(UInt8(truncatingIfNeeded: value)) ? .latin : nil }
+    if value < 0x80 { return isLetter(UInt8(truncatingIfNeeded: value)) ? .latin : nil }
     return blocks.first { value <= $0.last }?.script
+  }
+
+  /// Whether a byte is an ASCII letter.
+  static func isLetter(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
   }
 }
