@@ -10,7 +10,7 @@ a row of a store. Python plans the work; no line goes through it.
 
 The listing has a path on each line, of files that every executor sees: a mounted file system or a mounted object store.
 """
-import argparse, os, shlex, sys, time
+import argparse, os, shlex, subprocess, sys, tempfile, time
 
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import col, expr, from_json
@@ -23,12 +23,13 @@ LINE = """
     app STRUCT<name: STRING, version: STRING, build: STRING>, store STRUCT<kind: STRING, uuid: STRING, system: STRING>,
     sizes STRUCT<inputBytes: BIGINT, storeBytes: BIGINT, logBytes: BIGINT, pages: BIGINT>,
     findings STRUCT<damage: BIGINT, notes: BIGINT>, rows STRUCT<live: BIGINT, lost: BIGINT, recoverable: BIGINT>,
-    failed STRUCT<code: STRING, message: STRING>
+    failed STRUCT<code: STRING, message: STRING>, malformed STRING
 """
 
 # The columns of the table `input` of a catalogue, as expressions over such a line; man/lifeboat-triage.1 describes them.
 COLUMNS = {
-    "path": "path", "kind": "kind", "contents": "contents", "is_encrypted": "isEncrypted",
+    "path": "if(malformed IS NULL, path, raise_error(concat('triage wrote a line that is none: ', left(malformed, 200))))",
+    "kind": "kind", "contents": "contents", "is_encrypted": "isEncrypted",
     "signature": "signature.id", "family": "signature.family",
     "words": "concat_ws(', ', signature.verdict, signature.problem, signature.codes, signature.damage, signature.analysers)",
     "needs_care": "failed IS NOT NULL OR signature.verdict != 'healthy'",
@@ -69,10 +70,10 @@ def command(program, options):
 
 
 def triage(spark, inputs, tasks, arguments):
-    """Writes the rows of all inputs, and returns how many there are of each family."""
+    """Writes the rows of all inputs, and returns how many it has written."""
     spark.createDataFrame([(path,) for path in inputs], "path STRING").createOrReplaceTempView("listing")
     lines = spark.sql(f"SELECT TRANSFORM(path) USING {command(arguments.lifeboat, arguments.option)} AS (line STRING) FROM listing")
-    table = lines.withColumn("read", from_json(col("line"), LINE, {"mode": "FAILFAST"})).select("line", "read.*")
+    table = lines.withColumn("read", from_json(col("line"), LINE, {"columnNameOfCorruptRecord": "malformed"})).select("line", "read.*")
     table = table.select(*[expr(value).alias(name) for name, value in COLUMNS.items()], "line")
     # Names of folders; builds come from bundles and may be anything. The exact texts stay in the files.
     table = table.withColumn("by_day", table.day)
@@ -84,7 +85,18 @@ def triage(spark, inputs, tasks, arguments):
         table.write.mode(mode).partitionBy("by_day", "by_build").parquet(arguments.output)
     except Exception as error:  # Java's and Spark's have no other class in common.
         sys.exit("the output was not made: " + " ".join(str(error).splitlines()[:2]))
-    return spark.read.parquet(arguments.output).groupBy("family", "words").count().collect()
+    # Each file says in its end how many rows it has, so none is read.
+    return spark.read.parquet(arguments.output).count()
+
+
+def alone(inputs, arguments):
+    """Reads all inputs on this machine without Spark."""
+    with tempfile.TemporaryFile() as listing, open(os.devnull, "wb") as nowhere:
+        listing.write("".join(path + "\n" for path in inputs).encode())
+        listing.seek(0)
+        status = subprocess.run([arguments.lifeboat, "triage", "-q", "-"], stdin=listing, stdout=nowhere).returncode
+    if status not in (0, 1):
+        sys.exit(f"triage ended with status {status}")
 
 
 def main():
@@ -95,7 +107,8 @@ def main():
     parser.add_argument("--task", type=int, default=1000, help="inputs of a task")
     parser.add_argument("--option", action="append", default=[], help="an option for triage; may be repeated")
     parser.add_argument("--overwrite", action="store_true", help="replace the output if it is there")
-    parser.add_argument("--times", type=int, help="do all of it so many times, and print the seconds of each; with --overwrite")
+    parser.add_argument("--times", type=int, help="do all of it so many times, each time also on this machine without Spark, and "
+                        "print the seconds of both; with --overwrite")
     arguments = parser.parse_args()
     if arguments.task < 1:
         parser.error("a task has one input at least")
@@ -108,20 +121,21 @@ def main():
              .config("spark.sql.variable.substitute", "false").getOrCreate())
     for _ in range(arguments.times or 1):
         start = time.perf_counter()
-        families = triage(spark, inputs, tasks, arguments)
+        written = triage(spark, inputs, tasks, arguments)
+        between = time.perf_counter()
+        # A listing has no folders, so each path is a line.
+        if written != len(inputs):
+            if os.path.exists(f"{arguments.output}/_SUCCESS"):
+                os.remove(f"{arguments.output}/_SUCCESS")
+            sys.exit(f"{arguments.output} is not to be used: {written} lines for {len(inputs)} inputs")
         if arguments.times:
-            print(f"{time.perf_counter() - start:.1f}")
+            alone(inputs, arguments)
+            print(f"{between - start:.1f} {time.perf_counter() - between:.1f}", flush=True)
+    if not arguments.times:
+        families = spark.read.parquet(arguments.output).groupBy("family", "words").count()
+        for found in families.orderBy(col("count").desc(), "family").limit(10).collect():
+            print(f"{found['count']:8}  {found['family']}  {found['words']}")
     spark.stop()
-    # A listing has no folders, so each path is a line.
-    written = sum(found["count"] for found in families)
-    if written != len(inputs):
-        if os.path.exists(f"{arguments.output}/_SUCCESS"):
-            os.remove(f"{arguments.output}/_SUCCESS")
-        sys.exit(f"{arguments.output} is not to be used: {written} lines for {len(inputs)} inputs")
-    if arguments.times:
-        return
-    for found in sorted(families, key=lambda found: -found["count"])[:10]:
-        print(f"{found['count']:8}  {found['family']}  {found['words']}")
 
 
 if __name__ == "__main__":

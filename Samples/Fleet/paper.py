@@ -4,10 +4,10 @@ import heapq, os, random, resource, statistics, subprocess, sys, time
 
 count, hostile = int(sys.argv[1]), int(sys.argv[2])
 alone, local, cluster, lost = float(sys.argv[3]), float(sys.argv[4]), float(sys.argv[5]), int(sys.argv[6])
-alone_three, session = [[float(seconds) for seconds in text.split(",")] for text in sys.argv[7:9]]
+pairs = [[float(seconds) for seconds in line.split()] for line in open(sys.argv[7])]
 # The first two runs of a session pay for Java's compiler.
-cold, warm = session[:2], session[2:]
-lifeboat, listing = sys.argv[9:11]
+cold, warm = pairs[:2], pairs[2:]
+lifeboat, listing = sys.argv[8:10]
 
 
 def cost():
@@ -53,8 +53,9 @@ def simulate(cores, tasks, seconds, speculates, seed=1, hanging=0.001, timeout=6
 
 
 spent, read, out = cost()
-each, each_spark = [statistics.median(seconds) / (3 * count) for seconds in (alone_three, warm)]
-def shown(seconds): return ", ".join(f"{each:.1f}" for each in seconds)
+each_spark, each = [statistics.median(seconds) / (3 * count) for seconds in zip(*warm)]
+added = statistics.median(with_spark / without for with_spark, without in warm) - 1
+def shown(pairs): return ", ".join(f"{with_spark:.1f} and {without:.1f}" for with_spark, without in pairs)
 year = 1e9
 cores = year * spent / (365 * 86400)
 print(f"""# Fleet
@@ -68,13 +69,13 @@ pipes, halves, links to nowhere, random bytes.
 | Spark, `local[2]` | {local:.1f} | yes, each one, and the columns of the catalogue |
 | Spark, a cluster of two workers, one killed on the way ({lost} lines about lost tasks in the log) | {cluster:.1f} | yes, each one, and the columns of the catalogue |
 
-A task has 1,000 inputs. The listing three times over, in seconds:
+A task has 1,000 inputs. The listing three times over, in one session of Spark and right after that without it, in seconds:
 
-* alone: {shown(alone_three)}
-* in one session of Spark, while Java compiled what it ran: {shown(cold)}
-* and then, in the same session: {shown(warm)}
+* while Java compiled what it ran: {shown(cold)}
+* and then: {shown(warm)}
 
-So a bundle costs {each * 1000:.2f} ms alone and {each_spark * 1000:.2f} ms with Spark that runs already, by the medians: Spark adds {(each_spark / each - 1) * 100:.0f} %.
+So a bundle costs {each * 1000:.2f} ms alone and {each_spark * 1000:.2f} ms with Spark that runs already. Spark adds {added * 100:.0f} %, by the median of the
+pairs after the first two.
 
 ## A billion bundles a year, on paper
 

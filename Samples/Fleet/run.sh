@@ -55,19 +55,10 @@ alone=$(since "$start")
 start=$(now)
 spark "$list" "$folder/local" >&2
 local=$(since "$start")
-# What one more bundle costs where Spark runs already: the listing three times over, seven times in one session, of which the
-# first two do not count, because Java compiles what it runs; and alone before and after.
+# What one more bundle costs where Spark runs already: the listing three times over, seven times in one session, in turn with
+# the same without Spark. The first two do not count, because Java compiles what it runs.
 for _ in 1 2 3; do cat "$list"; done > "$folder/three"
-alone_thrice() {
-  for _ in 1 2 3; do
-    start=$(now)
-    alone "$folder/three" "$folder/again"
-    since "$start" >> "$folder/alone-three"
-  done
-}
-alone_thrice
-spark "$folder/three" "$folder/warm" --overwrite --times 7 > "$folder/spark-three"
-alone_thrice
+spark "$folder/three" "$folder/warm" --overwrite --times 7 > "$folder/pairs"
 "$lifeboat" triage -q - --catalog "$folder/cases.sqlite" < "$list" || [ $? = 1 ]
 "$python" Samples/Fleet/same.py "$folder/local" "$folder/lines" "$folder/cases.sqlite" >&2
 
@@ -100,7 +91,7 @@ lost=$(grep -c 'Lost executor\|Lost task' "$folder/spark.log") || { echo "no wor
 
 # The figures, and what they mean for a billion bundles a year.
 "$python" Samples/Fleet/paper.py "$count" "$hostile" "$alone" "$local" "$cluster" "$lost" \
-  "$(paste -sd, "$folder/alone-three")" "$(paste -sd, "$folder/spark-three")" "$lifeboat" "$list"
+  "$folder/pairs" "$lifeboat" "$list"
 
 echo
 LIFEBOAT=$lifeboat Tests/Benchmarks/triage.sh "$count" "$hostile" | sed 's/^# Triage$/## Against unzip and jq/'
