@@ -28,7 +28,7 @@ LINE = """
 
 # The columns of the table `input` of a catalogue, as expressions over such a line; man/lifeboat-triage.1 describes them.
 COLUMNS = {
-    "path": "if(malformed IS NULL, path, raise_error(concat('triage wrote a line that is none: ', left(malformed, 200))))",
+    "path": "if(malformed IS NULL, path, raise_error(concat('triage wrote a line that is not JSON: ', left(malformed, 200))))",
     "kind": "kind", "contents": "contents", "is_encrypted": "isEncrypted",
     "signature": "signature.id", "family": "signature.family",
     "words": "concat_ws(', ', signature.verdict, signature.problem, signature.codes, signature.damage, signature.analysers)",

@@ -257,7 +257,7 @@ package final class ValueTokens: Sendable {
 }
 
 /// The script that a text is written in.
-enum Script: String {
+package enum Script: String {
   case latin = "Latin"
   case greek = "Greek"
   case cyrillic = "Cyrillic"
@@ -307,7 +307,7 @@ enum Script: String {
   }
 
   /// Whether a byte is an ASCII letter.
-  static func isLetter(_ byte: UInt8) -> Bool {
+  package static func isLetter(_ byte: UInt8) -> Bool {
     (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
   }
 }

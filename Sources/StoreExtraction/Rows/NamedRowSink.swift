@@ -174,106 +174,56 @@ struct NamedRowSink: RowSink, ~Copyable {
 
   mutating func integer(_ value: Int64) {
     guard let column = next(key: value) else { return }
-    if column.isHidden, column.role != .toOne { return hide(value, column.role) }
     switch column.role {
-    case .boolean where value == 0 || value == 1: output.append(value == 1 ? "true" : "false")
-    case .date: append(date: Double(value))
+    case .boolean where value == 0 || value == 1: append(boolean: value == 1, column)
+    case .date: append(date: Double(value), column)
     case .number:
       // Beyond 2^53 a float would round.
       if let exact = Double(exactly: value) {
-        append(real: exact)
+        append(real: exact, column)
       } else {
-        output.append(integer: value)
+        append(integer: value, column)
       }
     case .toOne where !isCSV:
       let named = destinationEntity.flatMap { entity?.destinations[$0] }
       append(destination: named ?? column.destination, value)
-    default: output.append(integer: value)
+    default: append(integer: value, column)
     }
     destinationEntity = nil
   }
 
   mutating func real(_ value: Double) {
     guard let column = next(key: nil) else { return }
+    if column.role == .date { append(date: value, column) } else { append(real: value, column) }
     destinationEntity = nil
-    if column.isHidden { return hide(value, column.role) }
-    if column.role == .date { append(date: value) } else { append(real: value) }
   }
 
   mutating func text(_ bytes: RawSpan) {
     guard let column = next(key: nil) else { return }
-    destinationEntity = nil
-    if column.isHidden { return hide(text: bytes) }
-    if isCSV {
+    if column.isHidden {
+      tokens?.append(text: bytes, to: &output)
+    } else if isCSV {
       output.append(csvField: bytes, safeForSpreadsheets: csv.isSafeForSpreadsheets)
     } else if !output.appendIfValid(jsonString: bytes) {
       output.append(json: StoredText(utf8: bytes.array()))
     }
+    destinationEntity = nil
   }
 
   mutating func blob(_ bytes: RawSpan) {
     guard let column = next(key: nil) else { return }
     destinationEntity = nil
-    if column.isHidden { return hide(blob: bytes, column) }
     if column.role == .uuid, bytes.byteCount == 16 {
-      if !isCSV { output.append(UInt8(ascii: "\"")) }
-      output.append(uuid: bytes)
-      if !isCSV { output.append(UInt8(ascii: "\"")) }
+      append(uuid: bytes, column)
     } else if column.mayBeExternal, bytes.byteCount > 0 {
       if bytes.byteCount == 38, let file = ExternalBlob.identifier(in: bytes.array()) {
-        append(external: file)
+        append(external: file, column)
       } else {
-        append(binary: Self.content(of: bytes))
+        // A first byte of 1 marks a value that is stored here.
+        append(binary: bytes.byte(at: 0) == 1 ? bytes.part(1, bytes.byteCount - 1) : bytes, column)
       }
     } else {
-      append(binary: bytes)
-    }
-  }
-
-  /// The bytes of a value that may be external and is stored here: a first byte of 1 marks it.
-  @_lifetime(copy bytes)
-  private static func content(of bytes: RawSpan) -> RawSpan {
-    bytes.byte(at: 0) == 1 ? bytes.part(1, bytes.byteCount - 1) : bytes
-  }
-
-  // MARK: - Hidden values
-
-  // Out of the way of rows that are written as they are.
-  @inline(never)
-  private mutating func hide(_ value: Int64, _ role: EntityRendering.Role) {
-    switch role {
-    case .boolean where value == 0 || value == 1:
-      tokens?.append(boolean: value == 1, of: hiddenKeys[column &- 1], to: &output)
-    case .date: hide(Double(value), role)
-    default:
-      if role == .number, let exact = Double(exactly: value) { return hide(exact, role) }
-      tokens?.append(integer: value, of: hiddenKeys[column &- 1], to: &output)
-    }
-  }
-
-  @inline(never)
-  private mutating func hide(_ value: Double, _ role: EntityRendering.Role) {
-    if role == .date {
-      tokens?.append(date: ReferenceDate(seconds: value), to: &output)
-    } else {
-      tokens?.append(real: value, of: hiddenKeys[column &- 1], to: &output)
-    }
-  }
-
-  @inline(never)
-  private mutating func hide(text bytes: RawSpan) { tokens?.append(text: bytes, to: &output) }
-
-  @inline(never)
-  private mutating func hide(blob bytes: RawSpan, _ column: EntityRendering.Column) {
-    if column.role == .uuid, bytes.byteCount == 16 {
-      tokens?.append(uuid: bytes, to: &output)
-    } else if !column.mayBeExternal || bytes.byteCount == 0 {
-      tokens?.append(data: bytes, to: &output)
-    } else if bytes.byteCount == 38, let file = ExternalBlob.identifier(in: bytes.array()) {
-      externals.append(file)
-      tokens?.append(file: ExternalBlob(identifier: file, storePath: storePath), to: &output)
-    } else {
-      tokens?.append(data: Self.content(of: bytes), to: &output)
+      append(binary: bytes, column)
     }
   }
 
@@ -290,14 +240,42 @@ struct NamedRowSink: RowSink, ~Copyable {
     output.append(UInt8(ascii: "}"))
   }
 
-  private mutating func append(real value: Double) {
-    if isCSV { output.append(csvReal: value, csv) } else { output.append(jsonReal: value) }
+  /// What the numbers of the value's column have in common.
+  private var hiddenKey: [UInt8] { hiddenKeys[column &- 1] }
+
+  private mutating func append(boolean value: Bool, _ column: EntityRendering.Column) {
+    if column.isHidden {
+      tokens?.append(boolean: value, of: hiddenKey, to: &output)
+    } else {
+      output.append(value ? "true" : "false")
+    }
   }
 
-  private mutating func append(date seconds: Double) {
+  private mutating func append(integer value: Int64, _ column: EntityRendering.Column) {
+    if column.isHidden {
+      tokens?.append(integer: value, of: hiddenKey, to: &output)
+    } else {
+      output.append(integer: value)
+    }
+  }
+
+  private mutating func append(real value: Double, _ column: EntityRendering.Column) {
+    if column.isHidden {
+      tokens?.append(real: value, of: hiddenKey, to: &output)
+    } else if isCSV {
+      output.append(csvReal: value, csv)
+    } else {
+      output.append(jsonReal: value)
+    }
+  }
+
+  private mutating func append(date seconds: Double, _ column: EntityRendering.Column) {
     let date = ReferenceDate(seconds: seconds)
-    guard isCSV else { return output.append(json: date) }
-    if let dates, let text = dates.text(of: date) {
+    if column.isHidden {
+      tokens?.append(date: date, to: &output)
+    } else if !isCSV {
+      output.append(json: date)
+    } else if let dates, let text = dates.text(of: date) {
       output.append(text)
     } else if dates == nil, let moment = date.moment {
       output.append(iso8601: moment)
@@ -306,17 +284,33 @@ struct NamedRowSink: RowSink, ~Copyable {
     }
   }
 
-  private mutating func append(binary bytes: RawSpan) {
-    if isCSV {
+  private mutating func append(uuid bytes: RawSpan, _ column: EntityRendering.Column) {
+    if column.isHidden {
+      tokens?.append(uuid: bytes, to: &output)
+    } else if isCSV {
+      output.append(uuid: bytes)
+    } else {
+      output.append(UInt8(ascii: "\""))
+      output.append(uuid: bytes)
+      output.append(UInt8(ascii: "\""))
+    }
+  }
+
+  private mutating func append(binary bytes: RawSpan, _ column: EntityRendering.Column) {
+    if column.isHidden {
+      tokens?.append(data: bytes, to: &output)
+    } else if isCSV {
       output.append(hexadecimal: bytes)
     } else {
       output.append(json: bytes, blobs: blobs)
     }
   }
 
-  private mutating func append(external file: String) {
+  private mutating func append(external file: String, _ column: EntityRendering.Column) {
     externals.append(file)
-    if isCSV {
+    if column.isHidden {
+      tokens?.append(file: ExternalBlob(identifier: file, storePath: storePath), to: &output)
+    } else if isCSV {
       output.append("external:" + file)
     } else {
       output.append(json: ExternalBlob(identifier: file, storePath: storePath), blobs: blobs)

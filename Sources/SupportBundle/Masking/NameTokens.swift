@@ -1,4 +1,5 @@
 import SafeText
+import StoreExtraction
 
 /// Replaces names that a user may have chosen by `name-1`, `name-2`, …: one token for each name in a whole bundle.
 struct NameTokens {
@@ -89,7 +90,7 @@ enum NameForm {
   /// (``isSober(_:)``).
   static func isIdentifier(_ text: String) -> Bool {
     guard let first = text.utf8.first, !isDigit(first), isSober(text) else { return false }
-    return text.utf8.allSatisfy { isLetter($0) || isDigit($0) || "_$".utf8.contains($0) }
+    return text.utf8.allSatisfy { Script.isLetter($0) || isDigit($0) || "_$".utf8.contains($0) }
   }
 
   /// Whether a name is too short to be prose and has no number as long as a telephone number: at most 64 bytes, five
@@ -132,13 +133,15 @@ enum NameForm {
       dot + 1 < bytes.count, !hasLongNumber(text)
     else { return false }
     return bytes[..<dot].allSatisfy { (0x61...0x7a).contains($0) }
-      && bytes[(dot + 1)...].allSatisfy { isLetter($0) || isDigit($0) || $0 == UInt8(ascii: ".") }
+      && bytes[(dot + 1)...].allSatisfy {
+        Script.isLetter($0) || isDigit($0) || $0 == UInt8(ascii: ".")
+      }
   }
 
   /// Whether the text is identifiers joined by dots and dashes, as in versions, bundle ids and keys; at most 128 bytes.
   static func isDotted(_ text: String) -> Bool {
     (1...128).contains(text.utf8.count)
-      && text.utf8.allSatisfy { isLetter($0) || isDigit($0) || "_.-+:".utf8.contains($0) }
+      && text.utf8.allSatisfy { Script.isLetter($0) || isDigit($0) || "_.-+:".utf8.contains($0) }
   }
 
   /// Whether the text may be a name that Xcode gives to a version of a model: `Notes 2`.
@@ -169,7 +172,7 @@ enum NameForm {
     let size = bytes.count / 4 * 3 - padding
     return padding <= 2 && [16, 20, 32, 48, 64].contains(size)
       && bytes.dropLast(padding).allSatisfy {
-        isLetter($0) || isDigit($0) || "+/".utf8.contains($0)
+        Script.isLetter($0) || isDigit($0) || "+/".utf8.contains($0)
       }
   }
 
@@ -179,15 +182,11 @@ enum NameForm {
     let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     return (1...3).contains(parts.count) && isSober(text)
       && parts.allSatisfy {
-        (1...24).contains($0.count) && $0.allSatisfy { isLetter($0) || isDigit($0) }
+        (1...24).contains($0.count) && $0.allSatisfy { Script.isLetter($0) || isDigit($0) }
       }
   }
 
   private static func isDigit(_ byte: UInt8) -> Bool { byte >= 0x30 && byte <= 0x39 }
-
-  static func isLetter(_ byte: UInt8) -> Bool {
-    (0x61...0x7a).contains(byte | 0x20) && byte < 0x80
-  }
 
   private static func isHexadecimal(_ byte: UInt8) -> Bool {
     isDigit(byte) || ((0x61...0x66).contains(byte | 0x20) && byte < 0x80)

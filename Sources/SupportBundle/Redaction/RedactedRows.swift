@@ -69,7 +69,8 @@ struct RedactedRows {
         output.append(lead)
         for (place, value) in row.values.enumerated() {
           let column = columns(place)
-          output.append(place > 0 ? column.lead : Array(column.lead.dropFirst()))
+          if place > 0 { output.append(UInt8(ascii: ",")) }
+          output.append(column.lead)
           if let hidden = column.hidden {
             redaction.tokens.append(PropertyValue(value), of: hidden.key, to: &output)
           } else {
@@ -93,7 +94,7 @@ struct RedactedRows {
 
   /// A column of a table that is no entity's.
   private struct Column {
-    /// What stands before the value, after another one.
+    /// What stands before the value: its name.
     let lead: [UInt8]
     /// Nil when the values are allowed.
     let hidden: HiddenColumn?
@@ -108,7 +109,7 @@ struct RedactedRows {
           known.count < table.columnNames.count ? table.columnNames[known.count] : "c\(known.count)"
         known.append(
           Column(
-            lead: Array(",\(JSONLiteral.string(names.other(name))):".utf8),
+            lead: Array("\(JSONLiteral.string(names.other(name))):".utf8),
             hidden: isAllowed && allowed.allows(name, of: [table.name])
               ? nil : HiddenColumn(name, of: table.name)))
       }

@@ -125,7 +125,7 @@ package struct RowLines {
       output.append(UInt8(ascii: ":"))
       append(
         value, isShown: allowed.allows(name, of: lineage),
-        of: Array((lineage.last ?? "").utf8) + [0] + name.utf8 + [0], to: &output)
+        of: HiddenColumn(name, of: lineage.last ?? "").key, to: &output)
     }
     output.append("}}\n")
   }
