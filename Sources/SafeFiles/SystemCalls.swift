@@ -1,7 +1,7 @@
 import CLibrary
 
-/// System calls that succeed only when all of their work is done. Each returns the `errno` of its failure; nil when
-/// there is none. A call that opens returns a descriptor, which the caller closes, or -1 with `errno` set.
+/// System calls that succeed only when all of their work is done. A call returns nil when
+/// it succeeds, else `errno`. A call that opens returns a descriptor, which the caller closes, or -1 with `errno` set.
 package enum SystemCalls {
   /// Repeats a call as long as a signal interrupts it.
   package static func retrying<Number: SignedInteger>(_ call: () -> Number) -> Number {

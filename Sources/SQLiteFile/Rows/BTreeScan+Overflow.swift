@@ -6,7 +6,7 @@ extension BTreeScan {
     var length: Int
     var firstPage: UInt32
     var cellOffset: Int
-    /// Offset of the first payload byte that seems to be in a lost sector; nil when there is none.
+    /// The offset in the payload from which a lost sector seems to begin; nil when the local part has no such byte.
     var firstLost: Int?
   }
 

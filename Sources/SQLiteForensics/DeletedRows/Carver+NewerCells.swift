@@ -156,5 +156,4 @@ extension Carver {
 
   /// The most cells that may follow each other in the space of one.
   private static let maxSteps = 64
-
 }
