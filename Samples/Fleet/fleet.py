@@ -12,7 +12,7 @@ The listing has a path on each line, of files that every executor sees: a mounte
 """
 import argparse, os, shlex, subprocess, sys, tempfile, time
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col, expr, from_json
 
 # What of a line becomes a column, as Spark reads JSON.
@@ -69,9 +69,16 @@ def command(program, options):
     return "'" + line.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
+def listed(spark, inputs):
+    """A table of all paths, made by Java: one that Python makes has a process of Python in each task, which only copies."""
+    java = spark._jvm
+    texts = java.java.util.Collections.list(java.java.util.StringTokenizer("\n".join(inputs), "\n"))
+    return DataFrame(spark._jsparkSession.createDataset(texts, java.org.apache.spark.sql.Encoders.STRING()), spark).toDF("path")
+
+
 def triage(spark, inputs, tasks, arguments):
     """Writes the rows of all inputs, and returns how many it has written."""
-    spark.createDataFrame([(path,) for path in inputs], "path STRING").createOrReplaceTempView("listing")
+    listed(spark, inputs).createOrReplaceTempView("listing")
     lines = spark.sql(f"SELECT TRANSFORM(path) USING {command(arguments.lifeboat, arguments.option)} AS (line STRING) FROM listing")
     table = lines.withColumn("read", from_json(col("line"), LINE, {"columnNameOfCorruptRecord": "malformed"})).select("line", "read.*")
     table = table.select(*[expr(value).alias(name) for name, value in COLUMNS.items()], "line")

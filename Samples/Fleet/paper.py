@@ -67,7 +67,7 @@ pipes, halves, links to nowhere, random bytes.
 | --- | ---: | --- |
 | `lifeboat triage` on one machine | {alone:.1f} | |
 | Spark, `local[2]` | {local:.1f} | yes, each one, and the columns of the catalogue |
-| Spark, a cluster of two workers, one killed on the way ({lost} lines about lost tasks in the log) | {cluster:.1f} | yes, each one, and the columns of the catalogue |
+| Spark, a cluster of two workers, one killed on the way (lines about lost tasks in the log: {lost}) | {cluster:.1f} | yes, each one, and the columns of the catalogue |
 
 A task has 1,000 inputs. The listing three times over, in one session of Spark and right after that without it, in seconds:
 
