@@ -1,4 +1,5 @@
 import ArgumentParser
+import CLibrary
 import StoreFiles
 import SafeText
 import Terminal
@@ -43,6 +44,10 @@ struct Lifeboat: ParsableCommand {
   static func main() {
     // The parser searches all loaded libraries for conformances, which takes longer than all else here.
     if CommandLine.arguments.dropFirst() == ["--version"] { return print(Tool.version) }
+    #if os(Linux)
+      // A tenth to a fifth less memory for what packs or rebuilds, and no more time.
+      lifeboat_give_back_memory()
+    #endif
     Interruption.unblock()
     var log: CustodyLog?
     do {
