@@ -49,6 +49,8 @@ public final class DamagedDatabase {
   /// Rejected pages whose rejection is uncertain: only an orphan interior page, or one that mostly leads to wrong
   /// pages, contradicts them.
   var doubtfullyRejected: PageSet
+  /// Leaves of two tables that have changed places: each has rows of the other one's table.
+  var exchanged: Set<UInt32> = []
   /// For each page, how many table pages without a parent have it as parent in the pointer map; nil until first needed.
   var mappedChildren: PageValues<UInt32>?
   /// The walked b-trees, by the root page that the schema names.
@@ -125,7 +127,10 @@ public final class DamagedDatabase {
     }
     try settleSharedRoots(of: &tables)
     hasUnknownTables = impliesUnknownTables(beside: dropped)
-    for entry in dropped where !tables.contains(where: { $0.name == entry.name }) {
+    for entry in dropped
+    where !tables.contains(where: {
+      $0.name == entry.name && $0.name.utf8.elementsEqual(entry.name.utf8)
+    }) {
       guard entry.type == "table", let sql = entry.sql,
         var table = ExpectedTable(name: entry.name, sql: sql, rootPage: entry.rootPage)
       else { continue }
@@ -331,8 +336,9 @@ public final class DamagedDatabase {
     case .readable: try emitContradicted(wanted, isForFreshFile: true, &sink)
     case .all:
       try emitContradicted(wanted, &sink)
-      if sink.wantsMore { try emitDeleted(wanted, &sink) }
-    case .deleted: if sink.wantsMore { try emitDeleted(wanted, &sink) }
+      if sink.wantsMore { try emitDeleted(wanted, withContradicted: true, &sink) }
+    case .deleted:
+      if sink.wantsMore { try emitDeleted(wanted, withContradicted: false, &sink) }
     }
   }
 

@@ -41,6 +41,7 @@ import Testing
   private static let logOfTwo: Facts = [
     "file.journalMode": .text("wal"), "damageCount": .number(3),
     "writeAheadLog.staleFrameCount": .number(2), "file.sqliteVersion": .text("3.43.2"),
+    "writeAheadLog.committedFramesBehindBreak": .number(0),
   ]
   private static let copied: Facts = [
     "file.journalMode": .text("wal"), "files": .list([.text("main"), .text("sharedMemory")]),
@@ -50,6 +51,8 @@ import Testing
     Case("sqlite.walReset", logOfTwo, but: "file.sqliteVersion", .text("3.51.3")),
     Case("sqlite.walReset", logOfTwo, but: "file.sqliteVersion", .text("3.50.7")),
     Case("sqlite.walReset", logOfTwo, but: "damageCount", .number(0)),
+    Case(
+      "sqlite.walReset", logOfTwo, but: "writeAheadLog.committedFramesBehindBreak", nil),
     Case(
       "sqlite.logBehindBreak", ["writeAheadLog.committedFramesBehindBreak": .number(1)],
       but: "writeAheadLog.committedFramesBehindBreak", .number(0)),

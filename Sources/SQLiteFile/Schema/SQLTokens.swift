@@ -31,6 +31,16 @@ package struct SQLToken: Equatable {
     kind == .punctuation && text.utf8.elementsEqual(character.utf8)
   }
 
+  /// Where the words of a column's type end. SQLite reads GENERATED ALWAYS as words of the type and drops them from its
+  /// end, whether AS follows or not (build.c, `sqlite3AddColumn`).
+  static func endOfType(in tokens: [SQLToken], _ range: Range<Int>) -> Int {
+    let end = range.upperBound
+    let isGeneration =
+      range.count >= 2 && tokens[end - 2].isKeyword("GENERATED")
+      && tokens[end - 1].isKeyword("ALWAYS")
+    return isGeneration ? end - 2 : end
+  }
+
   /// The tokens of the statement that SQLite reads from a schema entry. It ends at a zero byte or, unless it creates a
   /// trigger, at a semicolon.
   package static func statement(in sql: [UInt8]) -> [SQLToken] {

@@ -210,11 +210,9 @@ package struct SchemaGrammar {
     let typeStart = position
     try type()
     // A type of several words, or with a length, does not matter here.
+    let wordCount = SQLToken.endOfType(in: tokens, typeStart..<position) - typeStart
     columns.append(
-      (
-        column,
-        position == typeStart ? nil : position == typeStart + 1 ? tokens[typeStart].text : "other"
-      ))
+      (column, wordCount == 0 ? nil : wordCount == 1 ? tokens[typeStart].text : "other"))
     var isGenerated = false
     constraints: while let token = current, token.kind == .word {
       switch token.text.uppercased() {
@@ -270,7 +268,7 @@ package struct SchemaGrammar {
 
   private mutating func type() throws(Defect) {
     var hasWords = false
-    while let token = current, isName(token), !startsGeneration(token) {
+    while let token = current, isName(token) {
       position += 1
       hasWords = true
     }
@@ -278,11 +276,6 @@ package struct SchemaGrammar {
     try signedNumber()
     if take(punctuation: ",") { try signedNumber() }
     try expect(punctuation: ")")
-  }
-
-  private func startsGeneration(_ token: SQLToken) -> Bool {
-    token.isKeyword("GENERATED") && position + 1 < tokens.count
-      && tokens[position + 1].isKeyword("ALWAYS")
   }
 
   private mutating func signedNumber() throws(Defect) {

@@ -195,12 +195,13 @@ struct TableParser {
     while let token = current, !isEndOfPart(token), !isConstraintWord(token) {
       if token.isPunctuation("(") { skipParentheses() } else { position += 1 }
     }
-    if typeStart < position {
-      let range = tokens[typeStart].range.lowerBound..<tokens[position - 1].range.upperBound
+    let typeEnd = SQLToken.endOfType(in: tokens, typeStart..<position)
+    if typeStart < typeEnd {
+      let range = tokens[typeStart].range.lowerBound..<tokens[typeEnd - 1].range.upperBound
       draft.type = String(decoding: sql[range], as: UTF8.self)
       draft.hasType = true
       // SQLite removes the quotes and drops what follows them (`sqlite3Dequote`).
-      draft.isOneWord = position - typeStart == 1
+      draft.isOneWord = typeEnd - typeStart == 1
       if draft.isOneWord || [.string, .quotedIdentifier].contains(tokens[typeStart].kind) {
         draft.type = tokens[typeStart].text
       }
@@ -391,12 +392,9 @@ struct TableParser {
     token.isPunctuation(",") || token.isPunctuation(")")
   }
 
-  /// Whether the current token ends a type. GENERATED alone can be a type's name.
+  /// Whether the current token ends a type. GENERATED does not: SQLite takes it as a word of the type, too.
   private func isConstraintWord(_ token: SQLToken) -> Bool {
-    if token.isKeyword("GENERATED") {
-      return position + 1 < tokens.count && tokens[position + 1].isKeyword("ALWAYS")
-    }
-    return token.kind == .word && Self.constraintWords.contains(token.text.uppercased())
+    token.kind == .word && Self.constraintWords.contains(token.text.uppercased())
   }
 
   private func isTableConstraintWord(_ token: SQLToken) -> Bool {

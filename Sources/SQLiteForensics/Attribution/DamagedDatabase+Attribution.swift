@@ -193,6 +193,7 @@ extension DamagedDatabase {
       guard let table = roots[found.page], tables[table].definition.isWithoutRowID else { continue }
       census.setOwner(of: page, table, found.attribution)
     }
+    try tellOfForeignIndexes()
   }
 
   private func isIndex(_ page: UInt32) -> Bool {

@@ -60,6 +60,33 @@ extension DamagedDatabase {
     return found
   }
 
+  /// Tells of indexes with entries that match no row of their table, in a file that has tables WITHOUT ROWID. Rows of such
+  /// a table and entries of an index look alike, so where their pages have changed places, only the other table's rows
+  /// show it.
+  func tellOfForeignIndexes() throws(SQLiteFileError) {
+    guard tables.contains(where: { $0.definition.isWithoutRowID }) else { return }
+    for index in schemaEntries where index.type == "index" && index.rootPage > 1 {
+      guard let table = place(ofTable: index.tableName), hasRowIDs(table),
+        let root = tables[table].rootPage, let column = firstColumn(of: index, table)
+      else { continue }
+      var trials = 0
+      var agrees = false
+      for (value, rowID) in try entries(ofIndex: index.rootPage) where !agrees {
+        // A whole number may be stored as an integer in the one and as a real in the other.
+        if case .real = value { continue }
+        trials += 1
+        agrees = try self.value(column, rowID, in: root, table) == value
+      }
+      guard !agrees, trials > 2 else { continue }
+      findings.add(
+        Finding(
+          .indexBadEntries,
+          "no entry of the index \(index.name) that was looked at matches a row of its table; its pages may have changed places with those of a table WITHOUT ROWID",
+          page: index.rootPage, offset: reader.location(of: index.rootPage).offset,
+          table: tables[table].name))
+    }
+  }
+
   /// The first column of an index; nil when ``columns(of:_:)`` is nil.
   private func firstColumn(of index: SchemaEntry, _ table: Int) -> Int? {
     columns(of: index, table)?.first

@@ -11,7 +11,7 @@ extension DamagedDatabase {
     case odd
   }
 
-  /// The most orphan leaves that are looked at.
+  /// The most orphan leaves, and leaves with odd first rows, that are looked at.
   private static let maxOrphans = 64
   /// The most b-trees that orphan leaves are compared with.
   private static let maxRoots = 64
@@ -20,7 +20,8 @@ extension DamagedDatabase {
   ///
   /// In SQLite any column can hold anything. So where all other pages are in place, a leaf is not removed just because
   /// its rows look odd. Its rows must then have more fields than the table has columns, or values that SQLite does not
-  /// store in these columns; and other leaves, orphans included, must hold rows of the table.
+  /// store in these columns; and other leaves must hold rows of the table: its own, orphans, or a leaf of another table
+  /// that the two have exchanged.
   ///
   /// `roots`: the table of each root page.
   func misfits(_ roots: [UInt32: Int]) throws(SQLiteFileError) -> [(page: UInt32, root: UInt32)] {
@@ -39,6 +40,7 @@ extension DamagedDatabase {
     var forms: [Int: Set<UInt16>] = [:]
     var sure: [(page: UInt32, root: UInt32)] = []
     var odd: [(page: UInt32, root: UInt32)] = []
+    var strange: [(page: UInt32, root: UInt32)] = []
     for (page, root) in candidates {
       guard let table = roots[root], tables[table].isDescribed, hasRowIDs(table),
         !shapes[table].isUnconstrained
@@ -53,6 +55,7 @@ extension DamagedDatabase {
         fitting.insert(root)
         continue
       }
+      if strange.count < Self.maxOrphans { strange.append((page, root)) }
       switch try fit(of: page, table) {
       case .own: break
       case .never: sure.append((page, root))
@@ -61,7 +64,27 @@ extension DamagedDatabase {
     }
     for root in Set(sure.map(\.root)).sorted().prefix(Self.maxRoots) where !fitting.contains(root) {
       guard let table = roots[root] else { continue }
-      for page in orphans where try holdsRows(of: table, page) { fitting.insert(root) }
+      let own = sure.filter { $0.root == root }.map(\.page)
+      for page in orphans where try holdsRows(of: table, page) {
+        fitting.insert(root)
+        // A walk may have rejected it for its row ids; then that b-tree lacks a leaf.
+        guard census.rejected.contains(page) else { continue }
+        for (root, other) in roots where other != table && walks[root]?.isWhole == false {
+          for mine in own where try holdsRows(of: other, mine) {
+            exchanged.formUnion([mine, page])
+          }
+        }
+      }
+      for leaf in strange where leaf.root != root && !sure.contains(where: { $0.page == leaf.page })
+      {
+        guard try holdsRows(of: table, leaf.page) else { continue }
+        fitting.insert(root)
+        if !odd.contains(where: { $0.page == leaf.page }) { odd.append(leaf) }
+        guard let other = roots[leaf.root] else { continue }
+        for mine in own where try holdsRows(of: other, mine) {
+          exchanged.formUnion([mine, leaf.page])
+        }
+      }
     }
     let isCertain = !isInPlace || sure.contains { fitting.contains($0.root) }
     return isCertain ? sure + odd : []

@@ -113,7 +113,9 @@ extension DamagedDatabase {
           continue
         }
         candidates.append(page)
-        if mayBeElsewhere, census.rejected.contains(page), !doubtfullyRejected.contains(page) {
+        if mayBeElsewhere, census.rejected.contains(page), !doubtfullyRejected.contains(page),
+          !exchanged.contains(page)
+        {
           mayBeElsewhere = try fills(tree, page)
         }
       }
@@ -170,7 +172,9 @@ extension DamagedDatabase {
         continue
       }
       let mayBeOwn =
-        doubtfullyRejected.contains(page) ? try fills(tree, page) : !isElsewhere || mayBeElsewhere
+        doubtfullyRejected.contains(page)
+        ? try fills(tree, page)
+        : !isElsewhere || mayBeElsewhere || exchanged.contains(page)
       let isOthers = try isOthers(page)
       if isOthers || !mayBeOwn {
         stale.append(page)

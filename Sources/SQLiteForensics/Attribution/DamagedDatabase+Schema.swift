@@ -1,12 +1,24 @@
 import SQLiteFile
 
+/// What tells two entries of a schema apart. SQLite compares bytes, where `==` would treat two texts as one that differ only
+/// in how their letters are composed.
+private struct EntryKey: Hashable {
+  let rootPage: UInt32
+  let texts: [[UInt8]]
+
+  init(_ entry: SchemaEntry) {
+    rootPage = entry.rootPage
+    texts = [entry.type, entry.name, entry.tableName, entry.sql ?? ""].map { Array($0.utf8) }
+  }
+}
+
 extension DamagedDatabase {
   /// The entries of the schema table: from page 1 and the leaves below it, else from any leaf that looks like a leaf of
   /// the schema table.
   func readSchema() throws(SQLiteFileError) -> [SchemaEntry] {
     var entries: [SchemaEntry] = []
     var rowReader = RowReader(self)
-    var seen: Set<SchemaEntry> = []
+    var seen: Set<EntryKey> = []
     var buffer = ContiguousArray<UInt8>()
     var reading = newReading()
     var types = RecordTypes()
@@ -73,7 +85,7 @@ extension DamagedDatabase {
       let count = Int(buffer.rawSpan.uint16(at: page == 1 ? DatabaseHeader.length + 3 : 3))
       if isOwn, found.count < max(count, reading.cells.count) { isComplete = false }
       if page > 1, !found.isEmpty { schemaLeaves.append(page) }
-      for entry in found where seen.insert(entry).inserted { entries.append(entry) }
+      for entry in found where seen.insert(EntryKey(entry)).inserted { entries.append(entry) }
     }
     isSchemaWhole = isWhole && isComplete
     if !isComplete, !entries.isEmpty {

@@ -35,6 +35,7 @@ struct CarvedIndex {
   static let isAmbiguous: UInt8 = 8
   static let isFirstDoubtful: UInt8 = 32
   static let isEndDoubtful: UInt8 = 64
+  static let isPointed: UInt8 = 128
 
   private(set) var entries: ContiguousArray<Entry> = []
   /// Filters that spare most lookups: by the highest bits of the content hash, and by the length of the values.

@@ -19,9 +19,11 @@ extension DamagedDatabase {
 
   /// Sends deleted rows to the sink: rows in free space, on free pages and in older versions of pages. Each row is sent
   /// once, and no row that is live elsewhere.
-  func emitDeleted<Sink: RecoverySink & ~Copyable>(_ wanted: Set<Int>?, _ sink: inout Sink)
-    throws(SQLiteFileError)
-  {
+  ///
+  /// `withContradicted`: whether rows are sent, too, that SQLite reads although their row ids are of another page.
+  func emitDeleted<Sink: RecoverySink & ~Copyable>(
+    _ wanted: Set<Int>?, withContradicted: Bool, _ sink: inout Sink
+  ) throws(SQLiteFileError) {
     var collection = Collection(
       carver: Carver(
         usableSize: layout.usableSize, maxPayload: maxPayload, encoding: layout.textEncoding),
@@ -35,17 +37,17 @@ extension DamagedDatabase {
       guard mayHoldDeletedRows(page) else { continue }
       let available = try reader.copy(page, into: &buffer)
       if available > 0 { try look(at: page, buffer.rawSpan, available, &collection) }
-      if collection.index.isFull { try flush(&collection, wanted, &sink) }
+      if collection.index.isFull { try flush(&collection, wanted, withContradicted, &sink) }
     }
     for (source, list) in [(Source.shadowed, sides?.shadowed), (.version, sides?.versions)] {
       guard let list else { continue }
       for place in list.indices where sink.wantsMore {
         guard try load(list[place], &buffer) else { continue }
         look(at: list[place], UInt32(place), source, buffer.rawSpan, &collection)
-        if collection.index.isFull { try flush(&collection, wanted, &sink) }
+        if collection.index.isFull { try flush(&collection, wanted, withContradicted, &sink) }
       }
     }
-    try flush(&collection, wanted, &sink)
+    try flush(&collection, wanted, withContradicted, &sink)
   }
 
   func load(_ version: PageVersion, _ buffer: inout ContiguousArray<UInt8>)
@@ -128,7 +130,9 @@ extension DamagedDatabase {
             && narrowed[number].map { !$0.contains(cell.rowID) } ?? false
           guard isOfOtherTable || isEarlier || displaced.contains(index) else { continue }
           add(
-            Found(cell: cell, table: isOfOtherTable ? nil : own, confidence: 90), page,
+            Found(
+              cell: cell, table: isOfOtherTable ? nil : own, confidence: 90,
+              isPointed: isEarlier && !isOfOtherTable && plainInPlace != nil), page,
             Site(number: number, place: .cell), &collection)
         }
         carveGaps(page, limit, own, number, &collection)
@@ -291,6 +295,8 @@ extension DamagedDatabase {
     let table: Int?
     let confidence: Int
     var isAmbiguous = false
+    /// Whether a pointer of a page in use leads to it: SQLite reads it, so nobody may say that it was deleted.
+    var isPointed = false
     /// Where a newer cell begins in it; nil for nowhere.
     var newer: Int?
   }
@@ -354,6 +360,7 @@ extension DamagedDatabase {
     if cell.isStartLost { flags |= CarvedIndex.isStartLost }
     if cell.lostTypes > 0 { flags |= CarvedIndex.lostFirst }
     if found.isAmbiguous { flags |= CarvedIndex.isAmbiguous }
+    if found.isPointed { flags |= CarvedIndex.isPointed }
     if cell.isFirstDoubtful { flags |= CarvedIndex.isFirstDoubtful }
     if cell.isEndDoubtful { flags |= CarvedIndex.isEndDoubtful }
     collection.index.append(
@@ -397,7 +404,8 @@ extension DamagedDatabase {
   // MARK: - Output
 
   private func flush<Sink: RecoverySink & ~Copyable>(
-    _ collection: inout Collection, _ wanted: Set<Int>?, _ sink: inout Sink
+    _ collection: inout Collection, _ wanted: Set<Int>?, _ withContradicted: Bool,
+    _ sink: inout Sink
   ) throws(SQLiteFileError) {
     guard !collection.index.entries.isEmpty else { return }
     collection.index.settle(&collection.seen)
@@ -414,6 +422,7 @@ extension DamagedDatabase {
     for entry in entries where sink.wantsMore {
       let hasRowID = entry.flags & CarvedIndex.hasRowID != 0
       collection.seen.insert(entry.content, hasRowID ? entry.rowID : nil)
+      if !withContradicted, entry.flags & CarvedIndex.isPointed != 0 { continue }
       let table = entry.table > 0 ? Int(entry.table) - 1 : nil
       if let wanted {
         guard let table, wanted.contains(table) else { continue }
@@ -487,7 +496,7 @@ extension DamagedDatabase {
       origin.page = entry.page
       origin.member = location.member
       origin.offset = location.offset + Int64(entry.start)
-      origin.state = .deleted
+      origin.state = entry.flags & CarvedIndex.isPointed != 0 ? .contradicted : .deleted
     }
     if origin.table == nil {
       origin.attribution = .unknown

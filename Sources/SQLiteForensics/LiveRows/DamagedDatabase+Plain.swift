@@ -144,7 +144,7 @@ extension DamagedDatabase {
             // After the point where bytes are missing it is another page, whose rows are sent as those of its own
             // table.
             isOthers =
-              isForFreshFile && here != page
+              isForFreshFile && (here != page || exchanged.contains(here))
               && census.owner(here).map { names[$0.table] != names[number] } ?? false
             if isSameLayout { _ = try reader.copy(here, into: &content) }
             earlier = narrowed[here]

@@ -117,7 +117,14 @@ struct PayloadGatherer: ~Copyable {
     while payload.count < cell.payload {
       let wanted = min(piece, cell.payload - payload.count)
       if map.isPresent, isLive {
-        next = try confirmed(next, after: previous, isFirst: isFirst, census, &reader)
+        let right = try confirmed(next, after: previous, isFirst: isFirst, census, &reader)
+        if right != next, right != 0,
+          try isExchanged(previous, leadingTo: next, not: right, census, &reader)
+        {
+          doubts.append(max(first, payload.count - piece)..<payload.count)
+          hasOtherDoubts = true
+        }
+        next = right
       }
       allowance -= wanted
       guard allowance > 0, next != landmark, isOverflow(next, isLive, census) else {
@@ -265,6 +272,18 @@ struct PayloadGatherer: ~Copyable {
     else { return try isTaken(next, census, &reader) ? 0 : next }
     mendedCount += 1
     return all[low].page
+  }
+
+  /// Whether a page and another one have changed places: its link leads to the page behind the other one, and the other
+  /// one's link to the page behind it. Then its content is of another row.
+  private mutating func isExchanged(
+    _ page: UInt32, leadingTo link: UInt32, not next: UInt32, _ census: borrowing PageCensus,
+    _ reader: inout PageReader
+  ) throws(SQLiteFileError) -> Bool {
+    guard link >= 2, link <= census.pageCount, let entry = try map.entry(of: link, &reader),
+      entry.kind == .laterOverflow, entry.parent != page, let other = try reader.page(entry.parent)
+    else { return false }
+    return other.uint32(at: 0) == next
   }
 
   /// Whether the pointer map assigns an overflow page to an owner that can have it.

@@ -1,4 +1,5 @@
 import SQLiteFile
+import SafeText
 
 /// Reads rows page by page, with its own windows and memory, so that two readers can work side by side.
 struct RowReader: ~Copyable {
@@ -183,7 +184,17 @@ struct RowReader: ~Copyable {
       }
       try emit(cell, of: page, bytes.rawSpan, origin, rowLayout, isLive: true, &sink)
     }
-    if !isInDoubt, decoder.surplusCount == surplusCount { _ = sound.insert(page) }
+    let longCount = decoder.surplusCount - surplusCount
+    if longCount > 0 {
+      findings.add(
+        Finding(
+          .recordTooManyFields,
+          counted(longCount, "record has", "records have")
+            + " more fields than the table has columns; the extra fields are not shown",
+          severity: severity(of: page), member: place.member, page: page, offset: place.offset,
+          table: origin.table.map { names[$0] }))
+    }
+    if !isInDoubt, longCount == 0 { _ = sound.insert(page) }
   }
 
   /// Sends all rows of a leaf to the sink at once when nothing about the leaf is unusual; otherwise none.

@@ -66,8 +66,10 @@ extension DamagedDatabase {
     let exactCount = fitting.count {
       $0 < children.count - 1 && own[$0]?.rowIDs.upperBound == children[$0].rowIDs.upperBound
     }
-    let rowCount = fitting.compactMap { own[$0]?.rowIDs }.reduce(0.0) {
-      $0 + Double($1.upperBound) - Double($1.lowerBound) + 1
+    var rowCount = 0.0
+    for place in fitting {
+      guard let rowIDs = own[place]?.rowIDs else { continue }
+      rowCount += Double(rowIDs.upperBound) - Double(rowIDs.lowerBound) + 1
     }
     // A key is by chance the last row id of its page in one of n cases, where n is the number of row ids of the page.
     let bits = Int(max(1, rowCount / Double(max(1, fitting.count))).exponent)

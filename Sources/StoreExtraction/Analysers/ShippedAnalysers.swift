@@ -24,7 +24,8 @@ enum ShippedAnalysers {
         {"fact": "file.sqliteVersion", "versionFrom": "3.7.0", "versionBefore": "3.51.3"},
         {"fact": "file.sqliteVersion", "isNot": "3.44.6"}, {"fact": "file.sqliteVersion", "isNot": "3.50.7"},
         {"fact": "file.journalMode", "is": "wal"}, {"fact": "damageCount", "atLeast": 1},
-        {"fact": "writeAheadLog.staleFrameCount", "atLeast": 1}
+        {"fact": "writeAheadLog.staleFrameCount", "atLeast": 1},
+        {"fact": "writeAheadLog.committedFramesBehindBreak", "atMost": 0}
         """,
       "the WAL-reset bug of SQLite may have done this",
       "Pages are damaged, the log holds frames of two generations, and the version of SQLite that wrote last may skip pages at a checkpoint that another connection disturbs. Use SQLite 3.51.3 or newer, or one connection.",
@@ -33,7 +34,7 @@ enum ShippedAnalysers {
       "sqlite.logBehindBreak",
       when: #"{"fact": "writeAheadLog.committedFramesBehindBreak", "atLeast": 1}"#,
       "finished transactions lie behind a broken frame of the log",
-      "SQLite stops reading the log at a frame whose checksum is wrong, so it does not show what was saved after it. lifeboat rows --all and recover read those frames, too.",
+      "SQLite stops reading the log at a frame whose checksum is wrong, so it does not show what was saved after it. With --wal all, lifeboat rows --all and recover read those frames, too.",
       link: "https://sqlite.org/fileformat2.html#walformat"),
     analyser(
       "sqlite.logNotUsed", when: #"{"fact": "writeAheadLog.problem", "exists": true}"#,

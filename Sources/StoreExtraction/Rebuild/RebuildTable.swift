@@ -221,16 +221,13 @@ final class RebuildTable {
     case .real:
       binding.real(Double(bitPattern: UInt64(bitPattern: value.bits)), at: parameter)
     case .text:
-      if !value.isValid {
-        switch invalidText {
-        case .keep: break
-        case .drop: return binding.null(at: parameter)
-        case .transcode:
-          let units = UTF16Text.units(of: bytes, value.offset..<value.offset + value.count)
-          return binding.text(utf16: units, at: parameter)
-        }
+      let range = value.offset..<value.offset + value.count
+      switch invalidText {
+      case .drop where !value.isValid: binding.null(at: parameter)
+      case .transcode where !value.isValid || UTF16Text.holdsNoncharacter(bytes, range):
+        binding.text(utf16: UTF16Text.units(of: bytes, range), at: parameter)
+      default: binding.text(value.offset, value.count, at: parameter)
       }
-      binding.text(value.offset, value.count, at: parameter)
     case .blob: binding.blob(value.offset, value.count, at: parameter)
     }
   }

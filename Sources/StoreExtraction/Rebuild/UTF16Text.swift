@@ -1,5 +1,14 @@
 /// Converts text back to UTF-16 for files that use it.
 enum UTF16Text {
+  /// Whether UTF-8 text has U+FFFE or U+FFFF, which SQLite replaces when it converts UTF-8 (utf.c, `READ_UTF8`).
+  static func holdsNoncharacter(_ bytes: ContiguousArray<UInt8>, _ range: Range<Int>) -> Bool {
+    guard range.count >= 3 else { return false }
+    for place in range.dropLast(2) where bytes[place] == 0xef && bytes[place + 1] == 0xbf {
+      if bytes[place + 2] >= 0xbe { return true }
+    }
+    return false
+  }
+
   /// The UTF-16 code units of text in the reader's form: UTF-8 in which a lone surrogate has three bytes. Any other
   /// byte becomes U+FFFD.
   static func units(of bytes: ContiguousArray<UInt8>, _ range: Range<Int>) -> [UInt16] {

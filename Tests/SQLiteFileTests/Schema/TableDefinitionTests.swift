@@ -42,6 +42,9 @@ import Testing
     "CREATE TABLE t(a INTEGER PRIMARY KEY, b INTEGER AS (a), c)",
     "CREATE TABLE t(a INTEGER PRIMARY KEY AUTOINCREMENT, b) STRICT",
     "CREATE TABLE t(always, generated always, generated2 generated always as (1))",
+    "CREATE TABLE t(a generated always, b int generated always, c generated always text, d)",
+    "CREATE TABLE t(a generated always(5), b generated always not null, c always generated, d)",
+    "CREATE TABLE t(a \"generated\" always, b generated always generated always, c text as (b))",
     "CREATE TABLE t(a LONG VARCHAR(1 , 2) , b TEXT(1))", "CREATE TABLE t(a without, rowid, strict)",
     "CREATE TABLE t(a \"\", b [], c '')", "CREATE TABLE t(a INT/*x*/EGER, b DOUBLE--y\n PRECISION)",
   ]

@@ -189,6 +189,32 @@ import Testing
     #expect(recovered.dead.count > 140, "\(recovered.dead.count)")
   }
 
+  /// A flipped bit in a row id: SQLite reads the row, so nobody may say that the user deleted it.
+  @Test func aRowThatSQLiteReadsIsNotDeleted() throws {
+    let made = try DamageCase(pageSize: 512) { connection in
+      try connection.exec(
+        """
+        CREATE TABLE a(id INTEGER PRIMARY KEY, t);
+        WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 599)
+        INSERT INTO a SELECT i, printf('row number %03d of the table', i) FROM n;
+        """)
+    }
+    var looked = 0
+    for leaf in made.pages("leaf", of: "a") where leaf.cellCount > 1 {
+      let start = made.range(leaf.number).lowerBound
+      let pointer = start + 8 + 2 * (leaf.cellCount - 1)
+      let cell = start + Int(made.bytes[pointer]) << 8 + Int(made.bytes[pointer + 1])
+      // The first of the two bytes of its row id.
+      guard made.bytes[cell + 1] == 0x81 else { continue }
+      looked += 1
+      func ruin(_ bytes: inout [UInt8]) { bytes[cell + 1] = 0xff }
+      let all = try made.recover(.all, ruin).rows.filter { $0.rowID ?? 0 > 600 }
+      #expect(all.map(\.origin.state) == [.contradicted], "page \(leaf.number)")
+      #expect(try made.recover(.deleted, ruin).rows.isEmpty, "page \(leaf.number)")
+    }
+    #expect(looked > 3)
+  }
+
   private static func found(_ name: String) throws -> (file: URL, folder: TemporaryFolder)? {
     guard let shared = Shared.require(name), let tool = findTool("xz") else { return nil }
     let packed = shared.appendingPathComponent("stores/found/recovery/\(name).xz")

@@ -468,7 +468,9 @@ import Testing
       try connection.insert(
         "INSERT INTO wide VALUES(\(places))",
         (1...60).map { row in
-          [.string("key \(row)")] + (1...180).map { .integer(Int64($0 % 5 * row * 100)) }
+          var values = [FixtureValue.string("key \(row)")]
+          for column in 1...180 { values.append(.integer(Int64(column % 5 * row * 100))) }
+          return values
         })
     }
   }

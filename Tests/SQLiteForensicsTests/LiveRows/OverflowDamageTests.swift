@@ -212,6 +212,26 @@ import Testing
     #expect(lost.isSuperset(of: 1...7))
   }
 
+  /// Pages of two chains have changed places. The pointer map knows where the chains go on, but not that each has a page of
+  /// the other.
+  @Test(arguments: Form.all.filter(\.hasMap), [0, 1]) func exchangedPagesAreMarked(
+    _ form: Form, _ place: Int
+  ) throws {
+    let store = try form.make()
+    let chains = Self.chains(store)
+    let (one, other) = (try #require(chains.first), try #require(chains.last))
+    try #require(one.place != other.place)
+    let recovered = try store.recover {
+      let (here, there) = (store.range(one.pages[place]), store.range(other.pages[place]))
+      $0.replaceSubrange(here, with: store.bytes[there])
+      $0.replaceSubrange(there, with: store.bytes[here])
+    }
+    let judgement = Judgement(recovered, store)
+    judgement.expectHonest("\(one) and \(other)")
+    #expect(judgement.partial.count == 2)
+    #expect(judgement.exact.count == judgement.total - 2)
+  }
+
   /// The number of the next page is wrong. With a pointer map the right one is known.
   @Test(arguments: Form.all)
   func aWrongNextPageNeverMixesRows(_ form: Form) throws {

@@ -386,4 +386,93 @@ import Testing
       Judgement(recovered, made).expectAll("\(one.number) and \(other.number)")
     }
   }
+
+  /// The only leaf of a small table, and a leaf of a wide one, exchanged: no other leaf of the small table says what its
+  /// rows are, but the rows of the wide one cannot be its.
+  @Test(arguments: forms) func anOnlyLeafIsExchanged(_ form: Form) throws {
+    let columns = (1...24).map { "z\($0) \($0 % 3 == 0 ? "VARCHAR" : "INTEGER")" }
+    let values = (1...24).map { $0 % 3 == 0 ? "'text ' || i" : "i * \($0)" }
+    let made = try DamageCase(pageSize: form.pageSize, pragmas: form.pragmas) { connection in
+      try connection.exec(
+        """
+        CREATE TABLE token(pk INTEGER PRIMARY KEY, ent INTEGER, opt INTEGER, owner VARCHAR, zone VARCHAR);
+        CREATE TABLE wide(pk INTEGER PRIMARY KEY, \(columns.joined(separator: ", ")));
+        INSERT INTO token VALUES (1, 3, 1, 'me', 'Notes'), (2, 3, 1, 'you', 'Notes'), (3, 3, 2, 'me', 'Places');
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
+        INSERT INTO wide SELECT i, \(values.joined(separator: ", ")) FROM n;
+        """)
+    }
+    let only = try #require(made.pages("leaf", of: "token").first?.number)
+    try #require(made.pages("leaf", of: "token").count == 1)
+    for leaf in made.pages("leaf", of: "wide").map(\.number).prefix(8) {
+      let recovered = try made.recover(.live) { bytes in
+        bytes.replaceSubrange(made.range(only), with: made.bytes[made.range(leaf)])
+        bytes.replaceSubrange(made.range(leaf), with: made.bytes[made.range(only)])
+      }
+      Judgement(recovered, made).expectAll("\(only) and \(leaf)")
+    }
+  }
+
+  /// The same where rows are missing around those of the wide table's leaf, each of which fills a page and more: nothing but
+  /// the exchange itself says where they belong.
+  @Test func anOnlyLeafIsExchangedWithALeafOfOneRow() throws {
+    let columns = (1...40).map { "z\($0) \($0 % 3 == 0 ? "VARCHAR" : "INTEGER")" }
+    let made = try DamageCase(pageSize: 4096, pragmas: "PRAGMA auto_vacuum = INCREMENTAL;") {
+      try $0.exec(
+        """
+        CREATE TABLE token(pk INTEGER PRIMARY KEY, ent INTEGER, opt INTEGER, owner VARCHAR, data BLOB);
+        CREATE TABLE wide(pk INTEGER PRIMARY KEY, \(columns.joined(separator: ", ")), body BLOB);
+        INSERT INTO token VALUES (5, 3, 1, 'me', x'01'), (6, 3, 1, 'you', x'02'), (8, 3, 2, NULL, x'03');
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30)
+        INSERT INTO wide(pk, z1, z3, z6, body) SELECT i, i % 7, 'title ' || i, 'text', randomblob(7500) FROM n;
+        DELETE FROM wide WHERE pk BETWEEN 5 AND 7 OR pk IN (20, 21);
+        """)
+    }
+    let only = try #require(made.pages("leaf", of: "token").first?.number)
+    for leaf in made.pages("leaf", of: "wide").map(\.number) {
+      let recovered = try made.recover(.live) { bytes in
+        bytes.replaceSubrange(made.range(only), with: made.bytes[made.range(leaf)])
+        bytes.replaceSubrange(made.range(leaf), with: made.bytes[made.range(only)])
+      }
+      Judgement(recovered, made).expectAll("\(only) and \(leaf)")
+    }
+  }
+
+  /// Rows of a table WITHOUT ROWID look like entries of an index. Where their pages have changed places, it is told.
+  @Test func anIndexInPlaceOfATable() throws {
+    let made = try DamageCase { connection in
+      try connection.exec(
+        """
+        CREATE TABLE w(k TEXT PRIMARY KEY, v) WITHOUT ROWID;
+        CREATE TABLE a(id INTEGER PRIMARY KEY, t);
+        CREATE INDEX a_t ON a(t);
+        WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 29)
+        INSERT INTO a SELECT i, 'text ' || i FROM n;
+        INSERT INTO w SELECT printf('key%02d', id), id FROM a;
+        """)
+    }
+    let whole = try made.recover { _ in }
+    #expect(whole.findings.isEmpty, "\(whole.findings)")
+    Judgement(whole, made).expectAll()
+    let places = made.pages.filter { $0.table == "w" || $0.table == "a_t" }.map(\.number)
+    try #require(places.count == 2)
+    let recovered = try made.recover { bytes in
+      bytes.replaceSubrange(made.range(places[0]), with: made.bytes[made.range(places[1])])
+      bytes.replaceSubrange(made.range(places[1]), with: made.bytes[made.range(places[0])])
+    }
+    #expect(recovered.findings.contains("index.badEntries"), "\(recovered.findings)")
+  }
+
+  /// Fields beyond the columns of a table are never left out without a word.
+  @Test func tooManyFieldsAreTold() throws {
+    let made = try DamageCase { connection in
+      try connection.exec(
+        """
+        CREATE TABLE t(a, b, c); INSERT INTO t VALUES (1, 'x', 2), (3, 'y', 4);
+        PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'CREATE TABLE t(a, b)';
+        """)
+    }
+    let recovered = try made.recover(.live) { _ in }
+    #expect(recovered.findings.contains("record.tooManyFields"))
+  }
 }
