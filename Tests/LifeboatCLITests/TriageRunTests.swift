@@ -1,6 +1,8 @@
 import CLibrary
+import Crypto
 import Fixtures
 import Foundation
+import StoreTriage
 import Testing
 
 /// `lifeboat triage` as a run: its workers, its journal, its catalogue. What one run says of all inputs is the truth.
@@ -201,10 +203,64 @@ import Testing
       #expect(resumed.stdout == truth.stdout, "cut at \(cut)")
       #expect(try bytes(of: URL(fileURLWithPath: name)) == journal, "cut at \(cut)")
     }
+    // A byte that has changed: its record and what follows are read again.
+    for round in 0..<6 {
+      var damaged = journal
+      damaged[Int.random(in: (head + 1)..<journal.count, using: &generator)] ^= 1
+      let name = path("damaged\(round)")
+      try Data(damaged).write(to: URL(fileURLWithPath: name))
+      #expect(try run(arguments + ["--journal", name]).stdout == truth.stdout, "\(round)")
+      #expect(try bytes(of: URL(fileURLWithPath: name)) == journal, "\(round)")
+    }
     // Zeros, as a crash of the machine leaves them.
     try Data(journal[..<(head + 500)] + [UInt8](repeating: 0, count: 4096)).write(
       to: URL(fileURLWithPath: path("zeros")))
     #expect(try run(arguments + ["--journal", path("zeros")]).stdout == truth.stdout)
+  }
+
+  #if os(Linux)
+    /// What failed for want of time is read again, and told in its place; the rest is not.
+    @Test func aFailureOfTheMachineIsReadAgain() throws {
+      let list = Array(paths[..<3])
+      let live = try LiveTriage(
+        ["-", "--workers", "1", "--timeout", "1", "--journal", path("j")])
+      #expect(try live.line(for: list[0])["failed"] == nil)
+      _ = try live.stopWorker()
+      #expect(try live.line(for: list[1])["failed"]?["code"]?.string == "triage.timeout")
+      #expect(try live.line(for: list[2])["failed"] == nil)
+      #expect(try live.end() == 1)
+      let journal = try bytes(of: URL(fileURLWithPath: path("j")))
+      let stdin = Data(list.map { $0 + "\n" }.joined().utf8)
+      let truth = try run(["-"], stdin: stdin)
+      for workers in ["1", "4"] {
+        let again = try run(["-", "--workers", workers, "--journal", path("j")], stdin: stdin)
+        #expect(again.stdout == truth.stdout && again.status == truth.status)
+        #expect(again.errors.contains("2 taken from the journal"), "\(again.errors)")
+        // The record stays.
+        #expect(try bytes(of: URL(fileURLWithPath: path("j"))) == journal)
+      }
+    }
+  #endif
+
+  /// What a folder holds that could not be searched before takes its place in the journal, too.
+  @Test func aFolderThatCouldNotBeSearchedIsSearchedAgain() throws {
+    let folder = path("inputs")
+    let arguments = [folder, paths[0], "nowhere", paths[1]]
+    let truth = try run(arguments)
+    _ = try run(arguments + ["--journal", path("whole")])
+    let whole = try bytes(of: URL(fileURLWithPath: path("whole")))
+    let records = whole.split(separator: 0x0a).map { Array($0) }
+    let failed = try TriageLine(
+      path: folder, failed: .init(code: "file.permission", message: "permission denied")
+    ).json()
+    let record = Array("L=\(folder)\t".utf8) + failed
+    let digest = SHA256.hash(data: Data(record)).prefix(8)
+    let check = digest.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+    let made = [records[0], Array("\(check) ".utf8) + record] + records.suffix(3)
+    try Data(made.flatMap { $0 + [0x0a] }).write(to: URL(fileURLWithPath: path("made")))
+    let again = try run(arguments + ["--journal", path("made")])
+    #expect(again.stdout == truth.stdout, "\(again.errors)")
+    #expect(try bytes(of: URL(fileURLWithPath: path("made"))) == whole)
   }
 
   @Test func killedAndResumedIsOneRun() throws {
@@ -241,6 +297,12 @@ import Testing
       #expect(refused.status == 64 && refused.errorCode == "triage.otherRun", "\(refused.errors)")
     }
     #expect(try bytes(of: URL(fileURLWithPath: path("j"))) == before)
+    let text = String(decoding: before, as: UTF8.self)
+    let old = text.replacingOccurrences(of: #""version":2}"#, with: #""version":1}"#)
+    try Data(old.utf8).write(to: URL(fileURLWithPath: path("old")))
+    let earlier = try run([paths[0], "--journal", path("old")])
+    #expect(earlier.status == 64 && earlier.errorCode == "triage.otherRun", "\(earlier.errors)")
+    #expect(earlier.errors.contains("an earlier version"), "\(earlier.errors)")
     // An input that has come between is read, and what follows it, too.
     let list = [paths[0], paths[1], paths[2], paths[4]]
     func stdin(_ paths: [String]) -> Data { Data(paths.map { $0 + "\n" }.joined().utf8) }
@@ -297,6 +359,86 @@ import Testing
     #expect(none.status == 66 && none.errorCode == "triage.noCatalog")
     let other = try Program.run("triage", "query", "new", paths[2])
     #expect(other.status == 65 && other.errorCode == "triage.notACatalog")
+  }
+
+  /// What had a line and is a folder of inputs by now has none any more.
+  @Test func aPathThatIsAFolderNowHasNoRow() throws {
+    let (folder, catalog) = (path("later"), path("cases.sqlite"))
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    func told() throws -> [String] {
+      let connection = try SQLiteConnection(URL(fileURLWithPath: catalog))
+      defer { connection.close() }
+      return try connection.rows("SELECT path FROM input ORDER BY path").compactMap {
+        if case .text(let bytes)? = $0.first { String(decoding: bytes, as: UTF8.self) } else { nil }
+      }
+    }
+    _ = try run([folder, "--catalog", catalog])
+    #expect(try told() == [folder])
+    try FileManager.default.copyItem(atPath: paths[0], toPath: folder + "/a.sqlite")
+    _ = try run([folder, "--catalog", catalog])
+    #expect(try told() == [folder + "/a.sqlite"])
+  }
+
+  @Test func aDamagedCatalogIsSaidToBeOne() throws {
+    let catalog = path("cases.sqlite")
+    _ = try run(paths + ["--catalog", catalog])
+    try truncate(URL(fileURLWithPath: catalog), to: 9000)
+    for arguments in [["query", "frequent", catalog], [paths[0], "--catalog", catalog]] {
+      let outcome = try run(arguments)
+      #expect(outcome.status == 65, "\(outcome.errors)")
+      #expect(outcome.errorCode == "triage.catalogDamaged", "\(outcome.errors)")
+      #expect(outcome.errors.contains(catalog) && outcome.errors.contains("--catalog NEW"))
+    }
+  }
+
+  @Test func aCatalogThatMayNotBeWrittenTo() throws {
+    let folder = path("kept")
+    let catalog = folder + "/cases.sqlite"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    _ = try run([paths[0], "--catalog", catalog])
+    var command = [try #require(Program.path), "triage", paths[1], "--catalog", catalog]
+    if geteuid() == 0 {
+      guard let setpriv = findTool("setpriv"), let chown = findTool("chown") else {
+        return print("skipped: root may do everything, and there is no setpriv")
+      }
+      _ = try Fixtures.run(chown, ["-R", "65534", place.url.path])
+      command = [setpriv, "--reuid=65534", "--regid=65534", "--clear-groups"] + command
+    }
+    unsafe _ = chmod(catalog, 0o444)
+    unsafe _ = chmod(folder, 0o555)
+    defer { unsafe _ = chmod(folder, 0o700) }
+    let result = try Fixtures.run(command[0], Array(command.dropFirst()))
+    guard result.status != 126, result.status != 127 else {
+      return print("skipped: another user cannot run the program")
+    }
+    let outcome = Outcome(status: result.status, stdout: result.stdout, stderr: result.stderr)
+    #expect(outcome.status == 77, "\(outcome.errors)")
+    #expect(outcome.errorCode == "file.permission", "\(outcome.errors)")
+    #expect(outcome.errors.contains(catalog))
+  }
+
+  /// In a file, and with `-v`, an answer is whole, whatever the width of the terminal.
+  @Test func anAnswerIsCutOnlyWhereItHasToBe() throws {
+    let catalog = path("cases.sqlite")
+    _ = try run(paths + ["--catalog", catalog])
+    let arguments = ["triage", "query", "unread", catalog]
+    let rows = try #require(try Program.run(arguments + ["--json"]).json()["rows"]?.array)
+    let input = try #require(rows.first?["path"]?.string)
+    let message = try #require(rows.first?["failed_message"]?.string)
+    let narrow = try Program.run(arguments, columns: 40).text
+    #expect(!narrow.contains(message), "\(narrow)")
+    let wide = try Program.run(arguments + ["-v"], columns: 40).text
+    #expect(wide.contains(message) && wide.contains(input), "\(wide)")
+    var environment = ProcessInfo.processInfo.environment
+    environment["COLUMNS"] = nil
+    let program = try #require(Program.path)
+    let file = try Fixtures.run(
+      program, ["triage", "query", "frequent", catalog], environment: environment)
+    let cases = try Program.run("triage", "query", "frequent", catalog, "--json").json()["rows"]?
+      .array?.compactMap { $0["words"]?.string }
+    for words in try #require(cases) {
+      #expect(String(decoding: file.stdout, as: UTF8.self).contains(words), "\(words)")
+    }
   }
 
   /// The catalogue opens in SQLite's own shell.

@@ -155,6 +155,51 @@ import Testing
     for word in ["Groceries", "Milk", "lifeboat.triage-"] { #expect(!text.contains(word)) }
   }
 
+  /// A record that cannot be read does not hide the store, and a store that is not there cannot be migrated.
+  @Test func incidentsOfWhichAPartIsMissing() throws {
+    let files = FileManager.default
+    for (name, record) in [
+      ("empty", ""), ("text", "no record"), ("other", "{}"), ("bare", "{}"), ("gone", nil),
+    ] as [(String, String?)] {
+      try files.copyItem(at: demo.incident, to: place.url.appendingPathComponent(name))
+      if let record { try write(Array(record.utf8), name + "/incident.json") }
+    }
+    for suffix in ["", "-wal"] {
+      for name in ["bare", "gone"] {
+        try files.removeItem(atPath: path(name + "/store/Notes.sqlite" + suffix))
+      }
+    }
+    let names = ["empty", "text", "other", "bare", "gone"]
+    let outcome = try Program.run(["triage"] + names.map(path))
+    #expect(outcome.status == 1)
+    #expect(outcome.errors.contains("5 inputs read, 5 to be looked at"), "\(outcome.errors)")
+    let found = Dictionary(uniqueKeysWithValues: zip(names, try outcome.lines()))
+    let kept = try #require(try lines(demo.kept.path, status: 0)["Notes.sqlite"])
+    for name in ["empty", "text", "other"] {
+      let line = try #require(found[name])
+      #expect(line["kind"]?.string == "incident" && line["failed"] == nil, "\(line)")
+      #expect(line["signature"]?["problem"]?.string == "incident.unreadable")
+      #expect(line["signature"]?["verdict"]?.string == "unread")
+      for member in ["rows", "findings", "store"] {
+        #expect(line[member] == kept[member], "\(name): \(member)")
+      }
+    }
+    let gone = try #require(found["gone"])
+    #expect(gone["signature"]?["problem"]?.string == "incident.noStore" && gone["failed"] == nil)
+    #expect(gone["signature"]?["verdict"]?.string == "incompatible")
+    #expect(gone["fix"]?.string == "resend", "\(gone)")
+    // Without a store, too, what is wrong with the record is said.
+    for (record, words) in [
+      ("", "incident.json is empty"), ("no record", "incident.json is not JSON"),
+      ("{}", "incident.json is not a record of an incident of this version"),
+    ] {
+      try write(Array(record.utf8), "bare/incident.json")
+      let line = try #require(try lines(path("bare"))["bare"])
+      #expect(line["failed"]?["code"]?.string == "incident.unreadable")
+      #expect(line["failed"]?["message"]?.string == words, "\(line)")
+    }
+  }
+
   @Test func archivesThatDoHarm() throws {
     let python = try #require(findTool("python3"))
     let script = """
@@ -341,8 +386,17 @@ import Testing
       ["triage", "x", "--timeout", "0"], ["triage", "x", "--max-memory", "1"],
       ["triage", "query", "frequent"], ["triage", "query", "nope", "x"],
       ["triage", "query", "new", "x", "--since", "yesterday"],
+      ["triage", "query", "new", "x", "--since", "2026-13-45"],
+      ["triage", "query", "new", "x", "--since", "2026-02-30"],
+      ["triage", "query", "new", "x", "--since", "2025-02-29"],
+      ["triage", "query", "new", "x", "--since", "2026-00-01"],
     ] {
       #expect(try Program.run(arguments).status == 64, "\(arguments)")
+    }
+    // Days that exist.
+    for day in ["2024-02-29", "2026-12-31"] {
+      let outcome = try Program.run("triage", "query", "new", path("none"), "--since", day)
+      #expect(outcome.status == 66, "\(day): \(outcome.errors)")
     }
     // What would become part of the evidence.
     let store = demo.kept.path
