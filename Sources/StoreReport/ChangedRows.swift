@@ -38,14 +38,32 @@ struct ChangedRows {
     let lines: [(attribute: String, before: Cell, after: Cell?)]
   }
 
+  /// A version of a row: one that is gone, or the present one.
+  private struct Version {
+    /// An entity, or a table of no entity.
+    let key: Key
+    /// By attribute or column.
+    let values: [(name: String, value: PropertyValue)]
+    /// Of values that are not whole, by attribute or column.
+    var partial: [String: PartialValue] = [:]
+    /// Those whose permission allows the row's values: the entity and its ancestors, or the table.
+    let lineage: [String]
+  }
+
+  private struct Key: Hashable {
+    let name: String
+    let number: Int64
+  }
+
   private(set) var rows: [Row] = []
   /// How many older versions are not shown, because there are too many.
   private(set) var restCount = 0
-  /// Whether the store has entities; rows of other tables are not compared.
-  private let isOfEntities: Bool
   /// The attributes that may be shown; nil for all.
   private let allowed: AllowList?
-  private let lineage: (String) -> [String]
+  private let damaged: DamagedStore
+  private let output: RecoveredRowOutput
+  /// The tables whose rows are of no entity.
+  private let tableNames: Set<String>
   /// Bytes of images that the page still has room for.
   private var room = Self.maxImageBytes
 
@@ -60,41 +78,37 @@ struct ChangedRows {
   /// - Parameters:
   ///   - damaged: the store, read page by page.
   ///   - isDamaged: whether the ordinary reader may miss rows.
-  ///   - allowed: the attributes that may be shown; nil for all.
+  ///   - allowed: the attributes and columns that may be shown; nil for all.
   /// - Throws: `SQLiteFileError` when the device fails.
   init(_ damaged: DamagedStore, isDamaged: Bool, showing allowed: AllowList?) throws {
     self.allowed = allowed
-    isOfEntities = damaged.kind != .sqlite
-    let model = damaged.model
-    lineage = { name in [name] + (model?.ancestors(of: name).map(\.name) ?? []) }
-    var older: [(row: ManagedRow, origin: RowOrigin)] = []
+    self.damaged = damaged
+    output = RecoveredRowOutput(damaged)
+    tableNames = Set(output.plainTableNames)
+    var older: [(version: Version, origin: RowOrigin)] = []
     var count = 0
-    let output = RecoveredRowOutput(damaged)
-    _ = try output.forEachRow(.deleted) { row, _, recovered in
-      guard row.entityName != nil else { return true }
+    func take(_ version: Version, _ origin: RowOrigin) {
       count += 1
       // More than are shown: many are equal to what the row is now.
-      if older.count < Self.maxRows * 4 { older.append((row, recovered.origin)) }
+      if older.count < Self.maxRows * 4 { older.append((version, origin)) }
+    }
+    _ = try output.forEachRow(.deleted) { row, columns, recovered in
+      if var version = version(row) {
+        version.partial = Self.partial(recovered) { column in
+          columns.firstIndex(of: column).map { row.properties[$0].name }
+        }
+        take(version, recovered.origin)
+      }
       return true
     }
-    let wanted = Set(older.map { Key($0.row) })
-    var present: [Key: ManagedRow] = [:]
-    func take(_ row: ManagedRow) -> Bool {
-      let key = Key(row)
-      if wanted.contains(key) { present[key] = row }
-      return present.count < wanted.count
+    try forEachTableRow(.deleted, of: tableNames) {
+      take($0, $1)
+      return true
     }
-    if !wanted.isEmpty {
-      if isDamaged {
-        _ = try output.forEachRow(.live) { row, _, _ in take(row) }
-      } else {
-        try CoreDataStore(path: damaged.database.path, model: model).forEachRow(
-          of: Set(wanted.map(\.entity)), take)
-      }
-    }
-    for one in older {
-      let now = present[Key(one.row)]
-      let lines = lines(of: one.row, now)
+    let present = try present(Set(older.map(\.version.key)), isDamaged: isDamaged)
+    for (version, origin) in older {
+      let now = present[version.key]
+      let lines = lines(of: version, now)
       guard !lines.isEmpty else {
         count -= 1
         continue
@@ -102,21 +116,77 @@ struct ChangedRows {
       guard rows.count < Self.maxRows else { break }
       rows.append(
         Row(
-          entity: one.row.entityName ?? "", key: one.row.primaryKey,
-          fate: now == nil ? "deleted" : "changed", place: Self.place(one.origin),
-          lines: lines))
+          entity: version.key.name, key: version.key.number,
+          fate: now == nil ? "deleted" : "changed", place: Self.place(origin), lines: lines))
     }
     restCount = max(0, count - rows.count)
   }
 
-  private struct Key: Hashable {
-    let entity: String
-    let number: Int64
+  // MARK: - Versions
 
-    init(_ row: ManagedRow) {
-      entity = row.entityName ?? ""
-      number = row.primaryKey
+  /// The rows with these keys as they are now.
+  private func present(_ wanted: Set<Key>, isDamaged: Bool) throws -> [Key: Version] {
+    var present: [Key: Version] = [:]
+    func take(_ version: Version?) -> Bool {
+      if let version, wanted.contains(version.key) { present[version.key] = version }
+      return present.count < wanted.count
     }
+    let tables = tableNames.intersection(wanted.map(\.name))
+    let entities = Set(wanted.map(\.name)).subtracting(tables)
+    if !tables.isEmpty { try forEachTableRow(.live, of: tables) { version, _ in take(version) } }
+    if entities.isEmpty { return present }
+    if isDamaged {
+      _ = try output.forEachRow(.live) { row, _, _ in take(version(row)) }
+    } else {
+      try CoreDataStore(path: damaged.database.path, model: damaged.model)
+        .forEachRow(of: entities) { take(version($0)) }
+    }
+    return present
+  }
+
+  /// Nil for a row of an unknown entity.
+  private func version(_ row: ManagedRow) -> Version? {
+    guard let name = row.entityName else { return nil }
+    return Version(
+      key: Key(name: name, number: row.primaryKey),
+      values: row.properties.map { ($0.name, $0.value) },
+      lineage: [name] + (damaged.model?.ancestors(of: name).map(\.name) ?? []))
+  }
+
+  /// Hands on the rows of tables that are of no entity, as far as they have a row id and their table is certain.
+  private func forEachTableRow(
+    _ selection: DamagedDatabase.Selection, of names: Set<String>,
+    _ receive: (Version, RowOrigin) -> Bool
+  ) throws {
+    guard !names.isEmpty else { return }
+    let entityNames = Set(damaged.entities.map(\.name))
+    try damaged.database.forEachBufferedRow(selection, of: names, readsAhead: false) { row in
+      guard let number = row.rowID, let place = row.origin.table else { return true }
+      let table = damaged.database.tables[place]
+      guard names.contains(table.name) else { return true }
+      let recovered = RecoveredRow(row)
+      let columns = table.definition.columns
+      func name(_ column: Int) -> String {
+        columns.indices.contains(column) ? columns[column].name : "c\(column)"
+      }
+      // What is allowed of an entity is not meant for a table of the same name.
+      let version = Version(
+        key: Key(name: table.name, number: number),
+        values: recovered.values.enumerated().map {
+          (name($0), PropertyValue($1, isDate: false))
+        },
+        partial: Self.partial(recovered, name: name),
+        lineage: entityNames.contains(table.name) ? [] : [table.name])
+      return receive(version, row.origin)
+    }
+  }
+
+  private static func partial(
+    _ row: RecoveredRow, name: (_ column: Int) -> String?
+  ) -> [String: PartialValue] {
+    Dictionary(
+      row.partial.compactMap { part in name(part.column).map { ($0, part) } },
+      uniquingKeysWith: { one, _ in one })
   }
 
   private static func place(_ origin: RowOrigin) -> String {
@@ -130,19 +200,25 @@ struct ChangedRows {
 
   /// The attributes that differ; of a row that is gone, those that have a value.
   private mutating func lines(
-    of row: ManagedRow, _ now: ManagedRow?
+    of version: Version, _ now: Version?
   ) -> [(attribute: String, before: Cell, after: Cell?)] {
-    let lineage = lineage(row.entityName ?? "")
     var lines: [(attribute: String, before: Cell, after: Cell?)] = []
-    for property in row.properties where allowed?.allows(property.name, of: lineage) ?? true {
+    for (name, value) in version.values where allowed?.allows(name, of: version.lineage) ?? true {
       // Partners are of other rows, whose versions are not known.
-      if case .toMany = property.value { continue }
-      let present = now?.properties.first { $0.name == property.name }?.value
-      if now == nil ? property.value == .null : property.value == present { continue }
-      lines.append(
-        (property.name, cell(property.value), now == nil ? nil : cell(present ?? .null)))
+      if case .toMany = value { continue }
+      let present = now?.values.first { $0.name == name }?.value
+      let part = version.partial[name].map(Self.cell)
+      if part == nil, now == nil ? value == .null : value == present { continue }
+      lines.append((name, part ?? cell(value), now == nil ? nil : cell(present ?? .null)))
     }
     return lines
+  }
+
+  private static func cell(_ part: PartialValue) -> Cell {
+    Cell(
+      text: part.of == 0
+        ? "a value of which only a part is left"
+        : "a value of which \(part.have) of \(part.of) bytes are left")
   }
 
   private mutating func cell(_ value: PropertyValue) -> Cell {
@@ -185,12 +261,7 @@ struct ChangedRows {
   var context: [String: Any] {
     var note =
       "Older versions that were not overwritten yet, with the attributes that differ. This part holds values: pass it on only to who may see them."
-    if rows.isEmpty {
-      note =
-        isOfEntities
-        ? "No older version of a row is left in the files."
-        : "Rows are compared where a model names their entities; this file has none. lifeboat rows --deleted prints the older versions."
-    }
+    if rows.isEmpty { note = "No older version of a row is left in the files." }
     if restCount > 0 { note += " \(rows.count) are shown, and \(restCount) more are there." }
     return [
       "note": note, "hasRows": !rows.isEmpty,

@@ -32,6 +32,8 @@ package struct StoreReport {
   private let changes: ChangedRows?
   /// How many deleted rows of each entity are still in the files; nil when that was not counted.
   private let deletedCounts: [String: Int]?
+  /// Nil for a store without damage.
+  private let lostRows: LostRows?
   private let model: ManagedObjectModel?
   private let expected: (name: String, model: ManagedObjectModel)?
   private let incident: Incident?
@@ -68,6 +70,7 @@ package struct StoreReport {
     let damaged = try DamagedStore(path: path, logView: logView)
     survey = try rebuild.survey(damaged)
     deletedCounts = inspection.damageCount == 0 ? try Self.deletedCounts(damaged) : nil
+    lostRows = inspection.damageCount > 0 ? try LostRows(damaged) : nil
     changes =
       switch values {
       case .none: nil
@@ -111,7 +114,7 @@ package struct StoreReport {
     incident = try? decoder.decode(Incident.self, from: content("incident.json"))
     self.expected = expected
     self.made = made
-    (survey, pages, times, changes, deletedCounts) = (nil, nil, nil, nil, nil)
+    (survey, pages, times, changes, deletedCounts, lostRows) = (nil, nil, nil, nil, nil, nil)
     logView = nil
   }
 
@@ -384,17 +387,23 @@ package struct StoreReport {
   }
 
   private func tableRows(_ survey: RebuildResult) -> [String: Any] {
-    [
-      "holder": "Table", "columns": ["Rows", "In part", "Deleted"],
-      "note":
-        "Rows that can be read; those in part lack a value, deleted ones are still in the file."
-        + Self.cut(survey.tables.count),
+    var note =
+      "Rows that can be read; those in part lack a value, deleted ones are still in the file."
+    let lost = lostRows.flatMap { $0.counts.isEmpty ? nil : $0 }
+    if let lost {
+      note += " Lost rows cannot be read: only an index still names them."
+      if lost.isCut { note += " There may be more than are counted here." }
+    }
+    return [
+      "holder": "Table",
+      "columns": ["Rows", "In part", "Deleted"] + (lost == nil ? [] : ["Lost"]),
+      "note": note + Self.cut(survey.tables.count),
       "lines": survey.tables.prefix(Self.maxLines).map { table -> [String: Any] in
-        [
+        let counts = [table.rowCount, table.partialRowCount, table.deletedCount]
+        return [
           "name": PageFrame.text(table.name),
-          "counts": [table.rowCount, table.partialRowCount, table.deletedCount].map {
-            Quantity.count($0)
-          },
+          "counts": (counts + (lost.map { [$0.counts[table.name] ?? 0] } ?? []))
+            .map { Quantity.count($0) },
         ]
       },
     ]
@@ -522,5 +531,6 @@ package struct StoreReport {
       "Bytes that are missing, or contradict each other. A note is worth knowing, and nothing is lost."
     ),
     ("Deleted row", "A row that the app no longer sees and whose bytes were not overwritten yet."),
+    ("Lost row", "A row whose bytes are gone; here, one that an index still names."),
   ]
 }

@@ -70,7 +70,9 @@ extension BundleRequest {
           leaveOut("The rows of the bundle.")
           continue
         }
-        let (file, done) = try rewritten(path(entry.name), model)
+        let names = try NameTokens(
+          after: old.entries.map { try Self.highestToken(path($0.name)) }.max() ?? 0)
+        let (file, done) = try rewritten(path(entry.name), model, names)
         lines = done
         try plan.add(
           name: entry.name, file: file, origin: entry.source, why: redaction.why)
@@ -89,7 +91,9 @@ extension BundleRequest {
     let (manifest, packed, cut) = try packed(
       plan, for: output, isCancelled: isCancelled, making: making)
     try packed.check()
-    try ResidueScan(copying: kind, redaction, model, lines?.names ?? [:]) { body in
+    try ResidueScan(
+      copying: kind, redaction, model, lines?.names ?? [:], nameTokens: lines?.nameTokens
+    ) { body in
       guard old.entries.contains(where: { $0.name == StoreBundle.rowsName }) else { return }
       try RowLines.forEach(at: path(StoreBundle.rowsName)) {
         try body($0)
@@ -105,14 +109,27 @@ extension BundleRequest {
       removed: removed + cut)
   }
 
+  /// The largest number of a name's token in an entry of a bundle: names that get one now get a larger one.
+  private static func highestToken(_ path: String) throws -> Int {
+    let source = SequentialInput(try InputFile(path: path, followsLink: false))
+    var highest = 0
+    var last: [UInt8] = []
+    while true {
+      let bytes = try source.next(1 << 18)
+      guard !bytes.isEmpty else { return highest }
+      highest = max(highest, NameTokens.highest(in: last + bytes))
+      last = Array((last + bytes).suffix(32))
+    }
+  }
+
   /// The rows in a file, with tokens for their values.
-  private func rewritten(_ path: String, _ model: ManagedObjectModel?) throws -> (
-    InputFile, RowLines
-  ) {
+  private func rewritten(
+    _ path: String, _ model: ManagedObjectModel?, _ nameTokens: NameTokens
+  ) throws -> (InputFile, RowLines) {
     guard case .values(except: let allowed) = redaction else {
       throw BundleError(.misuse, "a copy of a bundle has no values that are not allowed")
     }
-    var lines = RowLines(of: entities, allowing: allowed, model)
+    var lines = RowLines(of: entities, allowing: allowed, model, nameTokens)
     let made = try ExclusiveOutput(unnamed: StoreBundle.rowsName)
     var output = OutputBuffer(descriptor: made.descriptor)
     try RowLines.forEach(at: path) {
@@ -152,6 +169,6 @@ extension BundleRequest {
           "Tokens that were made now have nothing in common with those that were there before.")
       }
     }
-    return sentences
+    return sentences + lines.nameTokens.sentences(besideFiles: false)
   }
 }

@@ -186,28 +186,71 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: path("no.zip")))
   }
 
-  /// Tables and columns of a plain file: what its own names would tell is not copied.
+  /// Tables of a plain file: what their names would tell is not copied, and one name has one token.
   @Test func plainTables() throws {
-    for (table, isUsual) in [("people", true), ("Friends of Ursula", false)] {
-      let store = place.url.appendingPathComponent("plain-\(isUsual).sqlite")
+    for table in ["people", "Friends of Ursula"] {
+      let store = place.url.appendingPathComponent("\(table).sqlite")
       let connection = try SQLiteConnection(store)
       try connection.exec(
-        "CREATE TABLE \"\(table)\"(a TEXT, b INTEGER); INSERT INTO \"\(table)\" VALUES('Ursula Meier', 4179123)"
-      )
+        """
+        CREATE TABLE "Ursula, other"(a); CREATE TABLE "\(table)"(a TEXT, b INTEGER);
+        INSERT INTO "\(table)" VALUES('Ursula Meier', 4179123),('Ursula Meier', 2);
+        INSERT INTO "Ursula, other" VALUES(1);
+        """)
       connection.close()
-      let (whole, copy) = (path("whole-\(isUsual).zip"), path("copy-\(isUsual).zip"))
+      let (whole, copy) = ("whole \(table).zip", "copy \(table).zip")
       #expect(
         try Program.run(
-          "bundle", "create", store.path, "-o", whole, "--include", "rows", "--redact", "none"
+          "bundle", "create", store.path, "-o", path(whole), "--include", "rows", "--redact", "none"
         ).status == 0)
-      let made = try Program.run("bundle", "redact", whole, "-o", copy)
-      #expect(made.status == (isUsual ? 0 : 65), "\(made.errors)")
-      #expect(isUsual || made.errors.contains("--include structure"))
-      guard isUsual else { continue }
-      for (entry, bytes) in try BundleTests.unpack(URL(fileURLWithPath: copy)) {
+      let made = try Program.run("bundle", "redact", path(whole), "-o", path(copy))
+      #expect(made.status == 0, "\(made.errors)")
+      let entries = try BundleTests.unpack(URL(fileURLWithPath: path(copy)))
+      for (entry, bytes) in entries {
         #expect(bytes.range(of: Data("Ursula".utf8)) == nil, "\(entry)")
         #expect(bytes.range(of: Data("4179123".utf8)) == nil, "\(entry)")
       }
+      let names = try rows(copy).map { try #require($0["table"]?.string) }
+      try #require(names.count == 3)
+      #expect(Set(names).count == 2, "\(names)")
+      // A token of before names something else.
+      let records = entries.filter { $0.key != "rows.ndjson" && $0.key != "manifest.json" }
+      for name in Set(names).subtracting(["people"]) {
+        #expect(name.hasPrefix("name-"))
+        let inText = try NSRegularExpression(pattern: "\(name)(?![0-9])")
+        for (entry, bytes) in records {
+          let text = String(decoding: bytes, as: UTF8.self)
+          #expect(
+            inText.numberOfMatches(in: text, range: NSRange(location: 0, length: text.utf16.count))
+              == 0, "\(name) in \(entry)")
+        }
+        #expect(made.text.contains(name) || made.text.contains(" to name-"), "\(made.text)")
+      }
+    }
+  }
+
+  /// Rows of which nobody knows the entity are copied as such.
+  @Test func rowsOfAnUnknownEntity() throws {
+    let store = place.url.appendingPathComponent("odd.sqlite")
+    for suffix in ["", "-wal"] {
+      try FileManager.default.copyItem(
+        atPath: demo.kept.path + suffix, toPath: store.path + suffix)
+    }
+    let connection = try SQLiteConnection(store)
+    try connection.exec("UPDATE ZNOTE SET Z_ENT = 77 WHERE Z_PK = 1")
+    connection.close()
+    for (name, options) in [("odd.zip", ["--redact", "none"]), ("tokens.zip", [])] {
+      // An entity that no model knows is a finding.
+      try #require(
+        try Program.run(
+          ["bundle", "create", store.path, "-o", path(name), "--include", "rows"] + options
+        ).status == 1)
+      let made = try Program.run("bundle", "redact", path(name), "-o", path("copy of \(name)"))
+      try #require(made.status == 0, "\(made.errors)")
+      let copied = try rows("copy of \(name)")
+      #expect(copied.map { $0["entity"] } == (try rows(name)).map { $0["entity"] })
+      #expect(copied.contains { $0["entity"] == .null })
+      try expectNoSecrets("copy of \(name)")
     }
   }
 }

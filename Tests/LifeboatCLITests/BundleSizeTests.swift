@@ -63,6 +63,8 @@ import Testing
     let sentence = "Rows after the first \(kept) of each entity or table, "
     let line = made.text.split(separator: "\n").first { $0.contains(sentence) }
     #expect(line?.hasSuffix(": \(20_000 - kept).") == true, "\(made.text)")
+    let shown = try Program.run("bundle", "show", small.path).text
+    #expect(shown.contains("Rows after the first \(kept) of each"), "\(shown)")
     #expect(try Program.run("bundle", "verify", small.path).status == 0)
   }
 

@@ -151,6 +151,46 @@ import Testing
     #expect(listed.first?["values"]?["amount"] != .integer(1))
   }
 
+  /// A name with a dot or quotes in it is listed in quotes.
+  @Test func anAllowListQuotesNames() throws {
+    let connection = try SQLiteConnection(store)
+    try connection.exec(
+      #"""
+      CREATE TABLE "v1.notes" ("a ""title""" TEXT, "*" TEXT);
+      INSERT INTO "v1.notes" VALUES ('black tea', 'white tea');
+      """#)
+    connection.close()
+    let list = output("allow.txt")
+    for (line, shown) in [
+      (##""v1.notes"."a ""title""""##, ["black tea"]), (#""v1.notes"."*""#, ["white tea"]),
+      (#""v1.notes".*"#, ["black tea", "white tea"]), (#"shopping."what""#, ["green tea"]),
+    ] {
+      try Data("lifeboat-allow 1\n\(line)\n".utf8).write(to: list)
+      let bundle = output("\(shown.count)\(line.utf8.count).zip")
+      let made = try Program.run(
+        "bundle", "create", path, "--include", "rows", "--redact", "listed", "--allow", list.path,
+        "-o", bundle.path)
+      try #require(made.status == 0, "\(line): \(made.errors)")
+      let rows = String(
+        decoding: try #require(BundleTests.unpack(bundle)["rows.ndjson"]), as: UTF8.self)
+      for text in ["black tea", "white tea", "green tea"] {
+        #expect(rows.contains(text) == shown.contains(text), "\(text) with \(line)")
+      }
+    }
+    for line in [
+      #""v1.notes".""#, #""v1.notes"#, #""".a"#, #""v1.notes"x."a""#, "a.b.c", #"a."b"c"#, "*.a",
+      ".a", "a.",
+    ] {
+      try Data("lifeboat-allow 1\n\(line)\n".utf8).write(to: list)
+      let refused = try Program.run(
+        "bundle", "create", path, "--include", "rows", "--redact", "listed", "--allow", list.path,
+        "-o", output("no.zip").path)
+      #expect(
+        refused.errorCode == "bundle.badAllowList" && refused.errors.contains("line 2"),
+        "\(line): \(refused.errors)")
+    }
+  }
+
   /// What is chosen of the model leaves them out, and says so; what is allowed of an entity is of no table.
   @Test func anAllowListIsOfTheModel() throws {
     let connection = try SQLiteConnection(store)

@@ -77,6 +77,95 @@ import Testing
     #expect(!listed.contains("<img "))
   }
 
+  /// The same for tables of no entity: of a plain file, and beside a model.
+  @Test(arguments: [false, true]) func tableRowsBeforeAndAfter(besideAModel: Bool) throws {
+    let place = try TemporaryFolder()
+    let work = try TemporaryFolder()
+    let path = work.url.appendingPathComponent("Shop.sqlite").path
+    if besideAModel {
+      let demo = try Demonstration()
+      try withExtendedLifetime(demo) {
+        for suffix in ["", "-wal"] {
+          try FileManager.default.copyItem(atPath: demo.kept.path + suffix, toPath: path + suffix)
+        }
+      }
+    }
+    let connection = try SQLiteConnection(URL(fileURLWithPath: path))
+    try connection.exec(
+      """
+      PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0;
+      CREATE TABLE shopping (id INTEGER PRIMARY KEY, what TEXT, amount REAL, photo BLOB);
+      CREATE TABLE pairs (a TEXT PRIMARY KEY, b TEXT) WITHOUT ROWID;
+      INSERT INTO shopping VALUES (1, 'green tea', 2, x'00ff'), (2, 'bread', 1.5, NULL), (3, 'salt', 1, NULL);
+      INSERT INTO pairs VALUES ('x', 'y');
+      PRAGMA wal_checkpoint;
+      UPDATE shopping SET what = '<b>black</b> tea' WHERE id = 1; DELETE FROM shopping WHERE id = 2;
+      UPDATE pairs SET b = 'z';
+      """)
+    let store = place.url.appendingPathComponent("Shop.sqlite")
+    for suffix in ["", "-wal"] {
+      try FileManager.default.copyItem(atPath: path + suffix, toPath: store.path + suffix)
+    }
+    connection.close()
+    func rows(_ name: String, _ options: String...) throws -> Set<[String]> {
+      let output = place.url.appendingPathComponent(name + ".html")
+      let outcome = try Program.run(["report", store.path, "-o", output.path] + options)
+      try #require(outcome.status == 0, "\(outcome.errors)")
+      let page = try String(decoding: Data(contentsOf: output), as: UTF8.self)
+      let row =
+        /<tr class="(changed|deleted)"><th scope="row">([^<]*)<\/th><td>([^<]*)<\/td><td>([^<]*)<\/td><td>([^<]*)</
+      return Set(
+        page.matches(of: row).map {
+          [$0.1, $0.2, $0.3, $0.4, $0.5].map(String.init)
+        }.filter { $0[1].hasPrefix("shopping") || $0[1].hasPrefix("pairs") })
+    }
+    let changed = ["changed", "shopping 1", "what", "green tea", "&lt;b&gt;black&lt;/b&gt; tea"]
+    let deleted: [[String]] = [("id", "2"), ("what", "bread"), ("amount", "1.5")].map {
+      ["deleted", "shopping 2", $0.0, $0.1, "the row is gone"]
+    }
+    #expect(try rows("all", "--values") == Set([changed] + deleted))
+    #expect(try rows("none").isEmpty)
+    let list = place.url.appendingPathComponent("allow")
+    try Data("lifeboat-allow 1\nshopping.amount\n".utf8).write(to: list)
+    #expect(try rows("listed", "--allow", list.path) == [deleted[2]])
+  }
+
+  /// Rows of a page that was overwritten are lost, and an index still names them.
+  @Test func lostRowsAreCounted() throws {
+    let place = try TemporaryFolder()
+    let store = place.url.appendingPathComponent("Shop.sqlite")
+    let connection = try SQLiteConnection(store)
+    try connection.exec(
+      """
+      CREATE TABLE shopping (id INTEGER PRIMARY KEY, what TEXT, shelf INTEGER);
+      CREATE INDEX by_shelf ON shopping (shelf);
+      CREATE TABLE other (id INTEGER PRIMARY KEY, what TEXT);
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+      INSERT INTO shopping SELECT i, 'thing number ' || i, i % 40 FROM n;
+      INSERT INTO other VALUES (1, 'x');
+      """)
+    let leaf =
+      "FROM dbstat WHERE name = 'shopping' AND pagetype = 'leaf' ORDER BY path LIMIT 1 OFFSET 5"
+    guard let page = try? connection.integer("SELECT pageno \(leaf)") else {
+      print("skipped: lost rows: SQLite is built without dbstat")
+      return
+    }
+    let count = try #require(try connection.integer("SELECT ncell \(leaf)"))
+    connection.close()
+    let file = try FileHandle(forUpdating: store)
+    try file.seek(toOffset: UInt64(page - 1) * 4096)
+    try file.write(contentsOf: Data(count: 4096))
+    try file.close()
+    let output = place.url.appendingPathComponent("page.html")
+    try #require(try Program.run("report", store.path, "-o", output.path).status == 0)
+    let html = try String(decoding: Data(contentsOf: output), as: UTF8.self)
+    let text = html.replacing(/(<[^>]*>\s*)+/, with: "|")
+    #expect(text.contains("|Table|Rows|In part|Deleted|Lost|"))
+    #expect(text.contains("|shopping|2,\(3000 - count - 2000)|0|0|\(count)|"), "\(count)")
+    #expect(text.contains("|other|1|0|0|0|"))
+    #expect(text.contains("only an index still names them"))
+  }
+
   @Test func aStoreAnIncidentAndAFolder() throws {
     let demo = try Demonstration()
     let before = treeState(of: demo.folder)

@@ -96,7 +96,7 @@ import Testing
   @Test(arguments: [
     ("open", true), ("file.unread", true), ("sqlite.11", true), ("cocoa.134100", true),
     ("Ich war gestern bei Anna", false), ("anna", false), ("a.", false), (".a", false),
-    ("a.b c", false), ("a.491701234567", false), ("A.b", false), ("", false),
+    ("a.b c", false), ("a.491701234567", false), ("A.b", false), ("", true),
     ("a." + String(repeating: "b", count: 47), false),
   ])
   func rulesOfVerdicts(_ rule: String, _ isUsual: Bool) {
@@ -105,6 +105,15 @@ import Testing
     let shown = isUsual ? rule : "name-1"
     #expect(
       mask.masked(record, "") == .object(["verdict": .object(["rule": .string(shown)])]))
+  }
+
+  /// Core Data writes an empty version, which is none: its token would be taken for one.
+  @Test func anEmptyVersionHasNoToken() {
+    var mask = RecordMask(storePath: "/a/b/Notes.sqlite")
+    let record = JSONValue.object(["versionIdentifiers": .array([.string(""), .string("My own")])])
+    #expect(
+      mask.masked(record, "")
+        == .object(["versionIdentifiers": .array([.string(""), .string("name-1")])]))
   }
 
   @Test func formsOfNames() {

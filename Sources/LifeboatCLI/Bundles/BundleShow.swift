@@ -59,6 +59,12 @@ struct BundleShow: ParsableCommand {
       let app = [incident.app.name, incident.app.version].compactMap { $0 }
       block.add("App", app.joined(separator: " "))
     }
+    // What of the rows is not in it: `lifeboat bundle list` has the rest.
+    for (index, sentence) in contents.manifest.withheld.filter({
+      PathText.starts($0, with: "Rows ")
+    }).enumerated() {
+      block.add(index == 0 ? "Left out" : "", sentence, tone: .yellow)
+    }
     if !contents.problems.isEmpty {
       block.add("NOT WHOLE", "lifeboat bundle verify says what is wrong", tone: .red)
     }

@@ -25,6 +25,16 @@ struct NameTokens {
   private var numbersOfStore: Set<Int> = []
   /// Whether what is masked is of the store itself.
   var isOfStore = false
+  /// The largest number that others have given.
+  private let highest: Int
+
+  /// No tokens yet.
+  ///
+  /// - Parameter highest: the largest number of the tokens that are in use already.
+  init(after highest: Int = 0) { self.highest = highest }
+
+  /// The names that have a token.
+  var names: [[UInt8]] { Array(numbers.keys) }
 
   mutating func token(for text: String, _ kind: Kind) -> String {
     let number = number(of: Array(text.utf8), kind)
@@ -35,12 +45,13 @@ struct NameTokens {
   private mutating func number(of bytes: [UInt8], _ kind: Kind) -> Int {
     if let number = numbers[bytes] { return number }
     kinds.append(kind)
-    numbers[bytes] = kinds.count
+    let number = highest + kinds.count
+    numbers[bytes] = number
     if !lengths.contains(bytes.count), !bytes.isEmpty {
       lengths.append(bytes.count)
       lengths.sort(by: >)
     }
-    return kinds.count
+    return number
   }
 
   /// The token of a name; nil when it has none.
@@ -48,11 +59,33 @@ struct NameTokens {
     numbers[Array(bytes)].map { "name-\($0)" }
   }
 
+  /// The number of a token: of `name-7` 7. Nil for any other text.
+  static func number(of token: String) -> Int? {
+    PathText.dropping(prefix: "name-", from: token).flatMap { digits in
+      digits.utf8.allSatisfy(NameForm.isDigit) ? Int(digits) : nil
+    }
+  }
+
+  /// The largest number of a token in a text; 0 without one.
+  static func highest(in text: [UInt8]) -> Int {
+    var highest = 0
+    let lead = Array("name-".utf8)
+    var place = text.startIndex
+    while let start = text[place...].firstIndex(of: lead[0]) {
+      place = start + 1
+      guard text[start...].starts(with: lead) else { continue }
+      // More digits are of no token: a bundle has not that many names.
+      let digits = text[(start + lead.count)...].prefix(while: NameForm.isDigit).prefix(15)
+      highest = max(highest, Int(String(decoding: digits, as: UTF8.self)) ?? 0)
+    }
+    return highest
+  }
+
   /// Sentences for each kind, which list its tokens. With the files of the store in the bundle, only its records lack the
   /// names that the store has.
   func sentences(besideFiles: Bool) -> [String] {
     Kind.allCases.flatMap { kind in
-      let all = kinds.indices.map { $0 + 1 }.filter { kinds[$0 - 1] == kind }
+      let all = kinds.indices.filter { kinds[$0] == kind }.map { highest + $0 + 1 }
       let kept = besideFiles ? all.filter(numbersOfStore.contains) : []
       let gone = all.filter { !kept.contains($0) }
       return [
@@ -186,7 +219,7 @@ enum NameForm {
       }
   }
 
-  private static func isDigit(_ byte: UInt8) -> Bool { byte >= 0x30 && byte <= 0x39 }
+  fileprivate static func isDigit(_ byte: UInt8) -> Bool { byte >= 0x30 && byte <= 0x39 }
 
   private static func isHexadecimal(_ byte: UInt8) -> Bool {
     isDigit(byte) || ((0x61...0x66).contains(byte | 0x20) && byte < 0x80)

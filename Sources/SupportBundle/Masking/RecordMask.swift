@@ -84,7 +84,9 @@ struct RecordMask {
   }
 
   private mutating func masked(_ text: String, _ rule: Rule?) -> String {
-    switch rule {
+    // Nothing can be learned of it, and a token would look like a name: Core Data writes an empty version.
+    if text.utf8.isEmpty { return text }
+    return switch rule {
     case .word, .sentence: text
     case .form(let kind, let isUsual): name(text, kind, isUsual)
     case .store: storeFile(PathText.lastComponent(of: text))

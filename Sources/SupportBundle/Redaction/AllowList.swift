@@ -10,13 +10,54 @@ import SafeText
 /// ```
 ///
 /// `Note.title` allows the values of an attribute, in rows of the entity and of its descendants; `Folder.*` those of all
-/// attributes. In a file that is no Core Data store, the names are those of tables and columns. What is not listed is
-/// redacted.
+/// attributes. In a file that is no Core Data store, the names are those of tables and columns. A name with a dot or with
+/// quotes stands in double quotes, as in SQL: `"v1.notes"."a ""title"""`. What is not listed is redacted.
 package struct AllowList: Sendable, Equatable {
   /// A permission: an entity or table, and an attribute or column; nil for all of them.
   struct Permission: Sendable, Hashable {
     let entity: String
     let attribute: String?
+
+    init(entity: String, attribute: String?) {
+      self.entity = entity
+      self.attribute = attribute
+    }
+
+    /// Reads a line; nil when it is none.
+    init?(_ line: String) {
+      var rest = Array(line.utf8)[...]
+      guard !rest.starts(with: "*.".utf8), let entity = Self.takeName(from: &rest),
+        rest.popFirst() == UInt8(ascii: ".")
+      else { return nil }
+      self.entity = entity
+      if rest.elementsEqual("*".utf8) {
+        attribute = nil
+      } else {
+        guard let name = Self.takeName(from: &rest), rest.isEmpty else { return nil }
+        attribute = name
+      }
+    }
+
+    private static let quote = UInt8(ascii: "\"")
+
+    /// Takes a name up to the next dot, or one in quotes; nil when there is none.
+    private static func takeName(from line: inout ArraySlice<UInt8>) -> String? {
+      var name: [UInt8] = []
+      if line.first == quote {
+        repeat {
+          line.removeFirst()
+          let part = line.prefix { $0 != quote }
+          guard part.endIndex < line.endIndex else { return nil }
+          name += part
+          line = line[part.endIndex...].dropFirst()
+          if line.first == quote { name.append(quote) }
+        } while line.first == quote
+      } else {
+        name = Array(line.prefix { $0 != UInt8(ascii: ".") })
+        line = line.dropFirst(name.count)
+      }
+      return name.isEmpty ? nil : String(decoding: name, as: UTF8.self)
+    }
   }
 
   private(set) var permissions: Set<Permission> = []
@@ -63,15 +104,12 @@ package struct AllowList: Sendable, Equatable {
     lines.removeFirst()
     for (index, line) in lines.enumerated()
     where !line.isEmpty && line.utf8.first != UInt8(ascii: "#") {
-      let parts = line.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        .map { String(decoding: $0, as: UTF8.self) }
-      guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty }), parts[0] != "*" else {
+      guard let permission = Permission(line) else {
         throw BundleError(
           .badAllowList,
           "line \(index + 2) of the allow-list is not ENTITY.ATTRIBUTE: \(Quoted.text(line))")
       }
-      permissions.insert(
-        Permission(entity: parts[0], attribute: parts[1] == "*" ? nil : parts[1]))
+      permissions.insert(permission)
     }
   }
 

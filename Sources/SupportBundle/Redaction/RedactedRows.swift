@@ -72,9 +72,10 @@ struct RedactedRows {
           if place > 0 { output.append(UInt8(ascii: ",")) }
           output.append(column.lead)
           if let hidden = column.hidden {
-            redaction.tokens.append(PropertyValue(value), of: hidden.key, to: &output)
+            redaction.tokens.append(
+              PropertyValue(value, isDate: false), of: hidden.key, to: &output)
           } else {
-            output.append(json: PropertyValue(value), blobs: .hex)
+            output.append(json: PropertyValue(value, isDate: false), blobs: .hex)
           }
         }
         output.append("}}\n")
@@ -150,26 +151,12 @@ struct RedactedRows {
       let columns = columns(of: table, isAllowed: false)
       try store.database.forEachRow(of: table) { row in
         for (place, value) in row.values.enumerated() {
-          note(PropertyValue(value), columns(place).hidden)
+          note(PropertyValue(value, isDate: false), columns(place).hidden)
         }
         return true
       }
     }
     ranks.sort()
     return ranks
-  }
-}
-
-extension PropertyValue {
-  /// A value of a table that is no entity's.
-  fileprivate init(_ value: StoredValue) {
-    self =
-      switch value {
-      case .null: .null
-      case .integer(let number): .integer(number)
-      case .real(let number): .real(number)
-      case .text(let text): .string(text)
-      case .blob(let bytes): .binary(bytes)
-      }
   }
 }

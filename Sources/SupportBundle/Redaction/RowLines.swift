@@ -28,14 +28,21 @@ package struct RowLines {
   private(set) var hasOlderTokens = false
   /// The entities, tables and attributes that rows have.
   private(set) var names: [String: Set<String>] = [:]
+  /// What stands for the names that a user may have chosen.
+  private(set) var nameTokens: NameTokens
 
   /// - Parameters:
   ///   - entities: whose rows stay; nil for all.
   ///   - allowed: whose values stay.
   ///   - model: says which entities are ancestors of others; nil without one.
-  init(of entities: Set<String>?, allowing allowed: AllowList, _ model: ManagedObjectModel?) {
+  ///   - nameTokens: gives tokens to names that a user may have chosen.
+  init(
+    of entities: Set<String>?, allowing allowed: AllowList, _ model: ManagedObjectModel?,
+    _ nameTokens: NameTokens
+  ) {
     self.entities = entities
     self.allowed = allowed
+    self.nameTokens = nameTokens
     lineage = { name in [name] + (model?.ancestors(of: name).map(\.name) ?? []) }
   }
 
@@ -73,18 +80,22 @@ package struct RowLines {
   private struct Row {
     /// `entity` or `table`.
     let kind: String
-    let name: String
+    /// Nil for a row of which nobody knows the entity.
+    let name: String?
     let key: Int64?
     let values: [(name: String, value: JSONValue)]
 
     init(_ line: ArraySlice<UInt8>) throws {
       guard
         case .object(let members)? = try? JSONDecoder().decode(JSONValue.self, from: Data(line)),
-        let kind = ["entity", "table"].first(where: { members[$0] != nil }),
-        case .string(let name)? = members[kind]
+        let kind = ["entity", "table"].first(where: { members[$0] != nil })
       else { throw RowLines.unreadable }
       self.kind = kind
-      self.name = name
+      switch members[kind] {
+      case .string(let name)?: self.name = name
+      case .null? where kind == "entity": name = nil
+      default: throw RowLines.unreadable
+      }
       key = if case .integer(let key)? = members["pk"] { key } else { nil }
       switch members["values"] {
       case .object(let values)?:
@@ -100,20 +111,14 @@ package struct RowLines {
   mutating func append(_ line: ArraySlice<UInt8>, to output: inout OutputBuffer) throws {
     guard !line.isEmpty else { return }
     let row = try Row(line)
-    guard ([row.name] + row.values.map(\.name)).allSatisfy(Self.isUsual) else {
-      throw BundleError(
-        .residue,
-        "a table or column has a name that a user may have chosen; make the bundle anew from the store, or with --include structure",
-        entry: StoreBundle.rowsName)
-    }
-    names[row.name, default: []].formUnion(row.values.map(\.name))
-    guard entities?.contains(row.name) ?? true else {
+    if let name = row.name { names[name, default: []].formUnion(row.values.map(\.name)) }
+    guard entities.map({ row.name.map($0.contains) ?? false }) ?? true else {
       droppedRowCount += 1
       return
     }
-    let lineage = lineage(row.name)
+    let lineage = row.name.map(lineage) ?? []
     output.append("{\"\(row.kind)\":")
-    output.append(jsonString: row.name)
+    append(name: row.name, row.kind == "entity" ? .entity : .schema, to: &output)
     if row.kind == "entity", let key = row.key {
       output.append(",\"pk\":")
       output.append(integer: key)
@@ -121,13 +126,22 @@ package struct RowLines {
     output.append(",\"values\":{")
     for (place, (name, value)) in row.values.enumerated() {
       if place > 0 { output.append(UInt8(ascii: ",")) }
-      output.append(jsonString: name)
+      append(name: name, .schema, to: &output)
       output.append(UInt8(ascii: ":"))
       append(
         value, isShown: allowed.allows(name, of: lineage),
         of: HiddenColumn(name, of: lineage.last ?? "").key, to: &output)
     }
     output.append("}}\n")
+  }
+
+  /// Writes a name, or the token of one that a user may have chosen.
+  private mutating func append(
+    name: String?, _ kind: NameTokens.Kind, to output: inout OutputBuffer
+  ) {
+    guard let name else { return output.append("null") }
+    let isUsual = NameForm.isIdentifier(name) || NameTokens.number(of: name) != nil
+    output.append(jsonString: isUsual ? name : nameTokens.token(for: name, kind))
   }
 
   private mutating func append(
@@ -157,14 +171,6 @@ package struct RowLines {
     return (try? encoder.encode(value)).map { [UInt8]($0) } ?? Array("null".utf8)
   }
 
-  /// Whether a name has the usual form, or is a token already.
-  private static func isUsual(_ name: String) -> Bool {
-    NameForm.isIdentifier(name)
-      || PathText.dropping(prefix: "name-", from: name).map {
-        !$0.isEmpty && $0.utf8.allSatisfy { (0x30...0x39).contains($0) }
-      } ?? false
-  }
-
   // MARK: - References
 
   private static func reference(_ value: JSONValue) -> (String?, Int64)? {
@@ -179,12 +185,12 @@ package struct RowLines {
   }
 
   @discardableResult
-  private func append(
+  private mutating func append(
     reference members: [String: JSONValue], to output: inout OutputBuffer
   ) -> Bool {
     guard let (name, key) = Self.reference(.object(members)) else { return false }
     output.append("{\"entity\":")
-    if let name { output.append(jsonString: name) } else { output.append("null") }
+    append(name: name, .entity, to: &output)
     output.append(",\"pk\":")
     output.append(integer: key)
     output.append("}")

@@ -54,13 +54,14 @@ package struct ResidueScan {
   ///   - redaction: what stands for the values of rows.
   ///   - model: the model in the bundle.
   ///   - names: entities, tables and attributes of the rows.
+  ///   - nameTokens: what stands in the rows for some of these names now; they are searched for, too.
   ///   - lines: gives the rows of the first bundle, whose texts are searched for.
   init(
     copying contents: BundleManifest.Contents, _ redaction: Redaction, _ model: ManagedObjectModel?,
-    _ names: [String: Set<String>],
+    _ names: [String: Set<String>], nameTokens: NameTokens? = nil,
     lines: @escaping (_ body: (ArraySlice<UInt8>) throws -> Void) throws -> Void
   ) {
-    self.init(nil, contents, redaction)
+    self.init(nil, contents, redaction, nameTokens: nameTokens ?? NameTokens())
     self.lines = lines
     words.add(model, names)
   }
@@ -288,7 +289,10 @@ package struct ResidueScan {
   /// Calls `body` with the texts of the store until it returns false: of rows, of the schema's literals, of metadata keys
   /// that are not Core Data's, and of the model's default values and user info.
   private func forEachText(_ body: @escaping (_ text: [UInt8], _ source: Source) -> Bool) throws {
-    if let lines { return try forEachText(of: lines, body) }
+    if let lines {
+      for name in nameTokens.names where !body(name, .name) { return }
+      return try forEachText(of: lines, body)
+    }
     let isDone = NamedTexts.forEach(of: store, incident) { body(Array($0.utf8), .name) }
     guard isDone, let store else { return }
     for entry in store.database.schema.entries {

@@ -37,101 +37,102 @@ extension PublicWords {
     byte bytecount bytes bytesperfile bytesperlaunch bytespernote bør c cache cached cachedmodel cachedmodelproblem \
     cachekib calendar calibri call called calls cambia cambios can cancelled candidates cannot cannotcreate cannotopen \
     cannotstart capacity car care carecount carpeta carried carries carry cas cascade case caseinsensitive cases cast \
-    castobject catalogue catalogunread cause cc cdata cdbstore cdm ce cela cell cellcount celles cells cellstyle \
-    cellstyles cellstylexfs cellxfs central certain ces cet cette cf chain change changecount changecounter changed \
-    changedcount changedduringread changedkeys changedwhilereading changes changing char character characters charset \
-    check checked checkedpages checkfailed checkfails checking checkpoint checkpointed checks checksum checksumholds \
-    checksummismatch checksums chi chiffré chiffrées child children chip chips choice choose chose chosen ci cid cierra \
-    cifrado cifrados cipher circles claimed claims class classdiagram classes classlist classmapping classname clave \
-    clean click clob clock close closed closing cloudkit cloudkitconfigurations clé cmn coalesce cocoa cocoacode code \
-    codegeneration codegenerationtype codes codingpath col coll collapse collate collating collation collection colon \
-    color colour cols column columnfields columnmissing columnnames columns columnsfolded columnsize com combien come \
-    comes command comme commencer comment comments commit commitcount commits committed committedframecount \
-    committedframes committedframesbehindbreak common como compact compare compared compares comparison compiled \
-    compiler complet completa complete completo complète component composite compound compoundindex compoundindexes \
-    comprendre compressed compression compressionfailed comprueba compruébala computed computedleftout computing con \
-    concat condition conditions conexión confidence configuration configurations configurationsbyname confirm confirmed \
-    confirms conflict conflictcount conflicts connaît connected connection connexion conozca conservados conservaron \
-    conservées consistent const constant constants constaté constraint constraints contact contacter contactez contacto \
-    contain container containerfailed contains contenant contener contenerlos contenido contenir content contentchanged \
-    contentless contents contenttype contenu context contiene contient continuar continue continuer continues continué \
-    contradict contradicted contradicts contraseña control conversions converted copia copie copied copies copy \
-    copyinprogress copyopens copyunavailable core coredata coredatafindings coredatashaped \
-    corespotlightdisplaynameexpression correcta corrupt cosa cosas could count counted counter counterpart countonly \
-    counts countsrows cours covers crc create created createelement creates cross crosses csv cualquiera cuando cuanto \
-    cume current currentcommit currentversion currentversionname cursor curve custom customclassname customwidth cut \
-    cutcount cutshort cuántos cycle cyclic cyclicinheritance cyrillic código códigos cómo côté d da dabei dahin damage \
-    damagecount damaged damagedmanifest damagedsource damit danach danglinglink danglingreference dans dark das dash \
-    dasharray dashed dass data database databasefiles databaseinfo databasepagecount dataene datamodel date datedrows \
-    datei daten dateoutofrange dates datesource datetime datos dauert davon day days dañado dañados db dblval dc dd de \
-    deadline debería december decided decides decimal decision declaration declarations declared declaredtype declares \
-    decoded decoder decoration decrypted deduced deep deeper deepest deepinheritance deeply default \
-    defaultdatetimeinterval defaultrowheight defaults defaultvalue defaultvalueasstring defaultvaluestring defect \
-    deferrable deferred define definedname definednames defines definition deflate defs deg deine dejó del delete \
-    deleted deletedcount deleterule deletes deletion deletionrule dem demands den denied denies denn denne denotes dense \
-    deny depth depthlimit depuis der deretter derfor derivation derivationexpression derivationfilter \
-    derivationfilterpredicate derived dernière dernières des desbloquea desbloquear desc descendants descending describe \
-    describes description descriptor desember deshalb después destination destinationentity destinationentityname \
-    destinationentityversionhash destinationmodeldata destinationmodelpath destinationname destinations det detach \
-    detail details detalles detectó dette dev devanagari developer device devicelocked devraient devrait dezember \
-    diagonal diagram diciembre dict dictionaries dictionary did die diese diesem diesen dieser diesmal differ difference \
-    differences different differing differs difficultés dificultades digest digestholds digests digit digitcount digits \
-    digraph dim din dine dire direct directly directory disappeared discard disco disk diskfull displaced display \
-    disponga disponible disponía disposait dispositivo disque disse dist distance distinct disturbs div divide dl do \
-    docsize doctype document documentation documentversion does domain don donc donde done données dont dort dossier dot \
-    dots dotted doub double doubt doubtful doubtfulnames drawn drive drop dropped drops dt dtd dtds du dumb duplicate \
-    duplicatename duplicateproperty duplicates during dès décembre décider décrit déjà démarré déplacez détails \
-    déverrouiller déverrouillées e ea each earlier earliest early eb ecff ed edf edge editor eef effect ein eine einem \
-    einen einer eines eingaben eingegeben einige einträge einträgen either ekstern el element elementid elementos \
-    elements eliminados eliminarse elimines eliminó elle eller elles else em embeddednul empezar empezó emplacement \
-    empty emptycount emptynames emptytoken en encodedstring encoder encoding encodingsource encontraron encore encrypt \
-    encrypted encryptedbackup encryption end ended endframe ending endommagé endommagées endres endret endringene ends \
-    endswith enero enheten ennå enough enregistre enregistrées ensuite ent entered enthält entities entitiesleftbehind \
-    entitiesonly entity entityadded entitychanged entityclassname entitycolumn entitycount entitylimit entitymapping \
-    entitymappings entityname entitynames entitynumber entitypolicy entityremoved entityrenamed entitytables entitytext \
-    entonces entries entry entrychanged entrylimit entrymissing entryname entryunlisted entscheidest entschlüsselt \
-    entsperren enviar environment envoyer envoyez envías equal equals equiv er erneut erreichbar errno error \
-    errorcancelled errorunknown es escape escaped escapes eso esos espace espacio espera essayer est esta estaba estaban \
-    estar este esto estos está están estén et etter etterpå etwas eu evaluatedobject event eventcount events ever every \
-    everything evidence exactly examined example examplelimit examples except exclude excluded exclusive exist existent \
-    existing exists expands expected expectedhashes expectedversion expectsmodel expired explain explains exponent \
-    exported expression expressions expressiontype extended extension external externalempty externalfilecount \
-    externalfilemissing externalfiles externalmissing externalshared externalstorage externalstray externaltoolarge \
-    externalunread externalzeroed externe externen externo extra extract eyj f fa fact facts fail failed failedcount \
-    fails failure failures faire fall falla fallback falls false falsepredicate falta falten families family far fate \
-    fault faults fb fchmod fchown fdopendir febrero februar february fehlen fehlende fehlt fermer festgestellt fetch \
-    fetchbatchsize fetched fetchedproperty fetchedpropertyfetchrequest fetches fetchindex fetchindexelement fetchlimit \
-    fetchoffset fetchrequest fetchrequestforsourceentitynamed fetchrequestsarray few fewer ff ffa ffe fff ffffff fichier \
-    field fields fil file filecount filedamaged fileempty fileencrypted fileformat fileid filen filenewer \
-    filenotadatabase files filesunread filesystem fileunread fileunreadable fill fillcolor filled fillid fills filter \
-    filterdatabase filtering find finding findingcount findings finds fingerprint finished finishes finne finnes first \
-    firsthistorynumber firstseen fit fits five fix fixed fixes flag flags flere flex flipped floa float flow flush flytt \
-    focus fois fok folder folderexists folders folderwith follow followed following follows font fontcolor fontid \
-    fontname fonts fontsize for forbid forbids force fordi foreach foreign fork form forma format formatcode formats \
-    forme fort fortsatt fortsatte fortsette fortzufahren found fr fra fractions fragmented frame framecount framedamaged \
-    frames frameslost framework frameworkkeys frameworkversion free freeblock freeblocks freebytes freed freedbytes \
-    freelist freelistleaf freelisttrunk freepage freepagecount freepages frei frem frequent fresh freshcode freshfailed \
-    freshfails frigjør from frozen früheren fstat fstatat fsync fts fue full fullest fullfsync fullstendig fully \
-    function funnet futimens få får février før für g galt gangen ganger gap gathered gave gb geben gelassen gelesen \
-    gelöscht gelöschtes general generated generates generation generations genug geopoly gerade gerät geräts geschah \
-    geschehen gespeichert gesperrt get getattribute getrennt gets geöffnet gf gho ghp gib gibt gif github give given \
-    gives givesvalues gjenopprette gjenopprettes gjøre gleich glob glossary glpat gnu go goes goeson gone gonecount good \
-    grandeur graph gray greatest greek green grew grid ground group grouped grouping grouplimit groups grow groß grunn \
-    gt guarda guardan guardaron guarden guardó guess guesses gz gzip går général h ha haber había hacer had hadde halo \
-    halves han hand handle handled handledifdataallows hangul hans hant happened happens har harm has hasbins haschanges \
-    haschecks hascompany hascompareddates hasentities hasescapes hasfacts hash hashed hasher hashes hashesagree \
-    hashesversion hashing hasitems hasleft haslines hasoverlays haspointermap hasproblems hasproperties hasrows \
-    hassection hassteps hast hasta hat hatte have having havingpredicate hay haya haz head headbytes header \
-    headerchanged headerchanges headerdamaged headerlost headermismatch headers heading headlost headmissing headmoved \
-    heads health healthy hebrew height held helfen heller help helped helps helvetica hentet her herauszufinden here hex \
-    hexadecimal hf hh hidden hide hier high highest highestkey highlight hilfe hilft hint hintergrund histogram history \
-    hjelp hjelpe hjelper hk hold holdbackground holdcopyopens holdcopyunavailable holder holdextension holdfreshfails \
-    holdhostdecides holdingrows holdlocked holdnospace holdnotafile holdrepeated holds holdshared holdsymboliclink \
-    holdunreadable holdunrecorded hollow home host hostdecides hosterror hostname hostnewerstore hostotherversion \
-    hoststate hostwrongkey hot hotjournal hour hours how howtocorrupt href html http https hva hvilke hvilken hvis hvor \
-    hvordan hvorfor hyphens i icloud id idecoredatamodeler identifier identifiers identify identiques identity idrefs \
-    ids iem if ifnull igjen ignore ignored iguales ihn ihnen ihr ihre ihrem ihren ihrer ihres iif ikke il ils im image \
-    images img immediate importing impossible impossibleratio imágenes in inaccessibles inbackground inchangées incident \
+    castobject catalogdamaged catalogue catalogunread cause cc cdata cdbstore cdm ce cela cell cellcount celles cells \
+    cellstyle cellstyles cellstylexfs cellxfs central certain ces cet cette cf chain change changecount changecounter \
+    changed changedcount changedduringread changedkeys changedwhilereading changes changing char character characters \
+    charset check checked checkedpages checkfailed checkfails checking checkpoint checkpointed checks checksum \
+    checksumholds checksummismatch checksums chi chiffré chiffrées child children chip chips choice choose chose chosen \
+    ci cid cierra cifrado cifrados cipher circles claimed claims class classdiagram classes classlist classmapping \
+    classname clave clean click clob clock close closed closing cloudkit cloudkitconfigurations clé cmn coalesce cocoa \
+    cocoacode code codegeneration codegenerationtype codes codingpath col coll collapse collate collating collation \
+    collection colon color colour cols column columnfields columnmissing columnnames columns columnsfolded columnsize \
+    com combien come comes command comme commencer comment comments commit commitcount commits committed \
+    committedframecount committedframes committedframesbehindbreak common como compact compare compared compares \
+    comparison compiled compiler complet completa complete completo complète component composite compound compoundindex \
+    compoundindexes comprendre compressed compression compressionfailed comprueba compruébala computed computedleftout \
+    computing con concat condition conditions conexión confidence configuration configurations configurationsbyname \
+    confirm confirmed confirms conflict conflictcount conflicts connaît connected connection connexion conozca \
+    conservados conservaron conservées consistent const constant constants constaté constraint constraints contact \
+    contacter contactez contacto contain container containerfailed contains contenant contener contenerlos contenido \
+    contenir content contentchanged contentless contents contenttype contenu context contiene contient continuar \
+    continue continuer continues continué contradict contradicted contradicts contraseña control conversions converted \
+    copia copie copied copies copy copyinprogress copyopens copyunavailable core coredata coredatafindings \
+    coredatashaped corespotlightdisplaynameexpression correcta corrupt cosa cosas could count counted counter \
+    counterpart countonly counts countsrows cours covers crc create created createelement creates cross crosses csv \
+    cualquiera cuando cuanto cume current currentcommit currentversion currentversionname cursor curve custom \
+    customclassname customwidth cut cutcount cutshort cuántos cycle cyclic cyclicinheritance cyrillic código códigos \
+    cómo côté d da dabei dahin damage damagecount damaged damagedmanifest damagedsource damit danach danglinglink \
+    danglingreference dans dark das dash dasharray dashed dass data database databasefiles databaseinfo \
+    databasepagecount dataene datamodel date datedrows datei daten dateoutofrange dates datesource datetime datos dauert \
+    davon day days dañado dañados db dblval dc dd de deadline debería december decided decides decimal decision \
+    declaration declarations declared declaredtype declares decoded decoder decoration decrypted deduced deep deeper \
+    deepest deepinheritance deeply default defaultdatetimeinterval defaultrowheight defaults defaultvalue \
+    defaultvalueasstring defaultvaluestring defect deferrable deferred define definedname definednames defines \
+    definition deflate defs deg deine dejó del delete deleted deletedcount deleterule deletes deletion deletionrule dem \
+    demands den denied denies denn denne denotes dense deny depth depthlimit depuis der deretter derfor derivation \
+    derivationexpression derivationfilter derivationfilterpredicate derived dernière dernières des desbloquea \
+    desbloquear desc descendants descending describe describes description descriptor desember deshalb después \
+    destination destinationentity destinationentityname destinationentityversionhash destinationmodeldata \
+    destinationmodelpath destinationname destinations det detach detail details detalles detectó dette dev devanagari \
+    developer device devicelocked devraient devrait dezember diagonal diagram diciembre dict dictionaries dictionary did \
+    die diese diesem diesen dieser diesmal differ difference differences different differing differs difficultés \
+    dificultades digest digestholds digests digit digitcount digits digraph dim din dine dire direct directly directory \
+    disappeared discard disco disk diskfull displaced display disponga disponible disponía disposait dispositivo disque \
+    disse dist distance distinct disturbs div divide dl do docsize doctype document documentation documentversion does \
+    domain don donc donde done données dont dort dossier dot dots dotted doub double doubt doubtful doubtfulnames drawn \
+    drive drop dropped drops dt dtd dtds du dumb duplicate duplicatename duplicateproperty duplicates during dès \
+    décembre décider décrit déjà démarré déplacez détails déverrouiller déverrouillées e ea each earlier earliest early \
+    eb ecff ed edf edge editor eef effect ein eine einem einen einer eines eingaben eingegeben einige einträge einträgen \
+    either ekstern el element elementid elementos elements eliminados eliminarse elimines eliminó elle eller elles else \
+    em embeddednul empezar empezó emplacement empty emptycount emptynames emptytoken en encodedstring encoder encoding \
+    encodingsource encontraron encore encrypt encrypted encryptedbackup encryption end ended endframe ending endommagé \
+    endommagées endres endret endringene ends endswith enero enheten ennå enough enregistre enregistrées ensuite ent \
+    entered enthält entities entitiesleftbehind entitiesonly entity entityadded entitychanged entityclassname \
+    entitycolumn entitycount entitylimit entitymapping entitymappings entityname entitynames entitynumber entitypolicy \
+    entityremoved entityrenamed entitytables entitytext entonces entries entry entrychanged entrylimit entrymissing \
+    entryname entryunlisted entscheidest entschlüsselt entsperren enviar environment envoyer envoyez envías equal equals \
+    equiv er erneut erreichbar errno error errorcancelled errorunknown es escape escaped escapes eso esos espace espacio \
+    espera essayer est esta estaba estaban estar este esto estos está están estén et etter etterpå etwas eu \
+    evaluatedobject event eventcount events ever every everything evidence exactly examined example examplelimit \
+    examples except exclude excluded exclusive exist existent existing exists expands expected expectedhashes \
+    expectedversion expectsmodel expired explain explains exponent exported expression expressions expressiontype \
+    extended extension external externalempty externalfilecount externalfilemissing externalfiles externalmissing \
+    externalshared externalstorage externalstray externaltoolarge externalunread externalzeroed externe externen externo \
+    extra extract eyj f fa fact facts fail failed failedcount fails failure failures faire fall falla fallback falls \
+    false falsepredicate falta falten families family far fate fault faults fb fchmod fchown fdopendir febrero februar \
+    february fehlen fehlende fehlt fermer festgestellt fetch fetchbatchsize fetched fetchedproperty \
+    fetchedpropertyfetchrequest fetches fetchindex fetchindexelement fetchlimit fetchoffset fetchrequest \
+    fetchrequestforsourceentitynamed fetchrequestsarray few fewer ff ffa ffe fff ffffff fichier field fields fil file \
+    filecount filedamaged fileempty fileencrypted fileformat fileid filen filenewer filenotadatabase files filesunread \
+    filesystem fileunread fileunreadable fill fillcolor filled fillid fills filter filterdatabase filtering find finding \
+    findingcount findings finds fingerprint finished finishes finne finnes first firsthistorynumber firstseen fit fits \
+    five fix fixed fixes flag flags flere flex flipped floa float flow flush flytt focus fois fok folder folderexists \
+    folders folderwith follow followed following follows font fontcolor fontid fontname fonts fontsize for forbid \
+    forbids force fordi foreach foreign fork form forma format formatcode formats forme fort fortsatt fortsatte \
+    fortsette fortzufahren found fr fra fractions fragmented frame framecount framedamaged frames frameslost framework \
+    frameworkkeys frameworkversion free freeblock freeblocks freebytes freed freedbytes freelist freelistleaf \
+    freelisttrunk freepage freepagecount freepages frei frem frequent fresh freshcode freshfailed freshfails frigjør \
+    from frozen früheren fstat fstatat fsync fts fue full fullest fullfsync fullstendig fully function funnet futimens \
+    få får février før für g galt gangen ganger gap gathered gave gb geben gelassen gelesen gelöscht gelöschtes general \
+    generated generates generation generations genug geopoly gerade gerät geräts geschah geschehen gespeichert gesperrt \
+    get getattribute getrennt gets geöffnet gf gho ghp gib gibt gif github give given gives givesvalues gjenopprette \
+    gjenopprettes gjøre gleich glob glossary glpat gnu go goes goeson gone gonecount good grandeur graph gray greatest \
+    greek green grew grid ground group grouped grouping grouplimit groups grow groß grunn gt guarda guardan guardaron \
+    guarden guardó guess guesses gz gzip går général h ha haber había hacer had hadde halo halves han hand handle \
+    handled handledifdataallows hangul hans hant happened happens har harm has hasbins haschanges haschecks hascompany \
+    hascompareddates hasentities hasescapes hasfacts hash hashed hasher hashes hashesagree hashesversion hashing \
+    hasitems haskeys hasleft haslines hasmetadata hasoverlays haspointermap hasproblems hasproperties hasrows hassection \
+    hassteps hast hasta hat hatte have having havingpredicate hay haya haz head headbytes header headerchanged \
+    headerchanges headerdamaged headerlost headermismatch headers heading headlost headmissing headmoved heads health \
+    healthy hebrew height held helfen heller help helped helps helvetica hentet her herauszufinden here hex hexadecimal \
+    hf hh hidden hide hier high highest highestkey highlight hilfe hilft hint hintergrund histogram history hjelp hjelpe \
+    hjelper hk hold holdbackground holdcopyopens holdcopyunavailable holder holdextension holdfreshfails holdhostdecides \
+    holdingrows holdlocked holdnospace holdnotafile holdrepeated holds holdshared holdsymboliclink holdunreadable \
+    holdunrecorded hollow home host hostdecides hosterror hostname hostnewerstore hostotherversion hoststate \
+    hostwrongkey hot hotjournal hour hours how howtocorrupt href html http https hva hvilke hvilken hvis hvor hvordan \
+    hvorfor hyphens i icloud id idecoredatamodeler identifier identifiers identify identiques identity idrefs ids iem if \
+    ifnull igjen ignore ignored iguales ihn ihnen ihr ihre ihrem ihren ihrer ihres iif ikke il ils im image images img \
+    immediate importing impossible impossibleratio imágenes in inaccessibles inbackground inchangées incident \
     incidentlimit incidentname incidents include includependingchanges includepropertyvalues includes includesdeleted \
     includespendingchanges includespropertyvalues includessubentities includesubentities incompatible incomplet \
     incomplete incompletecount incompleteset incompleto inconsistent incremental index indexed indexentries indexes \
@@ -178,13 +179,13 @@ extension PublicWords {
     materialized max maxbytes maxcells maxchanges maxcolumns maxcount maxdatetimeinterval maxdepth maxentities maximum \
     maximumageseconds maximumboxcount maximumbytes maximumcopybytes maximumcount maximumdepth maximumframeworkversion \
     maximumlistedbytes maximumpartcount maximumquarantines maximumrowcount maximumwaitseconds maxlines maxlisted \
-    maxpages maxproofs maxsamples maxsteps maxtries maxvaluebytes maxvaluestring may maybefolder mayfit mayo mb mean \
-    meaning means meantime meanwhile med media mediumint mehr mehrmals meist member memberentity memberlimit members \
-    memory men mended menos mentions menudo merge message messages met meta metadata metadataaltered metadatachanges \
-    metadatalost metadatamissing metadatatable metadataunreadable method mettre mib middle mientras might migrate \
-    migrated migratesnothing migrating migration migrationdestination migrationpolicyclassname min mincount \
-    mindatetimeinterval mine minimumfreebytes minimumtoolsversion minisig minisign minmax minste minus minute minutes \
-    minvaluestring mirrored mirroring mise mises mismatch mismatches misplaced miss missing missingcount \
+    maxpages maxproofs maxsamples maxsteps maxtries maxvaluebytes maxvaluestring may maybefolder maybegone maydiffer \
+    mayfit mayo mb mean meaning means meantime meanwhile med media mediumint mehr mehrmals meist member memberentity \
+    memberlimit members memory men mended menos mentions menudo merge message messages met meta metadata metadataaltered \
+    metadatachanges metadatalost metadatamissing metadatatable metadataunreadable method mettre mib middle mientras \
+    might migrate migrated migratesnothing migrating migration migrationdestination migrationpolicyclassname min \
+    mincount mindatetimeinterval mine minimumfreebytes minimumtoolsversion minisig minisign minmax minste minus minute \
+    minutes minvaluestring mirrored mirroring mise mises mismatch mismatches misplaced miss missing missingcount \
     missingdestination missinginverse missingmember missingpagecount missingparent missingpolicy missingproperty \
     missingtype missingversion mistaken misuse misused mit mix mixed mkdir mkdirat mm mo mode model modelcache \
     modelcacheunreadable modeldiffers modelforeign modelmismatch modelnewer modelnewerrules models modelunrecorded \
@@ -253,121 +254,121 @@ extension PublicWords {
     padding page pagecount pageoffsets pageone pageoutofrange pages pagesize pagesizebytes pagesizesource pagesmissing \
     paint pair pairs pane par para parallel parameter parameters parece parecen parent parententity parenthesis \
     parentname parmi parser part parte partial partialindexpredicate partialpredicate partialrowcount partie partition \
-    partname parts partsuffix pas pasajero pass passager passe passedover passes passiert passord passphrase password \
-    passwort passé past pastend pat patch path paths patienter patternfill patterntype pattk pause pax payload payloads \
-    pb pending percent perhaps permet permettra permission permissiondenied permissions permite permitted pero \
+    partname parts partsuffix pas pasajero pass passager passe passedover passes passiert passing passord passphrase \
+    password passwort passé past pastend pat patch path paths patienter patternfill patterntype pattk pause pax payload \
+    payloads pb pending percent perhaps permet permettra permission permissiondenied permissions permite permitted pero \
     persistent personal personne peu peut phone phrase pi picture pictures piece piecebytes pipe pixels pièces pk place \
     places plain plaininterval plainkeypath plaintables plaintext plan plano plass platz playback please plist \
     pliststate plus plusieurs pm png poco podría podrían point pointer pointermap pointers pointersend points policies \
     policy policyclass policyvalues ponte por porque porter posible position positions posix posixcode possible pour \
     pourquoi pourra pourraient pourrait power ppsk pragma preceding precision predicate predicates predicatestring \
     prefers prefetchedkeypaths prefix prepared present presentcount presentstore preserve preserveafterdeletion \
-    preserved preservedondeletion pretty prevents previous primary primarykey primaryresultcode print printf prints \
-    private prk probably problem problema problemer problems problème process produce produit program programa programm \
-    programme progress prolonge proofsleft properties propertiestofetch propertiestogroupby property propertylist \
-    propertyname proposée protect protection protects protege protocol protège prove provenance proviennent pruned \
-    précédentes prøv prøve prøver prüfen psk ptrmap pu public pudieron pudo pueda puedan puedas puede pueden puis \
-    puissiez put putback puts px på q qpzry qu quantity quarantine quarantinenospace quarantines quarter que queda \
-    quelque quelques quels queries query queryselectorall question queue qui quick quickly quien quiet quot quotation \
-    quote quoted quoteprefix quotes quoting qué r radius raise raison ran random randomblob range ranges rangetexts rank \
-    rankdir ranks rar rarer rate raw rawvalue reached reaches read readable readdir reader readfailed reading readlink \
-    readonly reads readversion real reason reasonable reasons rebuild rebuilt receive reciba reciente recientes \
-    recipient recipients recognisable recognise recognised reconnaître reconocerla record recordbytes recorded \
-    recordedhashes recordlength recordname recordonly records recordsbynumber recordsbytable recordshealthyopens \
-    recordunread recover recoverable recovered recovering recovery rect recuperado recuperar recuperaron recursive red \
-    redaction redémarrer redémarrez ref refer referansen reference referencedtwice references referencia refers \
-    reflexive refuse refused refusedheader refuses refx refy regel regexp regular regularexpressionstring reihenfolge \
-    reindex reinicia rejectedcount rejects rekkefølge relationship relationshipadded relationshipchanged \
-    relationshipmappings relationshipremoved relationshiprenamed relationships relative relativepath release releasing \
-    rels rem remainders remark remarks remises removal remove removeattribute removed removedcount removedkeys removing \
-    rename renamed renaming renamingidentifier renumbered renumberedcount repaired repeated repeatedcount repeats \
-    repetition replace replaceall replaced replaces report reported reportname reportonly reportsha256 \
-    representedclassname reproduit request requested requires resend reserved reservedbytes reservedtype reserves reset \
-    residue resolved rest restart reste resten resto restoration restore restored restorereplaced restrict result \
-    resultcode resulttype resumed retention retour retry retrypauses return returndistinctresults returned returning \
-    returnobjectsasfaults returnsdistinctresults returnsobjectsasfaults reverse reversesnullorder reçoit richtige \
-    richtigen rid rien right rightmost riktige rk rmdir rogue role roll rollback rolled room roomycount root rooted \
-    rootpackage rootpage roots rotate roughly round rounded rouvrez rouvrir row rowcount rowid rowidcolumn rowidfield \
-    rows rowslost rowsname rtree rtrim rule rules run runs rx récente récupérer réessayer référence réseau s saisi \
-    saisies salt salts salvage same sameas samecontentcount samevaluescount samme sample sampleinterval samples sandbox \
-    sans sauvegardez savecount saved savepoint saves saving savner say says scalar scalars scale scan scanned scattered \
-    schaden schedule schema schemachanges schemaformat schemamigrationplan schemaname schemas schemaunreadable scheme \
-    schlüssel schon schwierigkeiten schützt scope script scrypt se seal sealbroken sealbytesperlaunch sealed sealing \
-    sealingname sealmissing sealpace sealprogress search searched searchmapping second seconds secondssince secret \
-    secrets section sections sector sectorsize security see seeking seems seen sees seg segdir segments segundo \
-    seguridad sein seinen select selection selector self selv semble semblent send sende senden sender sendest senere \
-    sent sentence sentences separados separate separately separating separator september septembre septiembre seq seqno \
-    sequence ser sera serial serif seront set setaside setasidefailed setattribute setsasidefailedmigrations \
-    setsasidemappingfaults setsasidenewerstores setsasideonmismatchalone setsasiderepairable setting seule sevenzip \
-    several severalstores severity sg sha sha256 shape share shared sharedmemory shares sharesentities sheet sheetdata \
-    sheetformatpr sheetid sheets sheetview sheetviews shift shifted shiftrange shifts shipped shm short shorter should \
-    show showdelay shown shownsteps shows si sibling sich sicher sichern side siden sides sie sign signature signed \
-    significa siguen siguió sikkerhetskopiere silent silentlosssentence silently sin since sind sink sistema situation \
-    six size sizebytes sizemismatch sizes sizetexts sizing sk skadet sketch skip skipped skips skjedd skjedde skjer \
-    skrevet skrive skulle slett slettede slettet slik slike slot small smallbytes smallint snapshot snippet so sobald \
-    sobrescrito socket solange solcher solid sollten solo som some someone something son sont soporte sort sortable \
-    sortdescriptors sorted sortedcount sorting sound source sourcecolumn sourcecontext sourceentityname \
-    sourceentityversionhash sourceexpression sourceexpressiondata sourceinstances sourcekeypath sourcelanguage \
-    sourcemappingname sourcemodeldata sourcemodelpath sourcename sources sourcesha256 sous souvent space span sparse \
-    special speicher speicherplatz speichert spite split spotlight spotlightindexingenabled spotlightname spreadsheetml \
-    sql sqlcipher sqlite sqlitecode sqlitedb sqliteversion sqliteversiontext sqref square src ss stacked staged stages \
-    stale stalecount staleframecount staleindex stammen stand standalone standard standardflags standardvalueclassname \
-    stands stanza start starte started starten startet starting starts stat state statecount statement statenotheld \
-    states status statuses statvfs stay stayed stays stedet stellen stem stems step steps still stimmt stockage stopped \
-    stops storage storageclass storagefault store storebytes stored storedata storedcount storedintruthfile storedorder \
-    storeendings storefolder storefoldername storemainempty storemainmissing storemissing storename storenotafile \
-    storepath stores storetype storeunreadable storeurl storeuuid storewaldamaged storewalforeign strangefiles strangers \
-    straycount strays stream strftime strict string stringconstant strings stringvalue strip stroke strong stronger \
-    structure stuck style styles stylesheet su subentity subfolders subject subquery substr substring subtract such \
-    suffit suffix suficiente sum summary super superentityname supernumber superseded support supported supportfile \
-    supports supprimez supprimé supprimées supprimés sur sure surveys svg swift swiftdata symbol symbolic symboliclink \
-    symlink sync syncable synced synchronous syntax system systemerror systemet systems systemversion système sz så \
-    séparées t tabindex table tableassumed tablechange tableguess tablemissing tablename tablenotmade tablerenamed \
-    tables tablesimplified tablesnotcompared tabular tag tail take taken takes takesleft takesright taking tal tall \
-    tamaño también tampoco tant tar tarda target tb tbl tbodies tbody td te technical technique technischen tegn teil \
-    teknisk tekster telephone tell telles temp template templates temporary ten tens term terminal terms ternary tests \
-    text textcontent texte textencoding textes texthex textname textos texts th thai than that the thead their theirs \
-    them themselves then there these they thing things this those thread threads through throw tid tidligere tiene \
-    tienes ties til tilbake tilbud tilgang tilgjengelig tilkoblet time timeline times timesketch timestamp \
-    timestampdescription timezone ting tinyint tip tipos title to todavía todo todos together token tokenbytes tokenize \
-    tokens told tolowercase tomany tombstones tomme tone too toobig toocomplex toodeep took tool toolarge toolong tools \
-    toolversion toomanyfields toomuchwork toone tooshort top topleftcell topower total totype touched toujours tout \
-    toute toutes tr trailer trailing trailingbytes trait traits transaction transactionauthorindex transactionopen \
-    transactions transactionstring transactiontimestampindex transform transformable transformer transient translate \
-    treated tree trees trend trenge trenger triage triagegroups trial trials triangle tries triestwice trigger \
-    triggernotbuilt triggers trigram trim trop trouble trouve trouvent trouver trouvées true truepredicate truncate \
-    truncated trunk trust trusted truth try ts tu tun turned tus tuvo tvdw tw twice two txt type typename typeof typer \
-    types tz técnico tú u uendret ufullstendig uhr ui uid ul um un una unattributed unattributedcount unavailable \
-    unbounded uncertain unchanged unchangedcount uncommitted uncommittedframecount und undated undatedcount undecided \
-    undecodable undecodablecount undefined under underline underlying understood undid undo undone une unevendepth \
-    unexpected unfinished unfit unfitname ungefähr unhex unicode unindexed union unique uniqueness uniquenessconstraint \
-    uniquenessconstraints unit units unixepoch unjudgedstatements unknown unknownentity unknownname unknownstate \
-    unknownversion unless unlikely unlink unlock unlocked unmovable unnamed unnoted unpack unpacked unpacking unparsed \
-    unreachable unread unreadable unreadableincident unreadablepagecount unreadfiles unreadhashes unreadtable \
-    unreadvalue unrecorded unsafe unsafexml unsealed unsettled unsigned unspecified unsupported unsupportedexpression \
-    until untrusted unusabledefinitions unused unusual unverified unverändert unvollständig up update updated updates \
-    updating upper uppercase uppercased uri uris url us usaban usable usablesize usage usando usas use used \
-    usedwithcloudkit usedwithswiftdata user userdefinedmodelversionidentifier userinfo userinfodata userinfoentry \
-    userversion uses usesscalarvaluetype using uso ustar usually usualwaitseconds ut utc utf utf16 utf16bigendian \
-    utf16littleendian utf8 utilisation utilise utilisez utilisées uuid uuidbytes v va vacuum vacíos val valid validation \
-    value valueclass valueexpressiondata valueforkey valueforkeypath values valuetransformer valuetransformername var \
-    varbinary varchar variable variant varias varying veces ved vedlegg vent verb verbindung verdict verfügbar verified \
-    verifiedcount verifies verrouillé verrouillées verschieben verschlüsselt version versionbefore versionchecksums \
-    versionfrom versionhash versionhashes versionhashesversion versionhashmodifier versionidentifiers versioninfo \
-    versions versionvalidfor versión versjon versjonen versuchen vertical verwenden verwendet verwendeten verändert \
-    veuillez veut vez vides viele view viewbox viewnotbuilt viewport vil violate virtual virtualtable viser visible vnd \
-    vollständig vollständige volume volumes volver volvieron von vorgefunden vorher vorliegt vorübergehend vos \
-    votedlayout votre vous vuelta vuelve vuelven være vært vérifier vérifiez w wait waiting waituntilwritable wal \
-    waldamaged walforeign walformat walked walreset walresetbug want wanted wantsmore wantsrows war waren warning warten \
-    warum was wasempty watch way ways wegen weight weil weiter weiterarbeiten weiterhin weitermachen weiterverwendet \
-    welche welcher well wenden wenig wenn went wer werden were what whatever whathappened whattodo whatwaskept when \
-    where whether which whichversion while white who whole whose why widest width widths wie wieder wiedererkennen \
-    wiederherstellen will window windowbits windowbytes windowcount wird with withheld within withindex withinlimits \
-    without withoutindex withoutrowid withouttracesofexternalfiles witness witnesses wo word words work workbook \
-    workbookview workbookviewid worksheet worksheets worth would wrap writable write writeaheadlog writefailed writer \
-    writes writeversion writing written writtenby writtencount writtenpagecount wrong wrongkey wrongkind wrongtype wrote \
-    ws wurde wurden www x xccurrentversion xccurrentversionname xcdatamodel xcdatamodeld xcmapping xcmappingmodel xcode \
-    xd xdbucketforclassesstorage xdbucketforgeneralizationsstorage xdbucketforownedattributesstorage \
+    preserved preservedondeletion pretty prevents previous primary primarykey primaryresultcode print printf private prk \
+    probably problem problema problemer problems problème process produce produit program programa programm programme \
+    progress prolonge proofsleft properties propertiestofetch propertiestogroupby property propertylist propertyname \
+    proposée protect protection protects protege protocol protège prove provenance proviennent pruned précédentes prøv \
+    prøve prøver prüfen psk ptrmap pu public pudieron pudo pueda puedan puedas puede pueden puis puissiez put putback \
+    puts px på q qpzry qu quantity quarantine quarantinenospace quarantines quarter que queda quelque quelques quels \
+    queries query queryselectorall question queue qui quick quickly quien quiet quot quotation quote quoted quoteprefix \
+    quotes quoting qué r radius raise raison ran random randomblob range ranges rangetexts rank rankdir ranks rar rarer \
+    rate raw rawvalue reached reaches read readable readdir reader readfailed reading readlink readonly reads \
+    readversion real reason reasonable reasons rebuild rebuilt receive reciba reciente recientes recipient recipients \
+    recognisable recognise recognised reconnaître reconocerla record recordbytes recorded recordedhashes recordlength \
+    recordname recordonly records recordsbynumber recordsbytable recordshealthyopens recordunread recover recoverable \
+    recovered recovering recovery rect recuperado recuperar recuperaron recursive red redaction redémarrer redémarrez \
+    ref refer referansen reference referencedtwice references referencia refers reflexive refuse refused refusedheader \
+    refuses refx refy regel regexp regular regularexpressionstring reihenfolge reindex reinicia rejectedcount rejects \
+    rekkefølge relationship relationshipadded relationshipchanged relationshipmappings relationshipremoved \
+    relationshiprenamed relationships relative relativepath release releasing rels rem remainders remark remarks remises \
+    removal remove removeattribute removed removedcount removedkeys removing rename renamed renaming renamingidentifier \
+    renumbered renumberedcount repaired repeated repeatedcount repeats repetition replace replaceall replaced replaces \
+    report reported reportname reportonly reportsha256 representedclassname reproduit request requested requires resend \
+    reserved reservedbytes reservedtype reserves reset residue resolved rest restart reste resten resto restoration \
+    restore restored restorereplaced restrict result resultcode resulttype resumed retention retour retry retrypauses \
+    return returndistinctresults returned returning returnobjectsasfaults returnsdistinctresults returnsobjectsasfaults \
+    reverse reversesnullorder reçoit richtige richtigen rid rien right rightmost riktige rk rmdir rogue role roll \
+    rollback rolled room roomycount root rooted rootpackage rootpage roots rotate roughly round rounded rouvrez rouvrir \
+    row rowcount rowid rowidcolumn rowidfield rows rowslost rowsname rtree rtrim rule rules run runs rx récente \
+    récupérer réessayer référence réseau s saisi saisies salt salts salvage same sameas samecontentcount samevaluescount \
+    samme sample sampleinterval samples sandbox sans sauvegardez savecount saved savepoint saves saving savner say says \
+    scalar scalars scale scan scanned scattered schaden schedule schema schemachanges schemaformat schemamigrationplan \
+    schemaname schemas schemaunreadable scheme schlüssel schon schwierigkeiten schützt scope script scrypt se seal \
+    sealbroken sealbytesperlaunch sealed sealing sealingname sealmissing sealpace sealprogress search searched \
+    searchmapping second seconds secondssince secret secrets section sections sector sectorsize security see seeking \
+    seems seen sees seg segdir segments segundo seguridad sein seinen select selection selector self selv semble \
+    semblent send sende senden sender sendest senere sent sentence sentences separados separate separately separating \
+    separator september septembre septiembre seq seqno sequence ser sera serial serif seront set setaside setasidefailed \
+    setattribute setsasidefailedmigrations setsasidemappingfaults setsasidenewerstores setsasideonmismatchalone \
+    setsasiderepairable setting seule sevenzip several severalstores severity sg sha sha256 shape share shared \
+    sharedmemory shares sharesentities sheet sheetdata sheetformatpr sheetid sheets sheetview sheetviews shift shifted \
+    shiftrange shifts shipped shm short shorter should show showdelay shown shownsteps shows si sibling sich sicher \
+    sichern side siden sides sie sign signature signed significa siguen siguió sikkerhetskopiere silent \
+    silentlosssentence silently sin since sind sink sistema situation six size sizebytes sizemismatch sizes sizetexts \
+    sizing sk skadet sketch skip skipped skips skjedd skjedde skjer skrevet skrive skulle slett slettede slettet slik \
+    slike slot small smallbytes smallint snapshot snippet so sobald sobrescrito socket solange solcher solid sollten \
+    solo som some someone something son sont soporte sort sortable sortdescriptors sorted sortedcount sorting sound \
+    source sourcecolumn sourcecontext sourceentityname sourceentityversionhash sourceexpression sourceexpressiondata \
+    sourceinstances sourcekeypath sourcelanguage sourcemappingname sourcemodeldata sourcemodelpath sourcename sources \
+    sourcesha256 sous souvent space span sparse special speicher speicherplatz speichert spite split spotlight \
+    spotlightindexingenabled spotlightname spreadsheetml sql sqlcipher sqlite sqlitecode sqlitedb sqliteversion \
+    sqliteversiontext sqref square src ss stacked staged stages stale stalecount staleframecount staleindex stammen \
+    stand standalone standard standardflags standardvalueclassname stands stanza start starte started starten startet \
+    starting starts stat state statecount statement statenotheld states status statuses statvfs stay stayed stays stedet \
+    stellen stem stems step steps still stimmt stockage stopped stops storage storageclass storagefault store storebytes \
+    stored storedata storedcount storedintruthfile storedorder storeendings storefolder storefoldername storemainempty \
+    storemainmissing storemissing storename storenotafile storepath stores storetype storeunreadable storeurl storeuuid \
+    storewaldamaged storewalforeign strangefiles strangers straycount strays stream strftime strict string \
+    stringconstant strings stringvalue strip stroke strong stronger structure stuck style styles stylesheet su subentity \
+    subfolders subject subquery substr substring subtract such suffit suffix suficiente sum summary super \
+    superentityname supernumber superseded support supported supportfile supports supprimez supprimé supprimées \
+    supprimés sur sure surveys svg swift swiftdata symbol symbolic symboliclink symlink sync syncable synced synchronous \
+    syntax system systemerror systemet systems systemversion système sz så séparées t tabindex table tableassumed \
+    tablechange tableguess tablemissing tablename tablenotmade tablerenamed tables tablesimplified tablesnotcompared \
+    tabular tag tail take taken takes takesleft takesright taking tal tall tamaño también tampoco tant tar tarda target \
+    tb tbl tbodies tbody td te technical technique technischen tegn teil teknisk tekster telephone tell telles temp \
+    template templates temporary ten tens term terminal terms ternary tests text textcontent texte textencoding textes \
+    texthex textname textos texts th thai than that the thead their theirs them themselves then there these they thing \
+    things this those thread threads through throw tid tidligere tiene tienes ties til tilbake tilbud tilgang \
+    tilgjengelig tilkoblet time timeline timeout times timesketch timestamp timestampdescription timezone ting tinyint \
+    tip tipos title to todavía todo todos together token tokenbytes tokenize tokens told tolowercase tomany tombstones \
+    tomme tone too toobig toocomplex toodeep took tool toolarge toolong tools toolversion toomanyfields toomuchwork \
+    toone tooshort top topleftcell topower total totype touched toujours tout toute toutes tr trailer trailing \
+    trailingbytes trait traits transaction transactionauthorindex transactionopen transactions transactionstring \
+    transactiontimestampindex transform transformable transformer transient translate treated tree trees trend trenge \
+    trenger triage triagegroups trial trials triangle tries triestwice trigger triggernotbuilt triggers trigram trim \
+    trop trouble trouve trouvent trouver trouvées true truepredicate truncate truncated trunk trust trusted truth try ts \
+    tu tun turned tus tuvo tvdw tw twice two txt type typename typeof typer types tz técnico tú u uendret ufullstendig \
+    uhr ui uid ul um un una unattributed unattributedcount unavailable unbounded uncertain unchanged unchangedcount \
+    uncommitted uncommittedframecount und undated undatedcount undecided undecodable undecodablecount undefined under \
+    underline underlying understood undid undo undone une unevendepth unexpected unfinished unfit unfitname ungefähr \
+    unhex unicode unindexed union unique uniqueness uniquenessconstraint uniquenessconstraints unit units unixepoch \
+    unjudgedstatements unknown unknownentity unknownname unknownstate unknownversion unless unlikely unlink unlock \
+    unlocked unmovable unnamed unnoted unpack unpacked unpacking unparsed unreachable unread unreadable \
+    unreadableincident unreadablepagecount unreadfiles unreadhashes unreadtable unreadvalue unrecorded unsafe unsafexml \
+    unsealed unsettled unsigned unspecified unsupported unsupportedexpression until untrusted unusabledefinitions unused \
+    unusual unverified unverändert unvollständig unwritable up update updated updates updating upper uppercase \
+    uppercased uri uris url us usaban usable usablesize usage usando usas use used usedwithcloudkit usedwithswiftdata \
+    user userdefinedmodelversionidentifier userinfo userinfodata userinfoentry userversion uses usesscalarvaluetype \
+    using uso ustar usually usualwaitseconds ut utc utf utf16 utf16bigendian utf16littleendian utf8 utilisation utilise \
+    utilisez utilisées uuid uuidbytes v va vacuum vacíos val valid validation value valueclass valueexpressiondata \
+    valueforkey valueforkeypath values valuetransformer valuetransformername var varbinary varchar variable variant \
+    varias varying veces ved vedlegg vent verb verbindung verdict verfügbar verified verifiedcount verifies verrouillé \
+    verrouillées verschieben verschlüsselt version versionbefore versionchecksums versionfrom versionhash versionhashes \
+    versionhashesversion versionhashmodifier versionidentifiers versioninfo versions versionvalidfor versión versjon \
+    versjonen versuchen vertical verwenden verwendet verwendeten verändert veuillez veut vez vides viele view viewbox \
+    viewnotbuilt viewport vil violate virtual virtualtable viser visible vnd vollständig vollständige volume volumes \
+    volver volvieron von vorgefunden vorher vorliegt vorübergehend vos votedlayout votre vous vuelta vuelve vuelven være \
+    vært vérifier vérifiez w wait waiting waituntilwritable wal waldamaged walforeign walformat walked walreset \
+    walresetbug want wanted wantsmore wantsrows war waren warning warten warum was wasempty watch way ways wegen weight \
+    weil weiter weiterarbeiten weiterhin weitermachen weiterverwendet welche welcher well wenden wenig wenn went wer \
+    werden were what whatever whathappened whattodo whatwaskept when where whether which whichversion while white who \
+    whole whose why widest width widths wie wieder wiedererkennen wiederherstellen will window windowbits windowbytes \
+    windowcount wird with withheld within withindex withinlimits without withoutindex withoutrowid \
+    withouttracesofexternalfiles witness witnesses wo word words work workbook workbookview workbookviewid workerended \
+    worksheet worksheets worth would wrap writable write writeaheadlog writefailed writer writes writeversion writing \
+    written writtenby writtencount writtenpagecount wrong wrongkey wrongkind wrongtype wrote ws wurde wurden www x \
+    xccurrentversion xccurrentversionname xcdatamodel xcdatamodeld xcmapping xcmappingmodel xcode xd \
+    xdbucketforclassesstorage xdbucketforgeneralizationsstorage xdbucketforownedattributesstorage \
     xdbucketforpackagesstorage xdbucketforstereotypesstorage xddevattributemapping xddeventitymapping xddevmappingmodel \
     xddevrelationshipmapping xdpmattribute xdpmcompoundindexes xdpmentity xdpmfetchedproperty xdpmfetchrequest xdpmmodel \
     xdpmrelationship xdpmuniquenessconstraints xf xfid xinfo xl xlnm xlsx xml xmlns xoxb xoxp xz y ya year years yellow \
