@@ -201,11 +201,11 @@ public struct StoreInspection: Sendable, Codable {
 
     var tables: [TableCount] = []
     var counts: [Int64: Int] = [:]
-    var entityTables = Set(store.entityTables.map(\.name))
+    var entityTables = Set(store.entityTables.map { SQLName($0.name) })
     for table in database.schema.tables {
       let column =
-        entityTables.remove(table.name) != nil
-        ? table.columnNames.firstIndex { $0.uppercased() == "Z_ENT" } : nil
+        entityTables.remove(SQLName(table.name)) != nil
+        ? table.columnNames.firstIndex { SQLName.isSame($0, "Z_ENT") } : nil
       let rows = try database.rowCounts(of: table, byInteger: column)
       tables.append(TableCount(name: table.name, rowCount: rows.count))
       counts.merge(rows.byInteger, uniquingKeysWith: +)
@@ -229,8 +229,8 @@ public struct StoreInspection: Sendable, Codable {
     model = Model(store)
     self.entities = entities
     self.tables = tables
-    let plain = Set(store.kind == .sqlite ? [] : store.plainTables.map(\.name))
-    let holdingRows = tables.filter { $0.rowCount > 0 && plain.contains($0.name) }
+    let plain = Set(store.kind == .sqlite ? [] : store.plainTables.map { SQLName($0.name) })
+    let holdingRows = tables.filter { $0.rowCount > 0 && plain.contains(SQLName($0.name)) }
     plainTables = holdingRows.isEmpty ? nil : holdingRows
     liveRowCount =
       store.kind == .sqlite

@@ -4,11 +4,18 @@ import SafeText
 
 /// The lines of many runs in one SQLite file. Several runs may write to it at once.
 package final class Catalog {
-  private let database: SharedDatabase
-  /// Lines that are not written yet.
-  private var pending: [(line: TriageLine, json: [UInt8], identity: String?)] = []
+  /// What is to be written.
+  private enum Change {
+    case line(TriageLine, [UInt8], identity: String?)
+    case removal(path: String)
+  }
 
-  /// How many lines are written at once.
+  private let path: String
+  private let database: SharedDatabase
+  /// What is not written yet.
+  private var pending: [Change] = []
+
+  /// How many changes are written at once.
   private static let batch = 500
 
   /// Opens a catalogue.
@@ -24,7 +31,23 @@ package final class Catalog {
     }
     // Before SQLite sees it, because SQLite may write to what it opens.
     try Self.check(path)
-    database = try SharedDatabase(opening: path, isReadOnly: !mayMake)
+    self.path = path
+    database = try Self.asking(path) { try SharedDatabase(opening: path, isReadOnly: !mayMake) }
+  }
+
+  /// Asks SQLite, and says what its refusals mean for a catalogue.
+  private static func asking<Result>(
+    _ path: String, _ body: () throws -> Result
+  ) throws -> Result {
+    do { return try body() } catch let error as SQLiteWriterError {
+      switch error.primaryResultCode {
+      // SQLITE_ERROR: a table or column is gone; SQLITE_CORRUPT; SQLITE_NOTADB.
+      case 1, 11, 26: throw CatalogError(.damaged, path)
+      // SQLITE_PERM; SQLITE_READONLY; SQLITE_CANTOPEN, of the journal beside it.
+      case 3, 8, 14: throw CatalogError(.unwritable, path)
+      default: throw error
+      }
+    }
   }
 
   /// Makes an empty catalogue, unless another process is faster.
@@ -61,32 +84,55 @@ package final class Catalog {
 
   /// The identity of an input when it was read last; nil when it has to be read.
   package func identity(of path: String) throws -> String? {
-    let rows = try database.rows(
-      "SELECT identity FROM input WHERE path = ? AND failed_code IS NULL", [.string(path)])
+    let rows = try Self.asking(self.path) {
+      try database.rows(
+        "SELECT identity FROM input WHERE path = ? AND failed_code IS NULL", [.string(path)])
+    }
     guard case .text(let bytes)? = rows.first?.first else { return nil }
     return String(decoding: bytes, as: UTF8.self)
   }
 
   /// The line of an input; nil when it has none.
   package func line(of path: String) throws -> [UInt8]? {
-    let rows = try database.rows("SELECT line FROM input WHERE path = ?", [.string(path)])
+    let rows = try Self.asking(self.path) {
+      try database.rows("SELECT line FROM input WHERE path = ?", [.string(path)])
+    }
     guard case .text(let bytes)? = rows.first?.first else { return nil }
     return bytes
   }
 
   /// Adds a line, in place of an earlier one of its path.
   package func add(_ line: TriageLine, _ json: [UInt8], identity: String?) throws {
-    pending.append((line, json, identity))
+    try add(.line(line, json, identity: identity))
+  }
+
+  /// Removes the line of a path, if it has one: nothing is told of it any more.
+  package func remove(_ path: String) throws { try add(.removal(path: path)) }
+
+  private func add(_ change: Change) throws {
+    pending.append(change)
     if pending.count >= Self.batch { try write() }
   }
 
-  /// Writes what was added.
+  /// Writes what was added, and removes what was to be removed.
   package func write() throws {
     guard !pending.isEmpty else { return }
-    try database.transaction {
-      for (line, json, identity) in pending { try write(line, json, identity) }
+    try Self.asking(path) {
+      try database.transaction {
+        for change in pending {
+          switch change {
+          case .line(let line, let json, let identity): try write(line, json, identity)
+          case .removal(let path):
+            for table in ["place", "analyser", "input"] { try delete(path, from: table) }
+          }
+        }
+      }
     }
     pending.removeAll(keepingCapacity: true)
+  }
+
+  private func delete(_ path: String, from table: String) throws {
+    try database.rows("DELETE FROM \(table) WHERE path = ?", [.string(path)])
   }
 
   private static let insert: String = {
@@ -97,9 +143,7 @@ package final class Catalog {
 
   private func write(_ line: TriageLine, _ json: [UInt8], _ identity: String?) throws {
     let path = SQLiteValue.string(line.path)
-    for table in ["place", "analyser"] {
-      try database.rows("DELETE FROM \(table) WHERE path = ?", [path])
-    }
+    for table in ["place", "analyser"] { try delete(line.path, from: table) }
     let values = CatalogSchema.columns.map { column -> SQLiteValue in
       switch column.value(line) {
       case .text(let text): text.map { .string($0) } ?? .null
@@ -133,8 +177,13 @@ package final class Catalog {
   /// Answers a question.
   package func answer(_ query: CatalogQuery, _ bounds: CatalogQuery.Bounds) throws -> Answer {
     let (sql, values) = query.statement(bounds)
-    return Answer(columns: try database.columns(of: sql), rows: try database.rows(sql, values))
+    return try Self.asking(path) {
+      Answer(columns: try database.columns(of: sql), rows: try database.rows(sql, values))
+    }
   }
+
+  /// What is thrown when a line of the catalogue is none.
+  package var damaged: CatalogError { CatalogError(.damaged, path) }
 }
 
 /// Why a file is not used as a catalogue.
@@ -145,6 +194,8 @@ package struct CatalogError: Error, Sendable, Equatable {
     case notACatalog = "triage.notACatalog"
     case otherVersion = "triage.otherVersion"
     case unreadable = "triage.catalogUnread"
+    case damaged = "triage.catalogDamaged"
+    case unwritable = "file.permission"
   }
 
   package let code: Code
@@ -162,6 +213,8 @@ package struct CatalogError: Error, Sendable, Equatable {
     case .notACatalog: "not a catalogue of triage; nothing was written to it"
     case .otherVersion: "a catalogue of another version of lifeboat"
     case .unreadable: "this user may not read the catalogue"
+    case .damaged: "the catalogue is damaged"
+    case .unwritable: "the catalogue, or the folder that it is in, cannot be written to"
     }
   }
 }

@@ -35,6 +35,18 @@ package struct TriageLine: Sendable, Codable, Equatable {
       self.code = code
       self.message = message
     }
+
+    /// Whether the failure may be gone next time although the input is the same: its time or memory was not enough, the
+    /// device or the system had failed, this user might not read it, or somebody wrote to it.
+    package var mayBeGone: Bool { Self.passing.contains(code) }
+
+    private static let passing: Set<String> = [
+      "triage.timeout", "triage.workerEnded", "file.io", "file.permission", "output.io",
+      "output.cannotCreate", "bundle.cannotCreate", "bundle.writeFailed", "bundle.readFailed",
+      "bundle.permissionDenied", "bundle.changedWhileReading", "evidence.changedDuringRead",
+      "writer.cannotCreate", "writer.cannotOpen", "writer.full", "writer.io", "seal.unreadable",
+      "seal.changing", "seal.changed",
+    ]
   }
 
   /// The app that the store belongs to.
@@ -135,6 +147,13 @@ package struct TriageLine: Sendable, Codable, Equatable {
 
   /// Whether support has something to do.
   package var needsCare: Bool { failed != nil || signature.verdict != TriageSignature.healthy }
+
+  /// Whether reading the same input again may say something else, because the machine had failed. The store of an
+  /// incident may be what was not read; the problem of a bundle may be one of the machine that made it.
+  package var mayDiffer: Bool {
+    let problem = kind == .incident ? signature.problem : nil
+    return (failed ?? problem.map { Failed(code: $0, message: "") })?.mayBeGone ?? false
+  }
 
   /// An input of which nothing is known but its path.
   package init(path: String, kind: Kind) {

@@ -13,6 +13,8 @@ extension TriageReader {
   private static let recordName = "incident.json"
   /// The most bytes of a record that are read.
   private static let recordBytes = 16 << 20
+  /// The code of a record of an incident that cannot be read.
+  private static let unreadable = "incident.unreadable"
   /// What a bundle says when its store could not be read.
   private static let problemName = "problem.json"
 
@@ -62,31 +64,64 @@ extension TriageReader {
 
   private func incident(_ path: String, _ known: String?) throws -> Answer {
     let bare = PathText.withoutTrailingSlashes(path)
+    let record = PathText.joined(bare, Self.recordName)
+    let folder = PathText.joined(bare, "store")
     var line = TriageLine(path: path, kind: .incident)
     var identity: String?
     do {
-      let record = PathText.joined(bare, Self.recordName)
       let bytes = try Self.record(record)
-      let incident = try Self.incident(bytes, record)
+      let incident = try Self.incident(bytes)
       guard PathText.isPlainName(incident.storeName) else {
         throw TriageProblem(
-          code: "incident.unreadable", message: "the record names no file of its folder")
+          code: Self.unreadable, message: "the record names no file of its folder")
       }
-      let store = PathText.joined(PathText.joined(bare, "store"), incident.storeName)
-      identity = identityOfFiles(
-        [record] + ["", "-wal", "-shm", "-journal"].map { store + $0 })
+      let store = PathText.joined(folder, incident.storeName)
+      identity = identityOfIncident(record, store)
       if let identity, identity == known { return .known }
       line.tell(incident)
       if try FileStatus.of(store) != nil {
         try tellOfProblem(&line) { try read(storeAt: store, incident: bytes, into: &$0) }
       } else {
+        line.signature.problem = TriageSignature.noStore
         line.tell(nil, AnalyserFacts(incident: Data(bytes)), analysers)
+      }
+    } catch let error as TriageProblem where error.code == Self.unreadable {
+      if let store = storeWithoutRecord(in: folder) {
+        identity = identityOfIncident(record, store)
+        if let identity, identity == known { return .known }
+        do { try read(storeWithoutRecord: store, into: &line) } catch let inner {
+          line = TriageLine(path: path, kind: .incident)
+          fail(&line, inner)
+          if !line.mayDiffer { fail(&line, error) }
+        }
+      } else {
+        fail(&line, error)
       }
     } catch {
       fail(&line, error)
     }
     line.signature = line.signature.hashed()
-    return .line(line, identity: line.failed == nil ? identity : nil)
+    return .line(line, identity: line.failed == nil && !line.mayDiffer ? identity : nil)
+  }
+
+  private func identityOfIncident(_ record: String, _ store: String) -> String? {
+    identityOfFiles([record] + ["", "-wal", "-shm", "-journal"].map { store + $0 })
+  }
+
+  /// The only store in the folder of an incident whose record says nothing; nil when there is none, or another one.
+  private func storeWithoutRecord(in folder: String) -> String? {
+    guard FileStatus.found(folder)?.kind == .folder else { return nil }
+    return try? only(in: folder)
+  }
+
+  /// Reads a store of which the record of its incident says nothing. There is something to be looked at, even if it is
+  /// sound: it was set aside.
+  private func read(storeWithoutRecord store: String, into line: inout TriageLine) throws {
+    try read(storeAt: store, incident: nil, into: &line)
+    line.signature.problem = Self.unreadable
+    if line.signature.verdict == TriageSignature.healthy {
+      line.signature.verdict = TriageSignature.unread
+    }
   }
 
   /// Reads a store of which an incident speaks, too. That it cannot be read is then a part of the signature.
@@ -106,17 +141,23 @@ extension TriageReader {
   private static func record(_ path: String) throws -> [UInt8] {
     let file = try ByteFile(path)
     guard file.size <= Int64(recordBytes) else {
-      throw TriageProblem(code: "incident.unreadable", message: "the record is too large")
+      throw TriageProblem(code: unreadable, message: "the record is too large")
     }
     return try file.bytes(at: 0, count: Int(file.size))
   }
 
-  private static func incident(_ bytes: [UInt8], _ name: String) throws -> Incident {
+  private static func incident(_ bytes: [UInt8]) throws -> Incident {
     guard let incident = try? decoder.decode(Incident.self, from: Data(bytes)),
       incident.schema == Incident.schemaName, incident.version <= Incident.currentVersion
     else {
-      throw TriageProblem(
-        code: "incident.unreadable", message: "it holds no record of an incident of this version")
+      /// Any JSON.
+      struct Anything: Decodable { init(from decoder: any Decoder) throws {} }
+      let isJSON = (try? decoder.decode(Anything.self, from: Data(bytes))) != nil
+      let reason =
+        bytes.isEmpty
+        ? "is empty"
+        : isJSON ? "is not a record of an incident of this version" : "is not JSON"
+      throw TriageProblem(code: unreadable, message: "\(recordName) \(reason)")
     }
     return incident
   }
@@ -215,7 +256,7 @@ extension TriageReader {
     line.contents = contents.manifest.contents.rawValue
     let records = Records(reader, contents)
     let bytes = try records.bytes(Self.recordName, Self.recordBytes)
-    if let bytes { line.tell(try Self.incident(bytes, Self.recordName)) }
+    if let bytes { line.tell(try Self.incident(bytes)) }
     if line.date == nil, let made = ShortText.second(contents.manifest.created) {
       line.date = made
       line.dateSource = .bundle

@@ -1,3 +1,4 @@
+import SafeText
 import StoreExtraction
 import StoreFiles
 
@@ -14,6 +15,8 @@ package struct TriageSignature: Sendable, Codable, Equatable {
   package static let unread = "unread"
   /// The verdict on a store with damage of which no incident says more.
   package static let corrupt = "corrupt"
+  /// The problem of an incident whose record is there and whose store is not.
+  static let noStore = "incident.noStore"
   /// The most places of damage in a signature.
   static let mostPlaces = 64
 
@@ -120,6 +123,8 @@ package enum Fix: String, Sendable, Codable, CaseIterable {
       problem)
     {
       self = .key
+    } else if problem == TriageSignature.noStore {
+      self = .resend
     } else if signature.verdict == "newer" {
       self = .update
     } else if signature.verdict == "incompatible" {
@@ -130,6 +135,9 @@ package enum Fix: String, Sendable, Codable, CaseIterable {
       self = .resend
     } else if analyses.contains(Analysis.metadataLost) {
       self = .salvage
+    } else if Self.lacksOnlyFiles(signature.damage) {
+      // No recovery brings them back.
+      self = .resend
     } else if signature.verdict == TriageSignature.corrupt || !signature.damage.isEmpty {
       self = .recover
     } else if signature.verdict == "unavailable" {
@@ -137,6 +145,12 @@ package enum Fix: String, Sendable, Codable, CaseIterable {
     } else {
       return nil
     }
+  }
+
+  /// Whether all damage is files of external data that are not beside the store.
+  private static func lacksOnlyFiles(_ damage: [String]) -> Bool {
+    !damage.isEmpty
+      && damage.allSatisfy { PathText.starts($0, with: "coredata.externalFileMissing ") }
   }
 
   /// Whether a code says that a bundle was changed or cut on its way. What begins like a zip archive and is none lacks

@@ -69,6 +69,45 @@ import Testing
     #expect(try connection.integer("PRAGMA user_version") == 1)
   }
 
+  @Test func aPathThatIsRemovedHasNoLine() throws {
+    let catalog = try Catalog(path, mayMake: true)
+    let one = line("a", damage: ["x in a table"], analysers: ["file.cutShort"])
+    try catalog.add(one, one.json(), identity: nil)
+    try catalog.remove("a")
+    try catalog.remove("never there")
+    let other = line("b")
+    try catalog.remove("b")
+    try catalog.add(other, other.json(), identity: nil)
+    try catalog.write()
+    #expect(try catalog.line(of: "a") == nil)
+    #expect(try catalog.line(of: "b") == other.json())
+    let connection = try SQLiteConnection(URL(fileURLWithPath: path))
+    defer { connection.close() }
+    for table in ["place", "analyser"] {
+      #expect(try connection.integer("SELECT count(*) FROM \(table)") == 0)
+    }
+  }
+
+  @Test func aCatalogThatIsDamaged() throws {
+    let lines = (0..<300).map { line("\($0)", build: "1", damage: ["x in a table"]) }
+    try fill(lines)
+    let whole = try bytes(of: URL(fileURLWithPath: path))
+    try truncate(URL(fileURLWithPath: path), to: whole.count / 8192 * 4096)
+    #expect(throws: CatalogError(.damaged, path)) { _ = try answer(.frequent) }
+    #expect(throws: CatalogError(.damaged, path)) { try fill(lines) }
+    // Pages of other bytes behind a header that holds.
+    try Data(whole[..<4096] + [UInt8](repeating: 0x55, count: whole.count - 4096)).write(
+      to: URL(fileURLWithPath: path))
+    #expect(throws: CatalogError(.damaged, path)) { _ = try answer(.frequent) }
+    #expect(throws: CatalogError(.damaged, path)) { try fill(lines) }
+    // A table that is gone.
+    try Data(whole).write(to: URL(fileURLWithPath: path))
+    let connection = try SQLiteConnection(URL(fileURLWithPath: path))
+    try connection.exec("DROP VIEW family; DROP TABLE input")
+    connection.close()
+    #expect(throws: CatalogError(.damaged, path)) { _ = try answer(.frequent) }
+  }
+
   @Test func everyQuestionHasItsAnswer() throws {
     try fill([
       line("a1", build: "1", day: "2026-11-01", damage: ["x in a table"], uuid: "U1"),

@@ -88,6 +88,43 @@ import Testing
     #expect(lines[0].rows == .init(live: 6000, lost: 0, recoverable: 6000))
   }
 
+  /// What cannot help is not advised.
+  @Test func filesThatAreMissingAreNotRecovered() {
+    var line = TriageLine(path: "x", kind: .store)
+    line.signature.verdict = "corrupt"
+    let missing = ["a table of an entity", "Core Data's tables"].map {
+      "coredata.externalFileMissing in " + $0
+    }
+    line.signature.damage = missing
+    #expect(Fix(of: line, analyses: []) == .resend)
+    line.signature.damage = missing + ["page.badType in a table"]
+    #expect(Fix(of: line, analyses: []) == .recover)
+    line.signature.damage = []
+    #expect(Fix(of: line, analyses: []) == .recover)
+    line.signature.verdict = "incompatible"
+    #expect(Fix(of: line, analyses: []) == .migrate)
+    line.signature.problem = "incident.noStore"
+    #expect(Fix(of: line, analyses: []) == .resend)
+  }
+
+  @Test func aFailureOfTheMachineMayBeGone() {
+    func mayBeGone(_ code: String) -> Bool {
+      TriageLine.Failed(code: code, message: "x").mayBeGone
+    }
+    for code in ["triage.timeout", "triage.workerEnded", "file.io", "file.permission"] {
+      #expect(mayBeGone(code), "\(code)")
+    }
+    for code in ["file.missing", "file.notADatabase", "age.noKeyFits", "bundle.truncated"] {
+      #expect(!mayBeGone(code), "\(code)")
+    }
+    // The problem of an incident is that of reading its store here, that of a bundle what was met where it was made.
+    for (kind, expected) in [(.incident, true), (.bundle, false)] as [(TriageLine.Kind, Bool)] {
+      var line = TriageLine(path: "x", kind: kind)
+      line.signature.problem = "file.io"
+      #expect(line.mayDiffer == expected)
+    }
+  }
+
   @Test func noValueOfARowIsInALine() throws {
     let url = try store("one.sqlite", seed: 7)
     try ruin(url, page: leaf(url, "ZNOTE"))

@@ -29,18 +29,18 @@ struct BundledRows {
         64, "usage.bundledRows", "the rows of a bundle are not written as CSV",
         hint: "use --format ndjson, or text")
     case .text:
-      var texts: [String: RowText] = [:]
+      var texts: [ExactText: RowText] = [:]
       var names: [String] = []
       try forEachRow(of: options.entity) { row, _ in
-        if texts[row.name] == nil { names.append(row.name) }
+        if texts[ExactText(row.name)] == nil { names.append(row.name) }
         texts[
-          row.name,
+          ExactText(row.name),
           default: RowText(row.name, row.columns, limit: options.limit ?? 50)
         ].add { row.cells }
         return true
       }
       for name in names {
-        if let text = texts[name] { try output.write(text.text(display)) }
+        if let text = texts[ExactText(name)] { try output.write(text.text(display)) }
       }
     case .ndjson:
       try forEachRow(of: options.entity) { _, line in

@@ -158,6 +158,7 @@ struct CheckText {
     let entries =
       check.depth == .full
       ? "entries compared with the rows"
+        + (check.notChecked.contains { $0.id == .indexEntries } ? " as far as possible" : "")
       : "entries counted, not compared (--depth full compares them)"
     return words(counts.checkedPages, "page", "pages") + " of \(Quantity.count(counts.pages)) ("
       + "\(Quantity.count(counts.overflowPages)) overflow, \(Quantity.count(counts.freePages)) free), "

@@ -55,7 +55,7 @@ struct ChosenRows {
     let output = options.output
     let isText = format == .text
     var chosen = try selection.rows(limit: isText ? options.limit ?? 50 : options.limit)
-    let sources = try chosen.sources(in: store, output.entityNames)
+    let sources = named(try chosen.sources(in: store, output.entityNames))
     switch format {
     case .text:
       for source in sources {
@@ -111,4 +111,12 @@ struct ChosenRows {
     }
   }
 
+  /// The sources without tables that were not named, but only others whose names Swift treats as equal.
+  private func named(_ sources: [SelectedRows.Source]) -> [SelectedRows.Source] {
+    let names = Set(options.entity.map { ExactText($0) })
+    return sources.filter { source in
+      source.isEntity || names.contains(ExactText(source.name))
+        || !sources.contains { $0.name == source.name && names.contains(ExactText($0.name)) }
+    }
+  }
 }

@@ -158,7 +158,7 @@ struct Extract: StoreReader {
     let isStoreDamaged = result.findings.contains {
       $0.severity == .damage && !fileDamage.contains($0.id)
     }
-    if isStoreDamaged { display.note(RecoveryAdvice.note(for: input.shown(path))) }
+    if isStoreDamaged { display.note(RecoveryAdvice.note(for: input.shown(path), result.findings)) }
     if result.damageCount > 0 || files?.strayCount ?? 0 > 0 { try display.exitWithFindings() }
   }
 

@@ -38,7 +38,7 @@ struct IndexedRows {
     let notes = try database.forEachIndexedValues { found in
       guard isWanted(found) else { return true }
       let title = Self.title(found)
-      if block?.title != title {
+      if block.map({ !ExactText.isSame($0.title, title) }) ?? true {
         do { try endBlock() } catch {
           failure = error
           return false

@@ -1,5 +1,6 @@
 import SQLiteFile
 import SQLiteForensics
+import StoreExtraction
 import Terminal
 
 /// The page map of a store, with its pages grouped into runs.
@@ -49,7 +50,9 @@ struct PageSummary {
   mutating func add(_ entry: PageEntry) {
     kinds[entry.kind, default: 0] += 1
     members[entry.member, default: 0] += 1
-    if let last = runs.last, last.kind == entry.kind.name, last.owner == entry.owner {
+    if let last = runs.last, last.kind == entry.kind.name,
+      last.owner.map({ ExactText($0) }) == entry.owner.map({ ExactText($0) })
+    {
       runs[runs.count - 1].pageCount += 1
     } else {
       runs.append(

@@ -116,14 +116,14 @@ struct Pages: StoreReader {
   ) throws {
     let output = StandardStream(descriptor: 1)
     var failure: (any Error)?
-    var names: [String: String] = [:]
+    var names: [ExactText: String] = [:]
     _ = try database.listPages(progress: report) { entry in
       guard failure == nil else { return }
       do {
         let owner = try entry.owner.map { owner in
-          if let known = names[owner] { return known }
+          if let known = names[ExactText(owner)] { return known }
           let quoted = try String(JSONText.line(owner).dropLast())
-          names[owner] = quoted
+          names[ExactText(owner)] = quoted
           return quoted
         }
         try output.write(json: PageText.line(entry, quotedOwner: owner))

@@ -64,8 +64,9 @@ struct RecoveredRows {
         try output.writeJSON(selection, as: format == .json ? .object : .lines, to: 1))
     case (.csv, true):
       let names = try output.tableNames()
+      let all = Set(damaged.database.tables.map { ExactText($0.name) })
       let table = try only(
-        names ?? Set(damaged.database.tables.map(\.name)), "usage.oneTable", "table")
+        names.map { Array($0) } ?? all.map(\.text), "usage.oneTable", "table")
       isPartial = note(try output.writeTableCSV(selection, of: table, to: 1))
     case (.csv, false):
       _ = try output.tableNames()
@@ -85,7 +86,7 @@ struct RecoveredRows {
   }
 
   /// The only name in a set; throws if there are several or none.
-  private func only(_ names: Set<String>, _ code: String, _ noun: String) throws -> String {
+  private func only(_ names: [String], _ code: String, _ noun: String) throws -> String {
     guard let name = names.first, names.count == 1 else {
       let shown = names.sorted().prefix(12).map { "--entity " + ShellText.quoted($0) }
       let rest = names.count - shown.count

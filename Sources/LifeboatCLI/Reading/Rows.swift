@@ -128,7 +128,7 @@ struct Rows: StoreReader {
     try watch.requireUnchanged()
     display.note(findings.kept)
     if findings.damageCount > 0, !all, !deleted {
-      display.note(RecoveryAdvice.note(for: input.shown(path)))
+      display.note(RecoveryAdvice.note(for: input.shown(path), findings.kept))
     }
     if findings.damageCount > 0 || isPartial { try display.exitWithFindings() }
   }
@@ -219,11 +219,12 @@ struct Rows: StoreReader {
   private func whichOne(_ names: [String], of path: String) throws -> String {
     let inspection = try StoreInspection(path: path, logView: store.wal, takesHashes: false)
     let counts = Dictionary(
-      inspection.entities.map { ($0.name, $0.rowCount) }
-        + inspection.tables.map { ($0.name, $0.rowCount) }, uniquingKeysWith: { first, _ in first })
-    let filled = names.filter { counts[$0, default: 0] > 0 }
+      inspection.entities.map { (ExactText($0.name), $0.rowCount) }
+        + inspection.tables.map { (ExactText($0.name), $0.rowCount) },
+      uniquingKeysWith: { first, _ in first })
+    let filled = names.filter { counts[ExactText($0), default: 0] > 0 }
     let shown = (filled.isEmpty ? names : filled).prefix(12).map { name in
-      let count = counts[name, default: 0]
+      let count = counts[ExactText(name), default: 0]
       return
         "--entity \(ShellText.quoted(name)) (\(Quantity.count(count)) \(count == 1 ? "row" : "rows"))"
     }

@@ -107,7 +107,7 @@ struct Recover: StoreReader {
     if display.json {
       try display.write(json: result)
     } else if !display.quiet {
-      try display.write(RecoverText(result, display).text)
+      try display.write(RecoverText(result, display, readsAllOfLog: store.wal == .all).text)
     }
     display.note(result.findings)
     if !result.isLossless { try display.exitWithFindings() }
@@ -118,10 +118,12 @@ struct Recover: StoreReader {
 struct RecoverText {
   private let result: RebuildResult
   private let display: DisplayOptions
+  private let readsAllOfLog: Bool
 
-  init(_ result: RebuildResult, _ display: DisplayOptions) {
+  init(_ result: RebuildResult, _ display: DisplayOptions, readsAllOfLog: Bool) {
     self.result = result
     self.display = display
+    self.readsAllOfLog = readsAllOfLog
   }
 
   var text: String {
@@ -137,11 +139,12 @@ struct RecoverText {
     if let count = result.deletedCount { block.add("Deleted rows", Quantity.count(count)) }
     if let output = result.output {
       block.add("Written", output)
-      block.add("Next", [.init("lifeboat inspect \(ShellText.path(output))", "look at it")])
+      block.add(
+        "Next", behindBreak + [.init("lifeboat inspect \(ShellText.path(output))", "look at it")])
     } else {
       block.add(
         "Next",
-        [
+        behindBreak + [
           .init(
             "lifeboat recover \(ShellText.path(result.source)) -o NEW.sqlite", "make the file")
         ])
@@ -150,6 +153,17 @@ struct RecoverText {
     let table = table
     if !table.isEmpty { text += "\n" + table }
     return text
+  }
+
+  /// How to get the newest rows, where the log has commits behind a broken frame and they were not asked for.
+  private var behindBreak: [KeyValueBlock.Suggestion] {
+    let log = RecoveryAdvice.log(result.findings)
+    guard !log.isEmpty, !readsAllOfLog else { return [] }
+    return [
+      .init(
+        "lifeboat recover \(log)\(ShellText.path(result.source)) -o NEWER.sqlite",
+        "also what was saved after the broken frame of the log")
+    ]
   }
 
   private var lost: String {

@@ -8,7 +8,7 @@ enum RecoveryAdvice {
   /// The next steps, with `--wal all` if the log has frames after an invalid one.
   static func suggestions(for path: String, _ findings: [Finding]) -> [KeyValueBlock.Suggestion] {
     let path = ShellText.path(path)
-    let log = findings.contains { $0.id == .walBrokenChain } ? "--wal all " : ""
+    let log = log(findings)
     return [
       .init("lifeboat rows --all \(log)\(path)", "every row that is left, deleted ones too"),
       .init("lifeboat recover \(log)\(path) -o NEW.sqlite", "a fresh file with what can be saved"),
@@ -16,9 +16,16 @@ enum RecoveryAdvice {
   }
 
   /// The note after a reading command that other commands read more of a damaged store.
-  static func note(for path: String) -> String {
-    "note: the store is damaged; these commands read past the damage: "
-      + "lifeboat recover \(ShellText.path(path)) -o NEW.sqlite, "
-      + "lifeboat rows --all \(ShellText.path(path))"
+  static func note(for path: String, _ findings: [Finding]) -> String {
+    let log = log(findings)
+    return "note: the store is damaged; these commands read past the damage: "
+      + "lifeboat recover \(log)\(ShellText.path(path)) -o NEW.sqlite, "
+      + "lifeboat rows --all \(log)\(ShellText.path(path))"
+  }
+
+  /// The option that reads what lies behind a broken frame of the log, if there is such a frame: without it, the newest
+  /// rows are left out.
+  static func log(_ findings: [Finding]) -> String {
+    findings.contains { $0.id == .walBrokenChain } ? "--wal all " : ""
   }
 }

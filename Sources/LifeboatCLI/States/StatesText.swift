@@ -132,16 +132,17 @@ struct StatesText {
   /// What speaks against states, each note once.
   private var notes: [String] {
     var order: [String] = []
-    var states: [String: [String]] = [:]
+    var states: [ExactText: [String]] = [:]
     for state in list.states {
       for finding in state.findings {
         let line = FindingText.line(finding)
-        if states[line] == nil { order.append(line) }
-        states[line, default: []].append(state.state)
+        let key = ExactText(line)
+        if states[key] == nil { order.append(line) }
+        states[key, default: []].append(state.state)
       }
     }
     return order.map { line in
-      let names = states[line] ?? []
+      let names = states[ExactText(line)] ?? []
       let shown = names.count > 6 ? Array(names.prefix(3)) + ["…"] + names.suffix(1) : names
       return "state\(names.count == 1 ? "" : "s") \(shown.joined(separator: ", ")): \(line)"
     }

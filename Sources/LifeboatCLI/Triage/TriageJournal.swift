@@ -6,16 +6,25 @@ import StoreFiles
 /// What a run has told, in its order, in a file that is only appended to. A run that goes on after it tells the same
 /// without reading the inputs again.
 ///
-/// A line for each input: `L` and its line, `M` and those of an archive with several stores, tabs between them, `N` for
-/// nothing, `E` for a folder; the path, in which line ends, tabs and
-/// backslashes are escaped; a tab; the rest. The first line names the run. A line without its end was cut off by a
-/// kill, and does not count; an empty file is a journal whose first line was.
+/// A line for each input: the first 16 hexadecimal digits of the SHA-256 of what follows the space behind them; `L` and
+/// its line, `M` and those of an archive with several stores, tabs between them, `N` for nothing, `E` for a folder; the
+/// path, in which line ends, tabs and backslashes are escaped; a tab; the rest. The first line names the run. A line
+/// without its end was cut off by a kill, and one with another hash was damaged: neither counts, nor does what follows.
+/// An empty file is a journal whose first line was cut off.
 final class TriageJournal {
   private struct Head: Codable, Equatable {
     var schema = "lifeboat.triageJournal"
-    var version = 1
+    var version = 2
     /// The hash of the command line and the options that lines depend on.
     var run: String
+  }
+
+  /// Where a record is.
+  struct Place {
+    /// Where it begins in the file.
+    let offset: Int64
+    /// How many records were taken up before it.
+    let takenUp: Int
   }
 
   /// An input that was told.
@@ -38,6 +47,8 @@ final class TriageJournal {
   private var unwritten: [UInt8] = []
   /// How many records were taken up again.
   private(set) var takenUp = 0
+  /// The place of the record that ``next()`` gave last.
+  private(set) var place = Place(offset: 0, takenUp: 0)
 
   /// Opens a journal, or begins one.
   ///
@@ -86,6 +97,12 @@ final class TriageJournal {
         73, "triage.noJournal", "\(path): not a journal of triage; nothing was written to it",
         hint: "name a new file, or one that --journal made")
     }
+    guard found.version == head.version else {
+      throw Failure(
+        64, "triage.otherRun",
+        "\(path): a journal of \(found.version < head.version ? "an earlier" : "a later") version",
+        hint: "name a new file")
+    }
     guard found == head else {
       throw Failure(
         64, "triage.otherRun", "\(path): the journal is of a run with other inputs or options",
@@ -108,6 +125,7 @@ final class TriageJournal {
     guard isReading else { return nil }
     let before = offset
     if let line = nextLine(), let record = Self.record(line) {
+      place = Place(offset: before, takenUp: takenUp)
       takenUp += 1
       return record
     }
@@ -115,10 +133,11 @@ final class TriageJournal {
     return nil
   }
 
-  /// Drops the record that ``next()`` gave last, and what follows: the inputs have changed.
-  func drop(_ record: Record) throws {
-    takenUp -= 1
-    try cut(at: offset - Int64(Self.line(of: record).count))
+  /// Drops the record at a place, and what follows: the inputs have changed. What was dropped already is no more.
+  func drop(from place: Place) throws {
+    guard place.takenUp < takenUp else { return }
+    takenUp = place.takenUp
+    try cut(at: place.offset)
   }
 
   private func cut(at place: Int64) throws {
@@ -156,7 +175,22 @@ final class TriageJournal {
 
   // MARK: - Records
 
+  /// Digits of a check.
+  private static let checkDigits = 16
+
+  /// What tells whether a line is as it was written.
+  private static func check(of rest: [UInt8]) -> [UInt8] {
+    Array(Digest.sha256(rest).utf8.prefix(checkDigits))
+  }
+
   private static func record(_ line: [UInt8]) -> Record? {
+    guard line.count > checkDigits, line[checkDigits] == 0x20 else { return nil }
+    let rest = Array(line[(checkDigits + 1)...])
+    guard line[..<checkDigits].elementsEqual(check(of: rest)) else { return nil }
+    return record(checked: rest)
+  }
+
+  private static func record(checked line: [UInt8]) -> Record? {
     guard line.count > 2, let tab = line.firstIndex(of: 0x09), tab >= 2 else { return nil }
     let isFound = line[1] == UInt8(ascii: "?")
     guard isFound || line[1] == UInt8(ascii: "=") else { return nil }
@@ -186,7 +220,8 @@ final class TriageJournal {
       case .inputs: (UInt8(ascii: "E"), [])
       }
     let mark = record.isFound ? UInt8(ascii: "?") : UInt8(ascii: "=")
-    return [letter, mark] + escaped(record.path) + [0x09] + rest + [0x0a]
+    let checked = [letter, mark] + escaped(record.path) + [0x09] + rest
+    return check(of: checked) + [0x20] + checked + [0x0a]
   }
 
   private static func escaped(_ path: [UInt8]) -> [UInt8] {

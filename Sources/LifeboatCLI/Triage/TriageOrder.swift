@@ -6,7 +6,7 @@ import StoreTriage
 /// no more than ``window`` inputs are finished before the first that is not.
 struct TriageOrder {
   /// An input that is to be read.
-  struct Job: Equatable {
+  struct Job: Hashable {
     /// Its place in the list, from 0.
     let place: Int
     /// Its place among the inputs of a folder of the list; nil when it is of the list itself.

@@ -38,10 +38,15 @@ final class TriagePool {
   /// How many workers have ended, one after the other, without ever answering.
   private var uselessCount = 0
   private var isGoingOn: Bool
-  /// A folder of the journal that is being searched again, and its record.
-  private var awaited: (job: TriageOrder.Job, record: TriageJournal.Record)?
-  /// A record that was taken up and does not hold any more.
-  private var outdated: TriageJournal.Record?
+  /// A folder of the journal that is being searched again, and the place of its record.
+  private var awaited: (job: TriageOrder.Job, place: TriageJournal.Place)?
+  /// The first record that was taken up and does not hold any more.
+  private var outdated: TriageJournal.Place?
+  /// Inputs that were taken from the order and wait for a worker, before those that are still in it.
+  private var again: ArraySlice<TriageOrder.Job> = []
+  /// Inputs that are read again because the machine had failed, and the places of their records. The journal keeps the
+  /// old record: the new one would stand behind others that were told after it, so each run that goes on reads them.
+  private var doubted: [TriageOrder.Job: TriageJournal.Place] = [:]
   private var toldCount = 0
 
   /// The most milliseconds between two looks at whether the run was interrupted.
@@ -107,9 +112,9 @@ final class TriagePool {
   /// Takes up what the journal has.
   private func goOn() throws {
     guard let journal else { return }
-    if let record = outdated {
+    if let place = outdated {
       outdated = nil
-      try journal.drop(record)
+      try journal.drop(from: place)
     }
     while isGoingOn, awaited == nil {
       guard let job = order.next() else {
@@ -119,27 +124,57 @@ final class TriagePool {
       }
       guard let record = try journal.next() else {
         isGoingOn = false
-        return try start(job)
+        again.append(job)
+        return
       }
+      let place = journal.place
       guard record.path == job.path, record.isFound == job.isFound else {
-        try journal.drop(record)
+        try journal.drop(from: place)
         isGoingOn = false
-        return try start(job)
+        again.append(job)
+        return
       }
       if case .inputs = record.result {
         // What the folder holds is not in the journal; it is searched again.
-        awaited = (job, record)
-        return try start(job)
+        awaited = (job, place)
+        again.append(job)
+      } else if Self.mayDiffer(record.result) {
+        doubted[job] = place
+        again.append(job)
+      } else {
+        order.finish(job, record.result)
       }
-      order.finish(job, record.result)
     }
   }
 
+  private static let problem = Array(#""problem":""#.utf8)
+
+  /// Whether a result says a failure that may be gone. What cannot be decoded is read again, too.
+  private static func mayDiffer(_ result: TriageOrder.Result) -> Bool {
+    let lines: [[UInt8]] =
+      switch result {
+      case .line(let json, _): [json]
+      case .lines(let lines): lines
+      case .nothing, .inputs: []
+      }
+    return lines.contains { json in
+      // Each line with a failure has a problem. A text has its quotes escaped, so none can look like a member.
+      guard json.firstRange(of: problem) != nil else { return false }
+      guard let line = try? TriageLine(json: json) else { return true }
+      return line.mayDiffer
+    }
+  }
+
+  /// Hands inputs to workers, at most one to each.
   private func handOut() throws {
+    while hasFreeWorker, let job = again.popFirst() { try start(job) }
     guard !isGoingOn || journal == nil else { return }
-    while workers.count < count || workers.contains(where: { $0.work == nil }),
-      let job = order.next()
-    { try start(job) }
+    while hasFreeWorker, let job = order.next() { try start(job) }
+  }
+
+  /// Whether a worker has no input, or another one may be started.
+  private var hasFreeWorker: Bool {
+    workers.count < count || workers.contains { $0.work == nil }
   }
 
   /// Gives an input to a worker that is free, or to a new one.
@@ -176,9 +211,10 @@ final class TriagePool {
         continue
       }
       toldCount += 1
-      let isTakenUp = toldCount <= journal?.takenUp ?? 0
-      if !isTakenUp { journal?.add(record) }
-      try ends.tell(record, isTakenUp)
+      let isInJournal = toldCount <= journal?.takenUp ?? 0
+      if !isInJournal { journal?.add(record) }
+      let isReadAgain = doubted.removeValue(forKey: record.job) != nil
+      try ends.tell(record, isInJournal && !isReadAgain)
     }
     return hasTold
   }
@@ -307,12 +343,23 @@ final class TriagePool {
 
   private func finish(_ job: TriageOrder.Job, _ result: TriageOrder.Result) {
     order.finish(job, result)
-    guard let folder = awaited, folder.job == job else { return }
-    awaited = nil
-    // It is no folder any more, so the rest of the journal does not fit.
-    if case .inputs = result { return }
+    let isFolder = if case .inputs = result { true } else { false }
+    if let folder = awaited, folder.job == job {
+      awaited = nil
+      // It is no folder any more, so the rest of the journal does not fit.
+      if !isFolder { stopGoingOn(at: folder.place) }
+    } else if isFolder, job.child == nil, let place = doubted[job] {
+      // A folder that could not be searched before: what it holds comes before the rest of the journal. What was taken
+      // up of the rest is not told yet, so it is written once more.
+      stopGoingOn(at: place)
+    }
+  }
+
+  /// Drops the journal from a place on.
+  private func stopGoingOn(at place: TriageJournal.Place) {
     isGoingOn = false
-    outdated = folder.record
+    awaited = nil
+    if place.takenUp < outdated?.takenUp ?? .max { outdated = place }
   }
 
   private func finish(_ job: TriageOrder.Job, failed: TriageLine.Failed) {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CLibrary
 import Foundation
 import SQLiteWriter
 import SafeText
@@ -16,7 +17,7 @@ struct TriageQuery: ParsableCommand {
 
       \(questions)
 
-      Exit status: 0; 65 when the file is no catalogue; 66 when it is missing.
+      Exit status: 0; 65 when the file is no catalogue or is damaged; 66 when it is missing.
       """)
 
   private static let questions = CatalogQuery.allCases.map {
@@ -45,15 +46,26 @@ struct TriageQuery: ParsableCommand {
 
   func validate() throws {
     guard limit >= 0 else { throw ValidationError("--limit takes a number of rows, 0 or more.") }
-    if let since, since.utf8.count != 10 || !isDay(since) {
+    if let since, !isDay(since) {
       throw ValidationError("--since takes a day, such as 2026-11-20.")
     }
   }
 
+  /// Whether a text is a day of the calendar, such as `2026-11-20`.
   private func isDay(_ text: String) -> Bool {
-    zip(text.utf8, "0000-00-00".utf8).allSatisfy { byte, form in
-      form == UInt8(ascii: "0") ? (0x30...0x39).contains(byte) : byte == form
+    let form = "0000-00-00".utf8
+    guard text.utf8.count == form.count,
+      zip(text.utf8, form).allSatisfy({ byte, form in
+        form == UInt8(ascii: "0") ? (0x30...0x39).contains(byte) : byte == form
+      })
+    else { return false }
+    let numbers = text.utf8.split(separator: UInt8(ascii: "-")).map {
+      $0.reduce(0) { $0 * 10 + Int($1 & 0x0f) }
     }
+    let (year, month, day) = (numbers[0], numbers[1], numbers[2])
+    let isLeapYear = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+    let lengths = [31, isLeapYear ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+    return (1...12).contains(month) && (1...lengths[month - 1]).contains(day)
   }
 
   /// The JSON form.
@@ -105,7 +117,9 @@ struct TriageQuery: ParsableCommand {
     bounds.since = since
     bounds.build = build
     bounds.limit = limit
-    let answer = try Catalog(catalog, mayMake: false).answer(query, bounds)
+    let answer = try Failure.ofCatalog {
+      try Catalog(catalog, mayMake: false).answer(query, bounds)
+    }
     let rows = answer.rows.map { $0.map(Value.init) }
     guard !display.json else {
       return try display.write(
@@ -130,7 +144,8 @@ struct TriageQuery: ParsableCommand {
       answer.columns.enumerated().map { index, name in
         .init(
           Self.title(name), numbers.contains(index) ? .trailing : .leading,
-          isFlexible: !numbers.contains(index) && !["family", "day", "fix"].contains(name))
+          isFlexible: display.verbose == 0 && !numbers.contains(index)
+            && !["family", "day", "fix"].contains(name))
       })
     for row in rows {
       table.add(
@@ -140,8 +155,14 @@ struct TriageQuery: ParsableCommand {
             ? PathText.lastComponent(of: value.text) : value.text
         })
     }
-    try display.write(table.text(width: display.width, style: display.style))
+    try display.write(table.text(width: width, style: display.style))
     if rows.count == limit { display.note("--limit \(limit) is reached; there may be more rows") }
+  }
+
+  /// How many columns a line may have: without a limit where neither a terminal nor `COLUMNS` gives one.
+  private var width: Int? {
+    let isOpen = isatty(1) != 1 && ProcessInfo.processInfo.environment["COLUMNS"] == nil
+    return isOpen ? nil : display.width
   }
 
   /// A column's name as a title: `first_day` becomes `First day`.

@@ -123,7 +123,9 @@ struct TriageRun: ParsableCommand {
     }
   }
 
-  func run() throws {
+  func run() throws { try Failure.ofCatalog(readInputs) }
+
+  private func readInputs() throws {
     for output in [catalog, journal, page.output].compactMap(\.self) { try guardEvidence(output) }
     try page.checkFree()
     let setup = try setup()
@@ -268,9 +270,16 @@ private final class TriageOutput {
   private func tell(_ record: TriageOrder.Record, _ isTakenUp: Bool) throws {
     switch record.result {
     case .line(let json, let identity): try tell(json, identity, isTakenUp)
-    case .lines(let lines): for json in lines { try tell(json, nil, isTakenUp) }
-    case .nothing, .inputs: break
+    case .lines(let lines):
+      try forget(record.job.path)
+      for json in lines { try tell(json, nil, isTakenUp) }
+    // What had a line, and is a folder of inputs now, or nothing, has none any more.
+    case .nothing, .inputs: try forget(record.job.path)
     }
+  }
+
+  private func forget(_ path: [UInt8]) throws {
+    try catalog?.remove(PathBytes.shown(path))
   }
 
   private func tell(_ json: [UInt8], _ identity: String?, _ isTakenUp: Bool) throws {
@@ -281,7 +290,12 @@ private final class TriageOutput {
     if json.firstRange(of: Self.healthy) == nil { careCount += 1 }
     if json.firstRange(of: Self.failed) != nil { failedCount += 1 }
     guard groups != nil || catalog != nil else { return }
-    let line = try TriageLine(json: json)
+    let line: TriageLine
+    do { line = try TriageLine(json: json) } catch {
+      // What a worker answers is a line, so this is of the catalogue.
+      if let catalog { throw catalog.damaged }
+      throw error
+    }
     groups?.add(line)
     try catalog?.add(line, json, identity: identity)
   }

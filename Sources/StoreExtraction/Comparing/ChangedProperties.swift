@@ -39,20 +39,20 @@ extension StoreComparison {
   /// The rows of an entity in a table of one of the stores.
   struct ColumnOwner: Hashable {
     let isNew: Bool
-    let table: String
+    let table: ExactText
     let entity: String
   }
 
   private func names(in store: CoreDataStore, isNew: Bool, _ row: Row) -> Names {
     guard let entity = row.entity else { return Names(fields: [:], storePath: store.database.path) }
-    let owner = ColumnOwner(isNew: isNew, table: row.table, entity: entity)
+    let owner = ColumnOwner(isNew: isNew, table: ExactText(row.table), entity: entity)
     if columnFields[owner] == nil { columnFields[owner] = fields(of: owner, in: store) }
     return Names(fields: columnFields[owner] ?? [:], storePath: store.database.path)
   }
 
   /// The properties of columns; none where no plan can be made, which leaves the names of the columns.
   private func fields(of owner: ColumnOwner, in store: CoreDataStore) -> [Int: RowPlan.Field] {
-    guard let table = store.database.schema.table(named: owner.table),
+    guard let table = store.database.schema.table(named: owner.table.text),
       let plan = (try? store.plan(for: table, wanted: nil)) ?? nil,
       let found = plan.entities.values.first(where: { $0.name == owner.entity })
     else { return [:] }

@@ -64,7 +64,7 @@ struct CommitDifference {
   private(set) var findings = FindingList()
   private var trees: Trees
 
-  /// The b-trees of the newer state by lower-case table name; the comparison of the next commit starts from them.
+  /// The b-trees of the newer state by table name; the comparison of the next commit starts from them.
   struct Trees {
     fileprivate struct Tree {
       let root: UInt32
@@ -72,7 +72,7 @@ struct CommitDifference {
       let interior: [UInt32]
     }
 
-    fileprivate var byTable: [String: Tree] = [:]
+    fileprivate var byTable: [SQLName: Tree] = [:]
 
     /// Starts without known b-trees.
     init() {}
@@ -96,7 +96,7 @@ struct CommitDifference {
     }
     for table in old?.schema.tables ?? [] where new.schema.table(named: table.name) == nil {
       try compare(table, in: old, nil, in: new, written)
-      self.trees.byTable[table.name.lowercased()] = nil
+      self.trees.byTable[SQLName(table.name)] = nil
     }
     trees = self.trees
   }
@@ -116,7 +116,7 @@ struct CommitDifference {
     }
     if let after {
       guard try new.hasRowIDs(after) else { return notCompared(name, after, written) }
-      if !isSameTree(after, written) { trees.byTable[name.lowercased()] = nil }
+      if !isSameTree(after, written) { trees.byTable[SQLName(name)] = nil }
       newLeaves = try leaves(of: after, in: new)
     }
     if oldLeaves == newLeaves {
@@ -149,16 +149,16 @@ struct CommitDifference {
   private mutating func leaves(of table: Table, in database: SQLiteDatabase)
     throws(SQLiteFileError) -> [UInt32]
   {
-    if let known = trees.byTable[table.name.lowercased()] { return known.leaves }
+    if let known = trees.byTable[SQLName(table.name)] { return known.leaves }
     let pages = try database.pages(of: table)
-    trees.byTable[table.name.lowercased()] = Trees.Tree(
+    trees.byTable[SQLName(table.name)] = Trees.Tree(
       root: table.rootPage, leaves: pages.leaves, interior: pages.interior)
     return pages.leaves
   }
 
   /// Whether the commit left the known b-tree of a table as it was, except for the content of its leaves.
   private func isSameTree(_ table: Table, _ written: Set<UInt32>) -> Bool {
-    guard let known = trees.byTable[table.name.lowercased()] else { return false }
+    guard let known = trees.byTable[SQLName(table.name)] else { return false }
     return known.root == table.rootPage && !written.contains(known.root)
       && !known.interior.contains { written.contains($0) }
   }
@@ -167,12 +167,13 @@ struct CommitDifference {
   private static func equality(_ before: Table?, _ after: Table?) -> (ComparedRow, ComparedRow) ->
     Bool
   {
-    let (old, new) = (before?.columnNames ?? [], after?.columnNames ?? [])
+    let old = (before?.columnNames ?? []).map { SQLName($0) }
+    let new = (after?.columnNames ?? []).map { SQLName($0) }
     guard !old.isEmpty, !new.isEmpty, old != new else { return { $0 == $1 } }
     let positions = Dictionary(
-      old.enumerated().map { ($1.lowercased(), $0) }, uniquingKeysWith: { first, _ in first })
+      old.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
     let pairs = new.enumerated().compactMap { index, name in
-      positions[name.lowercased()].map { ($0, index) }
+      positions[name].map { ($0, index) }
     }
     return { one, other in
       pairs.allSatisfy { left, right in

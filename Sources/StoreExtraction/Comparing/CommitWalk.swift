@@ -53,7 +53,7 @@ struct CommitWalk {
 extension PersistentHistory {
   /// The date of the newest transaction that a change of the store recorded; nil when it recorded none.
   func date(of difference: CommitDifference) -> ReferenceDate? {
-    let added = difference.changes.first { $0.table.uppercased() == "ATRANSACTION" }?.addedKeys
+    let added = difference.changes.first { SQLName.isSame($0.table, "ATRANSACTION") }?.addedKeys
     let seconds = added?.last.flatMap { transaction($0)?.seconds }
     return seconds.map { ReferenceDate(seconds: $0) }
   }

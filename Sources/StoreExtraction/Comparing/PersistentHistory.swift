@@ -99,7 +99,7 @@ struct PersistentHistory {
     guard let changes else { return }
     let columns = Columns(changes)
     let tombstones = changes.columnNames.indices.filter {
-      changes.columnNames[$0].uppercased().utf8.starts(with: "ZTOMBSTONE".utf8)
+      SQLName(changes.columnNames[$0]).hasPrefix("ztombstone")
     }
     try database.forEachRow(of: changes) { row in
       receive(
@@ -116,7 +116,9 @@ struct PersistentHistory {
 
     init(_ table: Table) {
       positions = Dictionary(
-        table.columnNames.enumerated().map { ($1.uppercased(), $0) },
+        // All that are asked for are ASCII, and `uppercased()` makes such names of others, too.
+        table.columnNames.enumerated().filter { _, name in name.utf8.allSatisfy { $0 < 0x80 } }
+          .map { ($1.uppercased(), $0) },
         uniquingKeysWith: { first, _ in first })
     }
 

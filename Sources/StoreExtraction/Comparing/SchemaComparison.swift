@@ -19,7 +19,7 @@ enum SchemaComparison {
           .init(change: "added", type: entry.type, name: entry.name, old: nil, new: entry.sql))
         continue
       }
-      guard was.sql != entry.sql else { continue }
+      guard !isSame(was.sql, entry.sql) else { continue }
       if entry.type == "table", let one = old.table(named: entry.name)?.definition,
         let other = new.table(named: entry.name)?.definition
       {
@@ -33,10 +33,14 @@ enum SchemaComparison {
     return changes
   }
 
-  private static func entries(_ schema: Schema) -> [String: SchemaEntry] {
+  private static func entries(_ schema: Schema) -> [SQLName: SchemaEntry] {
     Dictionary(
-      schema.entries.map { ("\($0.type) \($0.name.lowercased())", $0) },
+      schema.entries.map { (SQLName("\($0.type) \($0.name)"), $0) },
       uniquingKeysWith: { first, _ in first })
+  }
+
+  private static func isSame(_ one: String?, _ other: String?) -> Bool {
+    one.map { ExactText($0) } == other.map { ExactText($0) }
   }
 
   private static func columnChanges(
@@ -46,17 +50,17 @@ enum SchemaComparison {
       definition.columns.map { ($0.name, $0.declaredType) }
     }
     let before = Dictionary(
-      types(old).map { ($0.name.lowercased(), $0.type) }, uniquingKeysWith: { first, _ in first })
+      types(old).map { (SQLName($0.name), $0.type) }, uniquingKeysWith: { first, _ in first })
     let after = Dictionary(
-      types(new).map { ($0.name.lowercased(), $0.type) }, uniquingKeysWith: { first, _ in first })
+      types(new).map { (SQLName($0.name), $0.type) }, uniquingKeysWith: { first, _ in first })
     var changes: [StoreComparison.SchemaChange] = []
-    for (name, type) in types(old) where after[name.lowercased()] == nil {
+    for (name, type) in types(old) where after[SQLName(name)] == nil {
       changes.append(
         .init(change: "removed", type: "column", name: "\(table).\(name)", old: type, new: nil))
     }
     for (name, type) in types(new) {
-      let was = before[name.lowercased()]
-      guard was != type else { continue }
+      let was = before[SQLName(name)]
+      guard !isSame(was, type) else { continue }
       changes.append(
         .init(
           change: was == nil ? "added" : "changed", type: "column", name: "\(table).\(name)",

@@ -216,10 +216,10 @@ package final class StoreComparison {
     }
     guard let entityNames else { return pairs }
     let names = Set(entityNames.map { $0.lowercased() })
-    let tables = Set((old.entityTables + new.entityTables).map { $0.name.lowercased() })
+    let tables = Set((old.entityTables + new.entityTables).map { SQLName($0.name) })
     return pairs.compactMap { pair in
       if names.contains(pair.name.lowercased()) { return pair }
-      guard tables.contains(pair.name.lowercased()) else { return nil }
+      guard tables.contains(SQLName(pair.name)) else { return nil }
       return Pair(name: pair.name, old: pair.old, new: pair.new, entitiesOnly: true)
     }
   }
@@ -422,10 +422,10 @@ struct ColumnPairs {
       return
     }
     let positions = Dictionary(
-      (one?.columnNames ?? []).enumerated().map { ($1.lowercased(), $0) },
+      (one?.columnNames ?? []).enumerated().map { (SQLName($1), $0) },
       uniquingKeysWith: { first, _ in first })
     common = (other?.columnNames ?? []).enumerated().compactMap { index, name in
-      positions[name.lowercased()].map { (name, $0, index) }
+      positions[SQLName(name)].map { (name, $0, index) }
     }
   }
 }
@@ -433,8 +433,8 @@ struct ColumnPairs {
 extension ColumnPairs {
   /// The position of Z_ENT, which holds a row's entity number; nil for Z_PRIMARYKEY, whose Z_ENT does not.
   private static func entityColumn(_ names: [String]) -> Int? {
-    guard names.contains(where: { $0.uppercased() == "Z_PK" }) else { return nil }
-    return names.firstIndex { $0.uppercased() == "Z_ENT" }
+    guard names.contains(where: { SQLName.isSame($0, "Z_PK") }) else { return nil }
+    return names.firstIndex { SQLName.isSame($0, "Z_ENT") }
   }
 }
 

@@ -33,10 +33,10 @@ enum RebuildFindings {
           .recoverUnattributed,
           "\(Counted.rows(result.unattributedCount)) may belong to any of several tables"))
     }
-    let empty = Set(result.tables.filter { $0.rowCount == 0 }.map(\.name))
+    let empty = Set(result.tables.filter { $0.rowCount == 0 }.map { SQLName($0.name) })
     for expected in store.database.tables
     where expected.definition.isWithoutRowID && expected.rootPage == nil
-      && empty.contains(expected.name)
+      && empty.contains(SQLName(expected.name))
     {
       list.add(
         Finding(

@@ -100,7 +100,9 @@ final class RebuildNotes {
     var parts: [String: Part] = [:]
     for value in partial {
       let name = value.column < columns.count ? columns[value.column] : "c\(value.column)"
-      parts[name] = Part(
+      // Two names of columns can be one key of the object.
+      let key = parts[name] == nil ? name : "\(name) (column \(value.column + 1))"
+      parts[key] = Part(
         have: value.have, of: value.of, doubtful: value.isDoubtful ? true : nil,
         hex: HexText.of(value.bytes))
     }

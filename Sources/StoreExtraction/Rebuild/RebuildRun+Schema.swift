@@ -182,9 +182,9 @@ extension RebuildRun {
       ("index", .recoverIndexNotBuilt), ("view", .recoverViewNotBuilt),
       ("trigger", .recoverTriggerNotBuilt),
     ] as [(String, Finding.ID)] {
-      var done: Set<String> = []
+      var done = ExactTexts()
       for entry in store.companions where entry.type == kind {
-        guard let sql = entry.sql, !filledIndexes.contains(sql), done.insert(sql).inserted else {
+        guard let sql = entry.sql, !filledIndexes.contains(sql), done.insert(sql) else {
           continue
         }
         var seconds = RebuildLimits.seconds(forIndexOver: store.database)

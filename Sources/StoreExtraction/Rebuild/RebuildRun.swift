@@ -15,7 +15,7 @@ final class RebuildRun {
   /// The new table for each table of the source; nil when its rows go elsewhere.
   var targets: [RebuildTable?] = []
   /// The statements of indexes that were filled together with their tables.
-  var filledIndexes: Set<String> = []
+  var filledIndexes = ExactTexts()
   /// The rows of sqlite_sequence, by table.
   private var sequence: [(rowID: Int64?, name: String, value: Int64)] = []
   private let sequencePlace: Int?
@@ -96,8 +96,8 @@ final class RebuildRun {
     try makeCompanions()
 
     // Two entries of the schema can share one table.
-    var met: Set<String> = []
-    result.tables = targets.compactMap { $0 }.filter { met.insert($0.target).inserted }
+    var met: Set<SQLName> = []
+    result.tables = targets.compactMap { $0 }.filter { met.insert(SQLName($0.target)).inserted }
       .map(\.result)
     result.markAssumed(store)
     let (files, missing) = try external.copy(beside: output, options.made)
@@ -142,7 +142,7 @@ final class RebuildRun {
   /// day and false the next.
   private func check(_ all: inout FindingList) throws -> [String] {
     var problems: [String] = []
-    var failing: Set<String> = []
+    var failing: Set<ExactText> = []
     var depth = try writer.finalCheckDepth(
       verifies: options.verifies || targets.contains { $0?.computes ?? false })
     if depth == .quick, try !passesOwnCheck() { depth = .full }
@@ -150,7 +150,7 @@ final class RebuildRun {
     var isMistaken = false
     for problem in try writer.check(depth) {
       if let table = PathText.dropping(prefix: "CHECK constraint failed in ", from: problem) {
-        failing.insert(table)
+        failing.insert(ExactText(table))
       } else if mistakes.contains(problem) {
         isMistaken = true
       } else {
@@ -164,15 +164,16 @@ final class RebuildRun {
     for name in failing.sorted() {
       all.add(
         Finding(
-          .recoverCheckFails, "rows violate a CHECK constraint that accepted them", table: name))
+          .recoverCheckFails, "rows violate a CHECK constraint that accepted them",
+          table: name.text))
     }
     return problems
   }
 
   /// False problems that SQLite 3.40.1 reports for WITHOUT ROWID tables, because it confuses their columns when it
   /// checks NOT NULL and types. SQLite itself inserted these rows, and refused any that a column does not accept.
-  private var mistakenProblems: Set<String> {
-    var problems: Set<String> = []
+  private var mistakenProblems: ExactTexts {
+    var problems = ExactTexts()
     for case let table? in targets where !table.needsRowID {
       for column in table.columns {
         let place = "value in \(table.target).\(column)"
@@ -381,30 +382,33 @@ final class RebuildRun {
     guard
       try writer.rows("SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_sequence'").isEmpty == false
     else { return }
-    var highest: [String: Int64] = [:]
+    // SQLite compares these names by all of their bytes.
+    var highest: [ExactText: Int64] = [:]
     for row in try writer.rows("SELECT name, seq FROM sqlite_sequence") {
       if case .text(let name) = row[0], case .integer(let value) = row[1] {
-        highest[String(decoding: name, as: UTF8.self)] = value
+        highest[ExactText(String(decoding: name, as: UTF8.self))] = value
       }
     }
     for case let table? in targets {
       guard let rowID = try table.highestFilledRowID() else { continue }
-      highest[table.target] = max(highest[table.target] ?? 0, rowID)
+      let name = ExactText(table.target)
+      highest[name] = max(highest[name] ?? 0, rowID)
     }
     try writer.execute("DELETE FROM sqlite_sequence")
     let insert = try writer.prepare(
       "INSERT OR IGNORE INTO sqlite_sequence(rowid, name, seq) VALUES(?, ?, ?)")
     defer { insert.finalize() }
-    var done: Set<String> = []
+    var done = ExactTexts()
     sequence.sort { ($0.rowID ?? .max) < ($1.rowID ?? .max) }
-    for (rowID, name, value) in sequence where done.insert(name).inserted {
+    for (rowID, name, value) in sequence where done.insert(name) {
       try insert.run([
         rowID.map { .integer($0) } ?? .null, .string(name),
-        .integer(max(value, highest[name] ?? value)),
+        .integer(max(value, highest[ExactText(name)] ?? value)),
       ])
     }
-    for (name, value) in highest.sorted(by: { $0.key < $1.key }) where !done.contains(name) {
-      try insert.run([.null, .string(name), .integer(value)])
+    for (name, value) in highest.sorted(by: { $0.key < $1.key })
+    where !done.contains(name.text) {
+      try insert.run([.null, .string(name.text), .integer(value)])
     }
   }
 }

@@ -217,10 +217,11 @@ struct RebuildCount {
 extension RebuildResult {
   /// Marks the tables that only an example describes, not the store.
   mutating func markAssumed(_ store: DamagedStore) {
-    let rooted = Set(store.database.tables.filter { $0.rootPage != nil }.map(\.name))
+    let rooted = Set(
+      store.database.tables.filter { $0.rootPage != nil }.map { SQLName($0.name) })
     for place in tables.indices {
       let table = tables[place]
-      guard table.source == .like, !rooted.contains(table.name), table.rowCount == 0,
+      guard table.source == .like, !rooted.contains(SQLName(table.name)), table.rowCount == 0,
         table.conflictCount == 0, table.deletedCount == 0
       else { continue }
       tables[place].isAssumed = true

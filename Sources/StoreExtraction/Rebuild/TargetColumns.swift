@@ -54,7 +54,8 @@ struct TargetColumns {
     for name in names {
       guard let name else { continue }
       let quoted = try SQLIdentifier.quoted(name)
-      columns.append(name == rowIDColumn ? quoted + " INTEGER PRIMARY KEY" : quoted)
+      let isRowID = rowIDColumn.map { SQLName.isSame(name, $0) } ?? false
+      columns.append(isRowID ? quoted + " INTEGER PRIMARY KEY" : quoted)
     }
     if overflow != nil { columns.append(try SQLIdentifier.quoted(OverflowColumns.name)) }
     return columns.joined(separator: ", ")

@@ -89,11 +89,12 @@ public final class DamagedStore {
   }
 
   private func settleKind() {
-    let names = Set(database.tables.map { $0.name.uppercased() })
+    let names = Set(database.tables.map { SQLName($0.name) })
+    let hasMetadata = names.contains(SQLName("Z_METADATA"))
+    let hasKeys = names.contains(SQLName("Z_PRIMARYKEY"))
     kind =
-      names.contains("Z_METADATA") && names.contains("Z_PRIMARYKEY")
-      ? .coreData
-      : names.contains("Z_METADATA") || names.contains("Z_PRIMARYKEY") ? .coreDataShaped : .sqlite
+      hasMetadata && hasKeys
+      ? .coreData : hasMetadata || hasKeys ? .coreDataShaped : .sqlite
   }
 
   /// Adds what the file's own schema does not describe: tables, and their indexes, views and triggers.

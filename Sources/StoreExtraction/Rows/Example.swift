@@ -105,7 +105,7 @@ struct Example {
   private static func described(by store: CoreDataStore) -> Content {
     let ranges = store.model.map { model in
       Dictionary(
-        CoreDataExpectations.tables(of: model).map { ($0.name.lowercased(), $0.integers) },
+        CoreDataExpectations.tables(of: model).map { (SQLName($0.name), $0.integers) },
         uniquingKeysWith: { first, _ in first })
     }
     let entries = store.database.schema.entries
@@ -113,7 +113,7 @@ struct Example {
       guard entry.type == "table", entry.rootPage > 0, let sql = entry.sql,
         var table = ExpectedTable(name: entry.name, sql: sql)
       else { return nil }
-      if let integers = ranges?[entry.name.lowercased()] { table.integers = integers }
+      if let integers = ranges?[SQLName(entry.name)] { table.integers = integers }
       return table
     }
     let companions = entries.filter { $0.type != "table" || $0.rootPage == 0 }

@@ -18,10 +18,11 @@ extension RecoveredRowOutput {
   package func writeTableCSV(
     _ selection: DamagedDatabase.Selection, of table: String, to descriptor: Int32
   ) throws -> Outcome {
-    guard let expected = database.tables.first(where: { $0.name == table }) else {
+    guard let place = ExactText.place(of: table, in: database.tables, \.name) else {
       throw ExtractionError(
         .unknownName, "no table \(table) is known in this store", path: database.path)
     }
+    let expected = database.tables[place]
     let names = try columnNames(of: expected, selection)
     var output = OutputBuffer(descriptor: descriptor)
     output.append(
@@ -29,6 +30,7 @@ extension RecoveredRowOutput {
     var outcome = Outcome()
     guard limit != 0 else { return outcome }
     try database.forEachRow(selection, of: [table]) { row in
+      guard isRow(row, of: expected) else { return true }
       // Values after the last column are dropped: a row with such values never belonged to this table.
       for column in names.indices {
         if column > 0 { output.append(UInt8(ascii: ",")) }
@@ -48,6 +50,12 @@ extension RecoveredRowOutput {
     return outcome
   }
 
+  /// Whether a row is not one of another table whose name Swift treats as equal.
+  private func isRow(_ row: RecoveredRow, of table: ExpectedTable) -> Bool {
+    guard let place = row.origin.table ?? row.origin.guess else { return true }
+    return ExactText.isSame(database.tables[place].name, table.name)
+  }
+
   /// The names of a table's columns; `c0`, `c1` and so on, as many as its longest row has, for a table without a
   /// description.
   private func columnNames(of table: ExpectedTable, _ selection: DamagedDatabase.Selection)
@@ -56,6 +64,7 @@ extension RecoveredRowOutput {
     guard !table.isDescribed else { return table.definition.columns.map(\.name) }
     var count = 0
     try database.forEachRow(selection, of: [table.name]) { row in
+      guard isRow(row, of: table) else { return true }
       count = max(count, row.values.count)
       return true
     }

@@ -54,8 +54,8 @@ package struct RecoveredRowOutput {
       if let table = row.origin.table { places.insert(table) }
       return places.count < names.count
     }
-    let found = Set(places.map { store.database.tables[$0].name })
-    return names.filter(found.contains)
+    let found = Set(places.map { ExactText(store.database.tables[$0].name) })
+    return names.filter { found.contains(ExactText($0)) }
   }
 
   /// The tables that ``names`` select, by their own name or by that of an entity.
@@ -65,7 +65,8 @@ package struct RecoveredRowOutput {
     var found: Set<String> = []
     for name in names {
       let tables = store.database.tables.map(\.name)
-      if let table = tables.first(where: { $0 == name })
+      if let table = tables.first(where: { ExactText.isSame($0, name) })
+        ?? tables.first(where: { SQLName.isSame($0, name) })
         ?? tables.first(where: { $0.lowercased() == name.lowercased() })
         ?? table(ofEntity: name)
       {
@@ -86,7 +87,9 @@ package struct RecoveredRowOutput {
     }
     guard naming.entityNames.values.contains(name) else { return nil }
     let wanted = "Z" + name.uppercased()
-    return store.database.tables.first { $0.name.uppercased() == wanted }?.name
+    let tables = store.database.tables
+    let place = ExactText.place(of: wanted, in: tables) { $0.name.uppercased() }
+    return place.map { tables[$0].name }
   }
 
   /// Hands rows of entities to `receive`, with their state and their partial values, until it returns false.

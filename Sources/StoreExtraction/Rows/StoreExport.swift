@@ -156,20 +156,22 @@ public struct StoreExport: Sendable {
       externalFiles: files.0, findings: findings.kept, damageCount: findings.damageCount)
     var met = Set(parts.lazy.filter { $0.rowCount > 0 }.map { Array($0.name.utf8) })
     result.emptyNames = parts.map(\.name).filter { met.insert(Array($0.utf8)).inserted }
-    let doubtful = doubtfulNames(of: source.store, findings).intersection(result.emptyNames)
-    if !doubtful.isEmpty { result.doubtfulNames = result.emptyNames.filter(doubtful.contains) }
+    let doubtful = doubtfulNames(of: source.store, findings)
+    let names = result.emptyNames.filter { doubtful.contains(ExactText($0)) }
+    if !names.isEmpty { result.doubtfulNames = names }
     return result
   }
 
   /// The names of damaged tables, and of the entities in them.
-  private func doubtfulNames(of store: CoreDataStore, _ findings: FindingList) -> Set<String> {
+  private func doubtfulNames(of store: CoreDataStore, _ findings: FindingList) -> Set<ExactText> {
     let damage = findings.kept.filter { $0.severity == .damage }
     // Beyond these, damage is only counted: it may be anywhere.
     let isAnywhere = findings.damageCount > damage.count
-    let damaged = Set(damage.compactMap(\.table))
-    var names = isAnywhere ? Set(store.plainTables.map(\.name)) : damaged
-    for table in store.entityTables where isAnywhere || damaged.contains(table.name) {
-      names.formUnion((try? store.describedEntities(of: table))?.map(\.name) ?? [])
+    let damaged = Set(damage.compactMap { $0.table.map { ExactText($0) } })
+    var names = isAnywhere ? Set(store.plainTables.map { ExactText($0.name) }) : damaged
+    for table in store.entityTables where isAnywhere || damaged.contains(ExactText(table.name)) {
+      let entities = (try? store.describedEntities(of: table)) ?? []
+      names.formUnion(entities.map { ExactText($0.name) })
     }
     return names
   }

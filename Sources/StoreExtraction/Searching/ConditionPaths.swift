@@ -34,14 +34,14 @@ struct ConditionPaths {
   /// The most rows of a destination that are held.
   static let maxRows = 2_000_000
 
-  private var paths: [String: Path] = [:]
+  private var paths: [ExactText: Path] = [:]
 
   /// - Throws: ``ExtractionError`` with `usage.badCondition` for a path that the rows cannot answer.
   init(_ condition: RowCondition?, of source: SelectedRows.Source, in store: CoreDataStore) throws {
     let texts = condition?.keyPaths ?? []
     for (path, constant) in condition?.comparisons ?? [] {
-      if let property = source.properties.first(where: { $0.name == path }) {
-        try Self.check(constant, against: property)
+      if let place = ExactText.place(of: path, in: source.properties, \.name) {
+        try Self.check(constant, against: source.properties[place])
       }
     }
     var entities: [String: DescribedEntity] = [:]
@@ -50,9 +50,10 @@ struct ConditionPaths {
         for entity in try store.describedEntities(of: table) { entities[entity.name] = entity }
       }
     }
-    for text in Set(texts) {
+    for exact in Set(texts.map { ExactText($0) }) {
+      let text = exact.text
       let path = ConditionPath(text)
-      guard let place = source.properties.firstIndex(where: { $0.name == path.first }) else {
+      guard let place = ExactText.place(of: path.first, in: source.properties, \.name) else {
         throw RowCondition.refusal("\(source.name) has no \(path.first)")
       }
       var property = source.properties[place]
@@ -74,7 +75,7 @@ struct ConditionPaths {
         throw RowCondition.refusal(
           "\(text) counts what is no to-many relationship with a table of its own")
       }
-      paths[text] = Path(place: place, steps: steps, isCount: path.isCount)
+      paths[exact] = Path(place: place, steps: steps, isCount: path.isCount)
     }
   }
 
@@ -119,7 +120,7 @@ struct ConditionPaths {
 
   /// The value of a path in a row with these properties.
   func value(of text: String, in properties: [ManagedRow.Property]) -> ConditionValue {
-    guard let path = paths[text], path.place < properties.count else { return .null }
+    guard let path = paths[ExactText(text)], path.place < properties.count else { return .null }
     var value = ConditionValue(properties[path.place].value)
     for step in path.steps {
       func follow(_ value: ConditionValue) -> ConditionValue {

@@ -110,6 +110,12 @@ package struct SelectedRows {
     of source: Source, in store: CoreDataStore, _ receive: (Row) -> Bool
   ) throws -> Int {
     let paths = try ConditionPaths(condition, of: source, in: store)
+    func ownName(_ name: String) -> String {
+      let place = ExactText.place(of: name, in: source.properties, \.name)
+      return place.map { source.properties[$0].name } ?? name
+    }
+    let columns = columns.map(ownName)
+    let orderNames = order.map { ownName($0.name) }
     var sorted: [(keys: [ConditionValue], row: Row)] = []
     var count = 0
     var goesOn = true
@@ -119,14 +125,15 @@ package struct SelectedRows {
       count += 1
       if order.isEmpty {
         if goesOn, limit.map({ count <= $0 }) ?? true {
-          goesOn = receive(Row(key: key, properties: chosen(properties)))
+          goesOn = receive(Row(key: key, properties: Self.chosen(columns, of: properties)))
         }
         return goesOn
       }
-      let keys = order.map { order in
-        properties.first { $0.name == order.name }.map { ConditionValue($0.value) } ?? .null
+      let keys = orderNames.map { name in
+        properties.first { ExactText.isSame($0.name, name) }.map { ConditionValue($0.value) }
+          ?? .null
       }
-      sorted.append((keys, Row(key: key, properties: chosen(properties))))
+      sorted.append((keys, Row(key: key, properties: Self.chosen(columns, of: properties))))
       // With a limit, only the first rows so far are kept.
       if let limit, sorted.count > max(1000, 2 * min(limit, Self.maxSorted)) {
         sort(&sorted)
@@ -164,9 +171,11 @@ package struct SelectedRows {
     }
   }
 
-  private func chosen(_ properties: [ManagedRow.Property]) -> [ManagedRow.Property] {
+  private static func chosen(
+    _ columns: [String], of properties: [ManagedRow.Property]
+  ) -> [ManagedRow.Property] {
     guard !columns.isEmpty else { return properties }
-    return columns.compactMap { name in properties.first { $0.name == name } }
+    return columns.compactMap { name in properties.first { ExactText.isSame($0.name, name) } }
   }
 
   private func sort(_ rows: inout [(keys: [ConditionValue], row: Row)]) {

@@ -289,7 +289,7 @@ package final class StoreStates {
 
   private func change(_ change: CommittedChange) -> StoreState.Change {
     StoreState.Change(
-      table: change.table, entity: entities[change.table.uppercased()],
+      table: change.table, entity: entities[SQLName(change.table)],
       tableChange: change.tableChange == .none ? nil : change.tableChange.rawValue,
       added: change.added, changed: change.changed, removed: change.removed,
       addedKeys: change.addedKeys, changedKeys: change.changedKeys,
@@ -297,10 +297,10 @@ package final class StoreStates {
   }
 
   /// The root entity of each table of entities.
-  private lazy var entities: [String: String] = Dictionary(
+  private lazy var entities: [SQLName: String] = Dictionary(
     store.entityTables.compactMap { table in
       store.records(in: table).first { $0.superNumber == 0 }.map {
-        (table.name.uppercased(), store.entityName(ofNumber: $0.number) ?? $0.name)
+        (SQLName(table.name), store.entityName(ofNumber: $0.number) ?? $0.name)
       }
     }, uniquingKeysWith: { first, _ in first })
 }

@@ -480,8 +480,7 @@ struct Classifier {
           .refuse, "the app does not want it to be set aside a second time", .holdHostDecides)
       }
     }
-    if let trial = evidence.trial { return heldBack(by: trial, held) ?? verdict }
-    return verdict
+    return evidence.trial.flatMap { heldBack(by: $0, held) } ?? verdict
   }
 
   private func heldBack(

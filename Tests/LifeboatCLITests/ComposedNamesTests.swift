@@ -1,0 +1,203 @@
+import Fixtures
+import Foundation
+import Testing
+
+/// Names that differ only in how their letters are composed: SQLite compares bytes and has two of them, where Swift's `==`
+/// sees one.
+@Suite struct ComposedNamesTests {
+  private static let names = ["caf\u{e9}", "cafe\u{301}"]
+  /// SQLite's own answer about everything in a schema that a program made.
+  private static let schema = """
+    SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE substr(name, 1, 1) <> '_' ORDER BY type, name
+    """
+
+  private let place: TemporaryFolder
+  private let store: URL
+
+  /// Makes two tables, each with two columns, an index, a view and a trigger; the second has a row more.
+  init() throws {
+    place = try TemporaryFolder()
+    store = place.url.appendingPathComponent("two.db")
+    let connection = try SQLiteConnection(store)
+    defer { connection.close() }
+    for (number, name) in Self.names.enumerated() {
+      try connection.exec(
+        """
+        CREATE TABLE "\(name)" (
+          id INTEGER PRIMARY KEY AUTOINCREMENT, "x\(Self.names[0])", "x\(Self.names[1])");
+        CREATE INDEX "i_\(name)" ON "\(name)" ("x\(name)");
+        CREATE VIEW "v_\(name)" AS SELECT "x\(name)" FROM "\(name)";
+        CREATE TRIGGER "t_\(name)" AFTER DELETE ON "\(name)" BEGIN SELECT 1; END;
+        """)
+      for row in 1...number + 2 {
+        try connection.exec(
+          "INSERT INTO \"\(name)\" VALUES (\(row), 'one \(number) \(row)', 'two \(number) \(row)')")
+      }
+      // The highest row id that the table ever had is only in sqlite_sequence.
+      try connection.exec(
+        "INSERT INTO \"\(name)\" (id) VALUES (\(100 + number)); DELETE FROM \"\(name)\" WHERE id > 99"
+      )
+    }
+  }
+
+  private func output(_ name: String) -> URL { place.url.appendingPathComponent(name) }
+
+  private static func isSame(_ one: String?, _ other: String) -> Bool {
+    one.map { Array($0.utf8) } == Array(other.utf8)
+  }
+
+  private func recovered() throws -> (url: URL, outcome: Outcome) {
+    let url = output("new.sqlite")
+    return (url, try Program.run("recover", "--json", store.path, "-o", url.path))
+  }
+
+  @Test func recoverKeepsAllRowsAndTheWholeSchema() throws {
+    let (url, outcome) = try recovered()
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    let report = try outcome.json()
+    #expect(report["rowCount"]?.integer == 5)
+    #expect(report["tables"]?.array?.compactMap { $0["rowCount"]?.integer } == [2, 3])
+    let old = try SQLiteConnection(store)
+    defer { old.close() }
+    let new = try SQLiteConnection(url)
+    defer { new.close() }
+    #expect(try new.integrityCheck() == ["ok"])
+    #expect(try new.rows(Self.schema) == old.rows(Self.schema))
+    #expect(try new.rows(Self.schema).count == 9)
+    for name in Self.names + ["sqlite_sequence"] {
+      let sql = "SELECT rowid, * FROM \"\(name)\" ORDER BY 1"
+      #expect(try new.rows(sql) == old.rows(sql))
+    }
+  }
+
+  /// A table whose statement SQLite refuses is made without types, but with its key.
+  @Test func aSimplifiedTableKeepsItsKey() throws {
+    let refused = output("refused.db")
+    let columns = "\"\(Self.names[0])\" INTEGER PRIMARY KEY, \"\(Self.names[1])\" TEXT"
+    let connection = try SQLiteConnection(refused)
+    try connection.exec(
+      """
+      CREATE TABLE t (\(columns));
+      INSERT INTO t VALUES (5, 'five'), (7, 'seven');
+      PRAGMA writable_schema = ON;
+      UPDATE sqlite_schema SET sql = 'CREATE TABLE t (\(columns), CHECK (nowhere(1)))';
+      """)
+    connection.close()
+    let copy = output("made.db")
+    let outcome = try Program.run("recover", "--json", refused.path, "-o", copy.path)
+    #expect(try outcome.json()["rowCount"]?.integer == 2, "\(outcome.text) \(outcome.errors)")
+    let new = try SQLiteConnection(copy)
+    defer { new.close() }
+    let rows: [[FixtureValue]] = [
+      [.integer(5), .integer(5), .string("five")], [.integer(7), .integer(7), .string("seven")],
+    ]
+    #expect(try new.rows("SELECT rowid, * FROM t") == rows)
+  }
+
+  @Test func aComparisonWithItselfOrItsCopyFindsNothing() throws {
+    let copy = try recovered().url
+    for other in [store, copy] {
+      let outcome = try Program.run("compare", "--json", store.path, other.path)
+      #expect(outcome.status == 0, "\(outcome.text) \(outcome.errors)")
+    }
+  }
+
+  /// A name that is composed in another way is another name.
+  @Test func aComparisonTellsOfANewName() throws {
+    let urls = [output("old.db"), output("other.db")]
+    for (url, name) in zip(urls, Self.names) {
+      let connection = try SQLiteConnection(url)
+      try connection.exec("CREATE TABLE t (\"\(name)\"); CREATE INDEX i ON t (\"\(name)\")")
+      connection.close()
+    }
+    let outcome = try Program.run("compare", "--json", urls[0].path, urls[1].path)
+    #expect(outcome.status == 1)
+    let changes = try #require(try outcome.json()["schemaChanges"]?.array)
+    #expect(
+      changes.map { "\($0["change"]?.string ?? "") \($0["type"]?.string ?? "")" }
+        == ["changed index", "removed column", "added column"])
+  }
+
+  @Test func rowsHaveEachColumnByItsOwnName() throws {
+    let values = ["one", "two"]
+    for (number, table) in Self.names.enumerated() {
+      for (column, value) in zip(Self.names, values) {
+        let outcome = try Program.run(
+          "rows", "--raw", "--entity", table, "--columns", "x" + column, "--limit", "2", "--format",
+          "csv", store.path)
+        let expected = "_rowid,x\(column)\r\n1,\(value) \(number) 1\r\n2,\(value) \(number) 2\r\n"
+        #expect(outcome.stdout == Data(expected.utf8), "\(outcome.text) \(outcome.errors)")
+      }
+      let both = try Program.run(
+        "rows", "--raw", "--entity", table, "--columns",
+        Self.names.map { "x" + $0 }.joined(separator: ","),
+        "--limit", "1", "--format", "csv", store.path)
+      #expect(both.text.contains("\r\n1,one \(number) 1,two \(number) 1\r\n"), "\(both.text)")
+    }
+  }
+
+  @Test func rowsOfDamagedStoresAreThoseOfTheirTable() throws {
+    for (number, table) in Self.names.enumerated() {
+      let outcome = try Program.run(
+        "rows", "--all", "--raw", "--entity", table, "--format", "csv", store.path)
+      #expect(outcome.text.contains("one \(number) 1"), "\(outcome.text) \(outcome.errors)")
+      #expect(!outcome.text.contains("one \(1 - number) 1"), "\(outcome.text)")
+    }
+  }
+
+  @Test func extractsHaveBothTables() throws {
+    let folder = output("rows")
+    let csv = try Program.run("extract", "--json", store.path, "-o", folder.path)
+    #expect(csv.status == 0, "\(csv.errors)")
+    let parts = try #require(try csv.json()["parts"]?.array)
+    for (number, name) in Self.names.enumerated() {
+      let own = parts.filter { Self.isSame($0["name"]?.string, name) }
+      #expect(own.map { $0["rowCount"]?.integer } == [Int64(number + 2)])
+      let file = folder.appendingPathComponent(own.first?["target"]?.string ?? "")
+      let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
+      #expect(text.contains("one \(number) 2"), "\(text)")
+    }
+    let copy = output("rows.sqlite")
+    let outcome = try Program.run("extract", "--format", "sqlite", store.path, "-o", copy.path)
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    let old = try SQLiteConnection(store)
+    defer { old.close() }
+    let new = try SQLiteConnection(copy)
+    defer { new.close() }
+    for name in Self.names {
+      let sql = "SELECT * FROM \"\(name)\" ORDER BY id"
+      #expect(try new.rows(sql) == old.rows(sql))
+    }
+  }
+
+  @Test func aSearchNamesTheTableAndTheColumn() throws {
+    for (number, name) in Self.names.enumerated() {
+      let outcome = try Program.run(
+        "search", "two \(number) 2", store.path, "--live", "--format", "ndjson")
+      let hits = try outcome.lines()
+      #expect(hits.count == 1, "\(outcome.text)")
+      #expect(Self.isSame(hits.first?["table"]?.string, name))
+      #expect(Self.isSame(hits.first?["attribute"]?.string, "x" + Self.names[1]))
+    }
+  }
+
+  @Test func statesTellTheTablesApart() throws {
+    let connection = try SQLiteConnection(store)
+    defer { connection.close() }
+    try connection.exec("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0")
+    for name in Self.names + Self.names {
+      try connection.exec("INSERT INTO \"\(name)\" (\"x\(name)\") VALUES ('new')")
+    }
+    let outcome = try Program.run("states", "--json", store.path)
+    let states = try #require(try outcome.json()["states"]?.array)
+    #expect(states.count >= 4, "\(outcome.text) \(outcome.errors)")
+    for (state, name) in zip(states.suffix(4), Self.names + Self.names) {
+      let tables = (state["tables"]?.array ?? []).filter {
+        $0["table"]?.string != "sqlite_sequence"
+      }
+      #expect(tables.count == 1)
+      #expect(Self.isSame(tables.first?["table"]?.string, name))
+      #expect(tables.first?["added"]?.integer == 1)
+    }
+  }
+}
