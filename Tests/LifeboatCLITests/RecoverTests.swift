@@ -15,6 +15,64 @@ import Testing
     return url
   }
 
+  /// Texts that SQLite changes when it converts UTF-8 are written as UTF-16.
+  @Test(arguments: ["UTF-16le", "UTF-16be"]) func everyUnitOfUTF16IsKept(_ encoding: String) throws
+  {
+    let folder = try TemporaryFolder()
+    let store = folder.url.appendingPathComponent("old.sqlite")
+    let old = try SQLiteConnection(store)
+    defer { old.close() }
+    // U+FFFE and U+FFFF in either order of bytes, a lone surrogate, and an ordinary text.
+    try old.exec(
+      """
+      PRAGMA encoding = '\(encoding)'; CREATE TABLE t (id INTEGER PRIMARY KEY, x TEXT);
+      INSERT INTO t VALUES (1, CAST(x'6100feff' AS TEXT)), (2, CAST(x'0061fffe' AS TEXT)),
+        (3, CAST(x'ffff6161' AS TEXT)), (4, CAST(x'd8006100' AS TEXT)), (5, 'tea');
+      """)
+    let output = folder.url.appendingPathComponent("new.sqlite")
+    let outcome = try Program.run("recover", store.path, "-o", output.path)
+    // A lone surrogate may be told.
+    #expect(outcome.status <= 1, "\(outcome.errors)")
+    let new = try SQLiteConnection(output)
+    defer { new.close() }
+    let sql = "SELECT id, hex(CAST(x AS BLOB)) FROM t ORDER BY id"
+    #expect(try new.rows(sql) == old.rows(sql))
+  }
+
+  /// What was saved after a broken frame of the log is left out unless it is asked for, and the report says so.
+  @Test func commitsBehindABrokenFrameAreTold() throws {
+    let folder = try TemporaryFolder()
+    let work = folder.url.appendingPathComponent("work.sqlite")
+    let connection = try SQLiteConnection(work)
+    try connection.exec(
+      "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; CREATE TABLE t (x)")
+    for number in 1...10 { try connection.exec("INSERT INTO t VALUES (\(number))") }
+    let store = folder.url.appendingPathComponent("store.sqlite")
+    for suffix in ["", "-wal"] {
+      try FileManager.default.copyItem(atPath: work.path + suffix, toPath: store.path + suffix)
+    }
+    connection.close()
+    let log = URL(fileURLWithPath: store.path + "-wal")
+    var bytes = try Data(contentsOf: log)
+    bytes[32 + 4 * 4120 + 124] ^= 1
+    try bytes.write(to: log)
+    func recovered(_ name: String, _ options: String...) throws -> (text: String, count: Int64?) {
+      let output = folder.url.appendingPathComponent(name)
+      let outcome = try Program.run(["recover", store.path, "-o", output.path] + options)
+      let made = try SQLiteConnection(output)
+      defer { made.close() }
+      return (outcome.text, try made.integer("SELECT count(*) FROM t"))
+    }
+    let some = try recovered("some.sqlite")
+    #expect(some.count ?? 10 < 10 && some.text.contains("recover --wal all"), "\(some)")
+    let all = try recovered("all.sqlite", "--wal", "all")
+    #expect(all.count == 10 && !all.text.contains("--wal all"), "\(all)")
+    for command in [["check"], ["rows", "--raw"]] {
+      let told = try Program.run(command + [store.path])
+      #expect((told.text + told.errors).contains("recover --wal all"), "\(told)")
+    }
+  }
+
   @Test func aWholeStoreIsRecoveredWhole() throws {
     let demo = try Demonstration()
     let before = treeState(of: demo.folder)
