@@ -70,11 +70,17 @@ struct Failure: Error {
     case let error as FreshStoreSchema.Failure:
       self.init(65, "model.hashUnknown", "no store can be made: \(error.message)")
     case let error as CatalogError:
-      self.init(
-        error.code == .missing ? 66 : error.code == .unreadable ? 77 : 65, error.code.rawValue,
-        "\(error.path): \(error.message)",
-        hint: error.code == .unreadable
-          ? nil : "name a file that lifeboat triage --catalog made, or a new one for it")
+      let other = "name a file that lifeboat triage --catalog made, or a new one for it"
+      let (exitCode, hint): (Int32, String?) =
+        switch error.code {
+        case .missing: (66, other)
+        case .notACatalog, .otherVersion: (65, other)
+        case .unreadable: (77, nil)
+        case .unwritable: (77, "check the permissions of both, and whether the volume is read-only")
+        case .damaged:
+          (65, "make a new one of the same inputs: lifeboat triage INPUTS --catalog NEW.sqlite")
+        }
+      self.init(exitCode, error.code.rawValue, "\(error.path): \(error.message)", hint: hint)
     case let error as StreamError:
       self.init(74, error.code.rawValue, error.message)
     default: return nil

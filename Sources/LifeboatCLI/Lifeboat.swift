@@ -45,7 +45,7 @@ struct Lifeboat: ParsableCommand {
     // The parser searches all loaded libraries for conformances, which takes longer than all else here.
     if CommandLine.arguments.dropFirst() == ["--version"] { return print(Tool.version) }
     #if os(Linux)
-      // A tenth to a fifth less memory for what packs or rebuilds, and no more time.
+      // A sixth less memory for what packs, for a twentieth of its processor time at most.
       lifeboat_give_back_memory()
     #endif
     Interruption.unblock()

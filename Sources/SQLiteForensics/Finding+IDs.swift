@@ -1,4 +1,5 @@
 package import SQLiteFile
+import SafeText
 
 /// What the check and the reading of damaged files find, and what the check does not look at.
 extension Finding.ID {
@@ -176,4 +177,17 @@ extension Finding.ID {
   package static let stateCheckFails = Self(rawValue: "state.checkFails")
   /// Note: values of the store are in files beside it, which have only one state.
   package static let stateExternalFiles = Self(rawValue: "state.externalFiles")
+}
+
+extension Finding {
+  /// The finding for a leaf with records that have more fields than the table has columns.
+  static func tooManyFields(
+    _ count: Int, _ page: UInt32, _ place: PageReader.Place, _ table: String?
+  ) -> Finding {
+    Finding(
+      .recordTooManyFields,
+      counted(count, "record has", "records have")
+        + " more fields than the table has columns; the extra fields are not shown",
+      member: place.member, page: page, offset: place.offset, table: table)
+  }
 }

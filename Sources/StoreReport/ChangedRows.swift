@@ -51,7 +51,9 @@ struct ChangedRows {
   }
 
   private struct Key: Hashable {
-    let name: String
+    let name: ExactText
+    /// Whether the name is of a table: an entity may have the same.
+    let isOfTable: Bool
     let number: Int64
   }
 
@@ -62,8 +64,6 @@ struct ChangedRows {
   private let allowed: AllowList?
   private let damaged: DamagedStore
   private let output: RecoveredRowOutput
-  /// The tables whose rows are of no entity.
-  private let tableNames: Set<String>
   /// Bytes of images that the page still has room for.
   private var room = Self.maxImageBytes
 
@@ -84,7 +84,6 @@ struct ChangedRows {
     self.allowed = allowed
     self.damaged = damaged
     output = RecoveredRowOutput(damaged)
-    tableNames = Set(output.plainTableNames)
     var older: [(version: Version, origin: RowOrigin)] = []
     var count = 0
     func take(_ version: Version, _ origin: RowOrigin) {
@@ -101,7 +100,7 @@ struct ChangedRows {
       }
       return true
     }
-    try forEachTableRow(.deleted, of: tableNames) {
+    try forEachTableRow(.deleted, of: Set(output.plainTableNames)) {
       take($0, $1)
       return true
     }
@@ -116,7 +115,7 @@ struct ChangedRows {
       guard rows.count < Self.maxRows else { break }
       rows.append(
         Row(
-          entity: version.key.name, key: version.key.number,
+          entity: version.key.name.text, key: version.key.number,
           fate: now == nil ? "deleted" : "changed", place: Self.place(origin), lines: lines))
     }
     restCount = max(0, count - rows.count)
@@ -131,8 +130,8 @@ struct ChangedRows {
       if let version, wanted.contains(version.key) { present[version.key] = version }
       return present.count < wanted.count
     }
-    let tables = tableNames.intersection(wanted.map(\.name))
-    let entities = Set(wanted.map(\.name)).subtracting(tables)
+    let tables = Set(wanted.filter(\.isOfTable).map(\.name.text))
+    let entities = Set(wanted.filter { !$0.isOfTable }.map(\.name.text))
     if !tables.isEmpty { try forEachTableRow(.live, of: tables) { version, _ in take(version) } }
     if entities.isEmpty { return present }
     if isDamaged {
@@ -148,7 +147,7 @@ struct ChangedRows {
   private func version(_ row: ManagedRow) -> Version? {
     guard let name = row.entityName else { return nil }
     return Version(
-      key: Key(name: name, number: row.primaryKey),
+      key: Key(name: ExactText(name), isOfTable: false, number: row.primaryKey),
       values: row.properties.map { ($0.name, $0.value) },
       lineage: [name] + (damaged.model?.ancestors(of: name).map(\.name) ?? []))
   }
@@ -171,7 +170,7 @@ struct ChangedRows {
       }
       // What is allowed of an entity is not meant for a table of the same name.
       let version = Version(
-        key: Key(name: table.name, number: number),
+        key: Key(name: ExactText(table.name), isOfTable: true, number: number),
         values: recovered.values.enumerated().map {
           (name($0), PropertyValue($1, isDate: false))
         },
@@ -206,7 +205,7 @@ struct ChangedRows {
     for (name, value) in version.values where allowed?.allows(name, of: version.lineage) ?? true {
       // Partners are of other rows, whose versions are not known.
       if case .toMany = value { continue }
-      let present = now?.values.first { $0.name == name }?.value
+      let present = now?.values.first { ExactText.isSame($0.name, name) }?.value
       let part = version.partial[name].map(Self.cell)
       if part == nil, now == nil ? value == .null : value == present { continue }
       lines.append((name, part ?? cell(value), now == nil ? nil : cell(present ?? .null)))

@@ -402,7 +402,7 @@ package struct StoreReport {
         let counts = [table.rowCount, table.partialRowCount, table.deletedCount]
         return [
           "name": PageFrame.text(table.name),
-          "counts": (counts + (lost.map { [$0.counts[table.name] ?? 0] } ?? []))
+          "counts": (counts + (lost.map { [$0.counts[SQLName(table.name)] ?? 0] } ?? []))
             .map { Quantity.count($0) },
         ]
       },

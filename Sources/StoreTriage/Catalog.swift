@@ -182,7 +182,7 @@ package final class Catalog {
     }
   }
 
-  /// What is thrown when a line of the catalogue is none.
+  /// The error for a line of the catalogue that cannot be read.
   package var damaged: CatalogError { CatalogError(.damaged, path) }
 }
 

@@ -108,7 +108,7 @@ extension TriageReader {
     identityOfFiles([record] + ["", "-wal", "-shm", "-journal"].map { store + $0 })
   }
 
-  /// The only store in the folder of an incident whose record says nothing; nil when there is none, or another one.
+  /// The only store in the folder of an incident whose record cannot be read; nil for none or several.
   private func storeWithoutRecord(in folder: String) -> String? {
     guard FileStatus.found(folder)?.kind == .folder else { return nil }
     return try? only(in: folder)

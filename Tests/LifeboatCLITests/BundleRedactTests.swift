@@ -229,7 +229,7 @@ import Testing
     }
   }
 
-  /// Rows of which nobody knows the entity are copied as such.
+  /// Rows of an unknown entity are copied as such.
   @Test func rowsOfAnUnknownEntity() throws {
     let store = place.url.appendingPathComponent("odd.sqlite")
     for suffix in ["", "-wal"] {

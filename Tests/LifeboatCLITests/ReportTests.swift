@@ -130,6 +130,35 @@ import Testing
     #expect(try rows("listed", "--allow", list.path) == [deleted[2]])
   }
 
+  /// An entity and a table of one name have rows of their own.
+  @Test func aTableNamedLikeAnEntity() throws {
+    let demo = try Demonstration()
+    let place = try TemporaryFolder()
+    let work = place.url.appendingPathComponent("work")
+    try FileManager.default.copyItem(at: demo.kept.deletingLastPathComponent(), to: work)
+    let made = work.appendingPathComponent("Notes.sqlite")
+    let connection = try SQLiteConnection(made)
+    try connection.exec(
+      """
+      PRAGMA wal_autocheckpoint = 0;
+      CREATE TABLE Note (title); INSERT INTO Note VALUES ('green tea');
+      PRAGMA wal_checkpoint(TRUNCATE);
+      UPDATE ZNOTE SET ZTITLE = 'Groceries' WHERE Z_PK = 1; UPDATE Note SET title = 'black tea';
+      """)
+    let store = place.url.appendingPathComponent("Notes.sqlite")
+    for suffix in ["", "-wal"] {
+      try FileManager.default.copyItem(atPath: made.path + suffix, toPath: store.path + suffix)
+    }
+    connection.close()
+    let output = place.url.appendingPathComponent("page.html")
+    let outcome = try Program.run("report", store.path, "--values", "-o", output.path)
+    try #require(outcome.status == 0, "\(outcome.errors)")
+    let page = try String(decoding: Data(contentsOf: output), as: UTF8.self)
+    let row = "<th scope=\"row\">Note 1</th><td>title</td>"
+    #expect(page.contains(row + "<td>Shopping</td><td>Groceries</td>"))
+    #expect(page.contains(row + "<td>green tea</td><td>black tea</td>"))
+  }
+
   /// Rows of a page that was overwritten are lost, and an index still names them.
   @Test func lostRowsAreCounted() throws {
     let place = try TemporaryFolder()

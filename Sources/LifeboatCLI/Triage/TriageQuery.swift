@@ -3,6 +3,7 @@ import CLibrary
 import Foundation
 import SQLiteWriter
 import SafeText
+import StoreExtraction
 import StoreTriage
 import Terminal
 
@@ -46,26 +47,10 @@ struct TriageQuery: ParsableCommand {
 
   func validate() throws {
     guard limit >= 0 else { throw ValidationError("--limit takes a number of rows, 0 or more.") }
-    if let since, !isDay(since) {
+    // Of the forms of a date, only a day has ten bytes.
+    if let since, since.utf8.count != 10 || DateText.seconds(in: since) == nil {
       throw ValidationError("--since takes a day, such as 2026-11-20.")
     }
-  }
-
-  /// Whether a text is a day of the calendar, such as `2026-11-20`.
-  private func isDay(_ text: String) -> Bool {
-    let form = "0000-00-00".utf8
-    guard text.utf8.count == form.count,
-      zip(text.utf8, form).allSatisfy({ byte, form in
-        form == UInt8(ascii: "0") ? (0x30...0x39).contains(byte) : byte == form
-      })
-    else { return false }
-    let numbers = text.utf8.split(separator: UInt8(ascii: "-")).map {
-      $0.reduce(0) { $0 * 10 + Int($1 & 0x0f) }
-    }
-    let (year, month, day) = (numbers[0], numbers[1], numbers[2])
-    let isLeapYear = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-    let lengths = [31, isLeapYear ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
-    return (1...12).contains(month) && (1...lengths[month - 1]).contains(day)
   }
 
   /// The JSON form.
@@ -117,9 +102,7 @@ struct TriageQuery: ParsableCommand {
     bounds.since = since
     bounds.build = build
     bounds.limit = limit
-    let answer = try Failure.ofCatalog {
-      try Catalog(catalog, mayMake: false).answer(query, bounds)
-    }
+    let answer = try Catalog(catalog, mayMake: false).answer(query, bounds)
     let rows = answer.rows.map { $0.map(Value.init) }
     guard !display.json else {
       return try display.write(

@@ -123,9 +123,7 @@ struct TriageRun: ParsableCommand {
     }
   }
 
-  func run() throws { try Failure.ofCatalog(readInputs) }
-
-  private func readInputs() throws {
+  func run() throws {
     for output in [catalog, journal, page.output].compactMap(\.self) { try guardEvidence(output) }
     try page.checkFree()
     let setup = try setup()

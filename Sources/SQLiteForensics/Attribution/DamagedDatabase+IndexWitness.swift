@@ -2,6 +2,8 @@ import SQLiteFile
 
 extension DamagedDatabase {
   private static let witnessCount = 32
+  /// The most indexes of which it is told that they match no row.
+  private static let maxIndexes = 1_000
 
   /// How well the entries of a table's indexes agree with the rows of a b-tree.
   private struct Agreement {
@@ -65,7 +67,8 @@ extension DamagedDatabase {
   /// show it.
   func tellOfForeignIndexes() throws(SQLiteFileError) {
     guard tables.contains(where: { $0.definition.isWithoutRowID }) else { return }
-    for index in schemaEntries where index.type == "index" && index.rootPage > 1 {
+    let indexes = schemaEntries.lazy.filter { $0.type == "index" && $0.rootPage > 1 }
+    for index in indexes.prefix(Self.maxIndexes) {
       guard let table = place(ofTable: index.tableName), hasRowIDs(table),
         let root = tables[table].rootPage, let column = firstColumn(of: index, table)
       else { continue }

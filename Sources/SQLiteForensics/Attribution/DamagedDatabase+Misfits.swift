@@ -15,6 +15,8 @@ extension DamagedDatabase {
   private static let maxOrphans = 64
   /// The most b-trees that orphan leaves are compared with.
   private static let maxRoots = 64
+  /// The most leaves of a b-tree that may have changed places with others.
+  private static let maxExchanged = 4
 
   /// Leaves that b-trees lead to with matching keys, but that have no row of the table.
   ///
@@ -64,30 +66,39 @@ extension DamagedDatabase {
     }
     for root in Set(sure.map(\.root)).sorted().prefix(Self.maxRoots) where !fitting.contains(root) {
       guard let table = roots[root] else { continue }
-      let own = sure.filter { $0.root == root }.map(\.page)
+      let own = sure.lazy.filter { $0.root == root }.map(\.page).prefix(Self.maxExchanged)
+      var rejected: [UInt32] = []
       for page in orphans where try holdsRows(of: table, page) {
         fitting.insert(root)
-        // A walk may have rejected it for its row ids; then that b-tree lacks a leaf.
-        guard census.rejected.contains(page) else { continue }
-        for (root, other) in roots where other != table && walks[root]?.isWhole == false {
-          for mine in own where try holdsRows(of: other, mine) {
-            exchanged.formUnion([mine, page])
-          }
-        }
+        if census.rejected.contains(page) { rejected.append(page) }
+      }
+      if !rejected.isEmpty {
+        // A walk has rejected them for their row ids, so its b-tree lacks a leaf.
+        let lacking = roots.filter { $0.value != table && walks[$0.key]?.isWhole == false }
+        try noteExchange(of: own, with: rejected, lacking.sorted { $0.key < $1.key }.map(\.value))
       }
       for leaf in strange where leaf.root != root && !sure.contains(where: { $0.page == leaf.page })
       {
         guard try holdsRows(of: table, leaf.page) else { continue }
         fitting.insert(root)
         if !odd.contains(where: { $0.page == leaf.page }) { odd.append(leaf) }
-        guard let other = roots[leaf.root] else { continue }
-        for mine in own where try holdsRows(of: other, mine) {
-          exchanged.formUnion([mine, leaf.page])
-        }
+        try noteExchange(of: own, with: [leaf.page], roots[leaf.root].map { [$0] } ?? [])
       }
     }
     let isCertain = !isInPlace || sure.contains { fitting.contains($0.root) }
     return isCertain ? sure + odd : []
+  }
+
+  /// Notes which leaves have changed places with `others`: those that hold rows of one of some tables.
+  private func noteExchange(
+    of leaves: some Sequence<UInt32>, with others: [UInt32], _ tables: [Int]
+  ) throws(SQLiteFileError) {
+    for leaf in leaves {
+      for table in tables.prefix(Self.maxRoots) where try holdsRows(of: table, leaf) {
+        exchanged.formUnion(others + [leaf])
+        break
+      }
+    }
   }
 
   /// Whether the first row of a leaf fits a table. Nearly all do, so this cheap check comes first.

@@ -295,7 +295,7 @@ extension DamagedDatabase {
     let table: Int?
     let confidence: Int
     var isAmbiguous = false
-    /// Whether a pointer of a page in use leads to it: SQLite reads it, so nobody may say that it was deleted.
+    /// Whether a pointer of a page in use leads to it. SQLite reads such a row, so it was not deleted.
     var isPointed = false
     /// Where a newer cell begins in it; nil for nowhere.
     var newer: Int?

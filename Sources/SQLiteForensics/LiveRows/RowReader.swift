@@ -1,5 +1,4 @@
 import SQLiteFile
-import SafeText
 
 /// Reads rows page by page, with its own windows and memory, so that two readers can work side by side.
 struct RowReader: ~Copyable {
@@ -186,13 +185,9 @@ struct RowReader: ~Copyable {
     }
     let longCount = decoder.surplusCount - surplusCount
     if longCount > 0 {
-      findings.add(
-        Finding(
-          .recordTooManyFields,
-          counted(longCount, "record has", "records have")
-            + " more fields than the table has columns; the extra fields are not shown",
-          severity: severity(of: page), member: place.member, page: page, offset: place.offset,
-          table: origin.table.map { names[$0] }))
+      var finding = Finding.tooManyFields(longCount, page, place, origin.table.map { names[$0] })
+      finding.severity = severity(of: page)
+      findings.add(finding)
     }
     if !isInDoubt, longCount == 0 { _ = sound.insert(page) }
   }

@@ -23,7 +23,7 @@ package struct AllowList: Sendable, Equatable {
       self.attribute = attribute
     }
 
-    /// Reads a line; nil when it is none.
+    /// Reads a line; nil when it is not a permission.
     init?(_ line: String) {
       var rest = Array(line.utf8)[...]
       guard !rest.starts(with: "*.".utf8), let entity = Self.takeName(from: &rest),
@@ -40,7 +40,7 @@ package struct AllowList: Sendable, Equatable {
 
     private static let quote = UInt8(ascii: "\"")
 
-    /// Takes a name up to the next dot, or one in quotes; nil when there is none.
+    /// Takes a name: up to the next dot, or in quotes. Nil without a name.
     private static func takeName(from line: inout ArraySlice<UInt8>) -> String? {
       var name: [UInt8] = []
       if line.first == quote {

@@ -80,7 +80,7 @@ package struct RowLines {
   private struct Row {
     /// `entity` or `table`.
     let kind: String
-    /// Nil for a row of which nobody knows the entity.
+    /// Nil for a row of an unknown entity.
     let name: String?
     let key: Int64?
     let values: [(name: String, value: JSONValue)]

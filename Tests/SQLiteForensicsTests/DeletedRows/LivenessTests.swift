@@ -189,7 +189,7 @@ import Testing
     #expect(recovered.dead.count > 140, "\(recovered.dead.count)")
   }
 
-  /// A flipped bit in a row id: SQLite reads the row, so nobody may say that the user deleted it.
+  /// A flipped bit in a row id. SQLite reads the row, so it was not deleted.
   @Test func aRowThatSQLiteReadsIsNotDeleted() throws {
     let made = try DamageCase(pageSize: 512) { connection in
       try connection.exec(
