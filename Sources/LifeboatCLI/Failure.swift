@@ -77,6 +77,7 @@ struct Failure: Error {
         case .notACatalog, .otherVersion: (65, other)
         case .unreadable: (77, nil)
         case .unwritable: (77, "check the permissions of both, and whether the volume is read-only")
+        case .locked: (75, "try again when the program that writes to it has ended")
         case .damaged:
           (65, "make a new one of the same inputs: lifeboat triage INPUTS --catalog NEW.sqlite")
         }

@@ -22,8 +22,7 @@ import SafeText
   ///   - isReadOnly: whether nothing will be written.
   ///   - patience: how many seconds a statement waits for other processes.
   /// - Throws: `cannotOpen`, or what SQLite reports.
-  package init(opening path: String, isReadOnly: Bool, patience: Int = 60) throws(SQLiteWriterError)
-  {
+  package init(opening path: String, isReadOnly: Bool, patience: Int) throws(SQLiteWriterError) {
     guard !path.utf8.contains(0), let folder = unsafe realpath(PathText.folder(of: path), nil)
     else {
       throw SQLiteWriterError(

@@ -23,8 +23,9 @@ package final class Catalog {
   /// - Parameters:
   ///   - path: the file.
   ///   - mayMake: whether it is made if nothing is there; otherwise nothing is written to it.
+  ///   - patience: how many seconds it waits for other programs.
   /// - Throws: ``CatalogError``, or `SQLiteWriterError`.
-  package init(_ path: String, mayMake: Bool) throws {
+  package init(_ path: String, mayMake: Bool, patience: Int = 60) throws {
     if !ByteFile.exists(path) {
       guard mayMake else { throw CatalogError(.missing, path) }
       try Self.make(path)
@@ -32,7 +33,9 @@ package final class Catalog {
     // Before SQLite sees it, because SQLite may write to what it opens.
     try Self.check(path)
     self.path = path
-    database = try Self.asking(path) { try SharedDatabase(opening: path, isReadOnly: !mayMake) }
+    database = try Self.asking(path) {
+      try SharedDatabase(opening: path, isReadOnly: !mayMake, patience: patience)
+    }
   }
 
   /// Asks SQLite, and says what its refusals mean for a catalogue.
@@ -45,6 +48,8 @@ package final class Catalog {
       case 1, 11, 26: throw CatalogError(.damaged, path)
       // SQLITE_PERM; SQLITE_READONLY; SQLITE_CANTOPEN, of the journal beside it.
       case 3, 8, 14: throw CatalogError(.unwritable, path)
+      // SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL.
+      case 5, 6, 15: throw CatalogError(.locked, path)
       default: throw error
       }
     }
@@ -196,6 +201,7 @@ package struct CatalogError: Error, Sendable, Equatable {
     case unreadable = "triage.catalogUnread"
     case damaged = "triage.catalogDamaged"
     case unwritable = "file.permission"
+    case locked = "triage.catalogLocked"
   }
 
   package let code: Code
@@ -215,6 +221,7 @@ package struct CatalogError: Error, Sendable, Equatable {
     case .unreadable: "this user may not read the catalogue"
     case .damaged: "the catalogue is damaged"
     case .unwritable: "the catalogue, or the folder that it is in, cannot be written to"
+    case .locked: "another program has locked the catalogue for too long"
     }
   }
 }

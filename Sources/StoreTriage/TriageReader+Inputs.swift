@@ -11,6 +11,8 @@ import SupportBundle
 // What each kind of input is read with.
 extension TriageReader {
   private static let recordName = "incident.json"
+  /// What became of the set, if it is not in the folder any more.
+  private static let outcomeName = "outcome.json"
   /// The most bytes of a record that are read.
   private static let recordBytes = 16 << 20
   /// The code of a record of an incident that cannot be read.
@@ -82,7 +84,7 @@ extension TriageReader {
       if try FileStatus.of(store) != nil {
         try tellOfProblem(&line) { try read(storeAt: store, incident: bytes, into: &$0) }
       } else {
-        line.signature.problem = TriageSignature.noStore
+        line.signature.problem = Self.problem(withoutStoreIn: bare)
         line.tell(nil, AnalyserFacts(incident: Data(bytes)), analysers)
       }
     } catch let error as TriageProblem where error.code == Self.unreadable {
@@ -104,8 +106,21 @@ extension TriageReader {
     return .line(line, identity: line.failed == nil && !line.mayDiffer ? identity : nil)
   }
 
+  /// Why the folder of an incident has no store: the app may have it back.
+  private static func problem(withoutStoreIn folder: String) -> String {
+    let outcome = try? decoder.decode(
+      IncidentOutcome.self, from: Data(record(PathText.joined(folder, outcomeName))))
+    return switch outcome?.kind {
+    case .restored: TriageSignature.restored
+    case .putBack: TriageSignature.putBack
+    case nil: TriageSignature.noStore
+    }
+  }
+
   private func identityOfIncident(_ record: String, _ store: String) -> String? {
-    identityOfFiles([record] + ["", "-wal", "-shm", "-journal"].map { store + $0 })
+    identityOfFiles(
+      [record, PathText.joined(PathText.folder(of: record), Self.outcomeName)]
+        + ["", "-wal", "-shm", "-journal"].map { store + $0 })
   }
 
   /// The only store in the folder of an incident whose record cannot be read; nil for none or several.
@@ -300,7 +315,7 @@ extension TriageReader {
       let problem = try records.bytes(Self.problemName, Self.recordBytes).flatMap {
         try? Self.decoder.decode(Problem.self, from: Data($0)).code
       }
-      line.signature.problem = ShortText.word(problem ?? "bundle.noStore")
+      line.signature.problem = problem.map(ShortText.word) ?? TriageSignature.noStoreInBundle
       if incident == nil {
         line.signature.verdict = TriageSignature.unread
         line.fix = Fix(of: line, analyses: [])

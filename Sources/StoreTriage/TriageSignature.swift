@@ -17,6 +17,11 @@ package struct TriageSignature: Sendable, Codable, Equatable {
   package static let corrupt = "corrupt"
   /// The problem of an incident whose record is there and whose store is not.
   static let noStore = "incident.noStore"
+  /// The same where the record says that the app has the store back: on request, or because it had no other.
+  static let restored = "incident.restored"
+  static let putBack = "incident.putBack"
+  /// The problem of a bundle that says nothing of its store.
+  static let noStoreInBundle = "bundle.noStore"
   /// The most places of damage in a signature.
   static let mostPlaces = 64
 
@@ -123,8 +128,10 @@ package enum Fix: String, Sendable, Codable, CaseIterable {
       problem)
     {
       self = .key
-    } else if problem == TriageSignature.noStore {
+    } else if [TriageSignature.noStore, TriageSignature.noStoreInBundle].contains(problem) {
       self = .resend
+    } else if [TriageSignature.restored, TriageSignature.putBack].contains(problem) {
+      return nil
     } else if signature.verdict == "newer" {
       self = .update
     } else if signature.verdict == "incompatible" {

@@ -155,6 +155,24 @@ import Testing
     for word in ["Groceries", "Milk", "lifeboat.triage-"] { #expect(!text.contains(word)) }
   }
 
+  /// Nobody has to send again what the app has back.
+  @Test func aRestoredIncident() throws {
+    let stores = demo.folder.appendingPathComponent("Stores").path
+    let restored = try Program.run("incidents", "restore", stores, demo.incident.lastPathComponent)
+    try #require(restored.status == 0, "\(restored.errors)")
+    func problemAndFix() throws -> [String?] {
+      let line = try #require(
+        try lines(demo.incident.path)[demo.incident.lastPathComponent])
+      return [line["signature"]?["problem"]?.string, line["fix"]?.string]
+    }
+    #expect(try problemAndFix() == ["incident.restored", nil])
+    // An outcome that says nothing is none.
+    for content in ["", "{}", #"{"kind":"moved","date":"2026-11-28T00:00:00Z"}"#] {
+      try Data(content.utf8).write(to: demo.incident.appendingPathComponent("outcome.json"))
+      #expect(try problemAndFix() == ["incident.noStore", "resend"])
+    }
+  }
+
   /// A record that cannot be read does not hide the store, and a store that is not there cannot be migrated.
   @Test func incidentsOfWhichAPartIsMissing() throws {
     let files = FileManager.default

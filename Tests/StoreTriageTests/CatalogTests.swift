@@ -48,6 +48,23 @@ import Testing
     }
   }
 
+  @Test func aLockedCatalogIsSaidToBeOne() throws {
+    try fill([line("a")])
+    let other = try SharedDatabase(opening: path, isReadOnly: false, patience: 0)
+    try other.rows("BEGIN EXCLUSIVE")
+    let locked = CatalogError(.locked, path)
+    #expect(throws: locked) {
+      try Catalog(path, mayMake: false, patience: 0).answer(.frequent, .init())
+    }
+    #expect(throws: locked) {
+      let catalog = try Catalog(path, mayMake: true, patience: 0)
+      try catalog.remove("a")
+      try catalog.write()
+    }
+    try other.rows("ROLLBACK")
+    #expect(try Catalog(path, mayMake: false, patience: 0).line(of: "a") != nil)
+  }
+
   @Test func aLineComesBackAsItWas() throws {
     let one = line("a", build: "1", day: "2026-11-01", damage: ["page.badType in a table"])
     try fill([one])

@@ -103,8 +103,14 @@ import Testing
     #expect(Fix(of: line, analyses: []) == .recover)
     line.signature.verdict = "incompatible"
     #expect(Fix(of: line, analyses: []) == .migrate)
-    line.signature.problem = "incident.noStore"
-    #expect(Fix(of: line, analyses: []) == .resend)
+    for problem in ["incident.noStore", "bundle.noStore"] {
+      line.signature.problem = problem
+      #expect(Fix(of: line, analyses: []) == .resend)
+    }
+    for problem in ["incident.restored", "incident.putBack"] {
+      line.signature.problem = problem
+      #expect(Fix(of: line, analyses: []) == nil)
+    }
   }
 
   @Test func aFailureOfTheMachineMayBeGone() {

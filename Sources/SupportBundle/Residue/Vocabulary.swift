@@ -37,16 +37,16 @@ extension PublicWords {
     byte bytecount bytes bytesperfile bytesperlaunch bytespernote bør c cache cached cachedmodel cachedmodelproblem \
     cachekib calendar calibri call called calls cambia cambios can cancelled candidates cannot cannotcreate cannotopen \
     cannotstart capacity car care carecount carpeta carried carries carry cas cascade case caseinsensitive cases cast \
-    castobject catalogdamaged catalogue catalogunread cause cc cdata cdbstore cdm ce cela cell cellcount celles cells \
-    cellstyle cellstyles cellstylexfs cellxfs central certain ces cet cette cf chain change changecount changecounter \
-    changed changedcount changedduringread changedkeys changedwhilereading changes changing char character characters \
-    charset check checked checkedpages checkfailed checkfails checking checkpoint checkpointed checks checksum \
-    checksumholds checksummismatch checksums chi chiffré chiffrées child children chip chips choice choose chose chosen \
-    ci cid cierra cifrado cifrados cipher circles claimed claims class classdiagram classes classlist classmapping \
-    classname clave clean click clob clock close closed closing cloudkit cloudkitconfigurations clé cmn coalesce cocoa \
-    cocoacode code codegeneration codegenerationtype codes codingpath col coll collapse collate collating collation \
-    collection colon color colour cols column columnfields columnmissing columnnames columns columnsfolded columnsize \
-    com combien come comes command comme commencer comment comments commit commitcount commits committed \
+    castobject catalogdamaged cataloglocked catalogue catalogunread cause cc cdata cdbstore cdm ce cela cell cellcount \
+    celles cells cellstyle cellstyles cellstylexfs cellxfs central certain ces cet cette cf chain change changecount \
+    changecounter changed changedcount changedduringread changedkeys changedwhilereading changes changing char character \
+    characters charset check checked checkedpages checkfailed checkfails checking checkpoint checkpointed checks \
+    checksum checksumholds checksummismatch checksums chi chiffré chiffrées child children chip chips choice choose \
+    chose chosen ci cid cierra cifrado cifrados cipher circles claimed claims class classdiagram classes classlist \
+    classmapping classname clave clean click clob clock close closed closing cloudkit cloudkitconfigurations clé cmn \
+    coalesce cocoa cocoacode code codegeneration codegenerationtype codes codingpath col coll collapse collate collating \
+    collation collection colon color colour cols column columnfields columnmissing columnnames columns columnsfolded \
+    columnsize com combien come comes command comme commencer comment comments commit commitcount commits committed \
     committedframecount committedframes committedframesbehindbreak common como compact compare compared compares \
     comparison compiled compiler complet completa complete completo complète component composite compound compoundindex \
     compoundindexes comprendre compressed compression compressionfailed comprueba compruébala computed computedleftout \
@@ -198,13 +198,13 @@ extension PublicWords {
     neuesten never new newcount newentity newer newerapp newerrules newerstore newerversion newest newestmissing \
     newhasrowids newleaves newnames newrowcount newvalue next nextreport nextstep ni nicht nichts nil ninguna nn nno no \
     noaccess noaction nob nobody nocase nocatalog noch node noe noen noexample noframes nok nokeyfits nombres non nonce \
-    none nor norecord normal noroom noroot norowid nosourcemodel nospace nosql nostore nostores nosuchentity \
-    nosuchincident nosuchproperty not nota notable notabundle notacatalog notadatabase notafile notamapping notamodel \
-    notanarchive notapropertylist notastore notatet notauthentic notazip notchecked note noted notencrypted notentered \
-    notes noteworthy notfree nothandled nothing nothingkept nothingtodo notice notindexed notinferable notintact notiz \
-    notnoted notnull notregular notunique nouveau nouvelles november novembre noviembre now noway nowhere nowrap npm ns \
-    nsaggregateexpression nsallocationtype nsanykeyexpression nsarguments nsarray nsascending nsattributedescription \
-    nsattributemappings nsattributetype nsattributevalueclassname nsautovacuumlevel nsbatchsize \
+    none nor norecord normal noroom noroot norowid nosourcemodel nospace nosql nostore nostoreinbundle nostores \
+    nosuchentity nosuchincident nosuchproperty not nota notable notabundle notacatalog notadatabase notafile notamapping \
+    notamodel notanarchive notapropertylist notastore notatet notauthentic notazip notchecked note noted notencrypted \
+    notentered notes noteworthy notfree nothandled nothing nothingkept nothingtodo notice notindexed notinferable \
+    notintact notiz notnoted notnull notregular notunique nouveau nouvelles november novembre noviembre now noway \
+    nowhere nowrap npm ns nsaggregateexpression nsallocationtype nsanykeyexpression nsarguments nsarray nsascending \
+    nsattributedescription nsattributemappings nsattributetype nsattributevalueclassname nsautovacuumlevel nsbatchsize \
     nsbetweenpredicateoperator nsclassnameforentity nscocoaerrordomain nscollatefinderlike nscollatelocalesensitive \
     nscollatenocase nscollection nscomparisonpredicate nscomparisonpredicateoperator nscompositeattributedescription \
     nscompositeelements nscompoundindexes nscompoundpredicate nscompoundpredicatetype nsconfigurations nsconstantvalue \
