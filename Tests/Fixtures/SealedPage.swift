@@ -69,9 +69,7 @@ public enum SealedPage {
   }
 
   /// Bytes are searched: a search in a text compares characters, and some of these pages have megabytes.
-  private static func holds(_ bytes: Data, _ word: String) -> Bool {
-    bytes.range(of: Data(word.utf8)) != nil
-  }
+  private static func holds(_ bytes: Data, _ word: String) -> Bool { bytes.holds(word) }
 
   /// Whether a tag has an attribute whose name begins as those of events do.
   private static func hasEvent(_ bytes: Data) -> Bool {

@@ -274,9 +274,7 @@ import Testing
   }
 
   /// An interruption takes back what the run made.
-  @Test(arguments: [("INT", 130), ("TERM", 143), ("HUP", 129)], [false, true])
-  func anInterruptionLeavesNothing(_ signal: (name: String, status: Int), _ merges: Bool) throws {
-    let program = try #require(Program.path)
+  @Test func anInterruptionLeavesNothing() throws {
     let demo = try Demonstration()
     let folder = try TemporaryFolder()
     let store = try SQLiteConnection.copyStore(demo.kept, into: folder.url)
@@ -290,6 +288,18 @@ import Testing
     database.close()
     let output = folder.url.appendingPathComponent("out")
     try FileManager.default.createDirectory(at: output, withIntermediateDirectories: false)
+    for signal in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+      for merges in [false, true] {
+        try interrupt(signal, merges, demo, store, output)
+      }
+    }
+  }
+
+  private func interrupt(
+    _ signal: (name: String, status: Int), _ merges: Bool, _ demo: Demonstration, _ store: URL,
+    _ output: URL
+  ) throws {
+    let program = try #require(Program.path)
     let script = """
       "$1" salvage "$2" \(merges ? "--into \"$4\"" : "") -o "$3/new.sqlite" &
       running=$!

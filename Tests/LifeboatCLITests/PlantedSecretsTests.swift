@@ -276,7 +276,7 @@ import Testing
 
   /// The secrets that stand in some bytes.
   private static func found(_ secrets: [String], in bytes: Data) -> [String] {
-    secrets.filter { secret in forms(secret).contains { bytes.range(of: $0) != nil } }
+    secrets.filter { secret in forms(secret).contains { bytes.holds($0) } }
   }
 
   /// All files below a folder, with their names, in one piece.

@@ -73,18 +73,19 @@ enum JSON: Decodable, Hashable {
   case array([JSON])
   case object([String: JSON])
 
+  /// The most frequent kinds first: each that does not fit costs an error.
   init(from decoder: any Decoder) throws {
     let value = try decoder.singleValueContainer()
     if value.decodeNil() {
       self = .null
-    } else if let flag = try? value.decode(Bool.self) {
-      self = .boolean(flag)
-    } else if let number = try? value.decode(Int64.self) {
-      self = .integer(number)
-    } else if let number = try? value.decode(Double.self) {
-      self = .real(number)
     } else if let text = try? value.decode(String.self) {
       self = .string(text)
+    } else if let number = try? value.decode(Int64.self) {
+      self = .integer(number)
+    } else if let flag = try? value.decode(Bool.self) {
+      self = .boolean(flag)
+    } else if let number = try? value.decode(Double.self) {
+      self = .real(number)
     } else if let array = try? value.decode([JSON].self) {
       self = .array(array)
     } else {

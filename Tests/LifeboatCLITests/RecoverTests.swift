@@ -269,14 +269,19 @@ import Testing
   }
 
   /// An interruption takes back what the run made.
-  @Test(arguments: [("INT", 130), ("TERM", 143), ("HUP", 129)])
-  func anInterruptionLeavesNothing(_ signal: String, _ status: Int) throws {
-    let program = try #require(Program.path)
+  @Test func anInterruptionLeavesNothing() throws {
     let folder = try TemporaryFolder()
     let store = folder.url.appendingPathComponent("large.sqlite")
     try smallRows(megabytes: 60, at: store)
     let output = folder.url.appendingPathComponent("out")
     try FileManager.default.createDirectory(at: output, withIntermediateDirectories: false)
+    for (signal, status) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+      try interrupt(signal, status, store, output)
+    }
+  }
+
+  private func interrupt(_ signal: String, _ status: Int, _ store: URL, _ output: URL) throws {
+    let program = try #require(Program.path)
     let script = """
       "$1" recover "$2" -o "$3/new.sqlite" &
       running=$!
