@@ -12,14 +12,14 @@ enum AgeArmor {
     byte == 0x20 || byte == 0x09 || byte == 0x0a || byte == 0x0d
   }
 
-  /// The size of bytes as lines.
+  /// The size of the armor around this many bytes, in bytes, with its first and last line.
   static func size(of bytes: UInt64) -> UInt64 {
     let lines = bytes / UInt64(lineBytes) + (bytes % UInt64(lineBytes) == 0 ? 0 : 1)
     let groups = bytes / 3 + (bytes % 3 == 0 ? 0 : 1)
     return groups * 4 + lines + UInt64(first.count + last.count + 2)
   }
 
-  /// Turns bytes into lines.
+  /// Turns bytes into armor. `text` returns the lines that are complete; `end` returns the rest and the last line.
   struct Writer {
     private var waiting: [UInt8] = []
     private var hasBegun = false
@@ -47,7 +47,7 @@ enum AgeArmor {
     }
   }
 
-  /// Turns lines into bytes.
+  /// Turns armor into bytes, piece by piece.
   struct Reader {
     private enum Place { case before, within, lastLine, after }
 
@@ -87,7 +87,7 @@ enum AgeArmor {
           let decoded = Base64.bytes(line, isPadded: true)
         else { throw Self.malformed }
         bytes += decoded
-        // Padding ends it, too.
+        // A short line or padding ends the base64.
         if line.count < columns || line.last == UInt8(ascii: "=") { place = .lastLine }
       case .after where line.allSatisfy(isBlank): break
       case .lastLine, .after: throw Self.malformed

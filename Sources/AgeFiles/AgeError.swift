@@ -2,7 +2,7 @@
 package struct AgeError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The kinds of failure.
   package enum Code: String, Sendable {
-    /// The file does not begin as an age file.
+    /// The file does not begin like an age file.
     case notEncrypted = "age.notEncrypted"
     /// The header breaks a rule of the format.
     case badHeader = "age.badHeader"
@@ -14,9 +14,10 @@ package struct AgeError: Error, Sendable, Equatable, CustomStringConvertible {
     case truncated = "age.truncated"
     /// None of the keys at hand opens the file.
     case noKeyFits = "age.noKeyFits"
-    /// The passphrase would take more work than is ever done for one.
+    /// To derive a key from the passphrase would take more work than the limit allows.
     case tooMuchWork = "age.tooMuchWork"
-    /// A text is not a public key, or not a secret key.
+    /// A key cannot be used: a text is not a key, a file has no key, a passphrase is empty, or recipients are missing
+    /// or too many.
     case badKey = "age.badKey"
     /// The system could not do the computation.
     case failed = "age.failed"

@@ -9,20 +9,20 @@ package enum AgeFile {
   /// How many first bytes tell whether a file is encrypted.
   package static let leadBytes = 64
 
-  /// Whether a file begins as one in this format, in binary or in armor.
+  /// Whether these first bytes of a file are those of an age file, in binary or in armor.
   package static func isEncrypted(_ lead: [UInt8]) -> Bool {
     lead.starts(with: AgeHeader.versionLine) || AgeArmor.begins(lead)
   }
 
-  /// Encrypts.
+  /// Encrypts a content of any size.
   ///
   /// - Parameters:
   ///   - recipients: who can open the result.
   ///   - isArmored: whether the result is text, which is a third longer.
-  ///   - workFactor: how much work a passphrase takes: 2^n KiB of memory.
+  ///   - workFactor: the work that a passphrase takes: 2^n KiB of memory. Nil for the same work as in `age`, 2^18 KiB.
   ///   - read: gives the content.
   ///   - write: takes the result.
-  /// - Returns: what opens the result, for a check of it.
+  /// - Returns: a value that can decrypt the result, so that the caller can verify it.
   /// - Throws: ``AgeError``, and what the closures throw.
   package static func encrypt(
     to recipients: AgeRecipients, isArmored: Bool = false, workFactor: Int? = nil,
@@ -61,12 +61,13 @@ package enum AgeFile {
     return isArmored ? AgeArmor.size(of: size) : size
   }
 
-  /// Opens a file.
+  /// Decrypts a file.
   ///
   /// - Parameters:
-  ///   - secrets: what it may be opened with.
+  ///   - secrets: the keys and the passphrase to try.
   ///   - read: gives the file, in binary or in armor.
-  ///   - write: takes the content. Each piece was checked; that there is no more after it is checked at the end.
+  ///   - write: takes the content. Each piece is authenticated before it is handed over. Only when the call returns is
+  ///     it certain that the end of the file is not missing.
   /// - Throws: ``AgeError``, and what the closures throw.
   package static func decrypt(_ secrets: AgeSecrets, read: Read, write: Write) throws {
     try open(read: read, write: write) { header in try header.fileKey(secrets) }
@@ -88,7 +89,7 @@ package enum AgeFile {
     }
   }
 
-  /// The bytes of a file, without armor.
+  /// Reads the bytes of a file, without its armor if it has one.
   private struct Source {
     private var bytes: ArraySlice<UInt8>
     private var armor: AgeArmor.Reader?
@@ -140,12 +141,12 @@ package enum AgeFile {
   }
 }
 
-/// Opens what has just been encrypted, with the key that it was encrypted with. The writer of a file has no secret key of
-/// its recipients.
+/// Decrypts a file that has just been encrypted, to verify it. It uses the file key, because the writer of a file has
+/// no secret key of its recipients.
 package struct AgeCheck: Sendable {
   let fileKey: FileKey
 
-  /// Opens the file.
+  /// Decrypts the file that this value was made for.
   ///
   /// - Parameters:
   ///   - read: gives the file.

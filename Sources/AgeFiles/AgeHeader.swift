@@ -3,28 +3,28 @@ import Foundation
 
 /// Whom a file is encrypted to.
 package enum AgeRecipients: Sendable, Hashable {
-  /// The owners of these keys; at least one.
+  /// The owners of the secret keys for these public keys; at least one key.
   case keys([AgeRecipient])
-  /// Who knows a passphrase.
+  /// Anybody who knows this passphrase.
   case passphrase([UInt8])
 }
 
-/// What a reader has to open a file with.
+/// The secrets with which a reader tries to open a file.
 package struct AgeSecrets: Sendable {
-  /// Secret keys.
+  /// The secret keys to try.
   package var identities: [AgeIdentity] = []
-  /// A passphrase; nil without one.
+  /// The passphrase to try; nil without one.
   package var passphrase: [UInt8]?
 
-  /// Nothing.
+  /// No secrets.
   package init() {}
 }
 
-/// The header of an age file: a line for the version, a stanza for each recipient, and a code that shows changes
+/// The header of an age file: a line for the version, a stanza for each recipient, and an authentication code
 /// (age-encryption.org/v1, "Header").
 struct AgeHeader: Sendable {
   let stanzas: [Stanza]
-  /// The text up to `---`, which the code is computed of.
+  /// The header up to and including `---`; the authentication code is computed over this part.
   private let covered: [UInt8]
   private let code: [UInt8]
   /// The length of the whole header in bytes.
@@ -38,12 +38,12 @@ struct AgeHeader: Sendable {
 
   // MARK: - Writing
 
-  /// A header for a file key.
+  /// Makes a header that wraps the file key for each recipient.
   init(_ fileKey: FileKey, for recipients: AgeRecipients, workFactor: Int) throws(AgeError) {
     var stanzas: [Stanza] = []
     switch recipients {
     case .keys(let keys):
-      guard !keys.isEmpty else { throw AgeError(.badKey, "there is nobody to encrypt to") }
+      guard !keys.isEmpty else { throw AgeError(.badKey, "there is no recipient to encrypt to") }
       for key in keys { stanzas.append(try Stanza(wrapping: fileKey, to: key)) }
     case .passphrase(let passphrase):
       guard !passphrase.isEmpty else { throw AgeError(.badKey, "the passphrase is empty") }
@@ -60,7 +60,7 @@ struct AgeHeader: Sendable {
     }
   }
 
-  /// The size in bytes of a header for recipients.
+  /// The size in bytes of a header for these recipients.
   static func size(for recipients: AgeRecipients) -> Int {
     let stanzas =
       switch recipients {
@@ -70,14 +70,14 @@ struct AgeHeader: Sendable {
     return text(stanzas).count + 1 + Base64.text([UInt8](repeating: 0, count: 32)).count + 1
   }
 
-  /// The header up to its code.
+  /// The text of a header up to and including `---`, without the authentication code.
   private static func text(_ stanzas: [Stanza]) -> [UInt8] {
     var text = versionLine
     for stanza in stanzas {
       text += "->".utf8
       for argument in stanza.arguments { text += [UInt8(ascii: " ")] + argument }
       text.append(0x0a)
-      // The last line is shorter than the others, and may be empty.
+      // The last line of a body is shorter than the others, and may be empty.
       let body = Base64.text(stanza.body)
       var start = 0
       repeat {
@@ -93,7 +93,7 @@ struct AgeHeader: Sendable {
 
   // MARK: - Reading
 
-  /// Reads the header that a file begins with. `lead` is the first ``maxBytes`` of it, or all of it.
+  /// Reads the header at the start of a file. `lead` is the first ``maxBytes`` of the file, or all of a shorter file.
   init(_ lead: [UInt8]) throws(AgeError) {
     guard lead.starts(with: Self.versionLine) else {
       throw AgeError(.notEncrypted, "the file does not begin as an age file of version 1")
@@ -126,7 +126,10 @@ struct AgeHeader: Sendable {
       stanzas.append(try Self.stanza(head, line))
     }
     guard stanzas.count == 1 || !stanzas.contains(where: { $0.type == Stanza.scrypt }) else {
-      throw AgeError(.badHeader, "a passphrase stands beside other recipients")
+      throw AgeError(
+        .badHeader,
+        "the header has a stanza for a passphrase beside other recipients, which the format forbids"
+      )
     }
   }
 
@@ -136,7 +139,7 @@ struct AgeHeader: Sendable {
     let parts = head.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
     guard parts.count >= 2, parts[0].elementsEqual("->".utf8),
       parts.dropFirst().allSatisfy({ !$0.isEmpty && $0.allSatisfy { (0x21...0x7e).contains($0) } })
-    else { throw AgeError(.badHeader, "the header has a line that begins no stanza") }
+    else { throw AgeError(.badHeader, "a line of the header does not begin a stanza") }
     var body: [UInt8] = []
     while true {
       let text = try line()
@@ -189,7 +192,8 @@ struct AgeHeader: Sendable {
     return AgeError(
       .noKeyFits,
       "the file is encrypted to \(count), and "
-        + (secrets.identities.isEmpty ? "none is at hand" : "not to one at hand"))
+        + (secrets.identities.isEmpty
+          ? "no secret key was given" : "none of the given keys opens it"))
   }
 
   private static func codeKey(_ fileKey: FileKey) -> SymmetricKey {

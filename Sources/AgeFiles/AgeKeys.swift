@@ -19,13 +19,13 @@ package struct AgeRecipient: Sendable, Hashable {
       throw AgeError(
         .badKey,
         isSecret
-          ? "a secret key stands where a public one is expected"
+          ? "the text is a secret key of age, and a public key is expected"
           : "the text is not a public key of age, which begins with age1")
     }
     self.bytes = bytes
   }
 
-  /// The key as text.
+  /// The key as text, `age1…`.
   package var text: String { Bech32.text("age", bytes) }
 }
 
@@ -34,7 +34,7 @@ package struct AgeIdentity: Sendable {
   let key: Curve25519.KeyAgreement.PrivateKey
   static let name = "age-secret-key-"
 
-  /// A new key. What it shall open is encrypted to it and opened again before it is given out.
+  /// Makes a new key. Before the key is returned, a file key is wrapped for it and unwrapped again.
   ///
   /// - Throws: `age.failed` when the new key does not open what is encrypted to it.
   package init() throws(AgeError) {
@@ -60,30 +60,30 @@ package struct AgeIdentity: Sendable {
     self.key = key
   }
 
-  /// The public key that belongs to it.
+  /// The public key that belongs to this secret key.
   package var recipient: AgeRecipient {
     AgeRecipient(bytes: Array(key.publicKey.rawRepresentation))
   }
 
-  /// The key as text.
+  /// The key as text, `AGE-SECRET-KEY-1…`.
   package var text: String { Bech32.text(Self.name, Array(key.rawRepresentation)).uppercased() }
 }
 
-/// The keys in a file: one on each line, with empty lines and comments between.
+/// Reads files of keys: one key on each line. Empty lines, and comments that begin with `#`, are skipped.
 package enum AgeKeyFile {
-  /// The most bytes of a file of keys that are read: 1 MiB.
+  /// The most bytes of a file of keys that callers read: 1 MiB.
   package static let maxBytes = 1 << 20
 
-  /// The public keys.
+  /// Reads the public keys in the bytes of a file.
   ///
-  /// - Throws: `age.badKey` with the number of the line.
+  /// - Throws: `age.badKey` with the number of a line that is not a key, or for a file without a key.
   package static func recipients(_ bytes: [UInt8]) throws(AgeError) -> [AgeRecipient] {
     try keys(bytes) { text throws(AgeError) in try AgeRecipient(text) }
   }
 
-  /// The secret keys.
+  /// Reads the secret keys in the bytes of a file.
   ///
-  /// - Throws: `age.badKey` with the number of the line.
+  /// - Throws: `age.badKey` with the number of a line that is not a key, or for a file without a key.
   package static func identities(_ bytes: [UInt8]) throws(AgeError) -> [AgeIdentity] {
     try keys(bytes) { text throws(AgeError) in try AgeIdentity(text) }
   }

@@ -1,12 +1,12 @@
 import Crypto
 import Foundation
 
-/// The content of an age file: chunks of 64 KiB, each sealed under the number that it has, and the last one under a mark
-/// that it is the last (age-encryption.org/v1, "Payload").
+/// The content of an age file: chunks of 64 KiB. The nonce of each chunk is the chunk's number and a flag that marks
+/// the last chunk (age-encryption.org/v1, "Payload").
 struct AgePayload {
-  /// Bytes of a chunk before it is sealed; the last one may have fewer.
+  /// The bytes of a chunk before encryption; the last chunk may have fewer.
   static let chunkBytes = 64 << 10
-  /// Bytes that sealing adds.
+  /// The bytes that encryption adds to a chunk: its authentication tag.
   static let tagBytes = 16
   static let nonceBytes = 16
 
@@ -18,7 +18,7 @@ struct AgePayload {
     key = fileKey.derived(salt: nonce, info: "payload")
   }
 
-  /// The next chunk, sealed.
+  /// Encrypts the next chunk, and returns the result with its tag.
   mutating func seal(_ chunk: ArraySlice<UInt8>, isLast: Bool) throws(AgeError) -> [UInt8] {
     let nonce = try next(isLast: isLast)
     do {
@@ -29,14 +29,15 @@ struct AgePayload {
     }
   }
 
-  /// The next chunk, opened.
+  /// Decrypts the next chunk. Throws when the chunk was changed, moved or cut.
   mutating func open(_ sealed: ArraySlice<UInt8>, isLast: Bool) throws(AgeError) -> [UInt8] {
     guard sealed.count >= Self.tagBytes else {
       throw AgeError(.truncated, "the file ends within its content")
     }
     // Only an empty file has an empty chunk.
     guard sealed.count > Self.tagBytes || number == 0 else {
-      throw AgeError(.contentChanged, "the content ends with an empty part")
+      throw AgeError(
+        .contentChanged, "the content ends with an empty chunk, which age never writes")
     }
     let place = number
     let nonce = try next(isLast: isLast)
@@ -57,7 +58,7 @@ struct AgePayload {
   private mutating func next(isLast: Bool) throws(AgeError) -> ChaChaPoly.Nonce {
     guard !isEnded else { throw AgeError(.failed, "the content has ended already") }
     isEnded = isLast
-    // Eleven bytes for the number, the highest first: a file cannot have 2^64 chunks.
+    // The first eleven bytes are the number, the highest byte first. A file cannot have 2^64 chunks.
     var bytes = [UInt8](repeating: 0, count: 12)
     for place in 0..<8 {
       bytes[10 - place] = UInt8(truncatingIfNeeded: number >> UInt64(8 * place))
@@ -65,7 +66,7 @@ struct AgePayload {
     bytes[11] = isLast ? 1 : 0
     number += 1
     do { return try ChaChaPoly.Nonce(data: bytes) } catch {
-      throw AgeError(.failed, "the content could not be numbered")
+      throw AgeError(.failed, "the nonce of a chunk could not be made")
     }
   }
 }

@@ -8,15 +8,15 @@ enum Base64 {
     return values
   }()
 
-  /// The text for some bytes.
+  /// The base64 text of some bytes. With `isPadded`, `=` fills the text to a multiple of four characters.
   static func text(_ bytes: some Sequence<UInt8>, isPadded: Bool = false) -> [UInt8] {
     var text = BitGroups(bytes, of: 8, into: 6).padded.map { digits[Int($0)] }
     if isPadded { while text.count % 4 != 0 { text.append(UInt8(ascii: "=")) } }
     return text
   }
 
-  /// The bytes of a text; nil when it has another character, or bits left over that are not zero: each value has one
-  /// form only.
+  /// The bytes of a base64 text. Nil when the text has a character outside the alphabet, a wrong length, or leftover
+  /// bits that are not zero: each value has one form only.
   static func bytes(_ text: some Collection<UInt8>, isPadded: Bool = false) -> [UInt8]? {
     var digits = Array(text)
     if isPadded {

@@ -13,7 +13,8 @@ enum Bech32 {
     return name + "1" + String(decoding: data, as: UTF8.self)
   }
 
-  /// The bytes behind a name; nil when the text is not in this form, mixes cases, or has another name or checksum.
+  /// The bytes of a text that begins with `name`. Nil when the text is not in this form, mixes cases, or has another
+  /// name or a wrong checksum.
   static func bytes(_ text: String, named name: String) -> [UInt8]? {
     let isUpper = text.utf8.contains { (0x41...0x5a).contains($0) }
     guard !isUpper || !text.utf8.contains(where: { (0x61...0x7a).contains($0) }) else { return nil }
@@ -26,7 +27,7 @@ enum Bech32 {
       polymod(expanded(Array(name.utf8)) + groups) == 1
     else { return nil }
     let bytes = BitGroups(groups.dropLast(checksumLength), of: 5, into: 8)
-    // What fills the last group is fewer than five bits, all of them zero.
+    // The bits that fill the last group are fewer than five, all of them zero.
     return bytes.restCount < 5 && bytes.rest == 0 ? bytes.full : nil
   }
 

@@ -1,14 +1,15 @@
-/// Bits in groups of one width, put into groups of another, most significant bit first. Base64 and Bech32 are both this,
-/// with six and with five bits for eight.
+/// Regroups bits from groups of one width into groups of another width, most significant bit first. Base64 groups the
+/// bits of bytes by six, Bech32 by five.
 struct BitGroups {
   /// The full groups.
   let full: [UInt8]
-  /// The bits after the last full group, as a number, and how many they are.
+  /// The bits after the last full group, as a number of `restCount` bits.
   let rest: UInt32
   let restCount: Int
   private let width: Int
 
-  /// Widths are 1 through 8. No group has a bit above its width.
+  /// Regroups `groups` of `given` bits into groups of `width` bits. Both widths are 1 to 8. No group has a bit above
+  /// its width.
   init(_ groups: some Sequence<UInt8>, of given: Int, into width: Int) {
     var full: [UInt8] = []
     var rest: UInt32 = 0
@@ -26,7 +27,7 @@ struct BitGroups {
     (self.full, self.rest, self.restCount, self.width) = (full, rest, restCount, width)
   }
 
-  /// The full groups, and the rest as a last one that zeros fill.
+  /// The full groups. If bits are left over, they are the high bits of one more group, filled with zeros.
   var padded: [UInt8] {
     restCount == 0 ? full : full + [UInt8(rest << UInt32(width - restCount))]
   }

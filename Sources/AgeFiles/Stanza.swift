@@ -11,7 +11,7 @@ struct FileKey: Sendable, Equatable {
 
   init(bytes: [UInt8]) { self.bytes = bytes }
 
-  /// A key made of this one, of 32 bytes (HKDF with SHA-256, RFC 5869).
+  /// Derives a key of 32 bytes from this one (HKDF with SHA-256, RFC 5869).
   func derived(salt: [UInt8], info: String) -> SymmetricKey {
     HKDF<SHA256>.deriveKey(
       inputKeyMaterial: SymmetricKey(data: bytes), salt: salt, info: Array(info.utf8),
@@ -20,7 +20,7 @@ struct FileKey: Sendable, Equatable {
 }
 
 enum RandomBytes {
-  /// Bytes of the system's generator for keys.
+  /// Returns random bytes from the system's generator, which is fit for keys.
   static func make(_ count: Int) -> [UInt8] {
     var random = SystemRandomNumberGenerator()
     return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &random) }
@@ -35,14 +35,14 @@ struct Stanza: Sendable, Equatable {
 
   static let x25519 = Array("X25519".utf8)
   static let scrypt = Array("scrypt".utf8)
-  /// 2^18 blocks of 1 KiB: 256 MiB and about a second, as `age` takes.
+  /// The work for a passphrase in new files: 2^18 blocks of 1 KiB, which are 256 MiB and about a second, as in `age`.
   static let workFactor = 18
-  /// The most work that is done for a passphrase: 1 GiB and some seconds.
+  /// The most work that is done for a passphrase: 2^20 blocks of 1 KiB, which are 1 GiB and some seconds.
   static let maxWorkFactor = 20
   private static let label = "age-encryption.org/v1/"
   private static let wrappedBytes = FileKey.byteCount + 16
 
-  /// Stanzas as long as those that are written.
+  /// Stanzas as long as those in new files, to compute the size of a header.
   static let x25519Sample = Stanza(
     arguments: [x25519, Base64.text([UInt8](repeating: 0, count: 32))],
     body: [UInt8](repeating: 0, count: wrappedBytes))
@@ -80,7 +80,7 @@ struct Stanza: Sendable, Equatable {
 
   /// The file key; nil when the stanza is not for this identity.
   ///
-  /// - Throws: `age.badHeader` when it breaks a rule of its type.
+  /// - Throws: `age.badHeader` when the stanza breaks a rule of its type.
   func fileKey(_ identity: AgeIdentity) throws(AgeError) -> FileKey? {
     guard type == Self.x25519 else { return nil }
     guard arguments.count == 2, let share = Base64.bytes(arguments[1]), share.count == 32,
@@ -90,9 +90,9 @@ struct Stanza: Sendable, Equatable {
     return opened(key)
   }
 
-  /// The file key; nil when the passphrase is another one.
+  /// The file key; nil when the passphrase is wrong.
   ///
-  /// - Throws: `age.badHeader` when it breaks a rule of its type, `age.tooMuchWork`.
+  /// - Throws: `age.badHeader` when the stanza breaks a rule of its type, `age.tooMuchWork`.
   func fileKey(passphrase: [UInt8]) throws(AgeError) -> FileKey? {
     guard arguments.count == 3, let salt = Base64.bytes(arguments[1]), salt.count == 16,
       body.count == Self.wrappedBytes, (1...2).contains(arguments[2].count),
@@ -109,7 +109,7 @@ struct Stanza: Sendable, Equatable {
   }
 
   private static let malformed = AgeError(
-    .badHeader, "a part of the header for a recipient breaks the rules of its type")
+    .badHeader, "a stanza of the header breaks the rules of its type")
 
   // MARK: - Keys
 
@@ -118,9 +118,9 @@ struct Stanza: Sendable, Equatable {
   ) throws(AgeError) -> SymmetricKey {
     guard let point = try? Curve25519.KeyAgreement.PublicKey(rawRepresentation: point),
       let shared = try? secret.sharedSecretFromKeyAgreement(with: point),
-      // A point of low order gives a secret that everybody knows.
+      // A point of low order gives a secret of zeros, which everybody knows.
       unsafe shared.withUnsafeBytes({ unsafe $0.contains { $0 != 0 } })
-    else { throw AgeError(.badHeader, "a public key is not one that can be encrypted to") }
+    else { throw AgeError(.badHeader, "a public key cannot be used for encryption") }
     return shared.hkdfDerivedSymmetricKey(
       using: SHA256.self, salt: salt, sharedInfo: Array((label + "X25519").utf8),
       outputByteCount: 32)
@@ -156,7 +156,7 @@ struct Stanza: Sendable, Equatable {
     return FileKey(bytes: Array(bytes))
   }
 
-  /// Each of these keys is used once, so that the nonce may be fixed.
+  /// The nonce for wrapping a file key: zeros. Each wrapping key is used only once, so a fixed nonce is safe.
   private static func zeroNonce() throws -> ChaChaPoly.Nonce {
     try ChaChaPoly.Nonce(data: [UInt8](repeating: 0, count: 12))
   }

@@ -22,10 +22,13 @@ struct CoreDataDemands {
     let name: String
   }
 
+  /// The constraints, as the check of the file takes them.
   private(set) var demands: [ColumnDemand] = []
+  /// What each of `demands` is about, at the same index.
   private(set) var subjects: [Subject] = []
 
-  /// The constraints on all tables of a store that its model describes.
+  /// Collects the constraints on all tables of a store that its model describes. Without a model, only the entity
+  /// numbers are constrained.
   init(_ store: CoreDataStore) {
     for table in store.entityTables { add(table, of: store) }
     guard let layout = store.layout else { return }
@@ -107,7 +110,7 @@ struct CoreDataDemands {
 }
 
 extension AttributeType {
-  /// The storage classes of values of the type in Core Data; nil when any class is allowed.
+  /// The storage classes that Core Data gives to values of this type; nil when any class is allowed.
   package var storageClasses: StorageClasses? {
     switch self {
     case .integer16, .integer32, .integer64, .boolean: .integer
@@ -119,6 +122,6 @@ extension AttributeType {
     }
   }
 
-  /// The length of all values of the type in bytes; nil when it varies.
+  /// The length in bytes that all values of this type have; nil when the length varies.
   package var storedLength: Int? { self == .uuid ? 16 : nil }
 }

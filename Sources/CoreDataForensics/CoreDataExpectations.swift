@@ -9,7 +9,7 @@ package enum CoreDataExpectations {
   package static let bookkeeping: [ExpectedTable] =
     FreshStoreSchema.bookkeeping.compactMap { fresh in
       var table = ExpectedTable(name: fresh.name, sql: fresh.sql)
-      // No value in them is ever NULL.
+      // No value in these tables is ever NULL.
       if let count = table?.definition.columns.count { table?.notNull = Set(0..<count) }
       return table
     }
@@ -23,7 +23,8 @@ package enum CoreDataExpectations {
       return table
     }
 
-  /// The tables of a model, with the entity numbers that their rows can have.
+  /// The tables of a model, with the range of entity numbers that their rows can have. Empty when no store can be made
+  /// for the model.
   package static func tables(of model: ManagedObjectModel) -> [ExpectedTable] {
     let layout = TableLayout(model)
     guard let schema = try? FreshStoreSchema(model) else { return [] }
@@ -44,8 +45,8 @@ package enum CoreDataExpectations {
     return tables
   }
 
-  /// The tables of persistent history that have rows in a store without schema and model. These tables are the same in
-  /// every store, and each of their rows has an entity number that no entity of an app has.
+  /// Finds the tables of persistent history that have live rows, in a store without schema and model. These tables are
+  /// the same in every store, and each of their rows has an entity number that no entity of an app has.
   private static func recordedHistory(in database: DamagedDatabase, beside known: [ExpectedTable])
     throws(SQLiteFileError) -> [ExpectedTable]
   {
@@ -58,8 +59,8 @@ package enum CoreDataExpectations {
     return met.sorted().map { database.tables[$0] }
   }
 
-  /// Finds the tables of a store from the store itself: from its schema, if that can be read, and from the model that
-  /// it carries.
+  /// Tells `database` which tables the store must have had. They come from the schema, if it can be read, and from the
+  /// model: the given one, or the one that the store carries.
   package static func expect(in database: DamagedDatabase, model given: ManagedObjectModel? = nil)
     throws(SQLiteFileError)
   {

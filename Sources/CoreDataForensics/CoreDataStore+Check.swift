@@ -54,7 +54,8 @@ extension CoreDataStore {
     }
   }
 
-  /// Checks the tables and columns that the model needs.
+  /// Checks that the tables and columns that the model needs are there. Without the store's own model, this is reported
+  /// as not checked.
   private func checkTables(_ report: inout CheckReport) {
     guard let layout else {
       return report.add(
@@ -67,7 +68,7 @@ extension CoreDataStore {
       return report.add(
         UncheckedPart(
           id: .coredataTables,
-          message: "the tables that the model needs, because it may not be the store's own"))
+          message: "the tables that the model needs, because the model may not be the store's own"))
     }
     for place in layout.tables {
       guard let table = database.schema.table(named: place.name) else {
@@ -167,7 +168,7 @@ extension CoreDataStore {
       text = "\(count) a \(subject.name) of a storage class that \(type.name) never has"
     default:
       id = .coredataStorageClass
-      text = "\(count) a \(subject.name) that is neither a key nor a number"
+      text = "\(count) a \(subject.name) that is not a key or number of the expected kind"
     }
     let row = breach.first.rowID.map { ", first in row \($0)" } ?? ""
     let isPlaced = breach.first.page > 0

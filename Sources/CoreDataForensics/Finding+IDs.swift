@@ -1,8 +1,9 @@
 package import SQLiteFile
 
-/// What the check of Core Data's tables finds, and what it does not look at.
+/// The findings of the check of Core Data's tables, and what the check did not look at.
 extension Finding.ID {
-  /// Rows have primary keys that Core Data would give to new rows.
+  /// The highest primary key of a table is larger than Z_PRIMARYKEY records, so Core Data would give new rows keys that
+  /// are in use.
   package static let coredataKeyCounter = Self(rawValue: "coredata.keyCounter")
   /// Relationships lead to rows that do not exist.
   package static let coredataDanglingReference = Self(rawValue: "coredata.danglingReference")
@@ -31,6 +32,6 @@ extension Finding.ID {
   /// Not checked: tables, references and storage classes.
   package static let coredataValues = Self(rawValue: "coredata.values")
 
-  /// This user may not read files beside the main file.
+  /// Not checked: files beside the main file, which this user may not read.
   package static let storeFilesUnread = Self(rawValue: "store.filesUnread")
 }

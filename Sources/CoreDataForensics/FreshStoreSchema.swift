@@ -19,7 +19,7 @@ package struct FreshStoreSchema: Sendable, Equatable {
   package let statements: [String]
   /// A table and the statement that creates it.
   package struct Table: Sendable, Equatable {
-    /// The name.
+    /// The table's name.
     package let name: String
     /// The CREATE TABLE statement.
     package let sql: String
@@ -33,13 +33,13 @@ package struct FreshStoreSchema: Sendable, Equatable {
     package let table: String
     /// The CREATE INDEX statement.
     package let sql: String
-    /// Whether it keeps values apart.
+    /// Whether the index is UNIQUE.
     package let isUnique: Bool
   }
 
   /// The indexes of the model's tables, in the order of the statements.
   package let indexes: [Index]
-  /// The rows of Z_PRIMARYKEY.
+  /// The rows of Z_PRIMARYKEY, ascending by number.
   package let entities: [EntityRecord]
   /// The property list for `Z_METADATA.Z_PLIST`.
   package let metadataPlist: [UInt8]
@@ -49,13 +49,14 @@ package struct FreshStoreSchema: Sendable, Equatable {
   /// The framework version written into new stores: the newest version whose stores were compared with ours (iOS 17).
   package static let frameworkVersion: Int64 = 1344
 
-  /// Computes the store of a model.
+  /// Computes the content of a new store for a model.
   ///
   /// - Parameters:
   ///   - model: the model.
   ///   - withHistory: whether the store has tables for persistent history (their form since iOS 13).
   ///   - sides: see ``TableLayout/init(_:namedAfter:)``.
-  /// - Throws: ``Failure`` when the rule for the hash of an entity is not confirmed, or the model cannot be cached.
+  /// - Throws: ``Failure`` when the rule for the hash of an entity is not confirmed, when two tables or columns would
+  ///   have the same name, or when the model cannot be cached.
   package init(
     _ model: ManagedObjectModel, withHistory: Bool = false, namedAfter sides: Set<String> = []
   ) throws(Failure) {
@@ -91,8 +92,8 @@ package struct FreshStoreSchema: Sendable, Equatable {
     throw Failure(message: "the version hash of entity \(entity) is not known: \(reason)")
   }
 
-  /// The first name that two tables, or two columns of one table, would have, as a sentence. SQLite does not tell the
-  /// cases of ASCII letters apart.
+  /// Says in a sentence which name two tables, or two columns of one table, would both have; nil when all names differ.
+  /// SQLite ignores the case of ASCII letters.
   private static func collision(_ layout: TableLayout, _ tables: [String]) -> String? {
     func twice(_ names: [String]) -> String? {
       var seen: Set<SQLName> = []
@@ -172,7 +173,7 @@ package struct FreshStoreSchema: Sendable, Equatable {
     return tables + bookkeeping
   }
 
-  /// A table of entities; `columns` begins with a comma.
+  /// Makes the table of a root entity. `columns` is SQL for the columns after Z_OPT, and begins with a comma.
   private static func table(_ name: String, _ columns: String) -> Table {
     Table(
       name: name,
@@ -187,8 +188,8 @@ package struct FreshStoreSchema: Sendable, Equatable {
     layout.joinTables.filter { table.entityNames.contains($0.ownerName) }
   }
 
-  /// The indexes of a table in Core Data's order: keys by column, entity numbers, tables of many-to-many relationships,
-  /// and for each entity fetch indexes and uniqueness constraints.
+  /// The indexes of a table in Core Data's order: on keys by column, on entity numbers, on tables of many-to-many
+  /// relationships, and for each entity on its fetch indexes and uniqueness constraints.
   private static func indexes(of table: TableLayout.Table, _ layout: TableLayout) -> [Index] {
     var indexes: [Index] = []
     for column in ordered(table.columns, layout) {
@@ -220,7 +221,7 @@ package struct FreshStoreSchema: Sendable, Equatable {
         guard columns.count == fetchIndex.elements.count, let first = columns.first else {
           continue
         }
-        // The key of a relationship has its own index.
+        // The key of a relationship has an index already.
         if columns.count == 1, case .toOne = first.role { continue }
         let terms = zip(columns, fetchIndex.elements).map { column, element in
           quoted(column.name) + " COLLATE BINARY " + (element.isAscending ? "ASC" : "DESC")
@@ -240,8 +241,8 @@ package struct FreshStoreSchema: Sendable, Equatable {
     return indexes.filter { met.insert($0).inserted }
   }
 
-  /// The fetch indexes of an entity, before them those that Apple's compiler makes of older declarations: of indexed
-  /// attributes that no index has for itself, and of compound indexes.
+  /// The fetch indexes of an entity. Before them come those that Apple's compiler makes of older declarations: one for
+  /// each indexed attribute without a fetch index of its own, and one for each compound index.
   private static func fetchIndexes(of entity: Entity) -> [FetchIndex] {
     let single = Set(
       entity.fetchIndexes.filter { $0.elements.count == 1 }.compactMap {
@@ -266,8 +267,9 @@ package struct FreshStoreSchema: Sendable, Equatable {
       isUnique: isUnique)
   }
 
-  /// Core Data's order: integers and keys, positions in ordered relationships, then dates and floats, decimals, text,
-  /// URIs, UUIDs, transformed values, bytes; within each by entity, attributes before keys, by name.
+  /// Sorts columns into Core Data's order: integers and keys, positions in ordered relationships, dates and floats,
+  /// decimals, text, URIs, UUIDs, transformed values, bytes. Each group is sorted by entity number, attributes before
+  /// keys, and otherwise stays in the given order.
   private static func ordered(_ columns: [TableLayout.Column], _ layout: TableLayout)
     -> [TableLayout.Column]
   {
@@ -314,8 +316,8 @@ package struct FreshStoreSchema: Sendable, Equatable {
 
   // MARK: - Persistent history
 
-  /// The tables of persistent history, in the form that they have since iOS 13, with the names and numbers of their
-  /// entities.
+  /// The tables of persistent history in their form since iOS 13, each with the name and the number of its entity.
+  /// `tombstoneCount` is the number of columns for values of deleted rows.
   package static func historyTables(tombstoneCount: Int)
     -> [(entity: String, number: Int64, table: Table)]
   {
@@ -366,7 +368,8 @@ package struct FreshStoreSchema: Sendable, Equatable {
 
   // MARK: - Names
 
-  /// A name in SQL: quoted unless it consists of ASCII letters, digits and underscores and begins with no digit.
+  /// Returns a name as SQL has it: in quotes, unless it consists of ASCII letters, digits and underscores and does not
+  /// begin with a digit.
   private static func quoted(_ name: String) -> String {
     let isPlain = name.utf8.allSatisfy { byte in
       (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)

@@ -3,7 +3,7 @@ package import ObjectModel
 import SQLiteFile
 package import SQLiteForensics
 
-/// Gives rows of a damaged store the names from its model.
+/// Turns recovered rows of a damaged store into rows of entities, with the names of its model.
 package struct RecoveredNaming {
   /// The names of the entities, by number.
   package let entityNames: [Int64: String]
@@ -27,7 +27,7 @@ package struct RecoveredNaming {
     let own = entities.filter { !$0.isHistory }
     var names = Dictionary(
       own.map { ($0.number, $0.name) }, uniquingKeysWith: { first, _ in first })
-    // The model's names are newer, and apply when it numbers as many entities as the store has; a damaged store may
+    // The model's names are newer. They apply unless the store has more entities than the model; a damaged store may
     // have lost some entities.
     if let layout, own.count <= layout.numbering.names.count,
       own.allSatisfy({ $0.number <= Int64(layout.numbering.names.count) })
@@ -55,7 +55,8 @@ package struct RecoveredNaming {
     ["ACHANGE", "ATRANSACTION", "ATRANSACTIONSTRING"].contains(table.uppercased())
   }
 
-  /// The entities with these names and all their descendants.
+  /// Returns these names and the names of all descendants of these entities. Without a model, only the names are
+  /// returned.
   package func withDescendants(_ names: Set<String>) -> Set<String> {
     guard let model else { return names }
     return names.union(
@@ -64,8 +65,9 @@ package struct RecoveredNaming {
       })
   }
 
-  /// The properties of a table's rows that have this entity number, and their entity, nil for an unknown one; nil when
-  /// the table does not hold an entity's rows.
+  /// The properties of rows in a table that have this entity number, and the name of their entity, which is nil for an
+  /// unknown number. Returns nil when the table does not hold an entity's rows. `table` is an index in the
+  /// initializer's `tables`.
   package func fields(of table: Int, _ number: Int64?) -> (
     entity: String?, fields: [RowPlan.Field]
   )? {
@@ -75,7 +77,8 @@ package struct RecoveredNaming {
     return (isNamed ? number.flatMap { entityNames[$0] } : nil, fields ?? fallback)
   }
 
-  /// A recovered row as a row of an entity; nil when its table does not hold an entity's rows. A lost primary key is 0.
+  /// Turns a recovered row into a row of an entity, and says which columns its properties come from. Returns nil when
+  /// the row's table does not hold an entity's rows. In place of a lost primary key, the row has its row id or else 0.
   ///
   /// Many-to-many relationships are not followed. Partial values are null.
   package func managedRow(_ row: RecoveredRow) -> (row: ManagedRow, columns: [Int])? {

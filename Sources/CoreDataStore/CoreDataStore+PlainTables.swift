@@ -1,9 +1,10 @@
 package import SQLiteFile
 
-// An app may make tables of its own in the file of its store. Core Data leaves them alone.
+// An app may create tables of its own in the file of its store. Core Data leaves these tables alone.
 extension CoreDataStore {
-  /// The tables whose rows are no objects of the model: every table of a plain SQLite file; in a Core Data store, those
-  /// that it has no use for, such as tables that the app has made, or one of an entity that Z_PRIMARYKEY no longer names.
+  /// The tables whose rows are not objects of the model. In a plain SQLite file, this is every table. In any other
+  /// file, it is each table that neither holds an entity's rows nor has a name of Core Data's or SQLite's own tables: a
+  /// table that the app created, or the table of an entity that Z_PRIMARYKEY no longer names.
   package var plainTables: [Table] {
     guard kind != .sqlite else { return database.schema.tables }
     let ofEntities = Set(entityTables.map(\.name))
@@ -12,7 +13,8 @@ extension CoreDataStore {
     }
   }
 
-  /// Whether a table has a name of those that Core Data or SQLite makes beside the tables of entities.
+  /// Whether a table has a name that Core Data or SQLite gives to a table of its own: metadata, persistent history,
+  /// join tables, CloudKit mirroring and `sqlite_…`. Upper and lower case are the same.
   package static func isOwn(table name: String) -> Bool {
     let folded = name.uppercased()
     return ownNames.contains(folded) || isJoinTable(folded)
@@ -23,10 +25,12 @@ extension CoreDataStore {
     "Z_METADATA", "Z_PRIMARYKEY", "Z_MODELCACHE", "ACHANGE", "ATRANSACTION", "ATRANSACTIONSTRING",
   ]
 
-  /// Of SQLite itself, and of NSPersistentCloudKitContainer, which mirrors rows to CloudKit.
+  /// Prefixes of table names: `SQLITE_` of SQLite itself, and `ANSCK` of NSPersistentCloudKitContainer, which mirrors
+  /// rows to CloudKit.
   private static let ownPrefixes = ["SQLITE_", "ANSCK"]
 
-  /// `Z_`, the number of an entity and the name of a relationship: the pairs of a many-to-many relationship.
+  /// Whether a name, given in upper case, is that of a join table, which holds the pairs of a many-to-many
+  /// relationship: `Z_`, the number of an entity and the name of the relationship.
   private static func isJoinTable(_ folded: String) -> Bool {
     let bytes = folded.utf8
     return bytes.starts(with: "Z_".utf8)

@@ -6,8 +6,8 @@ extension CoreDataStore {
   /// Calls `receive` with each row of the given entities until it returns false.
   ///
   /// - Parameters:
-  ///   - entityNames: the entities wanted, including their descendants; nil for all.
-  ///   - tables: the tables to read, of ``entityTables``; nil for all.
+  ///   - entityNames: the entities whose rows are wanted; the rows of their descendants count, too. Nil for all.
+  ///   - tables: the tables to read, a part of ``entityTables``; nil for all of these.
   ///   - receive: receives a row and returns whether it wants the next.
   /// - Throws: `SQLiteFileError` when the device fails; damage is among the ``findings``.
   public func forEachRow(
@@ -29,8 +29,8 @@ extension CoreDataStore {
     }
   }
 
-  /// How the columns of a table become properties; nil when it has no rows of the `wanted` entities (all, if `wanted`
-  /// is nil).
+  /// Returns the plan that turns a table's columns into properties, as ``plan(for:)`` does. Also returns nil when
+  /// `wanted` is given and the table holds no rows of these entities.
   package func plan(
     for table: Table, wanted: Set<String>?
   ) throws(SQLiteFileError) -> RowPlan? {
@@ -39,7 +39,8 @@ extension CoreDataStore {
     return plan.entities.values.contains { wanted.contains($0.name) } ? plan : nil
   }
 
-  /// Adds a finding for each entity number in rows that does not belong to the table, at most a hundred findings.
+  /// Adds a finding for each entity number that rows of a table have and that belongs to no entity of the table. The
+  /// keys are the numbers; the values count the rows. At most 100 findings are added.
   package func note(_ unknownNumbers: [Int64: Int], in table: Table) {
     for (number, count) in unknownNumbers.sorted(by: { $0.key < $1.key }).prefix(100) {
       coreDataFindings.add(
@@ -51,7 +52,8 @@ extension CoreDataStore {
     }
   }
 
-  /// How the columns of a table become properties; nil when it has no rows of entities.
+  /// Returns the plan that turns a table's columns into properties. Returns nil when the table has no definition that
+  /// can be read, or no column Z_PK.
   package func plan(for table: Table) throws(SQLiteFileError) -> RowPlan? {
     guard let definition = table.definition else { return nil }
     let columns = Dictionary(
@@ -108,7 +110,8 @@ extension CoreDataStore {
     return links.sorted { $0.name < $1.name }
   }
 
-  /// The links of a join table, by owner or, when inverse, by destination.
+  /// Returns the links of a join table by owner or, if `isInverse`, by destination. Returns nil when the store does not
+  /// have the table. A table is read once for each direction.
   private func linkTable(_ join: TableLayout.JoinTable, isInverse: Bool, _ layout: TableLayout)
     throws(SQLiteFileError) -> LinkTable?
   {
@@ -135,7 +138,8 @@ extension CoreDataStore {
     owner: Int, destination: Int, ownerOrder: Int?, destinationOrder: Int?
   )
 
-  /// The table of a many-to-many relationship.
+  /// Returns the store's table of a many-to-many relationship, and the positions of its columns. Returns nil when the
+  /// store has no table of the expected names with at least two key columns.
   package func joinTable(_ join: TableLayout.JoinTable)
     -> (Table, JoinColumns)?
   {
@@ -147,7 +151,8 @@ extension CoreDataStore {
     return (table, found.columns)
   }
 
-  /// The table of a many-to-many relationship among some tables. If a relationship leads from an entity to the same
+  /// Finds the table of a many-to-many relationship with `table`, which looks up a table by name. Returns nil when no
+  /// table of the expected names has at least two key columns. If a relationship leads from an entity to the same
   /// entity, the table may be named after either side.
   package static func joinTable(
     _ join: TableLayout.JoinTable,
@@ -158,7 +163,7 @@ extension CoreDataStore {
       let columns = definition.columns.map { $0.name.uppercased() }
       let keys = columns.indices.filter { !columns[$0].utf8.starts(with: "Z_FOK_".utf8) }
       guard keys.count >= 2 else { continue }
-      // By name if the names are as expected, else by position: the owner comes first.
+      // Columns are found by name. Where a name is not as expected, the position decides: the owner comes first.
       let destination = columns.firstIndex(of: join.destinationColumn)
       let owner = columns.firstIndex(of: join.ownerColumn)
       let columnsFound: JoinColumns = (
@@ -172,7 +177,8 @@ extension CoreDataStore {
     return nil
   }
 
-  /// A row of a table as a row of its entity, by the table's plan.
+  /// Turns a stored row into a row of its entity, by the plan of the row's table. The primary key is Z_PK, else the row
+  /// id, else 0.
   package func managedRow(_ row: StoredRow, _ plan: RowPlan) -> ManagedRow {
     func integer(_ column: Int?) -> Int64? {
       guard let column, column < row.values.count, case .integer(let value) = row.values[column]

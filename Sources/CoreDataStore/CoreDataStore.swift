@@ -4,24 +4,25 @@ public import SQLiteFile
 
 /// A Core Data or SwiftData store, read as bytes.
 ///
-/// It is opened like any SQLite file. Core Data's content is read if the file has any; a file without it has the kind
+/// Any SQLite file can be opened. Core Data's content is read if the file has any. A file without it has the kind
 /// ``Kind/sqlite``.
 public final class CoreDataStore {
-  /// What kind of file it is.
+  /// Whether a file is a store of Core Data, judged by its tables.
   public enum Kind: String, Sendable, Codable {
-    /// It has `Z_METADATA` and `Z_PRIMARYKEY`.
+    /// A store: the file has the tables `Z_METADATA` and `Z_PRIMARYKEY`.
     case coreData
-    /// It has tables like Core Data's, but not its metadata.
+    /// A file that looks like a store: it has only one of the tables `Z_METADATA` and `Z_PRIMARYKEY`, or a table that
+    /// begins with the columns Z_PK, Z_ENT and Z_OPT.
     case coreDataShaped
-    /// Any other SQLite file.
+    /// A plain SQLite file: it has none of Core Data's tables.
     case sqlite
   }
 
-  /// The file.
+  /// The open database file, with its log and journal.
   package let database: SQLiteDatabase
-  /// What kind of file it is.
+  /// Whether the file is a store, looks like one, or is a plain SQLite file.
   public let kind: Kind
-  /// What the store records about itself; nil without a readable row of Z_METADATA.
+  /// The metadata that the store records about itself; nil when Z_METADATA has no row that can be read.
   public let metadata: StoreMetadata?
   /// The entities and their numbers, sorted by number, including those of the persistent history.
   public let entities: [EntityRecord]
@@ -38,12 +39,14 @@ public final class CoreDataStore {
     return all
   }
 
-  /// Which properties of an entity's rows are read; the other names are those of its ancestors. Nil for all. Rows of
-  /// unknown entities have no properties then.
+  /// Chooses the properties that are read; nil reads all. The closure gets the name of a property, and the names of the
+  /// row's entity and all its ancestors. With a closure, rows of unknown entities have no properties.
   package var shows: ((_ property: String, _ lineage: [String]) -> Bool)?
 
+  /// What was found in Core Data's content. Reading rows adds to these findings.
   package var coreDataFindings = FindingList()
-  /// The join tables read so far, by name and direction.
+  /// The join tables read so far. A key is the table's name and `>` for links by owner, or `<` for links by
+  /// destination.
   var linkCache: [String: LinkTable] = [:]
 
   /// Opens the store at `path`.
@@ -60,10 +63,10 @@ public final class CoreDataStore {
     try self.init(SQLiteDatabase(path: path, logView: logView), model: model)
   }
 
-  /// The store in an open database.
+  /// Reads the store in an open database.
   ///
   /// - Parameters:
-  ///   - database: the file.
+  ///   - database: the open database file.
   ///   - model: the model to read rows by; nil for the one that the store carries.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   public init(_ database: SQLiteDatabase, model: ManagedObjectModel? = nil) throws(SQLiteFileError)
@@ -133,8 +136,8 @@ public final class CoreDataStore {
 
   // MARK: - Entities
 
-  /// The name of the entity with this number. The model's name takes precedence over the one in Z_PRIMARYKEY, which
-  /// stays stale when a migration renames an entity.
+  /// The name of the entity with this number; nil when neither the model nor Z_PRIMARYKEY has the number. The model's
+  /// name takes precedence over the one in Z_PRIMARYKEY, which stays stale when a migration renames an entity.
   public func entityName(ofNumber number: Int64) -> String? {
     numberedNames[number] ?? recordsByNumber[number]?.name
   }
@@ -151,17 +154,18 @@ public final class CoreDataStore {
     guard let layout else { return [:] }
     let names = layout.numbering.names
     let own = entities.filter { !$0.isHistory }
-    // The model gives the numbers only when it has as many entities as the store.
+    // The model's numbers apply only when the store has as many entities as the model, numbered from 1 without gaps.
     guard own.count == names.count,
       own.map(\.number).sorted() == Array(1...Int64(max(1, own.count)))
     else { return [:] }
     return Dictionary(uniqueKeysWithValues: zip(1..., names))
   }()
 
-  /// The tables and columns of the model; nil without one.
+  /// The tables and columns that Core Data makes for the model; nil without a model.
   package private(set) lazy var layout: TableLayout? = model.map { TableLayout($0) }
 
-  /// The entities with these names and all their descendants.
+  /// Returns these names and the names of all descendants of these entities. A name that the store does not have is
+  /// returned, too.
   package func withDescendants(_ names: Set<String>) -> Set<String> {
     let children = Dictionary(grouping: entities.filter { $0.superNumber != 0 }, by: \.superNumber)
     var all = names
@@ -175,7 +179,7 @@ public final class CoreDataStore {
     return all
   }
 
-  /// The entities whose rows are in a table.
+  /// Returns the records of the entities whose rows are in a table; empty for a table that is not an entity's.
   package func records(in table: Table) -> [EntityRecord] {
     recordsByTable[table.name.uppercased()] ?? []
   }
@@ -191,15 +195,16 @@ public final class CoreDataStore {
         root = parent
         steps += 1
       }
-      // The table is named after the entity: after the entity's name when the table was created, or after its current
-      // name.
+      // The table is named after its root entity: by the name that the entity had when the table was created, or by its
+      // current name.
       let names = Set([root.name, entityName(ofNumber: root.number) ?? root.name])
       for name in names { tables["Z" + name.uppercased(), default: []].append(record) }
     }
     return tables
   }()
 
-  /// The tables that hold rows of entities, without those of the persistent history.
+  /// The tables that hold rows of entities, without those of the persistent history. If Z_PRIMARYKEY names no entity,
+  /// these are all tables that begin with the columns Z_PK, Z_ENT and Z_OPT.
   package var entityTables: [Table] {
     let roots = entities.filter { $0.superNumber == 0 && !$0.isHistory }
     guard !roots.isEmpty else { return database.schema.tables.filter(Self.hasShape) }
@@ -211,7 +216,8 @@ public final class CoreDataStore {
     }
   }
 
-  /// The entities whose rows are in a table, with the names of their properties in the order in which rows list them.
+  /// Returns the entities whose rows are in a table, with the names of their properties in the order in which rows list
+  /// them. Empty for a table that is not an entity's.
   package func describedEntities(of table: Table) throws(SQLiteFileError) -> [DescribedEntity] {
     try plan(for: table)?.describedEntities ?? []
   }

@@ -3,7 +3,7 @@ package import ObjectModel
 /// The numbers that Core Data gives the entities of a model: 1 to n in a walk of the inheritance tree, parents before
 /// children, siblings by name without regard to case.
 package struct EntityNumbering: Sendable, Equatable {
-  /// The entities in order; the number of an entity is its position, counted from 1.
+  /// The names of the entities in order; the number of an entity is its position, counted from 1.
   package let names: [String]
   private let numbers: [String: Int64]
 

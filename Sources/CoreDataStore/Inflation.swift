@@ -1,17 +1,17 @@
 import CZlib
 
-/// Decompresses what deflate made.
+/// Decompresses DEFLATE streams with zlib, each as a whole and in memory.
 package enum Inflation {
-  /// What stands around a compressed content.
+  /// The wrapper around a DEFLATE stream.
   package enum Form: String {
-    /// Nothing (RFC 1951).
+    /// No wrapper: a raw DEFLATE stream (RFC 1951).
     case deflate
-    /// A header of two bytes and a checksum (RFC 1950).
+    /// zlib's wrapper: a header of two bytes and a checksum (RFC 1950).
     case zlib
-    /// A header of ten bytes or more, a checksum and a length (RFC 1952).
+    /// gzip's wrapper: a header of ten bytes or more, a checksum and a length (RFC 1952).
     case gzip
 
-    /// What zlib calls window bits.
+    /// The wrapper as zlib's parameter `windowBits`.
     fileprivate var windowBits: Int32 {
       switch self {
       case .deflate: -15
@@ -21,33 +21,35 @@ package enum Inflation {
     }
   }
 
-  /// The form that the first bytes show; nil when they show none. Deflate without a header cannot be told.
+  /// The wrapper that the first bytes show, zlib's or gzip's; nil for any other bytes. A raw DEFLATE stream cannot be
+  /// recognized, because it has no header.
   package static func form(of bytes: [UInt8]) -> Form? {
     if bytes.starts(with: [0x1f, 0x8b, 0x08]) { return .gzip }
-    // RFC 1950, 2.2: the method and window, and together with the flags a multiple of 31.
+    // RFC 1950, 2.2: the first byte is the method with a window of 32 KiB. Both bytes together are a multiple of 31. A
+    // bit of the second byte announces a preset dictionary, which is not supported.
     guard bytes.count > 2, bytes[0] == 0x78, (Int(bytes[0]) << 8 | Int(bytes[1])) % 31 == 0,
       bytes[1] & 0x20 == 0
     else { return nil }
     return .zlib
   }
 
-  /// Why a content cannot be decompressed.
+  /// Why a stream cannot be decompressed.
   package enum Failure: Error, Sendable, Equatable {
     /// zlib could not start.
     case cannotStart
-    /// It has more bytes than wanted.
+    /// The result has more bytes than the limit, or the stream has 4 GiB or more.
     case tooLarge
-    /// It ends, or is damaged, after so many bytes.
+    /// The stream ends early or is damaged, after this many decompressed bytes.
     case incomplete(byteCount: Int)
   }
 
-  /// Decompresses a content.
+  /// Decompresses a stream in memory.
   ///
   /// - Parameters:
-  ///   - content: the compressed bytes; what follows their end is passed over.
-  ///   - form: what stands around them.
-  ///   - limit: the most bytes of the result; 16 MiB if it is not given.
-  /// - Returns: the content.
+  ///   - content: the compressed bytes; bytes after the end of the stream are ignored.
+  ///   - form: the wrapper around the stream.
+  ///   - limit: the most bytes of the result; 16 MiB by default.
+  /// - Returns: the decompressed bytes.
   /// - Throws: ``Failure``.
   package static func bytes(
     of content: [UInt8], _ form: Form, limit: Int = 16 << 20

@@ -1,10 +1,10 @@
-/// A row of an entity, with its properties by their names in the model.
+/// A row of an entity, with its properties under the names that the model gives them.
 public struct ManagedRow: Sendable {
   /// A property and its value.
   public struct Property: Sendable, Hashable {
     /// The name in the model; without a model the name of the column.
     public let name: String
-    /// The value.
+    /// The value, in the type that the model gives the property.
     public let value: PropertyValue
 
     package init(name: String, value: PropertyValue) {
@@ -13,17 +13,18 @@ public struct ManagedRow: Sendable {
     }
   }
 
-  /// The entity; nil when no entity has the row's number.
+  /// The name of the row's entity; nil when no entity has the row's number.
   public let entityName: String?
-  /// `Z_ENT`; nil when it is NULL.
+  /// The number in `Z_ENT`; nil when the row has no integer there.
   public let entityNumber: Int64?
-  /// `Z_PK`.
+  /// The key in `Z_PK`; the row id, or else 0, for a row that has lost the key.
   public let primaryKey: Int64
-  /// `Z_OPT`, which counts the saves of the row; nil when it is NULL.
+  /// The number in `Z_OPT`, which counts the saves of the row; nil when the row has no integer there.
   public let saveCount: Int64?
-  /// The properties: attributes and to-one relationships, then many-to-many relationships, by name.
+  /// The attributes and to-one relationships by name, then the many-to-many relationships by name. Without a model, the
+  /// columns in the order of the table.
   public let properties: [Property]
-  /// Whether ``primaryKey`` is the one that rows point to, because the row itself has lost its key.
+  /// Whether the row has lost its own key, and ``primaryKey`` was inferred from the rows that point to it.
   package private(set) var isKeyInferred = false
 
   package init(
@@ -37,7 +38,7 @@ public struct ManagedRow: Sendable {
     self.properties = properties
   }
 
-  /// The row with a key that other rows point to.
+  /// Returns a copy of the row with a key that was inferred from the rows that point to it.
   package func with(inferredKey key: Int64) -> ManagedRow {
     var row = ManagedRow(
       entityName: entityName, entityNumber: entityNumber, primaryKey: key, saveCount: saveCount,
@@ -47,11 +48,11 @@ public struct ManagedRow: Sendable {
   }
 }
 
-/// An entity in the form in which its rows are read from a store.
+/// An entity of a store, with the properties that its rows are read with.
 package struct DescribedEntity: Sendable, Hashable {
   /// A property that each row of the entity has.
   package struct Property: Sendable, Hashable {
-    /// The kind of a property.
+    /// What a property is in the model.
     package enum Kind: String, Sendable, Hashable, Codable {
       /// An attribute of the model.
       case attribute
@@ -59,15 +60,16 @@ package struct DescribedEntity: Sendable, Hashable {
       case toOne
       /// A many-to-many relationship.
       case toMany
-      /// A column that is known only by its declaration.
+      /// A column that the model does not describe.
       case column
     }
 
     /// The name in the model; without a model the name of the column.
     package let name: String
-    /// The kind of property.
+    /// Whether the property is an attribute, a relationship or a column without a model.
     package let kind: Kind
-    /// The attribute's type, the relationship's destination, or the column's declared type.
+    /// The attribute's type, or the entity that the relationship leads to. For a column that the model does not
+    /// describe, `TIMESTAMP` if it holds dates, else an empty text.
     package let typeName: String
 
     package init(name: String, kind: Kind, typeName: String) {
@@ -77,9 +79,9 @@ package struct DescribedEntity: Sendable, Hashable {
     }
   }
 
-  /// The name.
+  /// The entity's name.
   package let name: String
-  /// `Z_ENT`.
+  /// The entity's number, which its rows have in `Z_ENT`.
   package let number: Int64
   /// The properties in the order in which rows list them.
   package let properties: [Property]

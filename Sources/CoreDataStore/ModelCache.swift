@@ -7,13 +7,13 @@ package enum ModelCache {
   /// The largest archive that is decompressed, in bytes. Real ones have 2 to 127 KB.
   package static let maximumSize = 64 << 20
 
-  /// Why a cached model is not readable.
+  /// Why a cached model cannot be read or made.
   package struct Failure: Error, Sendable, Equatable {
     /// What is wrong, in a sentence without a full stop.
     package let message: String
   }
 
-  /// Reads a cached model.
+  /// Reads a cached model from the bytes of `Z_MODELCACHE.Z_CONTENT`.
   package static func model(from content: [UInt8]) throws(Failure) -> ManagedObjectModel {
     let archive = try inflate(content)
     do {
@@ -23,33 +23,38 @@ package enum ModelCache {
     }
   }
 
-  /// Decompresses a raw DEFLATE stream, up to ``maximumSize`` bytes.
+  /// Decompresses a raw DEFLATE stream. Throws when the stream or its content has more than ``maximumSize`` bytes.
   static func inflate(_ content: [UInt8]) throws(Failure) -> [UInt8] {
-    guard content.count <= maximumSize else { throw Failure(message: "larger than any model") }
+    guard content.count <= maximumSize else {
+      throw Failure(message: "the content is larger than that of any model")
+    }
     do {
       return try Inflation.bytes(of: content, .deflate, limit: maximumSize)
     } catch {
       switch error {
-      case .cannotStart: throw Failure(message: "cannot start unpacking")
-      case .tooLarge: throw Failure(message: "larger than any model")
+      case .cannotStart: throw Failure(message: "zlib cannot start to decompress")
+      case .tooLarge: throw Failure(message: "the content is larger than that of any model")
       case .incomplete(let count):
         throw Failure(message: "the DEFLATE stream is incomplete: it ends after \(count) bytes")
       }
     }
   }
 
-  /// Compresses an archive as a store caches it.
+  /// Compresses a keyed archive into the raw DEFLATE stream that a store caches. Throws when the archive has more than
+  /// ``maximumSize`` bytes.
   package static func deflate(_ bytes: [UInt8]) throws(Failure) -> [UInt8] {
-    guard bytes.count <= maximumSize else { throw Failure(message: "larger than any model") }
+    guard bytes.count <= maximumSize else {
+      throw Failure(message: "the content is larger than that of any model")
+    }
     var stream = unsafe z_stream()
     let size = unsafe Int32(MemoryLayout<z_stream>.size)
     guard
       unsafe deflateInit2_(
         &stream, 6, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY, zlibVersion(), size) == Z_OK
-    else { throw Failure(message: "cannot start packing") }
+    else { throw Failure(message: "zlib cannot start to compress") }
     defer { _ = unsafe deflateEnd(&stream) }
     var input = bytes
-    // deflateBound returns the most space that one call can need.
+    // `deflateBound` returns the most bytes that one call can write.
     var output = unsafe [UInt8](
       repeating: 0, count: Int(deflateBound(&stream, UInt(bytes.count))))
     let count = unsafe input.withUnsafeMutableBufferPointer { source in
@@ -63,7 +68,7 @@ package enum ModelCache {
         return unsafe room - Int(stream.avail_out)
       }
     }
-    guard let count else { throw Failure(message: "packing failed") }
+    guard let count else { throw Failure(message: "zlib cannot compress the model") }
     output.removeLast(output.count - count)
     return output
   }

@@ -2,7 +2,8 @@ package import ObjectModel
 package import SQLiteFile
 
 extension PropertyValue {
-  /// A stored value of a column that is known only by its declaration.
+  /// Makes a value of a column that the model does not describe. The stored value is kept as it is; with `isDate`, a
+  /// number becomes a date, as seconds since 2001-01-01T00:00:00Z.
   package init(_ stored: StoredValue, isDate: Bool) {
     switch stored {
     case .null: self = .null
@@ -14,8 +15,9 @@ extension PropertyValue {
     }
   }
 
-  /// A stored value of an attribute. A value whose storage class does not fit the attribute's type is returned as
-  /// stored: SQLite allows any class in any column, and a conversion would hide that.
+  /// Makes a value of an attribute, in the attribute's type. A value whose storage class does not fit the type is kept
+  /// as stored: SQLite allows any class in any column, and a conversion would hide that. External files are looked for
+  /// beside the main file at `storePath`.
   package init(_ stored: StoredValue, _ attribute: Attribute, storePath: String) {
     switch (attribute.type, stored) {
     case (.boolean, .integer(0)): self = .boolean(false)

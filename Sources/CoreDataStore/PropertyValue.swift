@@ -8,9 +8,9 @@ public enum PropertyValue: Sendable, Hashable {
   case null
   /// A whole number.
   case integer(Int64)
-  /// A number; also a decimal, which a store keeps as a 64-bit float.
+  /// A floating-point number. A decimal is one, too, because a store keeps it as a 64-bit float.
   case real(Double)
-  /// A truth value.
+  /// A Boolean value.
   case boolean(Bool)
   /// Text; also a URI.
   case string(StoredText)
@@ -28,11 +28,11 @@ public enum PropertyValue: Sendable, Hashable {
   case toMany([ObjectReference])
 }
 
-/// The destination of a relationship.
+/// A row that a relationship leads to.
 public struct ObjectReference: Sendable, Hashable {
-  /// The entity; nil when the store does not say which.
+  /// The name of the row's entity; nil when the store does not say which entity it is.
   public let entityName: String?
-  /// The primary key in that entity's table.
+  /// The row's primary key in the table of its entity.
   public let primaryKey: Int64
 
   package init(entityName: String?, primaryKey: Int64) {
@@ -46,11 +46,11 @@ public struct ReferenceDate: Sendable, Hashable {
   /// Seconds since 2001-01-01T00:00:00Z.
   public let seconds: Double
 
-  /// A date.
+  /// Makes a date from seconds since 2001-01-01T00:00:00Z.
   public init(seconds: Double) { self.seconds = seconds }
 
-  /// ISO 8601 in UTC with up to six digits of the second, such as `2026-11-20T21:53:07.25Z`; nil outside the years 0 to
-  /// 9999, which this format cannot express.
+  /// The date as ISO 8601 in UTC, with up to six decimal places of a second, such as `2026-11-20T21:53:07.25Z`. Nil
+  /// outside the years 0 to 9999, which this format cannot express.
   public var iso8601: String? {
     guard let moment else { return nil }
     let second = moment.secondOfDay
@@ -66,7 +66,7 @@ public struct ReferenceDate: Sendable, Hashable {
     return text + "Z"
   }
 
-  /// A date of the Gregorian calendar, in UTC.
+  /// A date of the Gregorian calendar in UTC, with the seconds since midnight.
   package typealias Moment = (
     year: Int, month: Int, day: Int, secondOfDay: Int, microseconds: Int
   )
@@ -86,7 +86,8 @@ public struct ReferenceDate: Sendable, Hashable {
     return (year, month, day, Int(total - dayCount * 86_400), micro)
   }
 
-  /// The date of a day counted from 0000-03-01 of the Gregorian calendar (730,791 is 2001-01-01).
+  /// The date of a day, given as the number of days since 0000-03-01 of the Gregorian calendar (730,791 is 2001-01-01).
+  /// Nil outside the years 0 to 9999.
   private static func civil(_ day: Int64) -> (year: Int, month: Int, day: Int)? {
     // Eras of 400 years have 146,097 days each; years start in March so that leap days come last.
     let era = (day >= 0 ? day : day - 146_096) / 146_097
@@ -111,17 +112,18 @@ public struct ReferenceDate: Sendable, Hashable {
 public struct ExternalBlob: Sendable, Hashable {
   /// The name of the file: a UUID.
   public let identifier: String
-  /// The path at which the file must be.
+  /// The path at which the file must be: in `_EXTERNAL_DATA`, in the support folder of the store.
   public let path: String
   /// The file's size in bytes; nil when the file is missing or cannot be read.
   public let sizeBytes: Int64?
   /// Why the file cannot be read, such as "a symbolic link, not the file that it leads to"; nil when it can be read or
   /// is missing.
   public let unreadable: String?
-  /// Whether this user lacks the right to check for the file or to read it.
+  /// Whether this user lacks the right to look for the file or to read it.
   package let isRefused: Bool
 
-  /// The identifier in a stored value: `0x02`, 36 characters of UUID, NUL. Nil when the value is something else.
+  /// The identifier in a stored value that stands for an external file: `0x02`, 36 characters of a UUID, NUL. Nil for
+  /// any other value.
   package static func identifier(in stored: [UInt8]) -> String? {
     guard stored.count == 38, stored[0] == 2, stored[37] == 0 else { return nil }
     let name = stored[1..<37]

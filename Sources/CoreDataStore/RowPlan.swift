@@ -1,12 +1,12 @@
 package import ObjectModel
 package import SQLiteFile
 
-/// How the columns of a table become properties, worked out once for all its rows.
+/// Says how the columns of a table become properties. A plan is computed once for all rows of a table.
 package struct RowPlan {
   package enum Kind {
     case attribute(Attribute)
     case toOne(destination: String, entityColumn: Int?)
-    /// A column that is known only by its declaration.
+    /// A column that the model does not describe.
     case declared(isDate: Bool)
   }
 
@@ -45,10 +45,10 @@ package struct RowPlan {
   package let saveCountColumn: Int?
   /// The plan for the rows of each entity, by entity number.
   package let entities: [Int64: EntityPlan]
-  /// The columns as declared, for rows whose number belongs to no entity.
+  /// The columns as declared, for rows whose number belongs to no entity. Empty when only chosen properties are read.
   package let fallback: [Field]
 
-  /// The entities whose rows are in the table, by number.
+  /// The entities whose rows are in the table, sorted by number.
   package var describedEntities: [DescribedEntity] {
     entities.sorted { $0.key < $1.key }.map { number, entity in
       DescribedEntity(
@@ -60,7 +60,8 @@ package struct RowPlan {
     }
   }
 
-  /// The columns of an entity's rows, named after its properties.
+  /// The columns with an entity's attributes and to-one relationships, inherited ones included, sorted by property
+  /// name. Empty when the model does not have the entity.
   package static func fields(
     of entity: String, in definition: TableDefinition, _ layout: TableLayout
   )
@@ -93,7 +94,8 @@ package struct RowPlan {
     return fields.sorted { $0.name < $1.name }
   }
 
-  /// The columns of a table without a model, by their declared names and types.
+  /// The columns of a table as declared, for rows that no model describes. Z_PK, Z_ENT and Z_OPT are left out. A column
+  /// that is declared as TIMESTAMP holds dates.
   package static func declaredFields(of definition: TableDefinition) -> [Field] {
     definition.columns.enumerated().compactMap { index, column in
       guard !["Z_PK", "Z_ENT", "Z_OPT"].contains(column.name.uppercased()) else { return nil }
@@ -104,7 +106,7 @@ package struct RowPlan {
   }
 }
 
-/// The rows of a join table, sorted by owner: 24 bytes for each link.
+/// The links of a join table in one direction, sorted by owner; 24 bytes for each link.
 package struct LinkTable {
   private var links: [(owner: Int64, destination: Int64, order: Int64)]
 
@@ -115,7 +117,7 @@ package struct LinkTable {
     }
   }
 
-  /// The destinations of an owner, in their order.
+  /// The keys of an owner's destinations, in the order of an ordered relationship, else ascending.
   package func destinations(of owner: Int64) -> [Int64] {
     var low = 0
     var high = links.count

@@ -2,19 +2,20 @@ package import ObjectModel
 
 /// Where a model's properties are stored: the tables and columns that Core Data creates for the model.
 package struct TableLayout: Sendable, Equatable {
-  /// What a column is for.
+  /// What a column holds.
   package enum Role: Sendable, Hashable {
-    /// An attribute.
+    /// The value of an attribute.
     case attribute(Attribute)
     /// The key of a to-one relationship's destination.
     case toOne(Relationship)
     /// The entity number of a to-one relationship's destination, when several entities are possible.
     case destinationEntity(Relationship)
-    /// The position in an ordered to-many relationship, whose inverse is the key.
+    /// The row's position among the destinations of an ordered to-many relationship. The given to-one relationship is
+    /// the inverse of the ordered one.
     case order(Relationship)
-    /// The key of the owner of a to-many relationship without inverse.
+    /// The key of the row that owns this one by a to-many relationship without inverse.
     case owner(Relationship)
-    /// The position in an ordered to-many relationship without inverse.
+    /// The row's position among the destinations of an ordered to-many relationship without inverse.
     case ownerOrder(Relationship)
   }
 
@@ -24,19 +25,19 @@ package struct TableLayout: Sendable, Equatable {
     package let name: String
     /// The entity that declares the property; its descendants have the column too.
     package let entityName: String
-    /// What the column is for.
+    /// What the column holds.
     package let role: Role
   }
 
   /// The table of a root entity and all its descendants.
   package struct Table: Sendable, Hashable {
-    /// The name.
+    /// The name: `Z` and the root entity's name in capitals.
     package let name: String
-    /// The root entity.
+    /// The name of the root entity.
     package let rootEntityName: String
-    /// All entities whose rows are in the table, the root first, by number.
+    /// The names of all entities whose rows are in the table, the root first, ascending by number.
     package let entityNames: [String]
-    /// The columns, by entity and property.
+    /// The columns of the properties, by entity; in each entity attributes before relationships.
     package let columns: [Column]
     /// The names of all columns: the three that every table has, and those of the properties.
     package var columnNames: [String] { ["Z_PK", "Z_ENT", "Z_OPT"] + columns.map(\.name) }
@@ -46,8 +47,8 @@ package struct TableLayout: Sendable, Equatable {
   package struct JoinTable: Sendable, Hashable {
     /// The name: `Z_`, the owner's number and the relationship's name.
     package let name: String
-    /// The name after the other side, which a store may use if the relationship leads from an entity to the same one; nil
-    /// without an inverse.
+    /// The name after the inverse relationship, which a store may use if the relationship leads from an entity to the
+    /// same entity. Nil without an inverse.
     package let otherName: String?
     /// The entity that declares the relationship after which the table is named.
     package let ownerName: String
@@ -77,9 +78,9 @@ package struct TableLayout: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - model: the model.
-  ///   - sides: relationships, as `Entity.relationship`, whose inverse leads from the same entity to itself, and after
-  ///     which the table of the two is named. Stores do not agree on one of the two sides, so a store that exists is
-  ///     asked; without an answer, it is the first by name.
+  ///   - sides: decides how a table is named whose relationship and inverse lead from an entity to the same entity. A
+  ///     relationship in this set, as `Entity.relationship`, gives its name to the table. Existing stores do not agree
+  ///     about the side, so a caller asks the store. Without an answer, the first side by name is taken.
   package init(_ model: ManagedObjectModel, namedAfter sides: Set<String> = []) {
     let numbering = EntityNumbering(model)
     self.model = model
@@ -156,12 +157,12 @@ package struct TableLayout: Sendable, Equatable {
     }.compactMap { numbering.number(of: $0) }.sorted()
   }
 
-  /// The same numbers as SQL lists them.
+  /// The numbers of an entity and of those that inherit from it, as SQL lists them: ascending, joined by `, `.
   package func numberList(of entityName: String) -> String {
     numbers(of: entityName).map(String.init).joined(separator: ", ")
   }
 
-  /// The column of an attribute or a to-one relationship of an entity, inherited ones included; nil for another
+  /// The column of an attribute or a to-one relationship of an entity, inherited ones included. Nil for any other
   /// property.
   package func column(of property: String, in entityName: String) -> Column? {
     let lineage = Set([entityName] + model.ancestors(of: entityName).map(\.name))
@@ -175,8 +176,9 @@ package struct TableLayout: Sendable, Equatable {
     }
   }
 
-  /// The columns of an attribute: itself, or each leaf of a composite. A leaf is named by its key path, and its column
-  /// by its own name alone, as in all 14 composites of two real stores.
+  /// The columns of an attribute: one for the attribute itself, or one for each leaf of a composite. The returned
+  /// attribute of a leaf is named by its key path. The leaf's column is named by the leaf's own name alone, as in all
+  /// 14 composites of two real stores.
   private static func kept(_ attribute: Attribute) -> [(name: String, attribute: Attribute)] {
     guard attribute.type == .composite, !attribute.elements.isEmpty else {
       return [(attribute.name, attribute)]
@@ -198,7 +200,7 @@ package struct TableLayout: Sendable, Equatable {
     return leaves
   }
 
-  /// Columns for to-many relationships without inverse whose destinations are among a table's entities.
+  /// The columns for to-many relationships without inverse whose destinations are among a table's entities.
   private static func ownerColumns(
     of names: [String], in model: ManagedObjectModel, _ numbering: EntityNumbering,
     _ namer: inout Namer
@@ -260,8 +262,9 @@ package struct TableLayout: Sendable, Equatable {
             : (name, number, relationship, inverse, inverseOwner, inverseNumber))
       }
     }
-    // If columns of two tables would have the same name, the last table's column keeps it. This is so in all stores
-    // seen, between entities (wire: Z_23USERS1 in the table of entity 15, Z_23USERS in that of 19) and within one.
+    // Where columns of two tables would have the same name, the last table's column keeps it and the others get a
+    // digit. This is so in all stores seen, between entities (wire: Z_23USERS1 in the table of entity 15, Z_23USERS in
+    // that of entity 19) and within one.
     var namer = Namer()
     return joins.sorted { one, two in
       one.number == two.number
@@ -285,7 +288,8 @@ package struct TableLayout: Sendable, Equatable {
     }.reversed()
   }
 
-  /// The inverse of a relationship, looked up in its destination and the destination's ancestors.
+  /// The inverse of a relationship, looked up in the destination and the destination's ancestors. Nil without an
+  /// inverse.
   package static func inverse(
     of relationship: Relationship, in model: ManagedObjectModel
   ) -> Relationship? {
@@ -294,7 +298,7 @@ package struct TableLayout: Sendable, Equatable {
       .first { $0.name == name }
   }
 
-  /// The topmost entity that declares a property which `entityName` has.
+  /// The topmost entity that declares a relationship which `entityName` has; nil when none declares it.
   private static func declaringEntity(
     of property: String, from entityName: String, in model: ManagedObjectModel
   ) -> String? {

@@ -4,7 +4,7 @@ public import SQLiteForensics
 public import StoreExtraction
 public import Terminal
 
-// Types of the libraries whose values options take by name.
+// Types of the library targets whose values are given by name in options.
 extension ColorChoice: ExpressibleByArgument {}
 extension SQLiteDatabase.LogView: ExpressibleByArgument {}
 extension BlobForm: ExpressibleByArgument {}
@@ -12,7 +12,7 @@ extension StoreRebuild.Provenance: ExpressibleByArgument {}
 extension CheckDepth: ExpressibleByArgument {}
 extension ProgressMode: ExpressibleByArgument {}
 
-/// A number of bytes as people write it: `4096`, `500MB`, `1.5 GB`, `2GiB`.
+/// A number of bytes as people write it: `4096`, `500MB` (decimal), `1.5 GB`, `2GiB` (binary).
 struct ByteCount: ExpressibleByArgument, Equatable {
   let count: Int64
 

@@ -5,11 +5,12 @@ import SQLiteFile
 import SafeText
 import StoreExtraction
 
-/// Keeps outputs out of the evidence.
+/// Refuses outputs that would become part of the evidence.
 enum EvidenceGuard {
-  /// Refuses an output that is a member of the store set at `storePath`, or would become one by its name.
+  /// Throws if the output is a member of the store set at `storePath`, would become a member by its name, or is inside
+  /// an incident.
   static func check(_ output: String, against storePath: String) throws {
-    // Many tools take "-" for standard output; nobody wants a file of that name.
+    // Many tools take "-" for standard output, and a file of that name is hardly ever wanted.
     guard !PathText.isSame(output, "-") else {
       throw Failure(
         64, "usage.noStandardOutput", "the output is a file, and cannot be standard output (-)",
@@ -18,7 +19,7 @@ enum EvidenceGuard {
     let store = realPath(storePath) ?? place(of: storePath)
     let folder = PathText.folder(of: store)
     let target = place(of: output)
-    // A store that was set aside: its whole folder is sealed.
+    // A store that was set aside is in the folder of an incident, which is sealed as a whole.
     let incident = PathText.folder(of: folder)
     guard
       !PathText.isSame(PathText.lastComponent(of: folder), "store")
@@ -43,12 +44,13 @@ enum EvidenceGuard {
     }
   }
 
-  /// Whether a path has the name of a log or journal, so that even an empty file there may be evidence.
+  /// Whether a path has the name of a write-ahead log or rollback journal. Even an empty file of that name may be
+  /// evidence.
   static func mayBeSideFile(_ path: String) -> Bool {
     PathText.ends(path, with: "-wal") || PathText.ends(path, with: "-journal")
   }
 
-  /// Refuses an output that is, or would be inside, a file or folder that is read as evidence.
+  /// Throws if the output is, or would be inside, the file or folder at `path`, which is read as evidence.
   static func check(_ output: String, outside path: String) throws {
     guard PathText.isInside(place(of: output), realPath(path) ?? place(of: path)) else { return }
     throw Failure(
@@ -56,14 +58,14 @@ enum EvidenceGuard {
       hint: "name an output outside of \(ShellText.path(path))")
   }
 
-  /// Refuses an output that belongs to any store, or former store, that `path` leads to.
+  /// Throws if the output belongs to any store, or former store, that `path` leads to.
   static func check(_ output: String, againstAllAt path: String) throws {
     let found = try? StoreFinder.find(at: path, taking: .archives)
     let stores = found.map { $0.stores + $0.taken + $0.passedOver.map(\.path) } ?? [path]
     for store in stores { try check(output, against: store) }
   }
 
-  /// The full path of an existing or future file: its folder with links resolved, and its own name.
+  /// The full path of an existing or future file: its own name, in its folder with links resolved.
   private static func place(of path: String) -> String {
     let bare = PathText.withoutTrailingSlashes(path)
     let name = PathText.lastComponent(of: bare)
@@ -72,7 +74,7 @@ enum EvidenceGuard {
     return PathText.joined(realPath(folder) ?? folder, name)
   }
 
-  /// The path with links resolved; nil when nothing exists there.
+  /// The path with links resolved; nil when there is no file at the path.
   private static func realPath(_ path: String) -> String? {
     guard let real = unsafe realpath(path, nil) else { return nil }
     defer { unsafe free(real) }

@@ -18,7 +18,8 @@ import StoreTriage
 import SupportBundle
 import Terminal
 
-/// An error as the command line reports it: what happened, where, what to do next, and the exit code from the manual.
+/// An error as the command line reports it: a message, a code, a hint on what to do next, and the exit code from the
+/// manual.
 struct Failure: Error {
   var exitCode: Int32
   var code: String
@@ -32,8 +33,8 @@ struct Failure: Error {
     self.hint = hint
   }
 
-  /// The failure of a reading command whose evidence changed since reading began;
-  /// `members` are the names of the files that changed.
+  /// The failure of a reading command whose evidence changed while it was read. `members` are the names of the files
+  /// that changed.
   static func changedDuringRead(_ members: [String]) -> Failure {
     Failure(
       75, "evidence.changedDuringRead",
@@ -41,7 +42,7 @@ struct Failure: Error {
       hint: "close every program that writes to the store and try again")
   }
 
-  /// The failure behind an error; nil for an error of the argument parser.
+  /// The failure for an error of this package; nil for any other error.
   init?(_ error: any Error) {
     switch error {
     case let error as Failure: self = error
@@ -52,7 +53,7 @@ struct Failure: Error {
       self.init(
         error.code == .changing || error.code == .changed ? 75 : 74, error.code.rawValue,
         Self.sentence(error.message, error.path),
-        hint: "close every program that writes to it and try again")
+        hint: "close every program that writes to the store and try again")
     case let error as SQLiteWriterError: self.init(error)
     case let error as BundleError: self.init(error)
     case let error as CipherError: self.init(65, error.code.rawValue, error.message)
@@ -62,7 +63,7 @@ struct Failure: Error {
       self.init(
         error.code == .cannotCreate ? 73 : 65, error.code.rawValue,
         Self.sentence(error.message, error.path),
-        hint: error.code == .damaged ? "ask support to send it once more" : nil)
+        hint: error.code == .damaged ? "ask support to send the file once more" : nil)
     case let error as InferredMappingError:
       self.init(
         65, error.code.rawValue, error.message,
@@ -70,16 +71,23 @@ struct Failure: Error {
     case let error as FreshStoreSchema.Failure:
       self.init(65, "model.hashUnknown", "no store can be made: \(error.message)")
     case let error as CatalogError:
-      let other = "name a file that lifeboat triage --catalog made, or a new one for it"
+      let other = "name a catalogue that lifeboat triage --catalog has made, or a new file for one"
       let (exitCode, hint): (Int32, String?) =
         switch error.code {
         case .missing: (66, other)
         case .notACatalog, .otherVersion: (65, other)
         case .unreadable: (77, nil)
-        case .unwritable: (77, "check the permissions of both, and whether the volume is read-only")
-        case .locked: (75, "try again when the program that writes to it has ended")
+        case .unwritable:
+          (
+            77,
+            "check the permissions of the catalogue and of its folder, and whether the volume is read-only"
+          )
+        case .locked: (75, "try again when the program that writes to the catalogue has ended")
         case .damaged:
-          (65, "make a new one of the same inputs: lifeboat triage INPUTS --catalog NEW.sqlite")
+          (
+            65,
+            "make a new catalogue of the same inputs: lifeboat triage INPUTS --catalog NEW.sqlite"
+          )
         }
       self.init(exitCode, error.code.rawValue, "\(error.path): \(error.message)", hint: hint)
     case let error as StreamError:
@@ -88,7 +96,7 @@ struct Failure: Error {
     }
   }
 
-  /// The failure behind an error of the file system from Foundation or a system call; nil for any other error.
+  /// The failure for an error of a system call, or of the file system from Foundation; nil for any other error.
   init?(foreign error: any Error) {
     if let error = error as? SystemCallError {
       let isRefused = Self.isRefusal(error.errno)
@@ -120,11 +128,11 @@ struct Failure: Error {
 
   private static func sentence(_ text: String, _ path: String?) -> String {
     guard let path else { return text }
-    // A full stop before the path would not end the sentence.
+    // The path follows the message, so a full stop at the end of the message is dropped.
     let message =
       PathText.ends(text, with: "..") ? text : PathText.dropping(suffix: ".", from: text) ?? text
     guard !path.isEmpty else { return "\(message): the path is empty" }
-    // "permission denied" does not name the file "perm".
+    // The path counts as named only where it stands as a word: "permission denied" does not name the file "perm".
     let isNamed =
       PathText.starts(message, with: path + ":") || PathText.starts(message, with: path + " ")
       || PathText.ends(message, with: ": " + path)
@@ -147,7 +155,7 @@ struct Failure: Error {
       case .permission: (77, "ask for read permission, or work on a copy that you may read")
       case .io: (74, "copy the file to a healthy disk and try again")
       case .empty:
-        (65, "look for a -wal or a backup beside it: this file holds no rows")
+        (65, "this file holds no rows: look for a -wal or a backup beside the file")
       case .looksEncrypted:
         (
           65,
@@ -162,7 +170,7 @@ struct Failure: Error {
     self.init(exit, error.code.rawValue, message, hint: hint)
   }
 
-  /// What to name instead of a path that is not a file.
+  /// A hint on what to name instead of a path that is not an ordinary file.
   private static func noFileHint(_ path: String?) -> String {
     guard let path else { return "name the file itself" }
     var isFolder: ObjCBool = false
@@ -177,15 +185,16 @@ struct Failure: Error {
     return "name the store's main file, which is an ordinary file"
   }
 
-  /// What to do with a file that has lost its header but is a database; nil for any other file.
+  /// A hint for a file that holds database pages but has a damaged header; nil for any other file.
   private static func headerHint(_ path: String?) -> String? {
     guard let path, SQLiteDatabase.isRuinedDatabase(path: path) else { return nil }
     let name = ShellText.path(path)
     return
-      "its header is damaged, but it holds database pages; read them with: lifeboat recover \(name) -o NEW.sqlite, or: lifeboat rows --all \(name)"
+      "the header of the file is damaged, but the file holds database pages; read them with: "
+      + "lifeboat recover \(name) -o NEW.sqlite, or: lifeboat rows --all \(name)"
   }
 
-  /// What to do with a log or journal that was named instead of its database.
+  /// A hint for a write-ahead log or rollback journal that was named instead of its main file.
   private static func sideFileHint(_ path: String) -> String {
     guard let suffix = ["-wal", "-journal"].first(where: { PathText.ends(path, with: $0) }),
       let main = PathText.dropping(suffix: suffix, from: path), !main.utf8.isEmpty
@@ -235,8 +244,9 @@ struct Failure: Error {
       case .badAnalyser: (65, "see the form in: man lifeboat-check")
       case .badPattern: (64, "a regular expression stands between slashes, such as '/[0-9]{4}/'")
       case .unknownState:
-        (64, "see them with: lifeboat states \(error.path.map(ShellText.path) ?? "STORE")")
-      case .stateNotHeld: (65, "save what can be read of it with: lifeboat recover STORE -o NEW")
+        (64, "see the states with: lifeboat states \(error.path.map(ShellText.path) ?? "STORE")")
+      case .stateNotHeld:
+        (65, "save what can be read of the store with: lifeboat recover STORE -o NEW")
       case .whichVersion: (64, "name the version's own .mom or .xcdatamodel")
       case .changedDuringRead: (75, "close every program that writes to the store and try again")
       default: (70, nil)
@@ -244,7 +254,7 @@ struct Failure: Error {
     self.init(exit, error.code.rawValue, Self.sentence(error.message, error.path), hint: hint)
   }
 
-  /// The name that may have been meant, and how to see all names.
+  /// A hint with the name that may have been meant, and with the command that shows all names.
   private static func nameHint(_ error: ExtractionError) -> String {
     let store = error.path.map(ShellText.path) ?? "STORE"
     let all = "see the names with: lifeboat inspect -v \(store)"
@@ -303,7 +313,8 @@ struct Failure: Error {
       hint: error.hint ?? (exit == 66 ? "check the path, and name the file itself" : nil))
   }
 
-  /// The failure to read an incident; nil if its folder and its record could be read.
+  /// The failure of an incident whose folder or record could not be read because of a system error; nil for any other
+  /// incident.
   init?(unreadable entry: Incidents.Entry) {
     guard let code = entry.problemErrno else { return nil }
     let isRefused = Self.isRefusal(code)
@@ -315,9 +326,9 @@ struct Failure: Error {
         ? "run lifeboat as the user who owns the folder" : Self.keptHint(entry.folder))
   }
 
-  /// Where the files of an incident are when its record cannot be read.
+  /// A hint that says where the files of an incident are, for an incident whose record cannot be read.
   static func keptHint(_ folder: String) -> String {
-    "what was set aside is in \(ShellText.path(folder + "/store")); it was not looked at"
+    "what was set aside is in \(ShellText.path(folder + "/store")); these files were not read"
   }
 
   private static func isRefusal(_ code: Int32?) -> Bool { code == EACCES || code == EPERM }
@@ -346,15 +357,15 @@ struct Failure: Error {
           65,
           "look at what is kept with: lifeboat incidents show FOLDER ID; --force restores other kinds of files"
         )
-      case .cancelled: (75, "nothing was moved; run it again and let it finish")
-      case .nothingKept: (66, "see what became of it with: lifeboat incidents list FOLDER")
+      case .cancelled: (75, "nothing was moved; run the command again and let it finish")
+      case .nothingKept: (66, "see what became of the store with: lifeboat incidents list FOLDER")
       case .notAFile: (66, nil)
       default: (75, nil)
       }
     self.init(exit, error.code.rawValue, Self.sentence(error.message, error.path), hint: hint)
   }
 
-  /// Writes the failure to standard error.
+  /// Writes the failure to standard error, as text or as one JSON object.
   func report(asJSON: Bool) {
     let errors = StandardStream(descriptor: 2)
     if asJSON {

@@ -4,23 +4,23 @@ import SQLiteFile
 import StoreExtraction
 import Terminal
 
-/// Ends the process at once on Ctrl-C, SIGTERM, SIGHUP or SIGXCPU, and removes what is half-written: the files and
-/// folders that this run made, recognised by their identity. Other files stay.
+/// Ends the process at once on Ctrl-C, SIGTERM, SIGHUP or SIGXCPU, and removes half-written outputs first. Only files
+/// and folders that this run made are removed; they are recognised by their inodes.
 final class Interruption {
-  /// Signals that ask a program to end.
+  /// The signals that ask a program to end.
   private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGXCPU]
-  /// How long work that cleans up after itself may take to end.
+  /// How long work that cleans up after itself may take to end after a signal.
   private static let grace = DispatchTimeInterval.milliseconds(400)
 
-  /// The files that this run makes. Once an interruption removes them, no more can be made.
+  /// The files that this run makes. After an interruption has removed them, no more can be made.
   let files: MadeFiles
   private let handled: [Int32]
   private let sources: [any DispatchSourceSignal]
   private let state = State()
-  /// Whether a closed output ends the process but for this object.
+  /// Whether this object ignores SIGPIPE, which would otherwise end the process when the output is closed.
   private let hidesPipe: Bool
 
-  /// What an interruption does.
+  /// What an interruption does for one piece of work.
   private struct Response {
     let files: MadeFiles
     let state: State
@@ -28,11 +28,12 @@ final class Interruption {
     let gather: @Sendable (MadeFiles) -> Void
   }
 
-  /// The responses in force. The newest is the one that is given; it removes what the others have made, too.
+  /// The responses in force, one within the other. A signal gets the newest response, which also removes the files of
+  /// all others.
   private static let current = Nesting()
 
   private final class Nesting: @unchecked Sendable {
-    // Unchecked because the lock protects it.
+    // Unchecked Sendable because the lock protects the array.
     private let lock = NSLock()
     private var all: [Response] = []
 
@@ -48,7 +49,7 @@ final class Interruption {
 
     var newest: Response? { lock.withLock { all.last } }
 
-    /// Removes what the others have made. Each can be asked once: it makes nothing more after that.
+    /// Removes what all other responses have made. After that, they can make nothing more.
     func takeBack(allBut files: MadeFiles) {
       for other in lock.withLock({ all }) where other.files !== files {
         other.files.takeBackForGood()
@@ -61,7 +62,7 @@ final class Interruption {
     private var hasRequest = false
     private var isOver = false
 
-    /// Records a request, and returns whether it is the first.
+    /// Records that a signal has come, and returns whether it is the first.
     func request() -> Bool {
       lock.withLock {
         defer { hasRequest = true }
@@ -71,19 +72,20 @@ final class Interruption {
 
     var isRequested: Bool { lock.withLock { hasRequest } }
 
-    /// Records that the work is done.
+    /// Records that the work is done, so that a signal does not end the process any more.
     func end() { lock.withLock { isOver = true } }
 
     var hasEnded: Bool { lock.withLock { isOver } }
   }
 
-  /// Starts handling the signals: an interruption removes what is in ``files``, and the signal ends the process. With
-  /// `lettingWorkEnd` the work first gets a moment to see ``isRequested`` and to end by itself.
+  /// Starts to handle the signals. An interruption removes what is in ``files``, and then the signal ends the process.
+  /// With `lettingWorkEnd`, the work first gets a moment to see ``isRequested`` and to end by itself.
   ///
-  /// `gather` is called before anything is removed, for work that does not record everything it makes.
+  /// `gather` is called before anything is removed. It can add files to ``files`` that the work has made without
+  /// recording them.
   init(lettingWorkEnd: Bool = false, gather: @escaping @Sendable (MadeFiles) -> Void = { _ in }) {
     files = MadeFiles()
-    // The signals are those of the process: the outermost handles them for all within it.
+    // Signals belong to the process, so the outermost object handles them for all objects within it.
     guard
       Self.current.add(
         Response(files: files, state: state, letsWorkEnd: lettingWorkEnd, gather: gather))
@@ -93,12 +95,13 @@ final class Interruption {
     }
     // A private queue has its own thread; a shared queue might wait until the work has ended.
     let queue = DispatchQueue(label: "lifeboat.interruption", qos: .userInteractive)
-    // Exceeding the file size limit is then an ordinary write error, and the failing work removes what it made.
+    // Without SIGXFSZ, exceeding the file size limit is an ordinary write error, and the failing work removes what it
+    // made.
     signal(SIGXFSZ, SIG_IGN)
-    // So is a reader that has closed the output: nothing that was unpacked is left behind by `| head`.
+    // Without SIGPIPE, a closed output is an ordinary write error too, so `| head` leaves no unpacked files behind.
     hidesPipe = !Self.isIgnored(SIGPIPE)
     signal(SIGPIPE, SIG_IGN)
-    // nohup(1) ignores SIGHUP; it stays ignored.
+    // If nohup(1) has ignored SIGHUP, it stays ignored.
     handled = Self.signals.filter { $0 != SIGHUP || !Self.isIgnored($0) }
     sources = handled.map { number in
       signal(number, SIG_IGN)
@@ -119,16 +122,17 @@ final class Interruption {
   private static func leave(_ number: Int32, _ response: Response) {
     response.gather(response.files)
     response.files.takeBackForGood()
-    // `end()` and the removal share the lock of `files`, so whichever comes second sees that the other came first.
+    // `end()` and the removal use the lock of `files`, so the second of them sees that the first has happened.
     if response.state.hasEnded { return }
     current.takeBack(allBut: response.files)
-    // The signal itself ends the process, so that a shell sees what happened.
+    // The signal itself ends the process, so that the shell sees which signal it was.
     signal(number, SIG_DFL)
     unblock([number])
     kill(getpid(), number)
   }
 
-  /// Unblocks signals that the parent process left blocked: uninterruptible work might read a sparse file for hours.
+  /// Unblocks signals that the parent process left blocked. Otherwise a run could not be interrupted, such as one that
+  /// reads a sparse file for hours.
   static func unblock(_ numbers: [Int32] = signals) {
     var set = sigset_t()
     unsafe sigemptyset(&set)
@@ -136,7 +140,8 @@ final class Interruption {
     unsafe pthread_sigmask(SIG_UNBLOCK, &set, nil)
   }
 
-  /// Ends the process as a reader that has closed the output ends one that cleans nothing up; returns if it is to go on.
+  /// Ends the process by SIGPIPE if `error` says that the reader has closed the output. This is how a program ends that
+  /// does not handle the signal. Returns for any other error, and when SIGPIPE is ignored.
   static func leave(closedOutput error: any Error) {
     let closed = [StreamError.Code.closed.rawValue, SQLiteFileError.Code.outputClosed.rawValue]
     guard let code = Failure(error)?.code, closed.contains(code), !isIgnored(SIGPIPE) else {
@@ -159,16 +164,17 @@ final class Interruption {
     return unsafe unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
   }
 
-  /// The same as ``isRequested``, for code that should not depend on this class.
+  /// A closure that returns ``isRequested``, for code that should not depend on this class.
   var requested: @Sendable () -> Bool {
     let state = state
     return { state.isRequested }
   }
 
-  /// Whether an interruption was requested, for work that cleans up after itself.
+  /// Whether a signal has asked the process to end. Work that cleans up after itself asks this.
   var isRequested: Bool { state.isRequested }
 
-  /// Marks the work as done, in a process that is about to exit: from now on signals change nothing.
+  /// Marks the work as done, in a process that is about to exit. From then on, signals remove nothing and do not end
+  /// the process.
   func end() {
     let state = state
     files.keepAll { state.end() }
@@ -177,7 +183,8 @@ final class Interruption {
   deinit {
     Self.current.remove(files)
     for source in sources { source.cancel() }
-    // Without the handlers, the signals are ignored. Once the work has ended, they stay so.
+    // Without the handlers, the signals would be ignored, so their defaults are set again. After `end()` they stay
+    // ignored.
     if handled.isEmpty || state.hasEnded { return }
     if hidesPipe { signal(SIGPIPE, SIG_DFL) }
     for number in handled + [SIGXFSZ] { signal(number, SIG_DFL) }

@@ -4,7 +4,7 @@ import StoreFiles
 import SafeText
 import Terminal
 
-/// The command `lifeboat`.
+/// The command `lifeboat`, with all of its subcommands.
 @main
 struct Lifeboat: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -42,10 +42,11 @@ struct Lifeboat: ParsableCommand {
     ])
 
   static func main() {
-    // The parser searches all loaded libraries for conformances, which takes longer than all else here.
+    // Without this, the argument parser searches all loaded libraries for conformances, which takes longer than
+    // anything else here.
     if CommandLine.arguments.dropFirst() == ["--version"] { return print(Tool.version) }
     #if os(Linux)
-      // A sixth less memory for what packs, for a twentieth of its processor time at most.
+      // Commands that pack bundles then take a sixth less memory, and at most a twentieth more processor time.
       lifeboat_give_back_memory()
     #endif
     Interruption.unblock()
@@ -80,11 +81,12 @@ struct Lifeboat: ParsableCommand {
     UsageAdvice.hint(for: Array(CommandLine.arguments.dropFirst()))
   }
 
-  /// Exits with the parser's own message. It repeats the command line, which may hold any bytes.
+  /// Exits with the argument parser's own message, made visible: the message repeats the command line, which may hold
+  /// any bytes.
   private static func leave(_ error: any Error) -> Never {
     guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
     let errors = StandardStream(descriptor: 2)
-    // The parser writes a capital letter where every other error of this program begins with a small one.
+    // The parser's message begins with "Error:". Every other error of this program begins with a small letter.
     let message = fullMessage(for: error)
     let spelled = PathText.dropping(prefix: "Error: ", from: message).map { "error: " + $0 }
     for line in (spelled ?? message).unicodeScalars.split(

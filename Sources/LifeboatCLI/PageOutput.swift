@@ -4,42 +4,42 @@ import SafeText
 import SupportBundle
 import Terminal
 
-/// Where a command writes a page for a browser or a picture.
+/// The option for the file that a command writes an HTML page or a picture to.
 struct PageOutput: ParsableArguments {
   @Option(
     name: .shortAndLong,
-    help: "The file to make of a page or picture; without it, standard output.",
+    help: "The new file for a page or picture; without --output, standard output.",
     completion: .file())
   var output: String?
 
-  /// The files that the command makes.
+  /// The files that the command makes with this option: one or none.
   var paths: [String] { output.map { [$0] } ?? [] }
 
-  /// Refuses an output or JSON for what is no page or picture.
+  /// Refuses combinations of options: `--json` with a page or picture, and `--output` with any other format.
   ///
   /// - Parameters:
-  ///   - format: the format as it is named on the command line; nil for one that is no page or picture.
-  ///   - formats: those that are.
+  ///   - format: the name of the format on the command line; nil for a format that is not a page or picture.
+  ///   - formats: the names of the formats that are pages or pictures, for the message.
   ///   - display: the display options.
-  /// - Throws: `ValidationError`.
+  /// - Throws: `ValidationError` for such a combination.
   func validate(_ format: String?, among formats: String, _ display: DisplayOptions) throws {
     if let format, display.json {
       throw ValidationError("--json and --format \(format) cannot be used together.")
     }
     if format == nil, output != nil {
       throw ValidationError(
-        "--output is for a page or picture: say --format \(formats), or send other forms to a file with >."
+        "--output is for a page or picture: add --format \(formats), or send other formats to a file with >."
       )
     }
   }
 
-  /// Refuses an output that exists, before work that takes long.
+  /// Throws if the output exists already. It is called before work that takes long.
   func checkFree() throws {
     guard let output, try FileStatus.of(output) != nil else { return }
     throw BundleError(.outputExists, "the output already exists", path: output)
   }
 
-  /// Writes a page or picture.
+  /// Writes a page or picture to the new file, or to standard output if no file is named.
   func write(_ text: String, _ display: DisplayOptions) throws {
     guard let output else { return try display.write(text) }
     try NewText.write(text, to: output, mode: 0o644, Interruption(lettingWorkEnd: true))

@@ -8,7 +8,7 @@ import StoreExtraction
 import SupportBundle
 import Terminal
 
-/// Flags that every command takes.
+/// The options of all commands for their output and exit status.
 struct DisplayOptions: ParsableArguments {
   @Flag(name: .long, help: "Write JSON for programs instead of text.")
   var json = false
@@ -29,7 +29,7 @@ struct DisplayOptions: ParsableArguments {
     name: .customLong("exit-zero"), help: "Exit 0 even when there are findings.")
   var exitZero = false
 
-  /// The style of standard output.
+  /// The style of standard output, from `--color`, `--no-color` and the environment.
   var style: Style { Style(noColor ? .never : color, descriptor: 1) }
   /// The width of standard output in columns; if it is not a terminal, COLUMNS or 80.
   var width: Int { TerminalWidth.columns(of: 1) }
@@ -49,26 +49,26 @@ struct DisplayOptions: ParsableArguments {
     try? errors.flush()
   }
 
-  /// Writes a value as one JSON object.
+  /// Writes a value to standard output as one JSON object on several lines.
   func write(json value: some Encodable) throws {
     let output = StandardStream(descriptor: 1)
     try output.write(json: JSONText.pretty(value))
     try output.flush()
   }
 
-  /// Writes values as JSON, one per line.
+  /// Writes values to standard output as JSON, one a line.
   func write(lines values: some Sequence<some Encodable>) throws {
     let output = StandardStream(descriptor: 1)
     for value in values { try output.write(json: JSONText.line(value)) }
     try output.flush()
   }
 
-  /// Throws the exit code for findings, unless `--exit-zero` is given.
+  /// Throws exit code 1, for findings, unless `--exit-zero` is given.
   func exitWithFindings() throws {
     if !exitZero { throw ExitCode(1) }
   }
 
-  /// Lists findings of damage on standard error; without `-v`, only the first five.
+  /// Lists findings of damage on standard error: the first five, or all with `-v`.
   func note(_ findings: [Finding]) {
     let damage = findings.filter { $0.severity == .damage }
     let maxShown = verbose > 0 ? damage.count : 5
@@ -80,7 +80,7 @@ struct DisplayOptions: ParsableArguments {
 }
 
 extension ArgumentHelp {
-  /// What a command that reads one store takes.
+  /// The help of the argument of a command that reads one store.
   static var store: ArgumentHelp {
     "A store, a folder or archive that holds one, the folder of an incident, or a bundle."
   }
@@ -100,7 +100,8 @@ struct RowOptions: ParsableArguments {
 
   @Flag(
     name: .long,
-    help: "Say what binary values are: property lists, archives, texts, images; as --blobs decoded."
+    help:
+      "Show what binary values are (property lists, archives, texts, images), as --blobs decoded does."
   )
   var decode = false
 
@@ -126,7 +127,7 @@ struct RowOptions: ParsableArguments {
     if let limit, limit < 0 { throw ValidationError("--limit takes a number of rows, 0 or more.") }
   }
 
-  /// The options in the form that the row output takes.
+  /// These options in the form that `RowOutput` takes.
   var output: RowOutput.Options {
     .init(
       entityNames: entity.isEmpty ? nil : Set(entity), limit: limit,
@@ -134,7 +135,7 @@ struct RowOptions: ParsableArguments {
       isSafeForSpreadsheets: spreadsheetSafe)
   }
 
-  /// A value as a cell of a table.
+  /// A value as the text of a table's cell. With `--decode` or `--blobs decoded`, a blob is summarised.
   func cell(_ value: PropertyValue) -> String {
     guard decode || blobs == .decoded, case .binary(let bytes) = value else {
       return CellText.text(value)
@@ -142,7 +143,8 @@ struct RowOptions: ParsableArguments {
     return BlobContent(bytes).summary(sizeBytes: bytes.count)
   }
 
-  /// The model that `--model` names; nil without it. Reports files beside it that could not be read.
+  /// The model that `--model` names; nil without the option. Files beside the model that could not be read are noted on
+  /// standard error.
   func givenModel(_ display: DisplayOptions) throws -> ManagedObjectModel? {
     guard let model else { return nil }
     let input = try ModelInput(model)
@@ -150,7 +152,9 @@ struct RowOptions: ParsableArguments {
     return try input.model(named: modelVersion).model
   }
 
-  /// Opens the store with the model that the options name.
+  /// Opens a store with the model and the allow-list that the options name.
+  ///
+  /// - Throws: a failure when `--allow` is given for a store without entities.
   func open(
     _ path: String, _ store: StoreOptions, _ display: DisplayOptions
   ) throws -> CoreDataStore {
@@ -168,7 +172,7 @@ struct RowOptions: ParsableArguments {
   }
 }
 
-/// Which view of the store to read.
+/// The option for the part of the write-ahead log that is read.
 struct StoreOptions: ParsableArguments {
   @Option(
     name: .long,
@@ -176,13 +180,13 @@ struct StoreOptions: ParsableArguments {
   var wal: SQLiteDatabase.LogView = .committed
 }
 
-/// How long-running work shows its progress, on standard error.
+/// The option for the way in which long work shows its progress, on standard error.
 struct ProgressOptions: ParsableArguments {
   @Option(
     name: .long, help: "How progress is shown: auto, plain, json or none.")
   var progress: ProgressMode = .auto
 
-  /// A meter for one operation; silent if the user asked for quiet and not for progress.
+  /// A meter for one operation. It prints nothing when `--quiet` is given without `--progress`.
   func meter(_ operation: String, unit: ProgressUnit, _ display: DisplayOptions) -> ProgressMeter {
     ProgressMeter(
       operation: operation, total: nil, unit: unit,
@@ -190,9 +194,9 @@ struct ProgressOptions: ParsableArguments {
   }
 }
 
-/// JSON as the commands write it.
+/// The JSON that the commands write.
 enum JSONText {
-  /// One object with sorted keys and ISO 8601 dates, and a line end.
+  /// One object on several lines, with sorted keys and ISO 8601 dates, and a line feed at the end.
   static func pretty(_ value: some Encodable) throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
@@ -200,7 +204,7 @@ enum JSONText {
     return String(decoding: try encoder.encode(value), as: UTF8.self) + "\n"
   }
 
-  /// One object on one line.
+  /// One object on one line, with sorted keys and ISO 8601 dates, and a line feed at the end.
   static func line(_ value: some Encodable) throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -209,8 +213,9 @@ enum JSONText {
   }
 }
 
-/// A finding as a line of text.
+/// Findings as text.
 enum FindingText {
+  /// A finding on one line: the message, the table, file, page and offset that it has, and its id.
   static func line(_ finding: Finding) -> String {
     var place: [String] = []
     if let table = finding.table { place.append(table) }
@@ -221,7 +226,7 @@ enum FindingText {
     return VisibleText.visible(finding.message + where_) + " (\(finding.id.rawValue))"
   }
 
-  /// A line of a list, indented by two columns and wrapped at the terminal's width.
+  /// A line of a list: indented by two columns, wrapped at the terminal's width, and ended by a line feed.
   static func block(_ line: String, _ display: DisplayOptions) -> String {
     DisplayText.hanging(line, width: display.width, indent: 2, rest: 4)
   }

@@ -10,14 +10,14 @@ import StoreRecovery
 import SupportBundle
 import Terminal
 
-/// A command that reads one store, whatever the store came in.
+/// A command that reads one store, which may be in a folder, an archive, an incident or a bundle.
 protocol StoreReader: ParsableCommand, RecordedCommand {
-  /// A store, a folder or archive that holds one, an incident or a bundle.
+  /// The path of a store, of a folder or archive that holds one, of an incident's folder or of a bundle.
   var path: String { get }
   var secrets: SecretOptions { get }
   var display: DisplayOptions { get }
 
-  /// Does the work of the command.
+  /// Does the work of the command on the opened input.
   func read(_ input: StoreInput) throws
 }
 
@@ -27,41 +27,44 @@ extension StoreReader {
   func run() throws { try StoreInput.reading(path, secrets, display, read) }
 }
 
-/// What an argument names: the main file of a store, a folder or archive that holds one store, the folder of an
-/// incident, or a support bundle. An archive is unpacked into a private folder, which is removed with this object.
+/// The input that an argument names: the main file of a store, a folder or archive that holds one store, the folder of
+/// an incident, or a support bundle. An archive is unpacked into a private folder, which is removed when this object is
+/// released.
 final class StoreInput {
-  /// The path as it was given; the one to show, because commands take it.
+  /// The path as the user gave it. Messages show this path, because commands accept it.
   let given: String
   /// The incident that the store belongs to; nil for other stores.
   private(set) var incident: Incident?
-  /// The folder of an unpacked bundle, with its records; nil for anything else.
+  /// The private folder into which a bundle was unpacked; nil for any other input.
   var bundleFolder: String? { bundle?.path }
-  /// Parts of a bundle that are not as it was made, and were left out.
+  /// Entries of a bundle that do not agree with its manifest, and were not unpacked.
   var leftOut: [BundleExtraction.Skipped] { bundle?.skipped ?? [] }
-  /// Archives in the archive or folder that were not looked into: where they are, and why.
+  /// Archives inside the given archive or folder that were not opened: where they are, and why they were left.
   private(set) var passedOver: [StoreFinder.PassedOver] = []
-  /// The opened bundle or archive; nil for a store and for a folder.
+  /// The opened file of a bundle or an archive; nil for a store and for a folder.
   private(set) var file: BundleFile?
-  /// The store's main file, whatever else of it was left out; nil in a bundle without the store.
+  /// The path of the store's main file; nil in a bundle without the store. Other files of the store may have been left
+  /// out.
   private(set) var store: String?
-  /// The unpacked bundle; nil for anything else.
+  /// The unpacked bundle; nil for any other input.
   private(set) var bundle: UnpackedBundle?
   private var archive: UnpackedArchive?
   private var backup: UnpackedBackup?
-  /// The store after decryption; nil when it is not encrypted, or no key was given.
+  /// The decrypted copy of the store; nil when the store is not encrypted, or no key was given.
   private(set) var decrypted: DecryptedStore?
-  /// Removes the private folder when the process is asked to end.
+  /// Removes the private folder when a signal ends the process.
   private var interruption: Interruption?
 
-  /// Whether a file is an archive or encrypted, so that the store is inside.
+  /// Whether a file is an archive or is encrypted, so that a store may be inside.
   static func isArchive(_ path: String) -> Bool { UnpackedArchive.mayHoldStore(path) }
 
-  /// Whether a path is the folder of an incident.
+  /// Whether a path is the folder of an incident: a folder with the file `incident.json`.
   static func isIncident(_ path: String) -> Bool {
     (try? FileStatus.of(record(in: path)))??.kind == .file
   }
 
-  /// Reads what a path leads to; unpacks it if it is an archive, and decrypts the store if there is a key.
+  /// Opens what a path leads to. An archive or backup is unpacked, and an encrypted store is decrypted if there is a
+  /// key.
   init(_ given: String, bundle secrets: BundleSecretOptions? = nil, key: CipherKey? = nil) throws {
     self.given = given
     if Self.isArchive(given) {
@@ -80,16 +83,19 @@ final class StoreInput {
     if let key, let store { try decrypt(store, key) }
   }
 
-  /// Whether a path is an archive or names a store within one or a backup, so that it has to be unpacked.
+  /// Whether a path is an archive, or names a store within an archive or a backup, so that something has to be
+  /// unpacked.
   static func isPacked(_ path: String) -> Bool { isInside(path) || isArchive(path) }
 
-  /// Whether a path names a store within an archive or a backup, so that it has to be unpacked.
+  /// Whether a path names a store within an archive or a phone backup, or such a backup itself.
   static func isInside(_ path: String) -> Bool {
     PhoneBackup.split(path) != nil || UnpackedArchive.split(path) != nil
   }
 
-  /// The paths of all stores that a path leads to: those of a folder, of an archive or of a phone's backup, else the path
-  /// itself. `tell` receives what is, was or may be a store and is not among them.
+  /// The paths of all stores that a path leads to: those in a folder, in an archive or in a phone's backup, or else the
+  /// path itself.
+  ///
+  /// `tell` is called with each file that is, was or may be a store and is not among the paths.
   static func all(
     at path: String, _ secrets: BundleSecretOptions, _ tell: (StoreFinder.PassedOver) -> Void
   ) throws -> [String] {
@@ -106,9 +112,9 @@ final class StoreInput {
     let inner = try found.taken.flatMap { archive in
       do { return try stores(inArchive: archive, secrets, tell) } catch {
         guard let failure = Failure(error) else { throw error }
-        // Many archives in a folder have nothing to do with stores.
+        // Many archives in a folder hold no store, so nothing is said about them.
         guard failure.code != ExtractionError.Code.noStores.rawValue else { return [] }
-        // A list has the path already.
+        // The message goes into a list that names the path itself.
         let message = (error as? BundleError)?.message ?? failure.message
         tell(.init(path: archive, code: failure.code, message: message))
         return []
@@ -120,7 +126,7 @@ final class StoreInput {
 
   /// The path of the store's main file.
   ///
-  /// - Throws: a failure when a bundle does not hold the store, or not as it was packed.
+  /// - Throws: a failure when a bundle does not hold the store, or when a file of the store is not as it was packed.
   func storePath() throws -> String {
     try requireAsPacked("store/")
     guard let store else {
@@ -133,10 +139,11 @@ final class StoreInput {
     return store
   }
 
-  /// What a bundle without the store recorded about it; nil when the store itself is there.
+  /// The inspection that a bundle without the store holds; nil when the input is not a bundle, or the store itself is
+  /// there.
   func recordedInspection() throws -> StoreInspection? {
     guard let bundleFolder, store == nil else { return nil }
-    // A store that was left out is not a bundle without one.
+    // A bundle whose store was left out as damaged is not a bundle that was made without the store.
     try requireAsPacked("store/")
     try requireAsPacked(StoreBundle.inspectionName)
     let record = PathText.joined(bundleFolder, StoreBundle.inspectionName)
@@ -148,7 +155,7 @@ final class StoreInput {
     return inspection
   }
 
-  /// Throws when an entry whose name begins so is not as it was packed.
+  /// Throws a failure when an entry whose name starts with `name` is not as it was packed.
   func requireAsPacked(_ name: String) throws {
     guard let part = leftOut.first(where: { PathText.starts($0.name, with: name) }) else { return }
     throw Failure(
@@ -158,7 +165,8 @@ final class StoreInput {
         + "\(ShellText.path(given)) -o DIR")
   }
 
-  /// What a page calls the store, and the commands on it: the name, without the folders that it is in.
+  /// The store's name for the title of a page, and the argument for the commands on the page. Neither has the folders
+  /// that the store is in.
   var names: (title: String, argument: String) {
     let outer = PathText.lastComponent(of: PathText.withoutTrailingSlashes(given))
     guard let store else { return (outer, outer) }
@@ -166,19 +174,20 @@ final class StoreInput {
     return privateFolder == nil ? (name, name) : ("\(name) in \(outer)", outer)
   }
 
-  /// Says which archives were not looked into.
+  /// Notes on standard error which archives were not opened, and why.
   func tellPassedOver(_ display: DisplayOptions) {
     for other in passedOver { display.note("note: \(other.path): \(other.message)") }
   }
 
-  /// Refuses an output that would become part of what is read.
+  /// Throws a failure if the output would become part of what is read.
   func check(_ output: String) throws {
     try EvidenceGuard.check(output, against: privateFolder == nil ? storePath() : given)
   }
 
   // MARK: - Reading
 
-  /// Runs a command on a store as ``reading(_:bundle:key:_:)`` does, and says which of its pages cannot be trusted.
+  /// Runs a command on a store as ``reading(_:bundle:key:_:)`` does, and lists the pages of an encrypted store that do
+  /// not match their authentication code. If there are any, it throws the exit code for findings.
   static func reading<Result>(
     _ path: String, _ secrets: SecretOptions, _ display: DisplayOptions,
     _ body: (StoreInput) throws -> Result
@@ -192,7 +201,7 @@ final class StoreInput {
     }
   }
 
-  /// Runs a command on a store, and lets its failures name what was given instead of a private folder.
+  /// Runs a command on a store. A failure of the command names the path that was given, instead of a private folder.
   static func reading<Result>(
     _ path: String, bundle secrets: BundleSecretOptions?, key: CipherKey? = nil,
     _ body: (StoreInput) throws -> Result
@@ -206,7 +215,7 @@ final class StoreInput {
         if let hint = failure.hint {
           let named = ShellText.path(input.store ?? folder)
           let shown = Self.replacing(named, with: ShellText.path(path), in: hint)
-          // A hint that quotes anything else of a private folder is of no use.
+          // A hint that names another file of the private folder is of no use to the user.
           failure.hint = shown.utf8.firstRange(of: folder.utf8) == nil ? shown : nil
         }
         throw failure
@@ -214,7 +223,7 @@ final class StoreInput {
     }
   }
 
-  /// A text in which the private folder has the name of the archive.
+  /// Replaces the paths of the private folder in a text by the path that was given.
   func shown(_ text: String) -> String {
     guard let privateFolder else { return text }
     let named = store.map { Self.replacing($0, with: given, in: text) } ?? text
@@ -232,7 +241,8 @@ final class StoreInput {
 
   // MARK: - Archives
 
-  /// The paths of the stores in an archive; the path itself if it holds one, or is a bundle.
+  /// The paths of the stores in an archive. The result is the archive's own path if the archive holds one store or is a
+  /// bundle.
   private static func stores(
     inArchive path: String, _ secrets: BundleSecretOptions,
     _ tell: (StoreFinder.PassedOver) -> Void
@@ -261,7 +271,7 @@ final class StoreInput {
     }
   }
 
-  /// Unpacks one store of an archive.
+  /// Unpacks the store `name` of the archive at `path`.
   private func unpack(_ file: BundleFile, _ name: String, of path: String) throws {
     self.file = file
     let interruption = Interruption()
@@ -271,7 +281,7 @@ final class StoreInput {
     }
     self.archive = archive
     let place = PathText.joined(archive.folder.path, UnpackedArchive.escaped(name))
-    // An archive in the archive.
+    // The name is that of an archive inside the archive: its only store is read.
     if try FileStatus.of(place)?.kind == .folder {
       note(archive.passedOver, in: path)
       store = try only(inFolder: place)
@@ -312,20 +322,21 @@ final class StoreInput {
     passedOver = others.map { $0.at(PathText.joined(archive, $0.path)) }
   }
 
-  /// Says what to do when an archive cannot be unpacked.
+  /// Does work that unpacks an archive. If it fails for lack of room or because the archive grows too much, the failure
+  /// says what to do.
   private static func unpacking<Result>(_ path: String, _ work: () throws -> Result) throws
     -> Result
   {
     do { return try work() } catch let error as BundleError where error.code == .cannotCreate {
       throw Failure(
         73, error.code.rawValue,
-        "\(path): a part of it cannot be unpacked into the temporary folder: \(error.message)",
+        "\(path): a part of the archive cannot be unpacked into the temporary folder: \(error.message)",
         hint: "check TMPDIR and its free space")
     } catch let error as BundleError where error.code == .tooLarge {
       throw Failure(
         65, error.code.rawValue, "\(path): \(error.message)",
         hint:
-          "if you trust its sender, unpack it and name what it holds, or name one store in it: "
+          "if you trust the sender, unpack the archive and name what it holds, or name one store in the archive: "
           + ShellText.path(PathText.joined(path, "STORE")))
     }
   }
@@ -333,7 +344,7 @@ final class StoreInput {
   // MARK: - Backups
 
   private func unpack(_ backup: PhoneBackup, _ name: String?) throws {
-    // Of a store that is named, no other file has to be looked at.
+    // If the store is named, the other files of the backup need not be examined.
     let named = name.flatMap(backup.store)
     let stores = named == nil ? backup.contents().stores : []
     guard let only = named ?? (name == nil && stores.count == 1 ? stores[0] : nil) else {
@@ -371,14 +382,14 @@ final class StoreInput {
       throw Failure(
         65, error.code.rawValue, "\(name): \(error.message)",
         hint: error.code == .noKeyFits
-          ? "check the key, and that the first page of the file is whole: its first 16 bytes are part of the key"
+          ? "check the key, and that the first page is whole: the first 16 bytes of the file are part of the key"
           : nil)
     }
   }
 
   // MARK: - Folders
 
-  /// The only store of a folder. A former store counts too: to read only the other one would leave it out without a word.
+  /// The only store of a folder. A file that was a store counts too: otherwise it would be left out without a word.
   private func only(inFolder path: String) throws -> String {
     try only(of: Self.found(at: path, named: given), in: path)
   }
@@ -395,10 +406,11 @@ final class StoreInput {
           ? "" : "; beside them \(Quantity.count(passedOver.count, "archive")) not looked into"),
       hint: Self.isArchive(given) || UnpackedArchive.split(given) != nil
         ? "name one after the archive: \(ShellText.path(PathText.joined(given, names.first ?? "")))"
-        : "name one of them; lifeboat inspect shows all")
+        : "name one of these files; lifeboat inspect shows all")
   }
 
-  /// The path itself, or the only store of a folder. Archives beside it are told, and one alone has to be named.
+  /// The path itself for a file, or the only store of a folder. Archives in the folder are listed in ``passedOver``. If
+  /// the folder holds archives and no store, the failure asks for an archive to be named.
   private func only(atPath path: String) throws -> String {
     guard try FileStatus.of(path)?.kind == .folder else { return path }
     let found = try StoreFinder.find(at: path, taking: .archives)
@@ -422,7 +434,7 @@ final class StoreInput {
     {
       throw Failure(
         65, error.code.rawValue, "\(given) holds no store",
-        hint: "see what it holds with: bsdtar -tf \(ShellText.path(given))")
+        hint: "see what the archive holds with: bsdtar -tf \(ShellText.path(given))")
     }
   }
 
@@ -432,7 +444,7 @@ final class StoreInput {
     PathText.joined(PathText.withoutTrailingSlashes(folder), "incident.json")
   }
 
-  /// The store that an incident keeps, and its record.
+  /// The path of the store in an incident's folder, and the record of the incident.
   private static func kept(in folder: String) throws -> (String, Incident) {
     let isInPlace = PathText.isSame(
       PathText.lastComponent(of: PathText.folder(of: absolute(folder))), "Incompatible")
@@ -440,24 +452,28 @@ final class StoreInput {
       isInPlace
       ? try IncidentArgument(absolute(folder)).incident : try copied(record(in: folder), folder)
     guard PathText.isPlainName(incident.storeName) else {
-      throw Failure(65, "incident.unreadable", "\(folder): the record names no file of its folder")
+      throw Failure(
+        65, "incident.unreadable",
+        "\(folder): the record of the incident does not name a file in the folder")
     }
     let store = PathText.joined(PathText.joined(folder, "store"), incident.storeName)
     guard try FileStatus.of(store) != nil else {
       throw Failure(
         66, "restore.nothingKept", "\(folder): the incident no longer holds a store",
-        hint: "see what became of it with: lifeboat incidents list FOLDER")
+        hint: "see what became of the store with: lifeboat incidents list FOLDER")
     }
     return (store, incident)
   }
 
-  /// The record of an incident whose folder is a copy that somebody was sent.
+  /// The record of an incident whose folder is a copy outside of `Incompatible`.
   private static func copied(_ record: String, _ folder: String) throws -> Incident {
     guard let incident = try? RecordFile.read(record, as: Incident.self),
       incident.schema == Incident.schemaName, incident.version <= Incident.currentVersion
     else {
       throw Failure(
-        65, "incident.unreadable", "\(record): not the record of an incident of this version")
+        65, "incident.unreadable",
+        "\(record): this is not the record of an incident, or a newer version of lifeboat has written it"
+      )
     }
     return incident
   }
@@ -468,24 +484,29 @@ final class StoreInput {
 }
 
 extension StoreFinder.Wanted {
-  /// Archives and encrypted files.
+  /// Takes archives and encrypted files in addition to stores.
   static let archives = Self(file: UnpackedArchive.mayHoldStore)
 }
 
-/// A record of a bundle or an incident, as JSON.
+/// Reads records of bundles and incidents, which are JSON.
 enum RecordFile {
   /// The most bytes of a record that are read.
   static let maxBytes = 16 << 20
 
+  /// Reads the record at a path.
+  ///
+  /// - Throws: a failure when the file is too large, or `DecodingError` when it is not a record of this type.
   static func read<Record: Decodable>(_ path: String, as type: Record.Type) throws -> Record {
     let file = try ByteFile(path)
     guard file.size <= maxBytes else {
-      throw Failure(65, "bundle.badRecord", "\(path): too large for a record")
+      throw Failure(65, "bundle.badRecord", "\(path): the file is too large for a record")
     }
     return try decode(file.bytes(at: 0, count: Int(file.size)), as: type)
   }
 
-  /// - Throws: `DecodingError` when it is not one.
+  /// Decodes a record from JSON.
+  ///
+  /// - Throws: `DecodingError` when the bytes are not a record of this type.
   static func decode<Record: Decodable>(_ bytes: [UInt8], as type: Record.Type) throws -> Record {
     let decoder = JSONDecoder()
     decoder.dateDecodingStrategy = .iso8601

@@ -7,19 +7,19 @@ import Terminal
 
 /// Advice on a command line that the parser rejects or would misunderstand.
 enum UsageAdvice {
-  /// All one-letter flags.
+  /// The letters of all one-letter flags.
   private static let letters = Array("0fhinoqv".utf8)
 
-  /// Refuses a word such as `-dash.sqlite`: the parser would take each letter for a flag, and the `h` in it would show
-  /// help and nothing else.
+  /// Throws for a word such as `-dash.sqlite`. The parser would take each letter for a flag, and the `h` in it would
+  /// show help and nothing else.
   static func check(_ arguments: some Sequence<String>) throws(Failure) {
     var previous = ""
     for argument in arguments {
       defer { previous = argument }
       if PathText.isSame(argument, "--") { return }
-      // `--order -created` has the newest first.
+      // `--order -created` is a value: it sorts by `created`, the newest first.
       if PathText.isSame(previous, "--order") { continue }
-      // The parser knows this one.
+      // The parser itself knows `-help`.
       if PathText.isSame(argument, "-help") { continue }
       let bytes = argument.utf8
       guard bytes.count > 2, PathText.starts(argument, with: "-"),
@@ -36,7 +36,8 @@ enum UsageAdvice {
     }
   }
 
-  /// A suggestion for a word that is not a command; nil for a known command.
+  /// A suggestion for a command line whose command does not exist; nil when the command exists, or when nothing similar
+  /// does.
   static func hint(for arguments: [String]) -> String? {
     var command: any ParsableCommand.Type = Lifeboat.self
     var path = ["lifeboat"]

@@ -3,9 +3,10 @@ import ObjectModel
 package import SQLiteFile
 package import SQLiteWriter
 
-/// Values of attributes as Core Data stores them.
+/// Converts values of attributes into what Core Data stores in SQLite.
 enum AttributeValue {
-  /// The value for a column; nil for one that the attribute cannot have.
+  /// The value that a column of the attribute stores; nil when the attribute cannot have the value, because it has
+  /// another type or is out of range.
   static func stored(_ value: PropertyValue, of attribute: Attribute) -> SQLiteValue? {
     switch (value, attribute.type) {
     case (.null, _): .null
@@ -30,7 +31,7 @@ enum AttributeValue {
     }
   }
 
-  /// The value that a new object has; NULL for one of a class of the app.
+  /// The default value that a new object gets; NULL without a default, and for a default of a class of the app.
   static func initial(_ attribute: Attribute) -> SQLiteValue {
     let value: PropertyValue? =
       switch attribute.defaultValue {
@@ -61,7 +62,7 @@ enum AttributeValue {
 }
 
 extension StoredValue {
-  /// A value as SQLite gave it.
+  /// A stored value made of one that SQLite has returned.
   package init(_ value: SQLiteValue) {
     self =
       switch value {

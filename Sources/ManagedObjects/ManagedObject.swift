@@ -3,21 +3,22 @@ import ObjectModel
 import SQLiteFile
 import SQLiteWriter
 
-/// An object of a store: the values of its attributes by name, and the objects that it leads to.
+/// An object of a store: the values of its attributes by name, and the objects that its relationships lead to.
 ///
-/// There is one instance for each object of an ``ObjectContext`` as long as somebody holds it. Changes are in the store
-/// when the context has written them. It is not `Sendable`: it belongs to the task that uses its context.
+/// As long as somebody holds an instance, its ``ObjectContext`` gives that instance for the object. Changes are in the
+/// store when the context has written them. An instance is not `Sendable`: only the task that uses its context may use
+/// it.
 public final class ManagedObject {
-  /// The entity.
+  /// The name of the object's entity.
   public let entityName: String
-  /// The entity and the primary key; nil for a new object that is not written yet.
+  /// The entity and the primary key of the object; nil for a new object that is not written yet.
   public internal(set) var reference: ObjectReference?
-  /// Whether the object was deleted.
+  /// Whether ``ObjectContext/delete(_:)`` has deleted the object.
   public internal(set) var isDeleted = false
   let context: ObjectContext
-  /// Changed columns that keep attributes.
+  /// The changed attributes that are not written yet, keyed by column name.
   var values: [String: SQLiteValue] = [:]
-  /// Changed columns that lead to objects; nil for nothing.
+  /// The changed to-one relationships that are not written yet, keyed by column name. A nil value leads to no object.
   var leads: [String: ManagedObject?] = [:]
 
   init(_ entityName: String, _ reference: ObjectReference?, in context: ObjectContext) {
@@ -37,10 +38,10 @@ public final class ManagedObject {
     return PropertyValue(StoredValue(stored), attribute, storePath: context.storePath)
   }
 
-  /// Gives an attribute a value.
+  /// Sets the value of an attribute. The store has it when the context has written.
   ///
-  /// - Throws: ``ObjectError`` when the entity has no such attribute, the value is of another type or out of its range,
-  ///   or the object is only read.
+  /// - Throws: ``ObjectError`` when the entity has no such attribute, when the value has another type or is out of
+  ///   range, or when the store is only read.
   public func setValue(_ value: PropertyValue, forKey name: String) throws {
     let (column, attribute) = try context.attribute(name, of: entityName)
     guard let stored = AttributeValue.stored(value, of: attribute) else {
@@ -63,16 +64,17 @@ public final class ManagedObject {
     return try context.object(withKey: key, inTableOf: relationship.destinationEntityName)
   }
 
-  /// Lets a to-one relationship lead to an object, and its inverse back.
+  /// Lets a to-one relationship lead to an object, or to none if `object` is nil. A to-one inverse is set as well.
   ///
-  /// - Throws: ``ObjectError`` when the entity has no such relationship, or the object is of another entity or context.
+  /// - Throws: ``ObjectError`` when the entity has no such relationship, when the object is of another entity or
+  ///   context, or when the store is only read.
   public func setObject(_ object: ManagedObject?, forKey name: String) throws {
     let (column, relationship) = try context.toOne(name, of: entityName)
     try context.check(object, for: relationship, of: entityName)
     try context.willChange(self)
     let inverse = TableLayout.inverse(of: relationship, in: context.layout.model)
     if let inverse, !inverse.isToMany, inverse.name != name || object !== self {
-      // Both sides of a relationship between two objects say the same.
+      // Both sides of a one-to-one relationship must agree.
       let former = try self.object(forKey: name)
       if let former, former !== object { try former.lead(nil, by: inverse) }
       if let object, let other = try object.object(forKey: inverse.name), other !== self {
@@ -89,16 +91,18 @@ public final class ManagedObject {
     leads[column.name] = .some(object)
   }
 
-  /// The objects that a to-many relationship leads to, in order if it is ordered, else by key.
+  /// The objects that a to-many relationship leads to: in their order if the relationship is ordered, else by primary
+  /// key.
   ///
   /// - Throws: ``ObjectError``, or what SQLite reports.
   public func objects(forKey name: String) throws -> [ManagedObject] {
     try context.destinations(of: self, by: context.toMany(name, of: entityName))
   }
 
-  /// Adds an object to a to-many relationship, behind the others if it is ordered.
+  /// Adds an object to a to-many relationship. In an ordered relationship, it becomes the last.
   ///
-  /// - Throws: ``ObjectError`` when the entity has no such relationship, or the object is of another entity or context.
+  /// - Throws: ``ObjectError`` when the entity has no such relationship, when the object is of another entity or
+  ///   context, or when the store is only read.
   public func addObject(_ object: ManagedObject, forKey name: String) throws {
     let relationship = try context.toMany(name, of: entityName)
     try context.check(object, for: relationship, of: entityName)
@@ -111,7 +115,7 @@ public final class ManagedObject {
     }
   }
 
-  /// Takes an object out of a to-many relationship; one that is not in it is passed over.
+  /// Removes an object from a to-many relationship. Nothing changes if the object is not in it.
   ///
   /// - Throws: ``ObjectError``, or what SQLite reports.
   public func removeObject(_ object: ManagedObject, forKey name: String) throws {

@@ -1,8 +1,10 @@
 import CoreDataStore
 import ObjectModel
 
-// Where the properties of an object are stored.
+// Finds the columns and tables that store an object's properties.
 extension ObjectContext {
+  /// The column name of a stored attribute, and the attribute. Throws `object.noSuchProperty` when the entity has none
+  /// of that name.
   func attribute(_ name: String, of entity: String) throws(ObjectError) -> (String, Attribute) {
     guard let column = layout.column(of: name, in: entity),
       case .attribute(let attribute) = column.role
@@ -10,6 +12,8 @@ extension ObjectContext {
     return (column.name, attribute)
   }
 
+  /// The column of a to-one relationship, and the relationship. Throws `object.noSuchProperty` when the entity has none
+  /// of that name.
   func toOne(_ name: String, of entity: String) throws(ObjectError)
     -> (TableLayout.Column, Relationship)
   {
@@ -21,6 +25,7 @@ extension ObjectContext {
     return (column, relationship)
   }
 
+  /// The to-many relationship of a name. Throws `object.noSuchProperty` when the entity has none that is stored.
   func toMany(_ name: String, of entity: String) throws(ObjectError) -> Relationship {
     guard
       let relationship = layout.model.allRelationships(of: entity).first(where: {
@@ -32,7 +37,7 @@ extension ObjectContext {
     return relationship
   }
 
-  /// Refuses an object that a relationship cannot lead to.
+  /// Throws when a relationship cannot lead to an object: the object is of another context or of another entity.
   func check(_ object: ManagedObject?, for relationship: Relationship, of entity: String)
     throws(ObjectError)
   {
@@ -47,11 +52,13 @@ extension ObjectContext {
     }
   }
 
+  /// The names of an entity and of all entities that it inherits from.
   func lineage(of entity: String) -> Set<String> {
     Set([entity] + layout.model.ancestors(of: entity).map(\.name))
   }
 
-  /// The column with the key of a to-many relationship whose destination has it, and the one with the position.
+  /// The column of the destination's table that holds the key of the object with the to-many relationship, and the
+  /// column that holds the position. `order` is nil for an unordered relationship.
   func keyColumn(
     of relationship: Relationship, of entity: String, in table: TableLayout.Table
   )
@@ -67,7 +74,9 @@ extension ObjectContext {
     return (column.name, table.columns.first { $0.role == orderRole }?.name)
   }
 
-  /// The join table of a many-to-many relationship as one side sees it; nil for a relationship without one.
+  /// The join table of a many-to-many relationship, seen from one side: `near` is the column of this side's keys, `far`
+  /// that of the other side's. The order columns are nil where a side is unordered. Nil for a relationship without a
+  /// join table.
   func join(of relationship: Relationship, of entity: String) throws -> (
     table: String, near: String, far: String, order: String?, backOrder: String?
   )? {

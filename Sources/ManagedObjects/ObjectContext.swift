@@ -3,16 +3,16 @@ import ObjectModel
 import SQLiteFile
 package import SQLiteWriter
 
-/// The objects of a store that is being made, or of one that was copied to be read.
+/// The objects of a store: of a new store that is being made, or of a copy of the old one, which is only read.
 ///
-/// What is read is not kept, so memory does not grow with the store; instances that somebody holds stay the same. It is
-/// not `Sendable`.
+/// The context does not keep the objects that it reads, so memory does not grow with the store. An object that somebody
+/// holds keeps its instance. A context is not `Sendable`.
 public final class ObjectContext {
   package let layout: TableLayout
   package let writer: SQLiteWriter
-  /// The store's path, which external files are relative to.
+  /// The path of the store, which external files are found by.
   package let storePath: String
-  /// The name under which the writer has the store's file.
+  /// The SQL schema name of the store's file: `main`, or the name of an attached file.
   private let schema: String
   private let isReadOnly: Bool
 
@@ -24,28 +24,29 @@ public final class ObjectContext {
     weak var object: ManagedObject?
   }
   private var held: [Place: Held] = [:]
-  /// Changed objects, which are held until they are written.
+  /// The changed objects. They are held until they are written.
   private var changed: [ManagedObject] = []
   private var changedSet: Set<ObjectIdentifier> = []
-  /// Links to add and to remove, in turn.
+  /// The links of to-many relationships to add or remove, in the order of the changes.
   private var links:
     [(near: ManagedObject, far: ManagedObject, relationship: Relationship, isAdded: Bool)] = []
   private var statements: [String: SQLiteStatement] = [:]
-  /// The highest key in use or promised to others, by table; a new object gets the next one.
+  /// The highest primary key in use or reserved, by table. A new object gets the next one.
   private var highestKeys: [String: Int64]
-  /// Objects to delete.
+  /// The deleted objects whose rows are still in the file.
   private var deleted: [ManagedObject] = []
-  /// How many objects were inserted, by entity.
+  /// The number of objects whose rows this context has inserted, by entity name.
   package private(set) var insertedCounts: [String: Int] = [:]
 
   /// The objects in a file that `writer` has made or attached.
   ///
   /// - Parameters:
-  ///   - layout: the store's tables.
-  ///   - writer: the writer.
-  ///   - schema: the name under which SQL finds the file: `main`, or that of an attached one.
-  ///   - storePath: the store's path, which external files are relative to.
-  ///   - highestKeys: the highest key that new objects may not have, by table; nil for a store that is only read.
+  ///   - layout: the tables and columns of the store.
+  ///   - writer: the connection that reads and writes the file.
+  ///   - schema: the name that SQL uses for the file: `main`, or the name of an attached file.
+  ///   - storePath: the path of the store, which external files are found by.
+  ///   - highestKeys: the highest key that is in use or reserved, by table; new objects get higher ones. Nil for a
+  ///     store that is only read.
   package init(
     _ layout: TableLayout, _ writer: SQLiteWriter, schema: String, storePath: String,
     highestKeys: [String: Int64]?
@@ -60,21 +61,24 @@ public final class ObjectContext {
 
   // MARK: - Objects
 
-  /// Makes an object of an entity, with the default values of its attributes.
+  /// Makes a new object of an entity, with the default values of its attributes. Its row is inserted when the context
+  /// writes.
   ///
-  /// - Throws: ``ObjectError`` when the model has no such entity or only an abstract one.
+  /// - Throws: ``ObjectError`` when the model has no entity of that name, the entity is abstract, or the store is only
+  ///   read.
   public func insertObject(ofEntity name: String) throws -> ManagedObject {
     guard layout.model.entities[name]?.isAbstract == false else {
-      throw ObjectError(.noSuchEntity, "the model has no objects of an entity \(name)")
+      throw ObjectError(.noSuchEntity, "the model has no entity \(name), or only an abstract one")
     }
     let object = ManagedObject(name, nil, in: self)
     try willChange(object)
     return object
   }
 
-  /// The objects of an entity, or of one that inherits from it, whose attribute has a value, by key.
+  /// The objects of an entity and of its subentities whose attribute has a value, sorted by primary key. Changes that
+  /// are pending are written first.
   ///
-  /// The table is read from its beginning to its end, unless the model has an index for the attribute.
+  /// The whole table is read, unless the model has an index for the attribute.
   /// - Throws: ``ObjectError``, or what SQLite reports.
   public func objects(ofEntity name: String, where attributeName: String, is value: PropertyValue)
     throws -> [ManagedObject]
@@ -94,10 +98,11 @@ public final class ObjectContext {
     ).compactMap { try object($0, inTable: table) }
   }
 
-  /// Calls `body` with each object of an entity, or of one that inherits from it, by key. Objects that are inserted
-  /// meanwhile are not among them.
+  /// Calls `body` with each object of an entity and of its subentities, by primary key. Objects that are inserted while
+  /// this runs are not passed.
   ///
-  /// - Throws: ``ObjectError`` when the model has no such entity; what `body` throws; what SQLite reports.
+  /// - Throws: ``ObjectError`` when the model has no entity of that name; errors that `body` throws; what SQLite
+  ///   reports.
   public func forEachObject(ofEntity name: String, _ body: (ManagedObject) throws -> Void) throws {
     try write()
     guard let table = layout.table(of: name) else {
@@ -123,7 +128,7 @@ public final class ObjectContext {
     }
   }
 
-  /// The object with a key in the table of an entity; nil when there is none.
+  /// The object with a primary key in the table of an entity; nil when there is none.
   package func object(withKey key: Int64, inTableOf entity: String) throws -> ManagedObject? {
     guard let table = layout.table(of: entity) else { return nil }
     if let object = held[Place(table: table.name, key: key)]?.object { return object }
@@ -152,7 +157,8 @@ public final class ObjectContext {
 
   // MARK: - Reading
 
-  /// The value of a column of an object's row.
+  /// The value of a column in an object's row; NULL for a new object without a row. Throws `object.gone` when the row
+  /// is missing.
   func stored(_ column: String, of object: ManagedObject) throws -> SQLiteValue {
     guard let table = layout.table(of: object.entityName), let reference = object.reference else {
       return .null
@@ -169,7 +175,7 @@ public final class ObjectContext {
     return row[0]
   }
 
-  /// The objects that a to-many relationship leads to.
+  /// The objects that a to-many relationship leads to, in their order or by primary key.
   func destinations(of object: ManagedObject, by relationship: Relationship) throws
     -> [ManagedObject]
   {
@@ -192,9 +198,11 @@ public final class ObjectContext {
 
   // MARK: - Writing
 
+  /// Notes that an object is about to change, so that the next ``write()`` writes it. Throws `object.readOnly` when the
+  /// store is only read.
   func willChange(_ object: ManagedObject) throws {
     guard !isReadOnly else {
-      throw ObjectError(.readOnly, "objects of the old store are only read")
+      throw ObjectError(.readOnly, "objects of the old store cannot be changed")
     }
     if changedSet.insert(ObjectIdentifier(object)).inserted { changed.append(object) }
   }
@@ -206,9 +214,9 @@ public final class ObjectContext {
     links.append((near, far, relationship, isAdded))
   }
 
-  /// Writes what was changed.
+  /// Writes the pending changes: new rows, changed values, links, then deletions.
   ///
-  /// - Throws: ``ObjectError`` when a table's keys are used up; what SQLite reports, such as a broken uniqueness
+  /// - Throws: ``ObjectError`` when a table has no free primary key; what SQLite reports, such as a broken uniqueness
   ///   constraint.
   package func write() throws {
     guard !changed.isEmpty || !links.isEmpty || !deleted.isEmpty else { return }
@@ -227,9 +235,10 @@ public final class ObjectContext {
 
   // MARK: - Deleting
 
-  /// Deletes an object, with those that its relationships cascade to. What leads to it then leads nowhere.
+  /// Deletes an object, and the objects that its relationships cascade to. References to deleted objects become NULL.
   ///
-  /// - Throws: ``ObjectError`` when a relationship denies it, or the objects are only read; what SQLite reports.
+  /// - Throws: ``ObjectError`` when a relationship with the delete rule Deny leads to an object, or the store is only
+  ///   read; what SQLite reports.
   public func delete(_ object: ManagedObject) throws {
     try write()
     var pending = [object]
@@ -244,7 +253,9 @@ public final class ObjectContext {
           : [try next.object(forKey: relationship.name)].compactMap { $0 }
         guard relationship.deleteRule == .cascade || far.allSatisfy(\.isDeleted) else {
           throw ObjectError(
-            .denied, "\(next.entityName).\(relationship.name) denies the deletion of its object")
+            .denied,
+            "\(next.entityName).\(relationship.name) does not allow the deletion: its delete rule is Deny"
+          )
         }
         pending += far
       }
@@ -344,7 +355,7 @@ public final class ObjectContext {
       }
       if let order = table.columns.first(where: { $0.role == .order(relationship) }) {
         let name = quoted(order.name)
-        // Behind the others; what is there is bounded, so that the sum is a number that SQLite has.
+        // The new object comes last. The highest position is bounded, so that the sum stays an integer.
         try run(
           "UPDATE \(sql(table.name)) SET \(name) = CASE WHEN ?2 IS NULL THEN NULL ELSE 1024 + min(ifnull((SELECT max(other.\(name)) FROM \(sql(table.name)) AS other WHERE other.\(quoted(column)) = ?2 AND other.Z_PK <> ?1), 0), \(Int64(1) << 52)) END WHERE Z_PK = ?1",
           [.integer(key), far])
@@ -360,7 +371,7 @@ public final class ObjectContext {
     }
     let keys: [SQLiteValue] = [.integer(nearKey), .integer(farKey)]
     guard let join = try join(of: relationship, of: near.entityName) else {
-      // A relationship without inverse has its key in the destination's row.
+      // A to-many relationship without an inverse keeps its key in the destination's row.
       guard let table = layout.table(of: relationship.destinationEntityName) else { return }
       let (column, _) = try keyColumn(of: relationship, of: near.entityName, in: table)
       let name = quoted(column)
@@ -387,7 +398,7 @@ public final class ObjectContext {
 
   private func sql(_ table: String) -> String { quoted(schema) + "." + quoted(table) }
 
-  /// A name of the layout between quotes; none of them has a NUL, which SQL cannot hold.
+  /// A name of the layout as a quoted SQL identifier. No such name has a NUL, which SQL cannot hold.
   private func quoted(_ name: String) -> String {
     (try? SQLIdentifier.quoted(name)) ?? "\"\""
   }
@@ -413,7 +424,7 @@ public final class ObjectContext {
     try statement(sql).run(values)
   }
 
-  /// Closes all statements.
+  /// Finalizes all prepared statements. They are prepared again when they are needed.
   package func finish() {
     for statement in statements.values { statement.finalize() }
     statements = [:]

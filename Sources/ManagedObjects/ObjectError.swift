@@ -1,28 +1,28 @@
-/// Why an object cannot be read or changed as asked.
+/// The error for an object that cannot be read or changed as asked.
 public struct ObjectError: Error, Sendable, Hashable, CustomStringConvertible {
   /// A stable identifier, the same in messages and in JSON.
   public struct Code: RawRepresentable, Sendable, Hashable {
     /// The identifier as it is printed, such as `object.noSuchProperty`.
     public let rawValue: String
-    /// A code with this identifier; an unknown one is kept.
+    /// Makes a code of an identifier. An unknown identifier is kept.
     public init(rawValue: String) { self.rawValue = rawValue }
     /// The model has no entity of that name, or only an abstract one.
     public static let noSuchEntity = Code(rawValue: "object.noSuchEntity")
     /// The entity has no property of that name and kind.
     public static let noSuchProperty = Code(rawValue: "object.noSuchProperty")
-    /// The property cannot have the value, or cannot lead to the object.
+    /// The property cannot have the value, or the relationship cannot lead to the object.
     public static let wrongType = Code(rawValue: "object.wrongType")
-    /// The objects are those of the old store, which is only read.
+    /// An object of the old store was to be changed. The old store is only read.
     public static let readOnly = Code(rawValue: "object.readOnly")
-    /// The table has no row with the object's key.
+    /// The row of the object is not in its table any more.
     public static let gone = Code(rawValue: "object.gone")
-    /// A relationship whose delete rule is Deny leads to objects.
+    /// The object cannot be deleted: a relationship with the delete rule Deny leads to other objects.
     public static let denied = Code(rawValue: "object.denied")
-    /// The keys of the table are used up.
+    /// A new object cannot get a primary key, because the highest one is in use.
     public static let noRoom = Code(rawValue: "object.noRoom")
   }
 
-  /// The kind of failure.
+  /// The code that says what kind of failure this is.
   public let code: Code
   /// What is wrong, in a sentence without a full stop.
   public let message: String
@@ -32,6 +32,6 @@ public struct ObjectError: Error, Sendable, Hashable, CustomStringConvertible {
     self.message = message
   }
 
-  /// The sentence that a log shows.
+  /// The message with the code in parentheses, for a log.
   public var description: String { "\(message) (\(code.rawValue))" }
 }

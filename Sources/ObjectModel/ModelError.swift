@@ -1,6 +1,6 @@
-/// Why a model, or a file that should hold one, could not be read.
+/// The error when a model, or a file that should hold one, could not be read.
 public struct ModelError: Error, Sendable, Hashable {
-  /// What went wrong, as a stable string such as `model.truncated`; more may be added.
+  /// What went wrong, as a stable string such as `model.malformed`. Later versions may add codes.
   public struct Code: RawRepresentable, Sendable, Hashable {
     /// The stable text of the code.
     public let rawValue: String
@@ -10,38 +10,38 @@ public struct ModelError: Error, Sendable, Hashable {
 
     /// The file is missing, or the file system cannot read it.
     public static let unreadable = Code(rawValue: "model.unreadable")
-    /// The file is not of any kind that holds a model.
+    /// The file is of no kind that can hold a model.
     public static let notAModel = Code(rawValue: "model.notAModel")
-    /// The bytes end early, or do not follow their own format.
+    /// The file ends early, or its bytes do not follow their own format.
     public static let malformed = Code(rawValue: "model.malformed")
-    /// The file is larger, deeper or has more parts than any real model.
+    /// The file is larger, is nested deeper or has more parts than any real model.
     public static let tooLarge = Code(rawValue: "model.tooLarge")
-    /// The XML declares entities of its own. No model does so; attacks need it.
+    /// The XML declares entities of its own. Models never do; it is a means of attack.
     public static let unsafeXML = Code(rawValue: "model.unsafeXML")
     /// Two entities, or two properties of one entity, have the same name.
     public static let duplicateName = Code(rawValue: "model.duplicateName")
-    /// A version has a name that no file can have.
+    /// A version of the model has a name that cannot be a file name.
     public static let unfitName = Code(rawValue: "model.unfitName")
-    /// An optimised model (`.omo`); not read, the `.mom` beside it has everything.
+    /// The file is an optimised model (`.omo`), which is not read. The `.mom` beside it has the whole model.
     public static let optimisedFormat = Code(rawValue: "model.optimisedFormat")
-    /// `VersionInfo.plist` or a marker names a version whose file is missing.
+    /// `VersionInfo.plist` or a marker file names a version of the model whose file is missing.
     public static let missingVersion = Code(rawValue: "model.missingVersion")
-    /// A folder was not searched, or not completely.
+    /// A folder was not searched for models, or only in part.
     public static let notEntered = Code(rawValue: "input.notEntered")
   }
 
-  /// What went wrong.
+  /// What went wrong, as a stable code.
   public let code: Code
-  /// One sentence for a reader, with what to do next where something can be done.
+  /// The error as one sentence for people, with advice where something can be done.
   public let message: String
-  /// The file, when a file was read.
+  /// The path of the file; nil if the error is not about a file.
   public var path: String?
-  /// The offset in the bytes, counted from 0, if known.
+  /// The offset of the error in bytes, counted from 0; nil if it is not known.
   public let offset: Int?
-  /// The line of the XML, counted from 1, if known.
+  /// The line of the error in XML, counted from 1; nil if it is not known.
   public let line: Int?
 
-  /// Makes an error.
+  /// Makes an error from its code, its message and, if they are known, its place.
   package init(
     code: Code, message: String, path: String? = nil, offset: Int? = nil, line: Int? = nil
   ) {
@@ -52,7 +52,7 @@ public struct ModelError: Error, Sendable, Hashable {
     self.line = line
   }
 
-  /// The same error with the path of its file; a path that is already known is kept.
+  /// Returns the error with the path of its file. A path that is already set is kept.
   package func at(path: String) -> ModelError {
     var copy = self
     copy.path = self.path ?? path
@@ -61,7 +61,7 @@ public struct ModelError: Error, Sendable, Hashable {
 }
 
 extension ModelError: CustomStringConvertible {
-  /// The path, the position and the message in one line.
+  /// The path, the position, the message and the code in one line.
   public var description: String {
     var place: [String] = []
     if let path { place.append(path) }
@@ -73,7 +73,7 @@ extension ModelError: CustomStringConvertible {
 }
 
 extension ModelError {
-  /// Converts the error of a property list that should hold a model.
+  /// Makes a model error from that of a property list that should hold a model.
   package init(_ error: PropertyListError) {
     let code: Code
     switch error.code {

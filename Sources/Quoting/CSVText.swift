@@ -1,21 +1,24 @@
-/// How other programs read text in CSV, decided by its bytes.
+/// How other programs read the text of a CSV field, judged by its bytes.
 package enum CSVText {
-  /// Whether a program that uses or guesses a separator other than the comma would end a field at this byte.
+  /// Whether a program that separates fields by something other than a comma would end a field at this byte: at a
+  /// semicolon, a tab or a line end.
   package static func isOtherSeparator(_ byte: UInt8) -> Bool {
     byte == UInt8(ascii: ";") || byte == 0x09 || byte == 0x0a || byte == 0x0d
   }
 
-  /// Whether a spreadsheet would take text, or a part of it after a semicolon, a tab or a line end, for a formula
-  /// (OWASP, "CSV injection"). `byte` returns the byte of the text at an index below `count`; `separator` may pass over
-  /// bytes from an index that are no such separator.
+  /// Whether a spreadsheet would take text for a formula (OWASP, "CSV injection"). A part of the text after a
+  /// semicolon, a tab or a line end is judged as well.
   ///
-  /// Everything invisible before a sign is skipped: spaces of any kind, control characters, combining marks and bytes
-  /// that are not UTF-8. The fullwidth forms of the signs count too, because some programs accept them. A tab or a line
-  /// end at the start makes a formula by itself.
+  /// `count` is the number of bytes, and `byte` returns the byte at an index below `count`. `separator` returns an
+  /// index at or after the one that it is given: it may skip bytes that are not such separators, to be fast.
+  ///
+  /// Invisible characters before a sign are skipped: spaces of any kind, control characters, combining marks, and bytes
+  /// that are not UTF-8. Fullwidth forms of the signs count too, because some programs accept them. A tab or a line end
+  /// at the start of the text makes a formula by itself.
   package static func isFormula(
     count: Int, byte: (Int) -> UInt8, separator: (Int) -> Int = { $0 }
   ) -> Bool {
-    // Whether only skipped bytes precede `place` in its part, and whether the part is the first.
+    // `isStart`: only skipped bytes precede `place` in its part. `isFirst`: the part is the first one.
     var isStart = true
     var isFirst = true
     var place = 0

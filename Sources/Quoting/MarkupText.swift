@@ -1,6 +1,6 @@
-/// Escapes text, scalar by scalar, for formats that give some characters a meaning.
+/// Escapes text for HTML, DOT and Mermaid, which give some characters a meaning. Each Unicode scalar is judged alone.
 package enum MarkupText {
-  /// For element content and for attribute values in either kind of quotation marks, in HTML and XML.
+  /// Escapes text for element content, and for attribute values in either kind of quotation marks, in HTML and XML.
   package static func html(_ text: String) -> String {
     replacing(text) { scalar in
       switch scalar {
@@ -14,13 +14,13 @@ package enum MarkupText {
     }
   }
 
-  /// For a quoted string of the DOT language, where a backslash starts an escape.
+  /// Escapes text for a quoted string of the DOT language, where a backslash starts an escape.
   package static func dot(_ text: String) -> String {
     replacing(text) { $0 == "\"" || $0 == "\\" ? "\\" + String($0) : nil }
   }
 
-  /// For labels and members in Mermaid: letters, digits and plain punctuation stay, everything else is written as a
-  /// code point (`#60;`), which Mermaid shows as the character.
+  /// Escapes text for labels and members in Mermaid. Letters, digits and plain punctuation stay. All else becomes a
+  /// code point such as `#60;`, which Mermaid shows as the character.
   package static func mermaid(_ text: String) -> String {
     replacing(text) { scalar in
       let isPlain =

@@ -2,15 +2,17 @@ import SafeText
 
 /// Quotes words for a POSIX shell, in commands that a person copies from the screen.
 package enum ShellText {
-  /// `text` as one word. Quotes are found by bytes: a `'` that a combining mark follows ends a quotation too. Text that
-  /// a terminal cannot show as it is becomes `$'…'` with its bytes escaped, so that the user sees what is run.
+  /// Returns `text` as one word of a shell. Quotes are found by bytes, because a `'` ends a quotation even if a
+  /// combining mark follows. Text that a terminal cannot show as it is becomes `$'…'` with escaped bytes, so that the
+  /// user sees what is run.
   package static func quoted(_ text: String) -> String {
     if text.utf8.isEmpty { return "''" }
     if text.utf8.allSatisfy(isPlain) { return text }
     let word = single(text)
     if isShownAsItIs(word) { return word }
     let escaped = escaped(text) { VisibleText.isHidden($0) }
-    // A long stack of combining marks is not shown completely either.
+    // Escaping hidden scalars is not enough for a long stack of combining marks, so all scalars outside ASCII are
+    // escaped.
     return isShownAsItIs(escaped) ? escaped : Self.escaped(text) { !$0.isASCII }
   }
 
@@ -18,7 +20,7 @@ package enum ShellText {
     PathText.isSame(VisibleText.visible(word), word)
   }
 
-  /// A path as one word that no command takes for an option: `-x` becomes `./-x`.
+  /// Returns a path as one word that no command takes for an option: `-x` becomes `./-x`.
   package static func path(_ path: String) -> String {
     quoted(path.utf8.first == UInt8(ascii: "-") ? "./" + path : path)
   }
@@ -40,8 +42,8 @@ package enum ShellText {
     return result + "'"
   }
 
-  /// `$'…'` (POSIX.1-2024, 2.2.4), which bash, zsh and ksh have long supported. Bytes have three octal digits,
-  /// because `\x` would include letters that follow it.
+  /// Returns `text` as `$'…'` (POSIX.1-2024, 2.2.4), which bash, zsh and ksh have long supported. Escaped bytes have
+  /// three octal digits, because `\x` would take hexadecimal digits that follow as part of the escape.
   private static func escaped(
     _ text: String, _ isEscaped: (Unicode.Scalar) -> Bool
   ) -> String {

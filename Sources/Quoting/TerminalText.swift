@@ -1,17 +1,17 @@
 import SafeText
 
-/// Makes JSON and CSV safe for a terminal. Written to a file or a pipe, their bytes are not changed.
+/// Makes JSON and CSV safe for a terminal. Use it only for a terminal: the bytes of files and pipes must not change.
 ///
-/// Scalars that ``VisibleText/isHidden(_:)`` names become escapes such as `\u202E`, which are the same text in JSON and
-/// readable in CSV. Line ends and tabs stay. Bytes that are not UTF-8 become escapes such as `\xFF`.
+/// Scalars for which ``VisibleText/isHidden(_:)`` is true become escapes such as `\u202E`, which mean the same text in
+/// JSON and are readable in CSV. Line ends and tabs stay. Bytes that are not UTF-8 become escapes such as `\xFF`.
 package struct TerminalText {
-  /// The start of a character, or a CR, whose next bytes have not arrived yet.
+  /// The start of a character or of CR LF, whose next bytes have not arrived yet.
   private var held: [UInt8] = []
 
   package init() {}
 
-  /// `bytes` in a form that is safe for a terminal. A character that is cut off at their end is returned with the next
-  /// bytes. `isEnd` is true for the last bytes.
+  /// Returns `bytes` in a form that is safe for a terminal. A character that is cut off at their end is held back and
+  /// returned with the next bytes. `isEnd` is true for the last bytes.
   package mutating func escaped(_ bytes: some Sequence<UInt8>, isEnd: Bool) -> [UInt8] {
     var input = held
     held = []
@@ -66,7 +66,7 @@ package struct TerminalText {
     return output
   }
 
-  /// `text` in a form that is safe for a terminal.
+  /// Returns `text` in a form that is safe for a terminal.
   package static func escaped(_ text: String) -> String {
     var terminal = TerminalText()
     return String(decoding: terminal.escaped(text.utf8, isEnd: true), as: UTF8.self)

@@ -5,8 +5,8 @@ extension OutputBuffer {
   /// Appends text as a CSV field, in quotes if it is empty or contains a comma, a quote or a line end (RFC 4180,
   /// section 2).
   ///
-  /// All text in CSV is written this way. With `isSafe`, text that a spreadsheet could take for a formula gets an
-  /// apostrophe. Some spreadsheets split fields at semicolons or tabs, so text with one of these is then quoted too.
+  /// All text in CSV is written by this function. With `isSafe`, text that a spreadsheet could take for a formula gets
+  /// an apostrophe. Text with semicolons or tabs is then quoted too, because some spreadsheets split fields at these.
   package mutating func append(csvField bytes: RawSpan, safeForSpreadsheets isSafe: Bool) {
     let isFormula =
       isSafe
@@ -44,12 +44,12 @@ extension OutputBuffer {
     }
   }
 
-  /// Appends text as a CSV field.
+  /// Appends a string as a CSV field, in UTF-8. Quotes and apostrophes are added as for a field of raw bytes.
   package mutating func append(csvField text: String, safeForSpreadsheets isSafe: Bool) {
     append(csvField: Array(text.utf8), safeForSpreadsheets: isSafe)
   }
 
-  /// Appends text as a CSV field.
+  /// Appends the bytes of a text as a CSV field. Quotes and apostrophes are added as for a field in a `RawSpan`.
   package mutating func append(csvField text: [UInt8], safeForSpreadsheets isSafe: Bool) {
     let bytes = ContiguousArray(text)
     append(csvField: bytes.rawSpan, safeForSpreadsheets: isSafe)
@@ -58,13 +58,14 @@ extension OutputBuffer {
 
 /// Searches text for the bytes that matter in CSV, 32 bytes at a time.
 private enum CSVSpecialBytes {
-  /// Bytes in question: the top bit of each is set. Bytes after the lowest one may be marked too.
+  /// Marks the wanted bytes of a block by their top bits. In each word only the lowest mark is certain: bytes after it
+  /// may be marked by mistake.
   typealias Marks = (SIMD4<UInt64>) -> SIMD4<UInt64>
 
-  /// Control characters and semicolons.
+  /// Marks control characters and semicolons.
   @inline(__always)
   static func controls(_ block: SIMD4<UInt64>) -> SIMD4<UInt64> {
-    // The subtraction sets the top bit of a byte that is less.
+    // The subtraction sets the top bit of a byte that is less than 0x20.
     ((block &- 0x2020_2020_2020_2020) & ~block) | equal(block, 0x3b3b_3b3b_3b3b_3b3b)
   }
 
@@ -73,13 +74,13 @@ private enum CSVSpecialBytes {
     equal(block, 0x2222_2222_2222_2222)
   }
 
-  /// Control characters, semicolons, quotes and commas.
+  /// Marks control characters, semicolons, quotes and commas.
   @inline(__always)
   static func all(_ block: SIMD4<UInt64>) -> SIMD4<UInt64> {
     controls(block) | quotes(block) | equal(block, 0x2c2c_2c2c_2c2c_2c2c)
   }
 
-  /// Bytes that equal those of a word.
+  /// Marks the bytes of a block that equal the byte at the same position in `word`.
   @inline(__always)
   private static func equal(_ block: SIMD4<UInt64>, _ word: UInt64) -> SIMD4<UInt64> {
     let rest = block ^ SIMD4(repeating: word)
@@ -89,7 +90,7 @@ private enum CSVSpecialBytes {
   private static var ones: SIMD4<UInt64> { SIMD4(repeating: 0x0101_0101_0101_0101) }
   private static var tops: UInt64 { 0x8080_8080_8080_8080 }
 
-  /// The place of the first marked byte at or after `start`, or the length of the text.
+  /// The offset of the first marked byte at or after `start`; the length of the text when no byte is marked.
   @inline(__always)
   static func first(in bytes: RawSpan, from start: Int, _ marks: Marks) -> Int {
     var offset = start

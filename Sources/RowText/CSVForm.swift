@@ -1,24 +1,25 @@
 import SQLiteFile
 
-/// How CSV is written: as RFC 4180 has it, or as a spreadsheet program takes it when it opens a file.
+/// How CSV is written: in the form of RFC 4180, or in the form that a spreadsheet program expects of a file that it
+/// opens.
 package struct CSVForm: Sendable {
-  /// What is between two fields: a comma, or a semicolon where numbers are written with a comma.
+  /// The byte between two fields: a comma, or a semicolon where numbers have a decimal comma.
   package var separator = UInt8(ascii: ",")
-  /// Whether numbers have a comma in place of the point.
+  /// Whether real numbers are written with a decimal comma in place of the decimal point.
   package var hasDecimalComma = false
   /// Whether text that a spreadsheet would take for a formula gets an apostrophe.
   package var isSafeForSpreadsheets = false
-  /// Whether the output begins with the bytes by which Excel tells UTF-8.
+  /// Whether the output begins with a byte order mark, by which Excel recognises UTF-8.
   package var hasByteOrderMark = false
 
-  /// The form of RFC 4180.
+  /// The form of RFC 4180: commas, decimal points, no byte order mark.
   package init(isSafeForSpreadsheets: Bool = false) {
     self.isSafeForSpreadsheets = isSafeForSpreadsheets
   }
 
-  /// The form that Excel opens by itself.
+  /// The form that Excel reads correctly when a user opens the file: with a byte order mark, and safe for spreadsheets.
   ///
-  /// - Parameter hasDecimalComma: whether the reader's language writes numbers with a comma. Excel then splits fields at
+  /// - Parameter hasDecimalComma: whether the user's language writes numbers with a comma. Excel then splits fields at
   ///   semicolons, and would take 1.5 for a date.
   package init(forExcel hasDecimalComma: Bool) {
     separator = UInt8(ascii: hasDecimalComma ? ";" : ",")
@@ -27,12 +28,13 @@ package struct CSVForm: Sendable {
     hasByteOrderMark = true
   }
 
-  /// U+FEFF in UTF-8.
+  /// The byte order mark, U+FEFF, in UTF-8.
   package static let byteOrderMark: [UInt8] = [0xef, 0xbb, 0xbf]
 }
 
 extension OutputBuffer {
-  /// Appends a number as CSV has it.
+  /// Appends a real number in the shortest form that reads back as the same number, as Swift prints it, with a decimal
+  /// comma if the form asks for one.
   package mutating func append(csvReal value: Double, _ form: CSVForm) {
     let text = value.description
     guard form.hasDecimalComma else { return append(text) }

@@ -32,7 +32,7 @@ struct CSVRowSink: RawRowSink, ~Copyable {
     other.rowCount = 0
   }
 
-  /// Writes the header line.
+  /// Begins a table: writes the byte order mark, if the form asks for one, and the line with the column names.
   mutating func begin(columns: [String]) {
     rowCount = 0
     column = 0
@@ -73,6 +73,6 @@ struct CSVRowSink: RawRowSink, ~Copyable {
     rowCount &+= 1
   }
 
-  /// Writes the remaining bytes.
+  /// Writes the bytes that are still in the buffer.
   mutating func finish() throws(SQLiteFileError) { try output.finish() }
 }

@@ -2,12 +2,12 @@ import SQLiteFile
 
 /// Writes a JSON object for each row, with the values as SQLite stores them.
 ///
-/// `{"table":"ZNOTE","rowid":17,"values":[null,4,"text",{"hex":"00ff"}]}`. Text that is not valid UTF-8 is written in
-/// `values` with U+FFFD for its invalid bytes, and again exactly under `"invalidText":{"COLUMN":{"hex":"…"}}`.
+/// `{"table":"ZNOTE","rowid":17,"values":[null,4,"text",{"hex":"00ff"}]}`. Text that is not valid UTF-8 is in `values`
+/// with U+FFFD for its invalid bytes. Its exact bytes follow under `"invalidText":{"COLUMN":{"hex":"…"}}`.
 struct JSONRowSink: RawRowSink, ~Copyable {
   private var output: OutputBuffer
   private var names: [String] = []
-  /// What each row of the table starts with.
+  /// The text with which each row of the current table starts, up to the row id.
   private var head = ""
   private var column = 0
   private var invalid: [(column: Int, bytes: [UInt8])] = []
@@ -24,7 +24,7 @@ struct JSONRowSink: RawRowSink, ~Copyable {
 
   var wantsMore: Bool { left > 0 && !output.isBroken }
 
-  /// Writes what comes before the first row.
+  /// Writes what comes before the first row of the first table; nothing in the form of lines.
   mutating func start() {
     if form == .object {
       output.append(form.opening)
@@ -45,7 +45,7 @@ struct JSONRowSink: RawRowSink, ~Copyable {
 
   var isBroken: Bool { output.isBroken }
 
-  /// Begins a table; the rows that follow belong to it.
+  /// Begins a table: the rows that follow belong to this table. ``rowCount`` starts again from 0.
   mutating func begin(table: String, columns: [String]) {
     begin("{\"table\":\(JSONLiteral.string(table)),\"rowid\":", columns)
   }
@@ -127,7 +127,7 @@ struct JSONRowSink: RawRowSink, ~Copyable {
     invalid.removeAll()
   }
 
-  /// Writes the remaining bytes.
+  /// Writes what comes after the last row, and the bytes that are still in the buffer.
   mutating func finish() throws(SQLiteFileError) {
     if form == .object { output.append(form.closing) }
     try output.finish()
@@ -136,19 +136,20 @@ struct JSONRowSink: RawRowSink, ~Copyable {
 
 /// The form of rows in JSON.
 public enum JSONForm: Sendable {
-  /// A line for each row.
+  /// A JSON object for each row, each on a line of its own.
   case lines
-  /// One object, the rows in an array.
+  /// One JSON object, with all rows in an array.
   case object
 
-  /// The text before the first row of an object.
+  /// The text before the first row, in the form of one object.
   package var opening: String { "{\"schema\":\"lifeboat.rows\",\"version\":1,\"rows\":[\n" }
-  /// The text after the last row of an object.
+  /// The text after the last row, in the form of one object.
   package var closing: String { "\n]}\n" }
 }
 
-/// JSON literals that are rendered once rather than for each row.
+/// JSON literals for texts that are rendered once, not for each row.
 package enum JSONLiteral {
+  /// The text as a JSON string in quotes, escaped as JSON requires.
   package static func string(_ text: String) -> String {
     var literal = "\""
     for scalar in text.unicodeScalars {

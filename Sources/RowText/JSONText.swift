@@ -1,7 +1,7 @@
 public import SQLiteFile
 
 extension OutputBuffer {
-  /// Appends text as a JSON string if it is valid UTF-8; else appends nothing and returns false.
+  /// Appends text as a JSON string if the text is valid UTF-8; else appends nothing and returns false.
   package mutating func appendIfValid(jsonString bytes: RawSpan) -> Bool {
     guard let start = mark(for: bytes.byteCount &* 6 &+ 64) else {
       guard UTF8Scan.isValid(bytes) else { return false }
@@ -19,14 +19,14 @@ extension OutputBuffer {
   package mutating func append(jsonString bytes: RawSpan) -> Bool {
     append(UInt8(ascii: "\""))
     var isValid = true
-    // Text from its first non-ASCII byte on is validated once; when it is valid it is copied word by word like the
-    // rest.
+    // At its first non-ASCII byte, the rest of the text is validated once. If it is valid, it is copied word by word as
+    // ASCII is.
     var passes: UInt64 = 0
     var isChecked = false
     var offset = 0
     let end = bytes.byteCount
     while offset < end {
-      // A byte becomes at most six, and a character may extend three bytes past the part.
+      // A byte becomes at most six bytes, and a character may extend three bytes past the part.
       let part = min(end &- offset, 4096)
       var cursor = room(for: part &* 6 &+ 24)
       let stop = offset &+ part
@@ -96,8 +96,9 @@ extension OutputBuffer {
     return isValid
   }
 
-  /// Puts quoted text at a position with room for six times its length and 64 bytes more, and returns the position
-  /// after it; nil when it is not valid UTF-8 or there is not enough room.
+  /// Puts `length` bytes of text, from `start` on, as a JSON string in quotes at `position`, and returns the position
+  /// after the string. Nil when the text is not valid UTF-8, or when a text that may need escapes has not enough room.
+  /// The caller provides room for six times the length and 64 bytes more.
   @inlinable @inline(__always)
   package mutating func put(
     jsonString bytes: RawSpan, _ start: Int, _ length: Int, at position: Int
@@ -159,19 +160,20 @@ extension OutputBuffer {
 
   @inlinable static var tops: UInt64 { 0x8080_8080_8080_8080 }
 
-  /// The top bit of each byte that is a control character, a quote, a backslash or, unless `passes` has all top bits,
-  /// not ASCII. Bytes after the lowest such byte may be marked too.
+  /// Marks, by its top bit, each byte that is a control character, a quote or a backslash. Also marks bytes that are
+  /// not ASCII, unless `passes` has all top bits set. Only the lowest mark is certain: bytes after it may be marked by
+  /// mistake.
   @inlinable @inline(__always)
   static func specialBytes(_ word: UInt64, _ passes: UInt64) -> UInt64 {
     let ones: UInt64 = 0x0101_0101_0101_0101
-    // The subtraction sets the top bit of a byte that is less. With bit 1 flipped, a quote is 0x20, and lower bytes
-    // stay lower.
+    // The subtraction sets the top bit of a byte that is less than 0x21. With bit 1 flipped, a quote is 0x20, and bytes
+    // below 0x20 stay below 0x20.
     let controlOrQuote = (word ^ ones &* 2) &- ones &* 0x21
     let backslash = (word ^ ones &* 0x5c) &- ones
     return ((controlOrQuote | backslash) & ~word | word & ~passes) & tops
   }
 
-  /// The special bytes of 32 bytes at once.
+  /// Marks the special bytes of four words at once, in each as the function for one word does.
   @inlinable @inline(__always)
   static func specialBytes(_ block: SIMD4<UInt64>, _ passes: UInt64) -> SIMD4<UInt64> {
     let controlOrQuote = (block ^ 0x0202_0202_0202_0202) &- 0x2121_2121_2121_2121
@@ -179,7 +181,8 @@ extension OutputBuffer {
     return ((controlOrQuote | backslash) & ~block | block & ~SIMD4(repeating: passes)) & tops
   }
 
-  /// The escape of an ASCII character, the first byte lowest, and its length.
+  /// The JSON escape of an ASCII character as a word with the first byte lowest, and the length of the escape in bytes.
+  /// A character that needs no escape is returned as it is.
   private static func escape(_ byte: UInt8) -> (text: UInt64, length: Int) {
     switch byte {
     case 0x22, 0x5c: return (UInt64(byte) << 8 | 0x5c, 2)

@@ -1,21 +1,21 @@
 import Dispatch
 package import SQLiteFile
 
-/// A thread's output for one block of work.
+/// The output, findings and failure of one block of work.
 package final class BlockOutput: @unchecked Sendable {
   package var output: OutputBuffer
   package var findings = FindingList()
   package var failure: SQLiteFileError?
 
-  /// `output`: gathers the bytes of blocks and writes them on request.
+  /// A block without output yet. `output`: the buffer that gathers the bytes of the block.
   package init(output: consuming OutputBuffer) { self.output = output }
 }
 
 /// Distributes blocks of work to several threads, and has their output written in the order of the blocks.
 ///
 /// A thread that finishes a block before its turn leaves the output here and takes another block. The thread that has
-/// the turn writes its own block, and then the blocks left for it. Blocks are taken in order, so the block that has the
-/// turn is always in progress, and no thread waits for a block that has not been started.
+/// the turn writes its own block, and then the blocks that other threads have left. Blocks are taken in order, so the
+/// block that has the turn is always in progress, and no thread waits for a block that has not been started.
 package final class OrderedOutput: @unchecked Sendable {
   private let gate = DispatchQueue(label: "blocks")
   private let blockCount: Int
@@ -33,8 +33,8 @@ package final class OrderedOutput: @unchecked Sendable {
     self.spares = spares
   }
 
-  /// The next block; nil when there is none, or no more are wanted. The thread that takes a block must later leave it
-  /// or pass its turn.
+  /// Takes the next block and returns its number, from 0; nil when no block is left, or no more are wanted. The thread
+  /// that takes a block must later leave the block here or pass the turn.
   fileprivate func take() -> Int? {
     gate.sync {
       guard next < blockCount, !hasStopped else { return nil }
@@ -43,7 +43,7 @@ package final class OrderedOutput: @unchecked Sendable {
     }
   }
 
-  /// Waits until all earlier blocks have passed their turns.
+  /// Waits until all blocks before `block` have passed the turn.
   fileprivate func wait(for block: Int) {
     let semaphore: DispatchSemaphore? = gate.sync {
       if block == current { return nil }
@@ -54,12 +54,13 @@ package final class OrderedOutput: @unchecked Sendable {
     semaphore?.wait()
   }
 
-  /// A spare buffer for a block whose turn has not come; nil when its turn has come, or no buffer is free.
+  /// A spare buffer for a block whose turn has not come; nil when the block has the turn, or no buffer is free.
   fileprivate func spare(for block: Int) -> BlockOutput? {
     gate.sync { block == current ? nil : spares.popLast() }
   }
 
-  /// Leaves a block to the thread that has the turn; returns false when this block itself has the turn.
+  /// Leaves the output of a block to the thread that has the turn. Returns false when the block itself has the turn;
+  /// then the caller must write the output.
   fileprivate func leave(_ made: BlockOutput, _ block: Int) -> Bool {
     gate.sync {
       guard block != current else { return false }
@@ -68,7 +69,8 @@ package final class OrderedOutput: @unchecked Sendable {
     }
   }
 
-  /// Passes the turn to the next block; if that block was left here, returns its output for the caller to write.
+  /// Passes the turn from `block` to the next block. If the next block was left here, returns its output, which the
+  /// caller must write. `written`: a spare buffer that is free again; nil for none.
   fileprivate func pass(_ block: Int, _ written: BlockOutput?) -> BlockOutput? {
     gate.sync {
       if let written { spares.append(written) }
@@ -85,7 +87,7 @@ package final class OrderedOutput: @unchecked Sendable {
   fileprivate var isStopped: Bool { gate.sync { hasStopped } }
 }
 
-/// One thread's turn in the order of blocks. Only that thread uses it.
+/// One thread's place in the order of blocks. Each thread has a place of its own.
 package final class OutputTurn: @unchecked Sendable {
   private let turns: OrderedOutput
   private var block = 0
@@ -93,7 +95,8 @@ package final class OutputTurn: @unchecked Sendable {
 
   package init(_ turns: OrderedOutput) { self.turns = turns }
 
-  /// Takes the next block; nil when there is none, or no more are wanted. Each block taken must be ended.
+  /// Takes the next block and returns its number, from 0; nil when no block is left, or no more are wanted. Each block
+  /// that was taken must be ended with ``end(_:_:_:settle:)``.
   package func take() -> Int? {
     guard let next = turns.take() else { return nil }
     block = next
@@ -101,16 +104,17 @@ package final class OutputTurn: @unchecked Sendable {
     return next
   }
 
-  /// Waits until it is this block's turn; returns false when its output is no longer wanted.
+  /// Waits until the block taken last has the turn. Returns false when output is no longer wanted.
   package func come() -> Bool {
     if !hasCome { turns.wait(for: block) }
     hasCome = true
     return !turns.isStopped
   }
 
-  /// Ends the block. Its output is written when its turn comes, by the thread that has the turn then.
+  /// Ends the block taken last. Where a spare buffer is free, the output is left, and the thread that passes the turn
+  /// to the block writes it. Else this thread waits for the turn and writes the output.
   ///
-  /// A failure of the block or of the output stops all work: nothing is written after it.
+  /// A failure of the block or of the output stops all work: nothing is written after the failed block.
   /// - Parameters:
   ///   - output: the block's output, empty afterwards.
   ///   - findings: what was found in the block.
@@ -142,7 +146,7 @@ package final class OutputTurn: @unchecked Sendable {
     }
   }
 
-  /// Writes a block whose turn it is.
+  /// Writes a block that has the turn, and hands on its findings and failure. A failure stops all work.
   private func write(
     _ output: inout OutputBuffer, _ findings: FindingList, _ failure: SQLiteFileError?,
     _ settle: (FindingList, SQLiteFileError?) -> Void
@@ -152,7 +156,8 @@ package final class OutputTurn: @unchecked Sendable {
     if failure != nil || output.isBroken { turns.stop() }
   }
 
-  /// Passes the turn to the next block; if that block was left, returns its output, to be written and passed as well.
+  /// Passes the turn to the next block. If another thread has left the next block, returns its output; the caller must
+  /// write it and pass the turn again.
   private func pass(_ written: BlockOutput?) -> BlockOutput? {
     defer { block += 1 }
     return turns.pass(block, written)

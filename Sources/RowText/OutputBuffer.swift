@@ -19,7 +19,7 @@ import SafeText
   private var failure: Int32 = 0
   /// The turn that must come before anything is written; nil for a buffer that needs no turn.
   private let turn: OutputTurn?
-  /// Escapes what a terminal must not receive; nil for any other descriptor.
+  /// Escapes the characters that a terminal must not receive; nil when the descriptor is not a terminal.
   private var terminal: TerminalText?
   /// Bytes handed to the system so far.
   package private(set) var writtenCount: Int64 = 0
@@ -32,23 +32,24 @@ import SafeText
       isTerminal: isTerminal ?? (isatty(descriptor) == 1))
   }
 
-  /// A buffer that keeps its bytes until they are moved elsewhere. It becomes broken (``isBroken``) when more than
-  /// `capacity` bytes are appended.
+  /// A buffer without a descriptor, which keeps its bytes until another buffer takes them. It becomes broken
+  /// (``isBroken``) when more than `capacity` bytes are appended.
   package init(capacity: Int) {
     self.init(descriptor: nil, capacity: capacity, turn: nil, isTerminal: false)
   }
 
-  /// Another buffer for the same descriptor. With a `turn`, it writes only after the turn has come; until then it keeps
-  /// appended bytes, and when it is full, the appending thread waits.
+  /// A new buffer for the same descriptor. With a `turn`, the new buffer writes only after the turn has come. Until
+  /// then it keeps appended bytes; when it is full, the appending thread waits.
   package func another(capacity: Int, turn: OutputTurn?) -> OutputBuffer {
     OutputBuffer(
       descriptor: descriptor, capacity: capacity, turn: turn, isTerminal: terminal != nil)
   }
 
-  /// A buffer for the rendered rows of a block: text and numbers take about twice the space they take in a page.
+  /// A buffer of 4 MiB, without a descriptor, for the rendered rows of a block. Rendered text and numbers take about
+  /// twice the space that they take in a page.
   package static func ofBlock() -> OutputBuffer { OutputBuffer(capacity: 4 << 20) }
 
-  /// Exchanges the bytes with those of another buffer of the same size.
+  /// Exchanges the bytes with those of another buffer of the same capacity; does nothing when the capacities differ.
   package mutating func exchange(with other: inout OutputBuffer) {
     guard capacity == other.capacity else { return }
     unsafe swap(&memory, &other.memory)
@@ -75,7 +76,7 @@ import SafeText
     try body(unsafe RawSpan(_unsafeStart: memory, byteCount: count))
   }
 
-  /// Drops the bytes and any failure.
+  /// Drops the buffered bytes, and forgets a failed write.
   package mutating func removeAll() {
     count = 0
     failure = 0
@@ -89,13 +90,14 @@ import SafeText
   /// Whether a write has failed; bytes appended later are dropped.
   package var isBroken: Bool { failure != 0 }
 
-  /// Makes room for `bytes`, at most the capacity.
+  /// Makes room for as many bytes, if necessary by writing what is buffered. `bytes` is at most the capacity.
   @inlinable @inline(__always)
   mutating func reserve(_ bytes: Int) {
     if count &+ bytes > capacity { flush() }
   }
 
-  /// Makes room for `bytes`, and returns the position for ``takeBack(to:)``; nil when they can never fit.
+  /// Makes room for as many bytes, and returns the current position for ``takeBack(to:)``; nil when `bytes` exceeds the
+  /// capacity.
   @inlinable @inline(__always)
   package mutating func mark(for bytes: Int) -> Int? {
     guard bytes <= capacity else { return nil }
@@ -103,28 +105,29 @@ import SafeText
     return count
   }
 
-  /// Drops what was appended since the mark.
+  /// Drops what was appended since ``mark(for:)`` returned this position.
   package mutating func takeBack(to mark: Int) { count = mark }
 
   // When many small pieces follow each other, the position is kept in a local variable: `room` reserves space, `put`
   // writes, `advance` commits.
 
-  /// Makes room for `bytes`, and for the eight bytes that a last `put` may overshoot by; returns the position of the
-  /// next byte.
+  /// Makes room for as many bytes, and for eight more, by which the last `put` may overshoot. Returns the position of
+  /// the next byte.
   @inlinable @inline(__always)
   package mutating func room(for bytes: Int) -> Int {
     reserve(bytes &+ 8)
     return count
   }
 
-  /// Puts the bytes of a word, the lowest first, at a position with enough room.
+  /// Puts the eight bytes of a word, the lowest first, at a position in the buffer. Does nothing where they do not fit.
   @inlinable @inline(__always)
   package mutating func put(_ word: UInt64, at position: Int) {
     guard position >= 0, position &+ 8 <= capacity else { return }
     unsafe memory.storeBytes(of: word.littleEndian, toByteOffset: position, as: UInt64.self)
   }
 
-  /// Puts 32 bytes, the lowest of each lane first, at a position with enough room.
+  /// Puts 32 bytes, the lowest byte of each lane first, at a position in the buffer. Does nothing where they do not
+  /// fit.
   @inlinable @inline(__always)
   package mutating func put(_ block: SIMD4<UInt64>, at position: Int) {
     guard position >= 0, position &+ 32 <= capacity else { return }
@@ -133,7 +136,7 @@ import SafeText
     unsafe memory.storeBytes(of: ordered, toByteOffset: position, as: SIMD4<UInt64>.self)
   }
 
-  /// Commits what was put up to `position`.
+  /// Counts all bytes that were put before `position` as appended.
   @inlinable @inline(__always)
   package mutating func advance(to position: Int) {
     count = min(position, capacity)
@@ -147,10 +150,11 @@ import SafeText
     count &+= 1
   }
 
-  /// The longest literal that is copied as one block.
+  /// The most bytes of a literal that is copied as one block.
   @inlinable package static var shortLiteral: Int { 32 }
 
-  /// Appends a range of bytes; a short one in one piece if ``shortLiteral`` bytes follow its start.
+  /// Appends the bytes of `literals` in a range. A range of at most ``shortLiteral`` bytes is copied as one block, if
+  /// as many bytes follow its start.
   @inlinable @inline(__always)
   package mutating func append(literal range: Range<Int>, of literals: ContiguousArray<UInt8>) {
     let bytes = literals.rawSpan
@@ -170,29 +174,29 @@ import SafeText
     count &+= length
   }
 
-  /// Appends bytes of any length.
+  /// Appends any number of bytes.
   @usableFromInline
   package mutating func append(_ bytes: RawSpan) {
     unsafe bytes.withUnsafeBytes { unsafe append(buffer: $0) }
   }
 
-  /// Appends bytes of any length.
+  /// Appends the bytes of an array.
   package mutating func append(_ bytes: [UInt8]) {
     unsafe bytes.withUnsafeBytes { unsafe append(buffer: $0) }
   }
 
-  /// Sets the bytes that ``appendTemplate()`` appends: the start of each row.
+  /// Sets the template: the bytes that ``appendTemplate()`` appends at the start of each row.
   package mutating func setTemplate(_ bytes: String) {
     let bytes = Array(bytes.utf8)
     unsafe template.deallocate()
-    // Padded to whole words, so that it can be copied a word at a time.
+    // The template is padded to whole words, so that it can be copied a word at a time.
     unsafe template = UnsafeMutableRawBufferPointer.allocate(
       byteCount: (bytes.count + 7) & ~7, alignment: 8)
     unsafe template.copyBytes(from: bytes)
     templateCount = bytes.count
   }
 
-  /// Appends the template.
+  /// Appends the bytes that ``setTemplate(_:)`` has set.
   package mutating func appendTemplate() {
     guard templateCount < 256, let source = unsafe template.baseAddress else {
       return unsafe append(buffer: UnsafeRawBufferPointer(rebasing: template[..<templateCount]))
@@ -207,10 +211,12 @@ import SafeText
     count &+= templateCount
   }
 
-  /// Bytes that the template takes, including padding of its last word; nil when it is too long to be put in words.
+  /// How many bytes ``putTemplate(at:)`` needs, including the padding of the last word; nil when the template has 256
+  /// bytes or more, which cannot be put.
   package var templateLength: Int? { templateCount < 256 ? templateCount &+ 8 : nil }
 
-  /// Puts the template at a position with room for ``templateLength`` bytes, and returns the position after it.
+  /// Puts the template at a position with room for ``templateLength`` bytes, and returns the position after the
+  /// template.
   @inlinable @inline(__always)
   package mutating func putTemplate(at cursor: Int) -> Int {
     guard templateCount < 256, let source = unsafe template.baseAddress else { return cursor }
@@ -250,7 +256,8 @@ import SafeText
   /// The most bytes that a decimal integer needs, including the eight that its last word may overshoot by.
   @inlinable package static var longestInteger: Int { 32 }
 
-  /// Puts a decimal integer at a position with room for ``longestInteger`` bytes, and returns the position after it.
+  /// Puts a decimal integer at a position with room for ``longestInteger`` bytes, and returns the position after the
+  /// integer.
   @inlinable @inline(__always)
   package mutating func put(integer value: Int64, at cursor: Int) -> Int {
     let number = UInt64(bitPattern: value)
@@ -261,7 +268,8 @@ import SafeText
   /// The digits of an integer that is put more than once.
   @usableFromInline package struct Digits {
     @usableFromInline let value: Int64
-    /// The digits, the first in the lowest byte, and their number; 0 when they do not fit into a word.
+    /// The ASCII digits, the first in the lowest byte, and how many there are. Both are 0 for a negative integer and
+    /// for one of more than eight digits.
     @usableFromInline let word: UInt64
     @usableFromInline let count: Int
 
@@ -279,7 +287,7 @@ import SafeText
     }
   }
 
-  /// Puts the same bytes as ``put(integer:at:)``.
+  /// Puts the same bytes as ``put(integer:at:)``, and returns the position after them.
   @inlinable @inline(__always)
   package mutating func put(_ digits: Digits, at cursor: Int) -> Int {
     guard digits.count > 0 else { return put(longInteger: digits.value, at: cursor) }
@@ -312,7 +320,8 @@ import SafeText
     put(lastDigits: Self.digits(value), of: 8, count, at: cursor)
   }
 
-  /// Appends a point and millionths, without trailing zeros but with at least one digit.
+  /// Appends a decimal point and a fraction in millionths (0 to 999,999), without trailing zeros but with at least one
+  /// digit.
   package mutating func append(fraction millionths: UInt64) {
     advance(to: put(fraction: millionths, at: room(for: 8)))
   }
@@ -334,14 +343,14 @@ import SafeText
     put(lastDigits: Self.digits(value), of: 8, Self.count(eight: value), at: cursor)
   }
 
-  /// How many digits a number has, at most four. This is counted separately from the digits, so that the next position
-  /// is known early, and from the top bits of differences instead of by branches, because lengths are unpredictable.
+  /// How many digits a number below 10,000 has. The count does not depend on the digits, so that the next position is
+  /// known early. It is the sum of the top bits of differences, because branches on lengths would be unpredictable.
   @inlinable @inline(__always)
   static func count(four value: UInt64) -> Int {
     Int(truncatingIfNeeded: 1 &+ (9 &- value) >> 63 &+ (99 &- value) >> 63 &+ (999 &- value) >> 63)
   }
 
-  /// How many digits a number has, at most eight.
+  /// How many digits a number below 100,000,000 has.
   @inlinable @inline(__always)
   static func count(eight value: UInt64) -> Int {
     let more = (9_999 &- value) >> 63 &+ (99_999 &- value) >> 63
@@ -349,7 +358,8 @@ import SafeText
     return count(four: value) &+ Int(truncatingIfNeeded: more &+ most)
   }
 
-  /// Puts the last `used` of some digits, and returns the position after them.
+  /// Puts the last `used` of `count` digits as ASCII, and returns the position after them. `digits`: a digit in each
+  /// byte, the first in the lowest byte.
   @inlinable @inline(__always)
   mutating func put(
     lastDigits digits: UInt64, of count: Int, _ used: Int, at cursor: Int
@@ -358,7 +368,8 @@ import SafeText
     return cursor &+ used
   }
 
-  /// The last `used` of some digits as ASCII. The first digit is in the lowest byte.
+  /// The last `used` of `count` digits as ASCII, in a word. `digits`: a digit in each byte, the first in the lowest
+  /// byte.
   @inlinable @inline(__always)
   static func last(_ used: Int, of count: Int, _ digits: UInt64) -> UInt64 {
     (digits | zeros) &>> UInt64(truncatingIfNeeded: (count &- used) &* 8)
@@ -404,19 +415,19 @@ import SafeText
     return cursor
   }
 
-  /// The hexadecimal digits of 16 bytes, each followed by a zero byte.
+  /// The 32 hexadecimal digits of 16 bytes. `pairs`: the bytes, each followed by a zero byte.
   @inlinable @inline(__always)
   static func hexadecimal(_ pairs: SIMD4<UInt64>) -> SIMD4<UInt64> {
     // Each byte and the zero after it become its two nibbles.
     let nibbles = (pairs &>> 4 | pairs &<< 8) & 0x0f0f_0f0f_0f0f_0f0f
-    // Letters come 39 code points after where the digits would continue. The top bit of a byte that becomes a letter is
-    // turned into 127, of which 39 is kept.
+    // Letters come 39 code points after where the digits would continue. For a byte that becomes a letter, the top bit
+    // is turned into 127, and 39 of this is kept.
     let tops = (nibbles &+ 0x7676_7676_7676_7676) & 0x8080_8080_8080_8080
     let letters = (tops &- tops &>> 7) & 0x2727_2727_2727_2727
     return nibbles &+ 0x3030_3030_3030_3030 &+ letters
   }
 
-  /// The hexadecimal digits of a byte.
+  /// The two hexadecimal digits of a byte, the first in the lowest byte of the word.
   @inlinable @inline(__always)
   static func hexadecimal(_ byte: UInt8) -> UInt64 {
     // A nibble in each byte, then to a digit: 0-9 add 48, a-f add 39 more.
@@ -437,11 +448,12 @@ import SafeText
     }
   }
 
-  /// Writes the buffered bytes.
+  /// Writes the buffered bytes and empties the buffer. Without a descriptor, the bytes are dropped and the buffer is
+  /// broken.
   @inline(never)
   @usableFromInline package mutating func flush() {
     guard count > 0 else { return }
-    // Nothing may be written after another thread had to stop.
+    // Nothing may be written after another thread has stopped the work.
     if let turn, !turn.come() { count = 0 }
     guard let descriptor else {
       if count > 0 { failure = ENOBUFS }
@@ -482,14 +494,15 @@ import SafeText
     }
   }
 
-  /// Writes the remaining bytes.
+  /// Writes the bytes that are still in the buffer.
   /// - Throws: ``SQLiteFileError`` when this or any earlier write failed.
   package mutating func finish() throws(SQLiteFileError) {
     flush()
     if terminal != nil, let descriptor { writeEscaped(isEnd: true, to: descriptor) }
     guard failure != 0 else { return }
     if failure == EPIPE {
-      throw SQLiteFileError(.outputClosed, "the output's reader has closed it", systemError: EPIPE)
+      throw SQLiteFileError(
+        .outputClosed, "the program that reads the output has closed it", systemError: EPIPE)
     }
     throw SQLiteFileError(
       .output, "cannot write the output: \(unsafe String(cString: strerror(failure)))",

@@ -4,12 +4,12 @@ extension SQLiteDatabase {
   /// Writes each row as a JSON object: `table`, `rowid` and `values` in column order, as SQLite stores them.
   ///
   /// - Parameters:
-  ///   - tables: the tables, in the order wanted.
-  ///   - form: a line for each row, or one object with all rows under `rows`.
-  ///   - limit: the most rows of all tables together; nil for all.
+  ///   - tables: the tables, in the order in which they are written.
+  ///   - form: a JSON object on a line of its own for each row, or one JSON object with all rows under `rows`.
+  ///   - limit: the most rows of all tables together; nil for all rows.
   ///   - descriptor: an open file descriptor; it is not closed.
   ///   - watch: returns the receiver that is given the rows, which may count them before it passes them on.
-  /// - Returns: the number of rows of each table.
+  /// - Returns: how many rows of each table were written, in the order of `tables`. Tables after the limit are missing.
   /// - Throws: ``SQLiteFileError`` when the device fails or the output cannot be written.
   @discardableResult
   package func writeJSON(
@@ -35,7 +35,7 @@ extension SQLiteDatabase {
   /// - Parameters:
   ///   - table: the table.
   ///   - limit: the most rows; nil for all.
-  ///   - isSafeForSpreadsheets: whether cells that a spreadsheet would take for formulas get an apostrophe.
+  ///   - isSafeForSpreadsheets: whether text that a spreadsheet would take for a formula gets an apostrophe.
   ///   - descriptor: an open file descriptor; it is not closed.
   /// - Returns: the number of rows.
   /// - Throws: ``SQLiteFileError`` when the device fails or the output cannot be written.
@@ -48,12 +48,12 @@ extension SQLiteDatabase {
       to: descriptor)
   }
 
-  /// Writes a table as CSV in one of its forms.
+  /// Writes a table as CSV with a header line, in a form such as that of RFC 4180 or of Excel.
   ///
   /// - Parameters:
   ///   - table: the table.
   ///   - limit: the most rows; nil for all.
-  ///   - form: the form.
+  ///   - form: the separator, the decimal sign, and whether text is made safe for spreadsheets.
   ///   - descriptor: an open file descriptor; it is not closed.
   ///   - watch: returns the receiver that is given the rows, which may count them before it passes them on.
   /// - Returns: the number of rows.
@@ -72,17 +72,18 @@ extension SQLiteDatabase {
   }
 }
 
-/// A sink whose rows another sink of the same type can take over.
+/// A sink for the rows of a table. A sink of the same type can take over its rows, so blocks of rows can be rendered on
+/// two threads.
 protocol RawRowSink: RowSink, ~Copyable {
   /// Whether rows were lost because the output failed, or because the sink could not keep them all.
   var isBroken: Bool { get }
-  /// A sink for rows of the same table, which keeps them for ``take(from:)``.
+  /// A new sink for rows of the same table, which keeps its rows until ``take(from:)`` takes them.
   func another() -> Self
-  /// Appends the rows that another sink has kept, and empties that sink.
+  /// Appends the rows that `other` has kept, and empties `other`.
   mutating func take(from other: inout Self)
 }
 
-/// Renders the rows of a table as SQLite stores them.
+/// Passes the records of a table to a sink that writes values as SQLite stores them.
 private final class RawRows<Sink: RawRowSink & ~Copyable>: RecordReceiver {
   var sink: Sink
   let takesBlocks: Bool

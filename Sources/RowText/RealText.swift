@@ -1,17 +1,17 @@
 import SQLiteFile
 
 extension OutputBuffer {
-  /// Appends a number with the fewest digits that read back as the same number. JSON has no infinity; every reader that
-  /// supports infinity reads 9e999 as infinity.
+  /// Appends a real number with the fewest digits that read back as the same number. JSON has no infinity, so infinity
+  /// becomes 9e999, which every reader that supports infinity reads as infinity. NaN becomes null.
   package mutating func append(jsonReal value: Double) {
     advance(to: put(jsonReal: value, at: room(for: Self.longestReal)))
   }
 
-  /// The most bytes that a number needs.
+  /// The most bytes that ``put(jsonReal:at:)`` needs for a real number.
   package static let longestReal = 32
 
-  /// Puts a number as ``append(jsonReal:)`` does at a position with room for ``longestReal`` bytes, and returns the
-  /// position after it.
+  /// Puts a real number as ``append(jsonReal:)`` writes it, at a position with room for ``longestReal`` bytes. Returns
+  /// the position after the number.
   @inlinable @inline(__always)
   package mutating func put(jsonReal value: Double, at cursor: Int) -> Int {
     let size = value.magnitude
@@ -26,7 +26,8 @@ extension OutputBuffer {
     return put(longReal: size, at: cursor)
   }
 
-  /// Puts a number of at most 15 digits, six of them after the point, like most dates and amounts; nil for any other.
+  /// Puts a number of at most 15 digits, at most six of them after the point, as most dates and amounts are. Returns
+  /// the position after the number; nil for any other number.
   ///
   /// No two decimals of 15 digits read back as the same number, so a decimal that reads back as this one is the
   /// shortest. The quotient is the number nearest to the decimal, because dividend and divisor are exact.
@@ -39,13 +40,13 @@ extension OutputBuffer {
     return put(fraction: UInt64(part), at: put(integer: whole, at: cursor))
   }
 
-  /// Puts a number from 0.001 to 2^33 as the shortest decimal within half the distance to its neighbours; of several,
-  /// as the nearest.
+  /// Puts a number from 0.001 to 2^33 as the shortest decimal that is within half the distance to the neighbours of the
+  /// number; of several such decimals, as the nearest one. Returns the position after it.
   ///
   /// Such a number is `mantissa / 2^shift`, and all arithmetic on its fraction is exact in 128 bits: counted in units
-  /// of the `count`th decimal place, the last that can be needed, the fraction and the distances to its neighbours have
-  /// at most 118 bits. No decimal of so few digits lies exactly at half the distance: a number there has more than
-  /// `shift` digits.
+  /// of the last decimal place that can be needed (`count`), the fraction and the distances to the neighbours have at
+  /// most 118 bits. No decimal of so few digits lies exactly at half the distance: a number there has more than `shift`
+  /// digits.
   @inline(never)
   @usableFromInline mutating func put(longReal size: Double, at cursor: Int) -> Int {
     let bits = size.bitPattern
@@ -121,7 +122,7 @@ extension OutputBuffer {
     return put(last: left, of: number, at: cursor)
   }
 
-  /// 10 to the power of 0 to 19.
+  /// 10 to the power of `exponent`, which is 7 to 19.
   private static func powerOfTen(_ exponent: Int) -> UInt64 {
     switch exponent {
     case 7: 10_000_000
@@ -140,7 +141,8 @@ extension OutputBuffer {
     }
   }
 
-  /// Puts any number as the standard library formats it.
+  /// Puts any number as the standard library formats it, infinity as 9e999 and NaN as null. Returns the position after
+  /// the number.
   @inline(never)
   @usableFromInline mutating func put(anyReal value: Double, at cursor: Int) -> Int {
     if value.isInfinite {
@@ -161,7 +163,8 @@ extension OutputBuffer {
   }
 }
 
-/// Takes the text of a number, at most 24 characters, without a string on the heap.
+/// Collects the text of a number, at most 24 ASCII characters, in three words, so that no string is allocated on the
+/// heap.
 private struct DigitStream: TextOutputStream {
   var low: UInt64 = 0
   var middle: UInt64 = 0
@@ -183,7 +186,7 @@ private struct DigitStream: TextOutputStream {
     for byte in string.utf8 { append(byte) }
   }
 
-  /// The standard library calls this if a stream has it, and `write(_:)` otherwise.
+  /// The standard library calls this function if a stream has it, and `write(_:)` otherwise.
   mutating func _writeASCII(_ buffer: UnsafeBufferPointer<UInt8>) {
     let bytes = unsafe RawSpan(_unsafeElements: buffer)
     guard count == 0, bytes.byteCount >= 16, bytes.byteCount <= 24 else {

@@ -1,10 +1,10 @@
 public import SQLiteFile
 
-/// UTF-8 as the Unicode standard defines it (table 3-7, "Well-Formed UTF-8 Byte Sequences").
+/// Checks whether bytes are UTF-8 as the Unicode standard defines it (table 3-7, "Well-Formed UTF-8 Byte Sequences").
 @usableFromInline package enum UTF8Scan {
   @inlinable static var tops: UInt64 { 0x8080_8080_8080_8080 }
 
-  /// Whether all bytes are well-formed.
+  /// Whether the bytes are well-formed UTF-8.
   @usableFromInline package static func isValid(_ bytes: RawSpan) -> Bool {
     let end = bytes.byteCount
     guard end >= 35 else { return isValidShort(bytes) }
@@ -26,7 +26,8 @@ public import SQLiteFile
       && bytes.byte(at: end &- 3) < 0xf0
   }
 
-  /// Whether a part of the bytes is ASCII. For short texts only; false for a long one, which ``isValid(_:)`` checks.
+  /// Whether a part of the bytes is certainly ASCII. A quick test for short texts: it is always false for more than 64
+  /// bytes, and may be false for fewer than eight bytes at the end of `bytes`.
   @inlinable @inline(__always)
   package static func isASCII(_ bytes: RawSpan, _ start: Int, _ count: Int) -> Bool {
     if count >= 8 {
@@ -45,7 +46,7 @@ public import SQLiteFile
     return bytes.uint64(at: start) >> UInt64(64 &- 8 &* count) & tops == 0
   }
 
-  /// Whether all bytes are well-formed, checked word by word; for texts with hardly a block.
+  /// Whether the bytes are well-formed UTF-8, checked word by word. For texts of fewer than 35 bytes.
   private static func isValidShort(_ bytes: RawSpan) -> Bool {
     let end = bytes.byteCount
     var before: UInt64 = 0
@@ -79,16 +80,17 @@ public import SQLiteFile
     return length == 0 ? nil : length
   }
 
-  /// Whether eight bytes continue correctly from the three before them.
+  /// Whether the eight bytes at `offset` continue UTF-8 correctly after the three bytes before them.
   @inlinable @inline(__always)
   static func isValidWord(_ bytes: RawSpan, at offset: Int) -> Bool {
     let before = bytes.word(at: offset &- 3).littleEndian << 40
     return isValidWord(bytes.word(at: offset).littleEndian, behind: before, bytes, at: offset)
   }
 
-  /// Whether a word continues correctly from the word before it; the first byte of each is lowest. The three bytes
-  /// before a byte decide what it must be: a trail byte if one of them requires it, else none. In each word of eight
-  /// lanes only the top bit of a lane counts, and a shift moves a lower bit of the same lane there.
+  /// Whether a word continues UTF-8 correctly after the word `before`; the first byte of each is lowest. The three
+  /// bytes before a byte decide whether it must be a trail byte: it must if one of them requires a trail byte there,
+  /// else it must not. Each word has eight lanes of a byte. Only the top bit of a lane counts; a shift moves a lower
+  /// bit of the lane to the top.
   @inlinable @inline(__always)
   static func isValidWord(
     _ word: UInt64, behind before: UInt64, _ bytes: RawSpan, at offset: Int
@@ -111,8 +113,8 @@ public import SQLiteFile
     return special == 0 || areSecondsValid(bytes, special, at: offset)
   }
 
-  /// Whether 32 bytes continue correctly from the three before them. An addition sets the top bit of a byte that is
-  /// large enough, and its carry reaches no top bit.
+  /// Whether the 32 bytes at `offset` continue UTF-8 correctly after the three bytes before them. An addition sets the
+  /// top bit of a byte that is large enough; its carry reaches no top bit.
   @inlinable @inline(__always)
   static func isValidBlock(_ bytes: RawSpan, at offset: Int) -> Bool {
     let block = bytes.block(at: offset)
@@ -141,8 +143,8 @@ public import SQLiteFile
     return hasNoTop(wrong | special) || areValidWords(bytes, at: offset)
   }
 
-  /// Whether each of four words continues correctly. Not inlined, because that would split the lanes of the block's
-  /// function.
+  /// Whether the four words at `offset` continue UTF-8 correctly after the bytes before them. Not inlined into
+  /// ``isValidBlock(_:at:)``, because the compiler would then split the lanes there.
   @inline(never)
   @usableFromInline static func areValidWords(_ bytes: RawSpan, at offset: Int) -> Bool {
     isValidWord(bytes, at: offset) && isValidWord(bytes, at: offset &+ 8)
@@ -155,7 +157,8 @@ public import SQLiteFile
     return (half.x | half.y) & tops == 0
   }
 
-  /// Whether the bytes of the marked lanes are allowed after the lead bytes before them.
+  /// Whether the bytes at `offset` whose lanes are marked are allowed as second bytes after the lead bytes before them.
+  /// `marked`: a word with the top bit of each marked lane set.
   @usableFromInline static func areSecondsValid(_ bytes: RawSpan, _ marked: UInt64, at offset: Int)
     -> Bool
   {
@@ -176,8 +179,8 @@ public import SQLiteFile
     return true
   }
 
-  /// The length of the well-formed sequence at `offset`, 2 to 4 bytes, or 0 when there is none. For bytes of
-  /// 0x80 and above.
+  /// The length of the well-formed sequence at `offset` in bytes, 2 to 4; 0 when there is no such sequence. The byte at
+  /// `offset` must be 0x80 or above.
   @usableFromInline package static func sequenceLength(_ bytes: RawSpan, at offset: Int) -> Int {
     let left = bytes.byteCount &- offset
     let first = bytes.byte(at: offset)

@@ -2,7 +2,7 @@
 package struct CipherError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The kinds of failure.
   package enum Code: String, Sendable {
-    /// No page matches its authentication code under this key, in any form that is known.
+    /// No page that was tried matches its authentication code under this key, in any known format.
     case noKeyFits = "cipher.noKeyFits"
     /// The key is not in a form that SQLCipher takes.
     case badKey = "cipher.badKey"

@@ -1,4 +1,5 @@
-/// How SQLCipher encrypts the pages of a file (https://www.zetetic.net/sqlcipher/design/). Nothing in the file says it.
+/// How SQLCipher encrypts the pages of a file (https://www.zetetic.net/sqlcipher/design/). The file itself does not
+/// record the format.
 ///
 /// Each page is encrypted by itself with AES-256 in CBC mode. The reserved bytes at its end hold the initialization
 /// vector and an authentication code (HMAC) of the encrypted bytes, the vector and the page number.
@@ -11,34 +12,33 @@ package struct CipherFormat: Sendable, Equatable {
   package let hash: Hash
   /// The rounds of PBKDF2 that make a key out of a passphrase.
   package let rounds: Int
-  /// Bytes of a page, encrypted or not.
+  /// The size of a page in bytes; encryption does not change it.
   package var pageSize: Int
   /// How many bytes at the start of the file are not encrypted: the salt, or a part of SQLite's header in its place
   /// (`cipher_plaintext_header_size`).
   package var clearLength = 16
 
-  /// The rounds that make the key of the authentication codes out of the key (`fast_kdf_iter`).
+  /// The rounds of PBKDF2 that derive the key of the authentication codes from the encryption key (`fast_kdf_iter`).
   static let codeRounds = 2
-  /// What each byte of the salt is combined with for that key.
+  /// The value that each byte of the salt is XORed with, to derive the key of the authentication codes.
   static let codeSaltMask: UInt8 = 0x3a
   static let vectorLength = 16
 
-  /// Bytes of an authentication code.
+  /// The size of an authentication code in bytes.
   var codeLength: Int { hash == .sha1 ? 20 : 64 }
 
-  /// The reserved bytes at the end of each page: vector and code, up to a whole number of AES blocks.
+  /// The size of the reserved area at the end of each page in bytes: vector and code, rounded up to whole AES blocks.
   package var reservedLength: Int { (Self.vectorLength + codeLength + 15) / 16 * 16 }
 
-  /// The defaults of the versions that authenticate pages, the newest first, each in the page size that it uses unless
-  /// told otherwise.
+  /// The defaults of those SQLCipher versions that authenticate pages, newest first, each with its default page size.
   package static let known = [
     CipherFormat(version: 4, hash: .sha512, rounds: 256_000, pageSize: 4096),
     CipherFormat(version: 3, hash: .sha1, rounds: 64_000, pageSize: 1024),
     CipherFormat(version: 2, hash: .sha1, rounds: 4000, pageSize: 1024),
   ]
 
-  /// This form in each page size that SQLite has, its own first. With the reserved bytes, a page of 512 bytes would have
-  /// less room than SQLite demands (file format, section 1.3.4).
+  /// This format in each page size that SQLite allows, its own size first. 512 is left out: with the reserved bytes, a
+  /// page of 512 bytes would have less room than SQLite demands (file format, section 1.3.4).
   var inAllPageSizes: [CipherFormat] {
     let others = (10...16).map { 1 << $0 }.filter { $0 != pageSize }
     return ([pageSize] + others).map { size in

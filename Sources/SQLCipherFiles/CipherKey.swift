@@ -2,16 +2,16 @@ import ObjectModel
 
 /// A key as SQLCipher's `PRAGMA key` takes it.
 package enum CipherKey: Sendable, Equatable, Codable {
-  /// The bytes of a passphrase; the key is derived from them and the salt of the file.
+  /// The bytes of a passphrase; the key is derived from these bytes and the salt of the file.
   case passphrase([UInt8])
   /// The 32 bytes of the key itself, and the 16 bytes of the salt if they are not in the file.
   case raw(key: [UInt8], salt: [UInt8]?)
 
-  /// Reads a key. `x'…'` with 64 or 96 hexadecimal digits is a key without or with its salt, as in SQLCipher; anything
-  /// else is a passphrase.
+  /// Reads a key. `x'…'` with 64 hexadecimal digits is a key, and with 96 digits a key and its salt, as in SQLCipher.
+  /// Anything else is a passphrase.
   ///
-  /// - Throws: ``CipherError/Code/badKey`` for no bytes, and for `x'…'` with another number of digits: SQLCipher would
-  ///   take it for a passphrase, but hardly anybody means that.
+  /// - Throws: ``CipherError/Code/badKey`` for an empty key, and for `x'…'` with anything but 64 or 96 hexadecimal
+  ///   digits. SQLCipher would take that for a passphrase, but hardly anybody means that.
   package init(_ text: [UInt8]) throws(CipherError) {
     guard !text.isEmpty else { throw CipherError(.badKey, "the key is empty") }
     guard text.count >= 3, text[0] == UInt8(ascii: "x") || text[0] == UInt8(ascii: "X"),

@@ -3,13 +3,14 @@ import Foundation
 package import SQLiteFile
 
 extension PageCipher {
-  /// Bytes that are decrypted at a time: whole pages of any size, and little memory.
+  /// How many bytes are decrypted at a time: 1 MiB, a multiple of every page size.
   private static let blockLength = 1 << 20
 
-  /// Decrypts a whole database file, in order, and hands it over in pieces. The decrypted file has the same pages at the
-  /// same places. A last part that is no whole page is left out.
+  /// Decrypts a whole database file and hands it to `write` page by page, in order. The decrypted file has the same
+  /// pages at the same offsets. An incomplete page at the end is left out.
   ///
-  /// - Returns: a finding for each page that does not match its code.
+  /// - Returns: a finding for each page that does not match its authentication code, and one for an incomplete last
+  ///   page.
   /// - Throws: what `write` throws; `SQLiteFileError` when the file cannot be read.
   package func decrypt(
     database file: ByteFile, _ write: ([UInt8]) throws -> Void
@@ -51,7 +52,7 @@ extension PageCipher {
       member: member, page: page, offset: offset)
   }
 
-  /// Decrypts pages that follow each other, on all processors.
+  /// Decrypts the pages of a block on several threads. `first` is the number of the first page.
   private func decrypted(_ block: [UInt8], _ first: UInt32) -> [Page] {
     let count = block.count / format.pageSize
     let partCount = min(8, count)
@@ -69,7 +70,7 @@ extension PageCipher {
   }
 }
 
-/// Parts of a block that several threads decrypt.
+/// Collects the parts of a block that several threads decrypt.
 private final class DecryptedParts: @unchecked Sendable {
   /// Guards `parts`.
   private let lock = NSLock()
@@ -77,7 +78,7 @@ private final class DecryptedParts: @unchecked Sendable {
 
   func put(_ pages: [PageCipher.Page], at part: Int) { lock.withLock { parts[part] = pages } }
 
-  /// All pages in their order.
+  /// All pages in the order of the file.
   var all: [PageCipher.Page] {
     lock.withLock { parts.sorted { $0.key < $1.key }.flatMap(\.value) }
   }

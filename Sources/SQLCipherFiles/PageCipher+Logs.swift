@@ -1,12 +1,13 @@
 package import SQLiteFile
 
-/// SQLCipher encrypts the pages in the log and in the rollback journal as those of the database. What stands between
-/// them is not encrypted, but for a salt at the start of page 1.
+/// SQLCipher encrypts the pages in the write-ahead log and in the rollback journal in the same way as the pages of the
+/// database. The headers of both files, of frames and of records are not encrypted. Page 1 begins with the salt here,
+/// too.
 extension PageCipher {
-  /// Decrypts a write-ahead log (file format, section 4), with checksums that fit the decrypted pages where the stored
-  /// ones fit the encrypted ones. A frame whose checksum did not fit keeps it, and will not fit either.
+  /// Decrypts a write-ahead log (file format, section 4). A frame whose stored checksum fits gets a new checksum that
+  /// fits the decrypted page. A frame whose checksum does not fit keeps it, and does not fit after decryption either.
   ///
-  /// - Returns: a finding for each page that does not match its code, in frames whose checksum fits.
+  /// - Returns: a finding for each page that does not match its authentication code, in frames whose checksum fits.
   /// - Throws: what `write` throws; `SQLiteFileError` when the file cannot be read.
   package func decrypt(
     log file: ByteFile, _ write: ([UInt8]) throws -> Void
@@ -16,7 +17,7 @@ extension PageCipher {
     try write(Array(head))
     guard head.count == WriteAheadLog.headerLength else { return findings }
     let isBigEndian = head.rawSpan.uint32(at: 0) & 1 == 1
-    // The checksums that the next frame continues, before and after decryption.
+    // The checksums that the next frame continues: those of the encrypted log, and those of the decrypted one.
     var stored = LogChecksum(
       isBigEndian: isBigEndian, first: head.rawSpan.uint32(at: 24),
       second: head.rawSpan.uint32(at: 28))
@@ -52,10 +53,11 @@ extension PageCipher {
     return findings
   }
 
-  /// Decrypts a rollback journal (file format, section 3). The checksum of a record is a sum, so it changes by what the
-  /// bytes that it counts change by, and fits after decryption if it fitted before.
+  /// Decrypts a rollback journal (file format, section 3). The checksum of a record is a sum of some bytes of the page.
+  /// It is adjusted by the difference that decryption makes to these bytes, so a checksum that fitted before fits
+  /// afterwards.
   ///
-  /// - Returns: a finding for each page that does not match its code.
+  /// - Returns: a finding for each page that does not match its authentication code.
   /// - Throws: what `write` throws; `SQLiteFileError` when the file cannot be read.
   package func decrypt(
     journal file: ByteFile, _ write: ([UInt8]) throws -> Void
@@ -77,7 +79,7 @@ extension PageCipher {
       offset += Int64(sector.count)
       let count = isHeader ? head.rawSpan.uint32(at: 8) : .max
       try decrypt(records: count, of: file, at: &offset, &findings, write)
-      // The next header begins at a sector.
+      // The next header begins at a sector boundary.
       let rest = (Int64(sectorSize) - offset % Int64(sectorSize)) % Int64(sectorSize)
       let gap = try file.bytes(at: offset, count: Int(rest))
       try write(gap)
@@ -87,7 +89,8 @@ extension PageCipher {
     return findings
   }
 
-  /// Decrypts up to `count` records from `offset` on, and moves it behind them.
+  /// Decrypts up to `count` records from `offset` on, and moves `offset` behind them. A `count` of `UInt32.max` stands
+  /// for all records up to the next header.
   private func decrypt(
     records count: UInt32, of file: ByteFile, at offset: inout Int64, _ findings: inout FindingList,
     _ write: ([UInt8]) throws -> Void
@@ -113,14 +116,15 @@ extension PageCipher {
     }
   }
 
-  /// The bytes of a page that the checksum of a journal's record counts: every 200th from the end.
+  /// The sum of those bytes of a page that the checksum of a journal's record counts: every 200th from the end. The
+  /// page begins at `start` in `bytes`.
   private func counted(_ bytes: ContiguousArray<UInt8>, _ start: Int) -> UInt32 {
     stride(from: format.pageSize - 200, to: 0, by: -200).reduce(0) {
       $0 &+ UInt32(bytes[start + $1])
     }
   }
 
-  /// The bytes of a number, the highest first.
+  /// The four bytes of a number, the highest first.
   private static func bytes(of value: UInt32) -> [UInt8] {
     [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }
   }

@@ -8,8 +8,8 @@ package struct PageCipher: Sendable {
   package struct Page: Sendable {
     /// The page as SQLite would have written it, with the reserved bytes as they are.
     package let bytes: [UInt8]
-    /// Whether the page is as SQLCipher wrote it: it matches its authentication code. If not, some of its bytes are not
-    /// what they were: a changed bit of the file changes the 16 bytes of its block and one bit of the next.
+    /// Whether the page matches its authentication code, so it is as SQLCipher wrote it. If not, some of its bytes are
+    /// wrong: a changed bit in the file changes the 16 bytes of its AES block and one bit of the next block.
     package let isAuthentic: Bool
   }
 
@@ -18,16 +18,18 @@ package struct PageCipher: Sendable {
   private let key: SymmetricKey
   private let codeKey: SymmetricKey
 
-  /// Finds the form in which the key opens the file: at least one page of those that are looked at matches its code.
+  /// Tries the known formats in all page sizes, until a page of the file matches its authentication code under the key.
+  /// At most twelve pages of the file are tried in each format.
   ///
-  /// - Throws: ``CipherError`` with ``CipherError/Code/noKeyFits``, or ``CipherError/Code/tooShort``;
-  ///   `SQLiteFileError` when the file cannot be read.
+  /// - Throws: ``CipherError``, such as ``CipherError/Code/noKeyFits``, ``CipherError/Code/tooShort``, or
+  ///   ``CipherError/Code/badKey`` when the salt is neither in the file nor in the key; `SQLiteFileError` when the file
+  ///   cannot be read.
   package init(_ key: CipherKey, opening file: ByteFile) throws {
     let lead = try file.bytes(at: 0, count: 16)
     guard lead.count == 16, file.size >= 1024 else {
       throw CipherError(.tooShort, "the file has \(file.size) bytes, fewer than a page")
     }
-    // Where the salt would be, the file may have SQLite's own first bytes.
+    // The file may begin with the text of SQLite's header, which is then not encrypted, in place of the salt.
     let isClear = lead == DatabaseHeader.magic
     let salt: [UInt8]
     switch key {
@@ -96,8 +98,8 @@ package struct PageCipher: Sendable {
 
   // MARK: - Pages
 
-  /// Whether one of a few pages matches its code. The first pages may be the damaged ones, so the last and those
-  /// between are asked, too.
+  /// Whether one of a few pages matches its authentication code. The first pages may be damaged, so the last page and
+  /// pages between are tried, too.
   private func fits(_ file: ByteFile) throws(SQLiteFileError) -> Bool {
     let size = Int64(format.pageSize)
     let count = min(file.size / size, Int64(UInt32.max))
@@ -105,7 +107,7 @@ package struct PageCipher: Sendable {
     let places = (0...8).map { $0 * (count - 1) / 8 } + [1, 2, 3].filter { $0 < count }
     for place in Set(places).sorted() {
       let page = try file.bytes(at: place * size, count: format.pageSize)
-      // Zeroes prove nothing: they pass for a page that was never written.
+      // A page of zeroes proves nothing: it may never have been written.
       if page.contains(where: { $0 != 0 }), isAuthentic(page[...], number: UInt32(place + 1)) {
         return true
       }
@@ -113,18 +115,18 @@ package struct PageCipher: Sendable {
     return false
   }
 
-  /// The length of the part of a page that is encrypted or not, but not reserved.
+  /// The bytes of a page before its reserved area.
   private var usableLength: Int { format.pageSize - format.reservedLength }
 
-  /// Where the encrypted part of a page begins.
+  /// The offset in a page at which its encrypted part begins.
   private func start(of number: UInt32) -> Int { number == 1 ? format.clearLength : 0 }
 
-  /// Whether the bytes of a whole page match the code at its end.
+  /// Whether a whole page matches the authentication code at its end.
   private func isAuthentic(_ page: ArraySlice<UInt8>, number: UInt32) -> Bool {
     let vectorEnd = page.startIndex + usableLength + CipherFormat.vectorLength
     let signed = page[(page.startIndex + start(of: number))..<vectorEnd]
     let code = page[vectorEnd..<(vectorEnd + format.codeLength)]
-    // The number comes last, its lowest byte first.
+    // The page number comes last, its lowest byte first.
     let place = (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
     switch format.hash {
     case .sha1: return Self.matches(HMAC<Insecure.SHA1>(key: codeKey), signed, place, code)
@@ -141,9 +143,9 @@ package struct PageCipher: Sendable {
     return hmac.finalize().elementsEqual(code)
   }
 
-  /// Decrypts a page, whether or not it matches its code. `page` has ``CipherFormat/pageSize`` bytes.
+  /// Decrypts a page, whether or not it matches its authentication code. `page` has ``CipherFormat/pageSize`` bytes.
   package func decrypted(_ page: ArraySlice<UInt8>, number: UInt32) -> Page {
-    // SQLite writes such pages without asking SQLCipher, to make a file longer.
+    // SQLite writes pages of zeroes past SQLCipher, to make a file longer.
     if page.allSatisfy({ $0 == 0 }) { return Page(bytes: Array(page), isAuthentic: true) }
     let start = start(of: number)
     let content = page[(page.startIndex + start)..<(page.startIndex + usableLength)]
@@ -155,7 +157,7 @@ package struct PageCipher: Sendable {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(page.count)
     if number == 1 {
-      // The salt stands where SQLite's file begins with its name.
+      // The salt takes the place of the text at the start of SQLite's header, which is put back.
       bytes += start == 16 ? DatabaseHeader.magic : Array(page.prefix(start))
     }
     bytes += clear

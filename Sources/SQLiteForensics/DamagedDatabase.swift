@@ -4,10 +4,11 @@ public import SQLiteFile
 /// A database file read page by page, to find what is left when its header, its schema or its b-trees are damaged, and
 /// what was deleted from it.
 ///
-/// No single source is trusted: all pages vote on page size, encoding and the position of page 1. Whatever still leads
-/// to a page decides which table it belongs to; where nothing does, its rows decide.
+/// No single source is trusted: all pages vote on page size, encoding and the position of page 1. A page belongs to the
+/// table whose b-tree or pointer map still leads to it. Where nothing leads to a page, its rows decide.
 ///
-/// Nothing is ever written. Do not use it for a file that this process has open through SQLite.
+/// The files are never written to. Do not open a file that this process also has open through SQLite: closing the file
+/// here drops SQLite's locks.
 public final class DamagedDatabase {
   /// The path of the main file.
   public let path: String
@@ -21,7 +22,7 @@ public final class DamagedDatabase {
   package private(set) var schemaEntries: [SchemaEntry] = []
   /// Leaves of the schema table other than page 1.
   var schemaLeaves: [UInt32] = []
-  /// Whether every page that a b-tree leads to belongs there, as far as its keys show.
+  /// Whether no page is rejected: the keys of the b-trees contradict no page that they lead to.
   var isInPlace: Bool { census.rejected.isEmpty }
   /// The findings so far.
   public internal(set) var findings = FindingList()
@@ -30,9 +31,10 @@ public final class DamagedDatabase {
   var census: PageCensus
   let map: PointerMap
   let sides: SideFiles?
-  /// The same file read by the ordinary reader; nil where it cannot read the file.
+  /// The ordinary reader of the same file; nil when the ordinary reader cannot read the file.
   let plain: SQLiteDatabase?
-  /// ``plain``; nil also where bytes were lost or inserted, so that pages are not at the offsets of their numbers.
+  /// The ordinary reader (``plain``), but nil when bytes of the file were lost or inserted: then pages are not at the
+  /// offsets that their numbers give.
   var plainInPlace: SQLiteDatabase? { layout.shift == nil ? plain : nil }
   /// Overflow pages of the live rows read so far.
   var claimed: PageSet
@@ -43,40 +45,44 @@ public final class DamagedDatabase {
   /// Leaves that are not live, but whose rows the ordinary reader returned; these rows are marked as contradicted.
   var contradicted: PageSet
   var shapes: [RowShape] = []
-  /// Pages that the pointer map names as parents of b-tree pages, and pages that it calls b-tree pages.
+  /// According to the pointer map: the parents of b-tree pages, and the b-tree pages themselves.
   var mappedParents: PageSet
   var mappedTreePages: PageSet
-  /// Rejected pages whose rejection is uncertain: only an orphan interior page, or one that mostly leads to wrong
-  /// pages, contradicts them.
+  /// Rejected pages whose rejection is uncertain: the interior page that contradicts them is an orphan, or more than a
+  /// third of the pages that it leads to are wrong.
   var doubtfullyRejected: PageSet
-  /// Leaves of two tables that have changed places: each has rows of the other one's table.
+  /// Leaves that have changed places with a leaf of another table: each holds the rows of that other table.
   var exchanged: Set<UInt32> = []
-  /// For each page, how many table pages without a parent have it as parent in the pointer map; nil until first needed.
+  /// By page number: how many table pages that no b-tree leads to have this page as parent in the pointer map. Nil
+  /// until first needed.
   var mappedChildren: PageValues<UInt32>?
   /// The walked b-trees, by the root page that the schema names.
   var walks: [UInt32: WalkedTree] = [:]
-  /// The valid row ids of leaves that may also hold rows of other pages or of an earlier state: `narrowedByKeys`
-  /// follows from the keys that lead to the leaf, `narrowed` from all that is known.
+  /// For leaves that may also hold rows of other pages or of an earlier state, by page number: the range of row ids
+  /// that belong to the leaf. `narrowedByKeys` follows from the keys that lead to the leaf, `narrowed` from all
+  /// evidence.
   var narrowedByKeys: [UInt32: ClosedRange<Int64>] = [:]
   var narrowed: [UInt32: ClosedRange<Int64>] = [:]
-  /// Pages that are in the right place although the keys of their parent contradict them.
+  /// Pages that are in the right place although keys of their parent contradict them: those keys are wrong.
   var falselyKeyed: Set<UInt32> = []
-  /// Whether all of the schema can be read; and whether all b-trees of tables are whole as well.
+  /// `isSchemaWhole`: whether all of the schema can be read. `isWhole`: whether the b-trees of all tables are whole,
+  /// too.
   var isSchemaWhole = false
   var isWhole = false
   /// Whether the freelist can be followed to its end and has as many pages as the header counts.
   var isFreelistSound = false
-  /// Tables by root page: as the schema says, and as the rows decided.
+  /// Indexes into ``tables`` by root page: `roots` as the schema says, `owners` as the rows decided.
   var roots: [UInt32: Int] = [:]
   var owners: [UInt32: Int] = [:]
-  /// The serial types that rows of each table begin with; nil until they are counted.
+  /// For each table, the most frequent serial types of the first field of its rows. Nil until they are counted.
   var firstTypes: [[UInt64]]?
   var layouts: [RowLayout] = []
-  /// Whether there may have been tables that nothing names any more.
+  /// Whether the schema cookie counts more changes than the known schema entries explain, so that there may have been
+  /// tables that no entry names any more.
   private(set) var hasUnknownTables = false
   let maxPayload: Int
 
-  /// Reads every page once to see what each of them is.
+  /// Opens the file, takes the census of all its pages, and assigns each page to a table.
   ///
   /// - Throws: ``SQLiteFileError`` when the file cannot be opened or read, or nothing in it looks like a database.
   public init(path: String, logView: SQLiteDatabase.LogView = .committed) throws(SQLiteFileError) {
@@ -142,7 +148,7 @@ public final class DamagedDatabase {
 
   /// The table that a schema entry names, with its CREATE statement; nil when the entry contradicts itself.
   ///
-  /// `dropped`: older entries.
+  /// `dropped`: deleted schema entries. One of them for the same root page and name may describe the table instead.
   private func table(of entry: SchemaEntry, _ dropped: [SchemaEntry]) throws(SQLiteFileError)
     -> ExpectedTable?
   {
@@ -200,7 +206,8 @@ public final class DamagedDatabase {
     }
   }
 
-  /// The layout, without a pointer map if page 2, which would be its first page, is a leaf with rows.
+  /// The surveyed layout. If page 2, which would be the first pointer-map page, is a table leaf with rows, the layout
+  /// is returned without a pointer map.
   private static func withoutFalseMap(_ survey: FileSurvey) throws(SQLiteFileError) -> FileLayout {
     var layout = survey.layout
     guard layout.hasPointerMap else { return layout }
@@ -226,10 +233,11 @@ public final class DamagedDatabase {
   /// The most tables that pages are assigned to. SQLite has no such limit, but no app has this many.
   static let maxTables = 16_384
 
-  /// Sets the expected tables and assigns every page to one of them.
+  /// Sets the expected tables and assigns pages to them. Only the first ``maxTables`` tables count.
   package func expect(_ tables: [ExpectedTable]) throws(SQLiteFileError) {
     var tables = Array(tables.prefix(Self.maxTables))
-    // If the schema only names a table, its description from elsewhere applies to the b-tree that the schema names.
+    // If the schema gives only a table's name and root page, a description of that table from another source applies to
+    // this root page.
     for place in tables.indices where !tables[place].isDescribed {
       guard
         let other = tables.firstIndex(where: {
@@ -249,7 +257,7 @@ public final class DamagedDatabase {
     try attribute()
   }
 
-  /// Whether the first rows of a b-tree can be rows of a table.
+  /// Whether the first rows of the b-tree at `root` can be rows of `table`; true when no row can be read.
   func firstRows(below root: UInt32, fit table: ExpectedTable) throws(SQLiteFileError)
     -> Bool
   {
@@ -267,12 +275,13 @@ public final class DamagedDatabase {
 
   // MARK: - Rows
 
-  /// Drops the findings made since `earlier`, for a caller that reads the rows again.
+  /// Replaces the findings by `earlier`, an older copy of them, so that a second reading of the rows does not repeat
+  /// findings.
   package func takeBack(to earlier: FindingList) { findings = earlier }
 
   /// Which rows are wanted.
   public enum Selection: Sendable {
-    /// The rows that the database has.
+    /// The rows that the undamaged database would return.
     case live
     /// Live rows, then rows that SQLite reads although the rest of their page contradicts them.
     case readable
@@ -284,7 +293,7 @@ public final class DamagedDatabase {
 
   /// Hands rows to `receive` until it returns false.
   ///
-  /// `names`: the wanted tables; nil for all rows, including those of no known table.
+  /// `names`: the names of the wanted tables; nil for all rows, including those of no known table.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   public func forEachRow(
     _ selection: Selection, of names: Set<String>? = nil, _ receive: (RecoveredRow) -> Bool
@@ -295,7 +304,7 @@ public final class DamagedDatabase {
     }
   }
 
-  /// Writes rows as JSON.
+  /// Writes rows as JSON to a descriptor; `names` nil writes all rows, including those of no known table.
   /// - Throws: ``SQLiteFileError`` when the device fails or the output cannot be written.
   package func writeJSON(
     _ selection: Selection, of names: Set<String>? = nil, as form: JSONForm = .lines,
@@ -326,7 +335,8 @@ public final class DamagedDatabase {
     try emitRest(selection, wanted, &sink)
   }
 
-  /// Hands out the wanted rows that are not live.
+  /// Hands out the rows of the selection that are not live; for `.live`, it only reports what the ordinary reader
+  /// finds.
   func emitRest<Sink: RecoverySink & ~Copyable>(
     _ selection: Selection, _ wanted: Set<Int>?, _ sink: inout Sink
   ) throws(SQLiteFileError) {

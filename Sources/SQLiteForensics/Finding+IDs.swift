@@ -1,7 +1,7 @@
 package import SQLiteFile
 import SafeText
 
-/// What the check and the reading of damaged files find, and what the check does not look at.
+/// Ids of the findings of the check and of the reading of damaged files, and ids of what the check does not examine.
 extension Finding.ID {
   /// Note: bytes follow the last page that the header counts.
   package static let fileTrailing = Self(rawValue: "file.trailing")
@@ -39,13 +39,13 @@ extension Finding.ID {
 
   /// The header counts more or fewer free pages than the freelist has.
   package static let freelistBadCount = Self(rawValue: "freelist.badCount")
-  /// A page of the freelist lists more pages than it has room for.
+  /// A trunk page of the freelist counts more pages than fit on it, or names a page outside the file.
   package static let freelistBadTrunk = Self(rawValue: "freelist.badTrunk")
   /// The freelist leads to a page outside the file.
   package static let freelistOutOfRange = Self(rawValue: "freelist.outOfRange")
   /// The freelist lists pages that are in use, or lists a page twice.
   package static let freelistDuplicate = Self(rawValue: "freelist.duplicate")
-  /// The freelist leads back into itself.
+  /// The chain of the freelist's trunk pages leads back to an earlier trunk.
   package static let freelistCycle = Self(rawValue: "freelist.cycle")
 
   /// The pointer map lists pages with another type or parent than they have.
@@ -53,7 +53,7 @@ extension Finding.ID {
   /// Note: no entry of a pointer-map page is valid.
   package static let ptrmapUnreadable = Self(rawValue: "ptrmap.unreadable")
 
-  /// Nothing leads to these pages, and they are not on the freelist.
+  /// Pages are orphans: no b-tree or overflow chain leads to them, and the freelist does not list them.
   package static let pageOrphan = Self(rawValue: "page.orphan")
   /// A page says that its cells start outside it, or among its cell pointers.
   package static let pageBadContentStart = Self(rawValue: "page.badContentStart")
@@ -67,7 +67,7 @@ extension Finding.ID {
   package static let pageMended = Self(rawValue: "page.mended")
   /// Rows of a page cannot be read.
   package static let pageRowsLost = Self(rawValue: "page.rowsLost")
-  /// Something leads to a page that is not a b-tree page, or that holds no readable row.
+  /// A b-tree leads to a page that is not a b-tree page, or that holds no readable row.
   package static let pageUnreadable = Self(rawValue: "page.unreadable")
 
   /// The leaves of a b-tree are not all at one depth.
@@ -100,7 +100,7 @@ extension Finding.ID {
   /// Note: texts are not valid in the file's encoding; their bytes are returned instead.
   package static let textUndecodable = Self(rawValue: "text.undecodable")
 
-  /// An index has more or fewer entries than its table has rows.
+  /// An index has more or fewer entries than its table's rows demand.
   package static let indexBadCount = Self(rawValue: "index.badCount")
   /// The entries of an index do not match its table's rows.
   package static let indexBadEntries = Self(rawValue: "index.badEntries")
@@ -144,7 +144,7 @@ extension Finding.ID {
 
   /// The log's header is lost; its frames are read by their own checksums.
   package static let walHeaderLost = Self(rawValue: "wal.headerLost")
-  /// The first frames after a lost header are damaged too.
+  /// The header of the log and the first frames after it are damaged.
   package static let walFramesLost = Self(rawValue: "wal.framesLost")
   /// The log's beginning is missing; its frames count only as older versions of pages.
   package static let walHeadLost = Self(rawValue: "wal.headLost")
@@ -163,24 +163,26 @@ extension Finding.ID {
 
   // MARK: - Earlier states
 
-  /// No database can be put together for a state.
+  /// No database can be put together for an earlier state.
   package static let stateNone = Self(rawValue: "state.none")
-  /// The main file already has pages of a state in a later version.
+  /// The main file holds pages of an earlier state only in a later version.
   package static let stateMixed = Self(rawValue: "state.mixed")
-  /// A state is the middle of a transaction.
+  /// An earlier state is the middle of a transaction that was interrupted.
   package static let stateInterrupted = Self(rawValue: "state.interrupted")
-  /// It is not certain that the pages of a finished journal are a state that the database once had.
+  /// It is not certain that the journal of a finished transaction, together with the main file, gives a state that the
+  /// database once had.
   package static let stateUncertain = Self(rawValue: "state.uncertain")
-  /// A state has pages that neither the main file nor the files beside it hold.
+  /// An earlier state has pages that neither the main file nor the side files hold.
   package static let statePagesMissing = Self(rawValue: "state.pagesMissing")
-  /// SQLite's own check objects to the file that was made of a state.
+  /// SQLite's own check finds errors in the file that was made of an earlier state.
   package static let stateCheckFails = Self(rawValue: "state.checkFails")
-  /// Note: values of the store are in files beside it, which have only one state.
+  /// Note: values of the store are in external files. These exist only as they are now, not as they were in an earlier
+  /// state.
   package static let stateExternalFiles = Self(rawValue: "state.externalFiles")
 }
 
 extension Finding {
-  /// The finding for a leaf with records that have more fields than the table has columns.
+  /// The finding that `count` records of a leaf have more fields than the table has columns.
   static func tooManyFields(
     _ count: Int, _ page: UInt32, _ place: PageReader.Place, _ table: String?
   ) -> Finding {

@@ -2,11 +2,11 @@ import CLibrary
 import SafeFiles
 import SafeText
 
-/// A file that this process has just made, identified by device and inode, so that no other file is ever removed in its
-/// place.
+/// A file that this process has just created. It is identified by device and inode, so that no other file is ever
+/// removed in its place.
 ///
-/// All names are looked up in the folder that was opened at the start. When the folder is replaced meanwhile, for
-/// example by a symbolic link, nothing elsewhere is touched.
+/// All names are looked up in the folder that was opened at the start. When another process replaces the folder, for
+/// example by a symbolic link, files in the new folder are not touched.
 final class NewFile {
   /// The suffixes of the files that SQLite puts beside a database.
   static let sidecarSuffixes = ["-journal", "-wal", "-shm"]
@@ -15,29 +15,29 @@ final class NewFile {
   let folder: String
   /// The last component of the path.
   let name: String
-  /// The folder, open.
+  /// The descriptor of the open folder.
   private let descriptor: Int32
-  /// The file itself, held open so that no other file gets its inode when it is removed. It is closed last, because
-  /// closing a descriptor drops the locks that SQLite has on the file.
+  /// The descriptor of the file, held open so that no other file gets the file's inode after a removal. It is closed
+  /// last, because closing a descriptor drops the locks that SQLite has on the file.
   private let held: Int32
   private let status: FileStatus
 
-  /// The path without symbolic links, as SQLITE_OPEN_NOFOLLOW requires for every component. It is absolute, so that
-  /// SQLite never takes it for a URI.
+  /// The absolute path of the file, without symbolic links. SQLITE_OPEN_NOFOLLOW requires that no component is a link,
+  /// and SQLite never takes an absolute path for a URI.
   var path: String { PathText.joined(folder, name) }
 
-  /// Makes an empty file where nothing exists, not even a dangling link.
+  /// Creates an empty file where nothing exists, not even a dangling link. `permissions`: before the umask is applied.
   init(creating path: String, permissions: UInt16) throws(SQLiteWriterError) {
     guard !path.utf8.contains(0) else {
-      throw SQLiteWriterError(.embeddedNUL, "a path cannot hold a NUL", path: path)
+      throw SQLiteWriterError(.embeddedNUL, "a path cannot contain a NUL", path: path)
     }
     let name = PathText.lastComponent(of: path)
     guard PathText.isPlainName(name) else {
-      throw SQLiteWriterError(.cannotCreate, "the path names no file", path: path)
+      throw SQLiteWriterError(.cannotCreate, "the path does not name a file", path: path)
     }
     guard let folder = Self.resolved(PathText.folder(of: path)) else {
       throw SQLiteWriterError(
-        .cannotCreate, "the folder cannot be reached; make it first", path: path,
+        .cannotCreate, "the folder cannot be reached; create it first", path: path,
         systemError: errno)
     }
     self.name = name
@@ -62,7 +62,7 @@ final class NewFile {
     _ = close(descriptor)
   }
 
-  /// Makes an empty file; returns it open, with its identity.
+  /// Creates an empty file in an open folder, and returns its descriptor and its identity.
   private static func make(_ name: String, in folder: Int32, mode: UInt16, _ path: String)
     throws(SQLiteWriterError) -> (descriptor: Int32, FileStatus)
   {
@@ -77,7 +77,7 @@ final class NewFile {
       let taken = error == EEXIST || error == ELOOP
       throw SQLiteWriterError(
         taken ? .exists : .cannotCreate,
-        taken ? "\(name) already exists; choose another name" : "the file cannot be made",
+        taken ? "\(name) already exists; choose another name" : "the file cannot be created",
         path: path, systemError: error)
     }
     guard let status = FileStatus.found(file) else {
@@ -89,19 +89,20 @@ final class NewFile {
     return (file, status)
   }
 
-  /// Whether the path still leads to the file that was made.
+  /// Whether the path still leads to the file that was created.
   ///
-  /// SQLite opens the file by its path, so the path is checked and not the open folder.
+  /// SQLite opens the file by its path, so the path is checked, not the name in the open folder.
   var isInPlace: Bool {
     FileStatus.found(path)?.isSameFile(as: status) == true
   }
 
-  /// Whether a name in the folder is the file that was made.
+  /// Whether a name in the open folder leads to the file that was created.
   private func isOurs(_ name: String) -> Bool {
     FileStatus.found(name, in: descriptor)?.isSameFile(as: status) == true
   }
 
-  /// Opens the file again, bypassing SQLite. It must be closed before SQLite takes a lock on the file again.
+  /// Opens the file again without SQLite. The caller must close the descriptor before SQLite locks the file again,
+  /// because closing drops SQLite's locks.
   func opened(_ access: Int32) throws(SQLiteWriterError) -> (descriptor: Int32, sizeBytes: Int64) {
     let file = SystemCalls.open(name, in: descriptor, access | O_NOFOLLOW | O_NONBLOCK)
     guard file >= 0 else {
@@ -119,10 +120,11 @@ final class NewFile {
     SQLiteWriterError(.replaced, "another file has taken the place of the new one", path: path)
   }
 
-  /// Gives the file another name in its folder and removes its first one. An existing file of that name is not
-  /// replaced.
+  /// Gives the file another name in its folder and removes its first name. An existing file with the new name is not
+  /// replaced. `target`: a path of which only the last component counts.
   ///
-  /// - Throws: `exists`, `replaced`, `cannotCreate`; `inputOutput`, and then the file is gone.
+  /// - Throws: `exists`, `replaced` or `cannotCreate`; `inputOutput` when the folder cannot be synced, and then the
+  ///   file is removed.
   func link(as target: String) throws(SQLiteWriterError) {
     let other = PathText.lastComponent(of: target)
     for suffix in [""] + Self.sidecarSuffixes
@@ -133,7 +135,7 @@ final class NewFile {
     if unsafe linkat(descriptor, name, descriptor, other, 0) == 0 {
       // Another file may have taken the name since it was checked.
       guard isOurs(other) else {
-        // Only the link that was made here is removed, never a file that may have replaced it.
+        // Only the link that was just made is removed, never a file that may have replaced it.
         if let linked = FileStatus.found(name, in: descriptor) {
           SafeRemoval.remove(other, in: descriptor, of: linked)
         }
@@ -158,12 +160,12 @@ final class NewFile {
     }
   }
 
-  /// Removes the file and the files beside it; false when another file has taken its place, and then nothing is
-  /// removed.
+  /// Removes the file and its `-journal`, `-wal` and `-shm`. False when the file is gone or another file has taken its
+  /// place, and then nothing is removed.
   func remove() -> Bool {
     guard isOurs(name) else { return false }
-    // The files beside it first: a kill in between must not leave a journal that a later file of this name would pick
-    // up.
+    // The files beside the database go first: a kill in between must not leave a journal that a later file of this name
+    // would pick up.
     for suffix in Self.sidecarSuffixes {
       if let file = FileStatus.found(name + suffix, in: descriptor), file.kind == .file {
         SafeRemoval.remove(name + suffix, in: descriptor, of: file)
@@ -172,7 +174,7 @@ final class NewFile {
     return SafeRemoval.remove(name, in: descriptor, of: status) == .removed
   }
 
-  /// Makes the folder's entries durable; returns the errno of a failure.
+  /// Syncs the folder, so that its entries are durable; returns the errno of a failure, else nil.
   func synchronizeFolder() -> Int32? { SystemCalls.synchronize(descriptor) }
 
   private static func resolved(_ folder: String) -> String? {

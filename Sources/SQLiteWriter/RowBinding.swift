@@ -1,10 +1,11 @@
-/// Binds the values of a row one after the other. A failure shows when the statement is run.
+/// Binds the values of a row to a statement's parameters, one after the other. A failure to bind is thrown by ``run()``
+/// or ``check()``.
 package struct RowBinding {
   private let statement: SQLiteStatement
   private var parameter = 0
   private var failure: SQLiteWriterError?
 
-  /// Begins with the first parameter of a statement that was reset since its last step.
+  /// Begins with the first parameter of a statement. The statement must have been reset since its last step.
   package init(_ statement: SQLiteStatement) { self.statement = statement }
 
   /// Binds NULL to the next parameter.
@@ -49,14 +50,15 @@ package struct RowBinding {
     }
   }
 
-  /// Runs the statement to its end, and resets it.
-  /// - Throws: the first failure of binding, or what SQLite reports.
+  /// Runs the statement to its end with the bound values, and resets it.
+  /// - Throws: the first failure to bind, or what SQLite reports.
   package func run() throws(SQLiteWriterError) {
     try check()
     try statement.run()
   }
 
-  /// - Throws: the first failure of binding.
+  /// Checks that all values so far could be bound.
+  /// - Throws: the first failure to bind.
   package func check() throws(SQLiteWriterError) {
     if let failure { throw failure }
   }

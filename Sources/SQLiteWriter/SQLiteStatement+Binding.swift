@@ -1,22 +1,23 @@
 import CSQLite
 
-/// SQLITE_TRANSIENT, a C macro that Swift cannot import: the value -1 in place of a destructor, which tells SQLite to
-/// copy the bytes before the call returns. SQLite only compares it and never calls it. With a copy, no buffer of ours
-/// has to outlive the call; nothing more is guaranteed of a pointer from `withUnsafeBytes`.
+/// SQLITE_TRANSIENT, a C macro that Swift cannot import: the value -1 in place of a destructor. The value tells SQLite
+/// to copy the bytes before the call returns; SQLite only compares this value and never calls it as a function. The
+/// copy is needed because a pointer from `withUnsafeBytes` is only valid during the call.
 private func copied() -> sqlite3_destructor_type {
   unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 }
 
 extension SQLiteStatement {
-  /// Binds one value to each parameter and resets the statement first.
+  /// Resets the statement and binds one value to each parameter.
   ///
-  /// - Parameter values: as many as there are parameters.
-  /// - Throws: `parameters` when the number differs, and then nothing is bound; `closed`; `tooBig`.
+  /// - Parameter values: the values, as many as the statement has parameters.
+  /// - Throws: `parameters` when the number of values is not that of parameters, and then nothing is bound; `closed`;
+  ///   `tooBig`.
   package func bind(_ values: [SQLiteValue]) throws(SQLiteWriterError) {
     _ = unsafe try live()
     guard values.count == parameterCount else {
       throw SQLiteWriterError(
-        .parameters, "\(values.count) values for \(parameterCount) parameters",
+        .parameters, "\(values.count) values do not fit the \(parameterCount) parameters",
         path: writer.path, sql: sql)
     }
     // SQLite refuses to bind while a statement is running.
@@ -31,8 +32,8 @@ extension SQLiteStatement {
   /// Binds a value. The statement must have been reset since its last step.
   ///
   /// - Parameters:
-  ///   - value: what to bind; a NaN becomes NULL.
-  ///   - index: the parameter, from 1.
+  ///   - value: the value to bind; a NaN becomes NULL.
+  ///   - index: the number of the parameter, from 1.
   /// - Throws: `parameters` when there is no such parameter; `closed`; `tooBig`.
   package func bind(_ value: SQLiteValue, at index: Int) throws(SQLiteWriterError) {
     switch value {
@@ -69,7 +70,7 @@ extension SQLiteStatement {
     try check(unsafe text.withUnsafeBytes { unsafe Self.bind(text: $0, handle, index) })
   }
 
-  /// Binds UTF-8 text that is viewed in place, without an array in between.
+  /// Binds UTF-8 text to the parameter with the given number, counted from 1. SQLite copies the bytes of the span.
   package func bind(text: RawSpan, at index: Int) throws(SQLiteWriterError) {
     let (handle, index) = unsafe try parameter(index)
     try check(unsafe text.withUnsafeBytes { unsafe Self.bind(text: $0, handle, index) })
@@ -91,7 +92,8 @@ extension SQLiteStatement {
     try check(unsafe blob.withUnsafeBytes { unsafe Self.bind(blob: $0, handle, index) })
   }
 
-  /// Binds bytes that are viewed in place, without an array in between.
+  /// Binds bytes to the parameter with the given number, counted from 1, as a blob. SQLite copies the bytes of the
+  /// span.
   package func bind(blob: RawSpan, at index: Int) throws(SQLiteWriterError) {
     let (handle, index) = unsafe try parameter(index)
     try check(unsafe blob.withUnsafeBytes { unsafe Self.bind(blob: $0, handle, index) })
@@ -103,7 +105,7 @@ extension SQLiteStatement {
     let handle = unsafe try live()
     guard index >= 1, let index = Int32(exactly: index) else {
       throw SQLiteWriterError(
-        .parameters, "there is no parameter \(index)", path: writer.path, sql: sql)
+        .parameters, "the statement has no parameter \(index)", path: writer.path, sql: sql)
     }
     return unsafe (handle, index)
   }
@@ -113,7 +115,8 @@ extension SQLiteStatement {
     throw writer.failure(result, sql: sql)
   }
 
-  /// A null pointer would bind NULL. An empty buffer may have one, so it is bound from another address.
+  /// Binds text. An empty buffer may have a null pointer, which would bind NULL, so empty text is bound from the
+  /// address of a literal.
   private static func bind(
     text: UnsafeRawBufferPointer, _ handle: OpaquePointer, _ index: Int32
   ) -> Int32 {

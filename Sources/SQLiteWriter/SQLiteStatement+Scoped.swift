@@ -1,7 +1,8 @@
 import CSQLite
 
 extension SQLiteStatement {
-  /// Binds values without copying their bytes, for one run of a statement.
+  /// Binds values to parameters for one run of a statement, in ``SQLiteStatement/run(over:_:)``. Parameters are
+  /// numbered from 1. Text and blobs are ranges of the bytes given there and are not copied.
   @safe package struct ScopedBinding: ~Copyable {
     fileprivate let handle: OpaquePointer
     fileprivate let start: UnsafeRawPointer?
@@ -13,17 +14,17 @@ extension SQLiteStatement {
       note(unsafe sqlite3_bind_null(handle, Int32(truncatingIfNeeded: index)))
     }
 
-    /// Binds an integer.
+    /// Binds an integer to the parameter with the given number, counted from 1.
     package mutating func integer(_ value: Int64, at index: Int) {
       note(unsafe sqlite3_bind_int64(handle, Int32(truncatingIfNeeded: index), value))
     }
 
-    /// Binds a float; a NaN is stored as NULL.
+    /// Binds a float to the parameter with the given number, counted from 1. A NaN is stored as NULL.
     package mutating func real(_ value: Double, at index: Int) {
       note(unsafe sqlite3_bind_double(handle, Int32(truncatingIfNeeded: index), value))
     }
 
-    /// Binds a part of the bytes as UTF-8 text; a part outside them is NULL.
+    /// Binds `length` of the bytes from `offset` on as UTF-8 text. A range that is not within the bytes becomes NULL.
     package mutating func text(_ offset: Int, _ length: Int, at index: Int) {
       guard let part = unsafe part(offset, length) else { return null(at: index) }
       note(
@@ -32,7 +33,8 @@ extension SQLiteStatement {
           sqlite3_uint64(length), nil, UInt8(truncatingIfNeeded: SQLITE_UTF8)))
     }
 
-    /// Binds text as UTF-16 in this machine's byte order, by copy. Only this form keeps a lone surrogate.
+    /// Binds a copy of UTF-16 text; an empty array becomes an empty blob. Only text that is bound as UTF-16 keeps a
+    /// lone surrogate. `units`: code units in this machine's byte order.
     package mutating func text(utf16 units: [UInt16], at index: Int) {
       // SQLITE_TRANSIENT, see SQLiteStatement+Binding.
       let copied = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
@@ -47,7 +49,7 @@ extension SQLiteStatement {
         })
     }
 
-    /// Binds UTF-8 text from elsewhere, by copy.
+    /// Binds a copy of UTF-8 text that need not be within the bytes of the row; an empty array becomes an empty blob.
     package mutating func text(copying bytes: [UInt8], at index: Int) {
       let copied = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
       note(
@@ -61,7 +63,8 @@ extension SQLiteStatement {
         })
     }
 
-    /// Binds a part of the bytes as a blob; a part outside them is NULL.
+    /// Binds `length` of the bytes from `offset` on as a blob. A range that is not within the bytes becomes an empty
+    /// blob.
     package mutating func blob(_ offset: Int, _ length: Int, at index: Int) {
       guard length > 0, let part = unsafe part(offset, length) else {
         return note(unsafe sqlite3_bind_zeroblob(handle, Int32(truncatingIfNeeded: index), 0))
@@ -86,13 +89,13 @@ extension SQLiteStatement {
     }
   }
 
-  /// Binds one row, runs the statement to its end, resets it and clears the bindings. No bytes are copied before SQLite
-  /// builds the record.
+  /// Binds one row, runs the statement to its end, resets it and clears the bindings. Text and blobs are not copied
+  /// before SQLite builds the record.
   ///
   /// - Parameters:
-  ///   - bytes: the bytes that all text and blobs of the row are parts of.
+  ///   - bytes: the bytes that contain all texts and blobs of the row.
   ///   - bind: binds each parameter.
-  /// - Throws: `closed`, or what SQLite reports; nothing stays bound.
+  /// - Throws: `closed`, or what SQLite reports. No value stays bound.
   package func run(over bytes: RawSpan, _ bind: (inout ScopedBinding) -> Void)
     throws(SQLiteWriterError)
   {
@@ -110,7 +113,7 @@ extension SQLiteStatement {
     let error =
       result == SQLITE_DONE || result == SQLITE_OK ? nil : writer.failure(result, sql: sql)
     _ = unsafe sqlite3_reset(handle)
-    // From here on the bytes belong to the caller.
+    // The bindings must not outlive this call, because the bytes belong to the caller.
     _ = unsafe sqlite3_clear_bindings(handle)
     if let error { throw error }
   }

@@ -3,8 +3,8 @@ import CSQLite
 /// A compiled statement of a `SQLiteWriter`.
 ///
 /// Parameters are numbered from 1 and columns from 0, as in SQLite. Values are copied when they are bound and when they
-/// are read, so no buffer has to live longer. A statement is finalised when it is released or its writer is closed,
-/// whichever comes first.
+/// are read, so no buffer has to outlive the call. A statement is finalised when it is released or its writer is
+/// closed, whichever comes first.
 @safe package final class SQLiteStatement {
   /// The beginning of the SQL with its literals masked.
   package let sql: String
@@ -31,7 +31,7 @@ import CSQLite
   /// Runs the statement up to its next row.
   ///
   /// - Returns: true when there is a row to read, false when the statement is done.
-  /// - Throws: `closed`, or what SQLite reports; the statement is reset then.
+  /// - Throws: `closed`; or what SQLite reports, and then the statement is reset.
   @discardableResult
   package func step() throws(SQLiteWriterError) -> Bool {
     let handle = unsafe try live()
@@ -45,16 +45,16 @@ import CSQLite
     }
   }
 
-  /// Makes the statement ready to run again; bound values stay.
+  /// Makes the statement ready to run again. Bound values stay bound.
   package func reset() {
     guard let handle = unsafe handle else { return }
     _ = unsafe sqlite3_reset(handle)
   }
 
-  /// Binds the values, runs the statement to its end and resets it: one row of an `INSERT`.
+  /// Binds the values, runs the statement to its end and resets it, for example to insert one row.
   ///
   /// - Parameter values: one for each parameter.
-  /// - Throws: `parameters` when the number differs; `closed`; or what SQLite reports.
+  /// - Throws: `parameters` when the number of values is not that of parameters; `closed`; or what SQLite reports.
   package func run(_ values: [SQLiteValue]) throws(SQLiteWriterError) {
     try bind(values)
     try run()
@@ -90,17 +90,17 @@ import CSQLite
     return Int(unsafe sqlite3_column_count(handle))
   }
 
-  /// All values of the current row, or nothing when there is no row.
+  /// All values of the current row, in column order; empty when there is no row.
   package var row: [SQLiteValue] {
     guard let handle = unsafe handle else { return [] }
     let count = Int(unsafe sqlite3_data_count(handle))
     return (0..<count).map { value(at: $0) }
   }
 
-  /// A value of the current row in its own storage class, text as UTF-8.
+  /// A value of the current row in the storage class that it has; text as UTF-8.
   ///
-  /// - Parameter column: from 0.
-  /// - Returns: the value; null for a column that is not there.
+  /// - Parameter column: the column's index, from 0.
+  /// - Returns: the value; null for a missing column, and when there is no row.
   package func value(at column: Int) -> SQLiteValue {
     guard let (handle, index) = unsafe position(column) else { return .null }
     switch unsafe sqlite3_column_type(handle, index) {
@@ -112,19 +112,20 @@ import CSQLite
     }
   }
 
-  /// A value as an integer, converted by SQLite's rules; 0 for NULL and for a missing column.
+  /// A value of the current row as an integer, converted by SQLite's rules; 0 for NULL and for a missing column.
   package func integer(at column: Int) -> Int64 {
     guard let (handle, index) = unsafe position(column) else { return 0 }
     return unsafe sqlite3_column_int64(handle, index)
   }
 
-  /// A value as a floating-point number, converted by SQLite's rules; 0 for NULL and for a missing column.
+  /// A value of the current row as a floating-point number, converted by SQLite's rules; 0 for NULL and for a missing
+  /// column.
   package func real(at column: Int) -> Double {
     guard let (handle, index) = unsafe position(column) else { return 0 }
     return unsafe sqlite3_column_double(handle, index)
   }
 
-  /// A value as UTF-8 bytes, converted by SQLite's rules; empty for NULL and for a missing column.
+  /// A value of the current row as UTF-8 bytes, converted by SQLite's rules; empty for NULL and for a missing column.
   package func text(at column: Int) -> [UInt8] {
     guard let (handle, index) = unsafe position(column) else { return [] }
     // The text must be fetched before its length, because fetching may convert it.
@@ -133,8 +134,8 @@ import CSQLite
     return unsafe [UInt8](UnsafeBufferPointer(start: text, count: count))
   }
 
-  /// A value as bytes; for text these are the bytes in the database's own encoding. Empty for NULL
-  /// and for a missing column.
+  /// A value of the current row as bytes; for text, the bytes in the encoding of the database. Empty for NULL and for a
+  /// missing column.
   package func blob(at column: Int) -> [UInt8] {
     guard let (handle, index) = unsafe position(column) else { return [] }
     guard let bytes = unsafe sqlite3_column_blob(handle, index) else { return [] }
@@ -142,7 +143,8 @@ import CSQLite
     return unsafe [UInt8](UnsafeRawBufferPointer(start: bytes, count: count))
   }
 
-  /// SQLite allows any column index while there is a row; without a row it would report a misuse.
+  /// The handle and the column index for SQLite's column functions; nil for a missing column, and when there is no row,
+  /// where SQLite would report a misuse.
   private func position(_ column: Int) -> (OpaquePointer, Int32)? {
     guard let handle = unsafe handle, column >= 0,
       column < Int(unsafe sqlite3_data_count(handle))

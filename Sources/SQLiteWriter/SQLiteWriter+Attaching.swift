@@ -1,19 +1,21 @@
 import CSQLite
 
 extension SQLiteWriter {
-  /// Runs `body` while SQL can use the finished file of another writer under a schema name. No other file can be
-  /// attached (<https://sqlite.org/lang_attach.html>).
+  /// Attaches the finished file of another writer under a schema name, runs `body`, and detaches the file
+  /// (<https://sqlite.org/lang_attach.html>). The SQL in `body` cannot attach any other file.
   ///
-  /// `body` may write to that file, without a journal that survives: it is for files that are thrown away afterwards.
+  /// `body` may write to the attached file. Its journal is in memory and nothing is synced, so attach only files that
+  /// are thrown away afterwards.
   ///
-  /// - Throws: `transactionOpen`, `replaced`, `closed`, what `body` throws, or what SQLite reports.
+  /// - Throws: `transactionOpen` when a transaction is open or `other` is not closed; `replaced`, `closed`, what `body`
+  ///   throws, or what SQLite reports.
   package func attaching<R>(_ other: SQLiteWriter, as schema: String, _ body: () throws -> R) throws
     -> R
   {
     guard let handle = unsafe handle else { throw closedError }
     guard !isInTransaction, !other.isOpen else {
       throw SQLiteWriterError(
-        .transactionOpen, "a file is attached when both are at rest", path: other.path)
+        .transactionOpen, "a transaction is open, or the attached file is open", path: other.path)
     }
     guard other.file.isInPlace else {
       throw SQLiteWriterError(

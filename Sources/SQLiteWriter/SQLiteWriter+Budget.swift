@@ -1,13 +1,16 @@
 import CLibrary
 import CSQLite
 
-/// Ends a statement that takes too long. SQLite calls it after a fixed number of steps of its virtual machine.
+/// Interrupts a statement that computes too long. SQLite calls the meter after a fixed number of steps of its virtual
+/// machine.
 @safe final class WorkMeter {
-  /// Steps between two checks of the clock; a row of an ordinary table takes a few dozen.
+  /// How many steps of the virtual machine lie between two looks at the clock. A row of an ordinary table takes a few
+  /// dozen steps.
   private static let steps: Int32 = 1000
   private var end: UInt64 = .max
 
-  /// The computing time of this thread, in nanoseconds: a definition is not to blame for time that a disk takes.
+  /// The CPU time of this thread in nanoseconds. Time that a disk takes does not count, because a definition is not to
+  /// blame for it.
   private static var now: UInt64 {
     var time = timespec()
     guard unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0 else { return 0 }
@@ -37,14 +40,14 @@ import CSQLite
 }
 
 extension SQLiteWriter {
-  /// Runs `body`, in which a definition from a file decides what is computed, and ends SQLite's work in it with
-  /// `tooLong` once this thread has computed longer than allowed. A single call of a function is not interrupted;
-  /// ``Options/maxValueBytes`` bounds it.
+  /// Runs `body`, in which a definition from a file decides what SQLite computes. A statement in `body` fails with
+  /// `tooLong` once this thread has used more CPU time than allowed. A single call of an SQL function is not
+  /// interrupted, but ``Options/maxValueBytes`` limits what such a call can do.
   ///
   /// Interrupting a statement that writes rolls back the whole transaction.
   ///
   /// - Parameters:
-  ///   - seconds: what may be spent; what was spent is subtracted, also when `body` throws.
+  ///   - seconds: the CPU time that may be used, in seconds. The time used is subtracted, also when `body` throws.
   ///   - body: the work.
   /// - Returns: what `body` returns.
   /// - Throws: what `body` throws.
@@ -54,13 +57,13 @@ extension SQLiteWriter {
     guard let handle = unsafe handle else { throw closedError }
     let start = unsafe meter.begin(handle, seconds: seconds)
     defer {
-      // The writer may have been closed in between; then the handler is gone too.
+      // When `body` has closed the writer, the progress handler is gone, too.
       if unsafe self.handle != nil { seconds -= unsafe meter.end(handle, since: start) }
     }
     return try body()
   }
 
-  /// How many columns a table may have.
+  /// The most columns that a table may have; 0 when the writer is closed.
   package var maxColumns: Int {
     guard let handle = unsafe handle else { return 0 }
     return Int(unsafe sqlite3_limit(handle, SQLITE_LIMIT_COLUMN, -1))

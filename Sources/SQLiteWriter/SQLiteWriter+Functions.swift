@@ -1,13 +1,13 @@
 import CSQLite
 
 extension SQLiteWriter {
-  /// The smallest limit that is set for a value's length: it leaves room for a CREATE statement.
+  /// The smallest limit in bytes that is set for the length of a value. It leaves room for a CREATE statement.
   static let minValueBytes = 1 << 16
 
   static let functionList = "SELECT name, builtin, flags FROM pragma_function_list"
 
-  /// The JSON functions (<https://sqlite.org/json1.html>): deterministic and without side effects. Up to 3.41 they did
-  /// not have the flag that says so.
+  /// The JSON functions (<https://sqlite.org/json1.html>), which are deterministic and have no side effects. SQLite up
+  /// to 3.41 did not mark them as innocuous.
   private static let json: Set<String> = [
     "->", "->>", "json", "json_array", "json_array_length", "json_error_position", "json_extract",
     "json_insert", "json_object", "json_patch", "json_pretty", "json_quote", "json_remove",
@@ -15,9 +15,9 @@ extension SQLiteWriter {
     "jsonb_insert", "jsonb_object", "jsonb_patch", "jsonb_remove", "jsonb_replace", "jsonb_set",
   ]
 
-  /// The functions that a definition from a file may call: SQLite's own that it marks as harmless
-  /// (<https://sqlite.org/c3ref/c_deterministic.html>), and those of JSON. When several functions have one name, all of
-  /// them must be harmless.
+  /// The names, in lower case, of the functions that a definition from a file may call: built-in functions that SQLite
+  /// marks as innocuous (<https://sqlite.org/c3ref/c_deterministic.html>), and the JSON functions. When several
+  /// functions have the same name, all of them must be harmless. `list`: the rows of ``functionList``.
   static func harmlessFunctions(_ list: [[SQLiteValue]]) -> Set<String> {
     var harmless: Set<String> = []
     var harmful: Set<String> = []

@@ -3,26 +3,27 @@ import SafeFiles
 import SafeText
 
 extension SQLiteWriter {
-  /// Closes the database, makes it durable and gives it its final name, which must be free.
+  /// Closes the database, makes it durable and gives the file its final name. Nothing may exist at that name or beside
+  /// it with one of SQLite's suffixes.
   ///
-  /// - Parameter path: the final name, in the folder of ``path``.
-  /// - Throws: what ``close()`` throws; `exists` when something already has the name, `cannotCreate`, `inputOutput`.
-  ///   The file then keeps its first name, or is gone.
+  /// - Parameter path: the final path. Only its last component counts: the file stays in the folder of ``path``.
+  /// - Throws: what ``close()`` throws; `exists` when the name is taken; `replaced`, `cannotCreate`, `inputOutput`. The
+  ///   file then keeps its first name, or is removed.
   package func publish(as path: String) throws(SQLiteWriterError) {
     if isOpen { try complete() }
     try file.link(as: path)
   }
 
-  /// Closes the database and makes it durable, so that ``publish(as:)`` only has to give it its name.
+  /// Closes the database and makes the file durable, so that ``publish(as:)`` only has to give the file its name.
   ///
-  /// - Throws: what ``close()`` throws; `inputOutput`.
+  /// - Throws: what ``close()`` throws; `inputOutput` or `replaced` when the file cannot be synced.
   package func complete() throws(SQLiteWriterError) {
     try close()
     try file.synchronize()
   }
 
-  /// A path beside another one, with a random name, for a file that gets its final name when it is finished
-  /// (``publish(as:)``).
+  /// A path with a random name that begins with a dot, in the folder of `path`, for a file that gets the name `path`
+  /// when it is finished (``publish(as:)``).
   package static func privatePath(for path: String) -> String {
     var random = SystemRandomNumberGenerator()
     let suffix = String(UInt32.random(in: .min ... .max, using: &random), radix: 36)
@@ -31,9 +32,9 @@ extension SQLiteWriter {
       ? name : PathText.joined(PathText.folder(of: path), name)
   }
 
-  /// Checks that nothing exists at a path, nor beside it with one of SQLite's suffixes.
+  /// Checks that nothing exists at a path or at the path with one of SQLite's suffixes `-journal`, `-wal` and `-shm`.
   ///
-  /// - Throws: `exists`.
+  /// - Throws: `exists` when one of these paths is taken.
   package static func checkFree(_ path: String) throws(SQLiteWriterError) {
     for suffix in [""] + NewFile.sidecarSuffixes where FileStatus.found(path + suffix) != nil {
       throw taken(path, suffix)
@@ -44,14 +45,14 @@ extension SQLiteWriter {
     SQLiteWriterError(
       .exists,
       suffix.isEmpty
-        ? "already exists; choose another name"
-        : "a \(suffix) file of that name is in the way; choose another name or set it aside",
+        ? "this path already exists; choose another name"
+        : "a file with this name and the suffix \(suffix) is in the way; choose another name or set that file aside",
       path: path)
   }
 }
 
 extension NewFile {
-  /// Makes the content durable.
+  /// Syncs the content of the file to the storage medium.
   func synchronize() throws(SQLiteWriterError) {
     let (descriptor, _) = try opened(O_RDONLY)
     defer { _ = close(descriptor) }

@@ -1,10 +1,10 @@
 import CSQLite
 
 extension SQLiteWriter {
-  /// Runs one or more statements to their end; rows they return are dropped.
+  /// Runs one or more statements to their end. Rows that they return are dropped.
   ///
   /// - Parameter sql: the program's own SQL. For a definition from a file use `define`.
-  /// - Throws: `embeddedNUL`, `closed`, or what SQLite reports; statements before the failing one have been run.
+  /// - Throws: `embeddedNUL`, `closed`, or what SQLite reports. Statements before the failing one have been run.
   package func execute(_ sql: String) throws(SQLiteWriterError) {
     var bytes = [UInt8](sql.utf8)[...]
     while !bytes.isEmpty {
@@ -20,7 +20,8 @@ extension SQLiteWriter {
   ///
   /// - Parameter sql: exactly one statement, with `?` for each value.
   /// - Returns: the statement, with NULL bound to each parameter.
-  /// - Throws: `refused` when there is no statement or more than one; `embeddedNUL`, `closed`, or what SQLite reports.
+  /// - Throws: `refused` when the SQL has no statement or more than one; `embeddedNUL`, `closed`, or what SQLite
+  ///   reports.
   package func prepare(_ sql: String) throws(SQLiteWriterError) -> SQLiteStatement {
     let (statement, rest) = try compile([UInt8](sql.utf8)[...])
     guard let statement else { throw countError(sql) }
@@ -34,7 +35,8 @@ extension SQLiteWriter {
   /// Runs one `CREATE TABLE`, `INDEX`, `VIEW` or `TRIGGER` statement that was read from a file. Anything else is
   /// refused before it runs: a second statement, a virtual or temporary table, `CREATE TABLE … AS SELECT`.
   ///
-  /// The definition itself is still untrusted: define triggers after the last row has been inserted, or they run.
+  /// The effects of a definition are still untrusted: define triggers after the last row has been inserted, or the
+  /// triggers run.
   ///
   /// - Parameter sql: the definition, as the `sql` column of a schema holds it.
   /// - Throws: `refused`, `embeddedNUL`, `closed`, or what SQLite reports.
@@ -44,12 +46,12 @@ extension SQLiteWriter {
     while try statement.step() {}
   }
 
-  /// Every row of a query, for checks of what was written; all of it is held in memory.
+  /// Runs a query and returns all of its rows, for checks of what was written.
   ///
   /// - Parameters:
   ///   - sql: one statement.
-  ///   - values: one for each `?` in it.
-  /// - Returns: the rows in the order of the query; empty when there are none.
+  ///   - values: the values, one for each `?` in the SQL.
+  /// - Returns: the rows in the order of the query, held in memory; empty when the query returns no rows.
   /// - Throws: `refused`, `parameters`, `embeddedNUL`, `closed`, or what SQLite reports.
   package func rows(_ sql: String, _ values: [SQLiteValue] = []) throws(SQLiteWriterError)
     -> [[SQLiteValue]]
@@ -69,7 +71,7 @@ extension SQLiteWriter {
   package func transaction<R>(_ body: () throws -> R) throws -> R {
     guard !isInTransaction else {
       throw SQLiteWriterError(
-        .transactionOpen, "a transaction is open already; they do not nest", path: path)
+        .transactionOpen, "a transaction is open already; transactions do not nest", path: path)
     }
     try execute("BEGIN IMMEDIATE")
     do {
@@ -83,22 +85,23 @@ extension SQLiteWriter {
     }
   }
 
-  /// How much SQLite's own check examines.
+  /// How much SQLite's own check of a database examines.
   package enum CheckDepth: String, Sendable {
-    /// All but whether each index has the entries of its table (<https://sqlite.org/pragma.html#pragma_quick_check>).
+    /// Everything, except whether the entries of each index match the rows of its table
+    /// (<https://sqlite.org/pragma.html#pragma_quick_check>).
     case quick = "quick_check"
     /// Everything (<https://sqlite.org/pragma.html#pragma_integrity_check>).
     case full = "integrity_check"
   }
 
-  /// The size in bytes up to which a full check is fast enough to always run.
+  /// The size of a file in bytes up to which a full check always runs, because it is fast.
   private static let smallBytes: Int64 = 32 << 20
 
   /// How thoroughly a finished file is checked before it gets its final name: `integrity_check` for a small file or on
   /// request, otherwise `quick_check`.
   ///
-  /// - Parameter verifies: whether a full check was requested.
-  /// - Returns: the depth.
+  /// - Parameter verifies: whether a full check was requested, whatever the size of the file.
+  /// - Returns: the depth for ``check(_:)``.
   /// - Throws: what SQLite reports.
   package func finalCheckDepth(verifies: Bool) throws(SQLiteWriterError) -> CheckDepth {
     guard !verifies, case .integer(let count)? = try rows("PRAGMA page_count").first?.first,
@@ -110,14 +113,14 @@ extension SQLiteWriter {
   /// Runs SQLite's own check.
   ///
   /// - Parameter depth: how much the check examines.
-  /// - Returns: what is wrong, one entry for each finding, at most 100; empty when the database is intact.
-  /// - Throws: what SQLite reports, except corruption.
+  /// - Returns: SQLite's messages about what is wrong, at most 100; empty when the database is intact.
+  /// - Throws: what SQLite reports, except corruption, which is returned as a message.
   package func check(_ depth: CheckDepth = .full) throws(SQLiteWriterError) -> [String] {
     let rows: [[SQLiteValue]]
     do {
       rows = try self.rows("PRAGMA \(depth.rawValue)")
     } catch {
-      // A schema that cannot be read stops the check before its first finding.
+      // A schema that cannot be read stops the check before its first message.
       let code = error.primaryResultCode
       guard code == SQLITE_CORRUPT || code == SQLITE_NOTADB else { throw error }
       return [error.message]
@@ -129,13 +132,13 @@ extension SQLiteWriter {
     return findings == ["ok"] ? [] : findings
   }
 
-  /// The row ID of the last row inserted, or 0 when none was.
+  /// The row id of the row that was inserted last on this connection; 0 when none was, or when the writer is closed.
   package var lastInsertRowID: Int64 {
     guard let handle = unsafe handle else { return 0 }
     return unsafe sqlite3_last_insert_rowid(handle)
   }
 
-  /// How many rows the last statement inserted, changed or deleted.
+  /// How many rows the last INSERT, UPDATE or DELETE statement inserted, changed or deleted.
   package var changeCount: Int {
     guard let handle = unsafe handle else { return 0 }
     return unsafe Int(sqlite3_changes(handle))
@@ -143,14 +146,15 @@ extension SQLiteWriter {
 
   // MARK: - Internals
 
-  /// Compiles the first statement of `sql`; nil when there are only white space and comments.
+  /// Compiles the first statement of `sql`, and returns it with the rest of the SQL after it. The statement is nil when
+  /// only white space and comments come before the next semicolon or the end.
   private func compile(_ sql: ArraySlice<UInt8>) throws(SQLiteWriterError)
     -> (statement: SQLiteStatement?, rest: ArraySlice<UInt8>)
   {
     guard let handle = unsafe handle else { throw closedError }
     guard !sql.contains(0) else {
       throw SQLiteWriterError(
-        .embeddedNUL, "SQL cannot hold a NUL; bind the value as a parameter", path: path,
+        .embeddedNUL, "SQL cannot contain a NUL; bind the value as a parameter", path: path,
         sql: excerpt(sql))
     }
     guard let length = Int32(exactly: sql.count) else {
@@ -197,7 +201,7 @@ extension SQLiteWriter {
   }
 
   private func excerpt(_ sql: ArraySlice<UInt8>) -> String {
-    // Masking may shorten a long literal to one `?`, but an excerpt never needs more of it than this.
+    // Masking may shorten a long literal to one `?`, so more bytes than an excerpt has are masked.
     SQLExcerpt.masked(String(decoding: sql.prefix(4 * SQLExcerpt.maximumLength), as: UTF8.self))
   }
 
@@ -227,7 +231,7 @@ extension SQLiteWriter {
       case SQLITE_RANGE: .parameters
       default: .sqlite
       }
-    if code == .tooLong { message = "computing its values takes too long" }
+    if code == .tooLong { message = "computing the values of a definition takes too long" }
     return SQLiteWriterError(
       code, SQLExcerpt.maskedMessage(message), path: path, resultCode: extended,
       systemError: systemError, sql: sql)

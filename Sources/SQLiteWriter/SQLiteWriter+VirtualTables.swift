@@ -1,26 +1,27 @@
 extension SQLiteWriter {
-  /// Adds a virtual table to the schema without running its module: the ordinary tables that hold its content already
-  /// exist. This is the last step of writing a file.
+  /// Adds a virtual table to the schema without running its module. The ordinary tables that hold its content must
+  /// exist already. This is the last step of writing a file.
   ///
   /// - Parameters:
-  ///   - name: the table's name.
+  ///   - name: the name of the virtual table.
   ///   - sql: its `CREATE VIRTUAL TABLE` statement.
-  /// - Throws: `refused` when the statement is another one, or what SQLite reports.
+  /// - Throws: `refused` when the statement is not CREATE VIRTUAL TABLE or creates a table with another name; what
+  ///   SQLite reports.
   package func registerVirtualTable(_ name: String, sql: String) throws(SQLiteWriterError) {
     let words = sql.split(maxSplits: 3, whereSeparator: \.isWhitespace).prefix(3)
     guard words.map({ $0.uppercased() }) == ["CREATE", "VIRTUAL", "TABLE"],
       !name.utf8.contains(0), !sql.utf8.contains(0)
     else {
       throw SQLiteWriterError(
-        .refused, "this does not define a virtual table", path: path, sql: SQLExcerpt.masked(sql))
+        .refused, "the SQL is not CREATE VIRTUAL TABLE", path: path, sql: SQLExcerpt.masked(sql))
     }
-    // A statement that SQLite cannot read, or that names another table, would make the whole file unreadable. Compiling
-    // the statement runs nothing.
+    // In the schema, a statement that SQLite cannot read or that names another table would make the whole file
+    // unreadable. So the statement is compiled first, which does not run the module.
     gate.forgetVirtualTable()
     try prepare(sql).finalize()
     guard gate.virtualTable?.lowercased() == name.lowercased() else {
       throw SQLiteWriterError(
-        .refused, "this defines a virtual table of another name", path: path,
+        .refused, "the SQL defines a virtual table with another name", path: path,
         sql: SQLExcerpt.masked(sql))
     }
     try gate.openingSchema { () throws(SQLiteWriterError) in

@@ -1,16 +1,16 @@
 import CSQLite
 
-/// A new SQLite database, and the only part of Lifeboat that uses libsqlite3.
+/// A new SQLite database. Only this target of Lifeboat uses libsqlite3.
 ///
-/// It makes its file itself and never opens an existing one, so that what it writes cannot damage anything. It is not
-/// `Sendable`: one task at a time may use it and its statements.
+/// A writer creates its file and never opens an existing one, so that it cannot damage other files. A writer is not
+/// `Sendable`: only one task at a time may use it and its statements.
 ///
-/// End with `close()`, or with `discard()` when the work failed. A writer that is only released rolls back an open
-/// transaction and leaves the file where it is.
+/// End a writer with `close()`, or with `discard()` when the work failed. A writer that is only released rolls back an
+/// open transaction and leaves its file where it is.
 @safe package final class SQLiteWriter {
   /// The path of the database, absolute and without symbolic links.
   package let path: String
-  /// How the database is laid out.
+  /// The options with which the database was created.
   package let options: Options
 
   let file: NewFile
@@ -24,14 +24,14 @@ import CSQLite
     weak var statement: SQLiteStatement?
   }
 
-  /// Makes a database where nothing exists.
+  /// Creates a database where nothing exists.
   ///
-  /// The header is written at once, so that the layout is fixed and even a database without tables
-  /// is a valid file. On failure the new file is removed again.
+  /// The database header is written at once, so that the options are fixed and even a database without tables is a
+  /// valid file. On failure the new file is removed again.
   ///
   /// - Parameters:
-  ///   - path: where to make it. The folder must exist; the path itself, and its `-journal`, `-wal`
-  ///     and `-shm`, must not, not even as a dangling link.
+  ///   - path: where to create the database. The folder must exist. Neither the path nor its `-journal`, `-wal` or
+  ///     `-shm` may exist, not even as a dangling link.
   ///   - options: page size, journal, vacuum, encoding, permissions.
   /// - Throws: `SQLiteWriterError`: `exists`, `cannotCreate`, `cannotOpen`, `replaced`, `badOption`,
   ///   or what SQLite reports.
@@ -70,12 +70,12 @@ import CSQLite
     return unsafe sqlite3_get_autocommit(handle) == 0
   }
 
-  /// Finalises every statement, checkpoints the write-ahead log, closes the database and makes its folder entry
-  /// durable. Each commit has already synced the file itself.
+  /// Finalises all statements, checkpoints the write-ahead log, closes the database and makes its folder entry durable.
+  /// Each commit has already synced the file itself, unless ``Options/isSynchronous`` is false.
   ///
-  /// - Throws: `transactionOpen` when a transaction is still open, and then nothing is closed; `closed`; or what SQLite
-  ///   reports for the checkpoint, and then the file stays open for `discard()`. An `inputOutput` from syncing the
-  ///   folder comes after the file has been closed.
+  /// - Throws: `closed` when the writer is closed already; `transactionOpen` when a transaction is still open, and then
+  ///   nothing is closed; what SQLite reports for the checkpoint, and then the file stays open for `discard()`;
+  ///   `inputOutput` when the folder cannot be synced, and then the file is closed.
   package func close() throws(SQLiteWriterError) {
     guard isOpen else { throw closedError }
     guard !isInTransaction else {
@@ -100,10 +100,10 @@ import CSQLite
     }
   }
 
-  /// Closes the database and removes the file it made, with the files beside it and nothing else. May be repeated;
-  /// after `close()` it removes the finished file.
+  /// Closes the database and removes the file that this writer created, with its `-journal`, `-wal` and `-shm`. After
+  /// `close()` this removes the finished file. May be repeated.
   ///
-  /// - Returns: false when the file was gone already or another one has taken its place.
+  /// - Returns: false when the file was gone already, or when another file has taken its place.
   @discardableResult
   package func discard() -> Bool {
     release()
@@ -116,7 +116,7 @@ import CSQLite
     SQLiteWriterError(.closed, "the database has been closed", path: path)
   }
 
-  /// Finalises what is open and closes the connection; SQLite rolls back an open transaction.
+  /// Finalises all statements and closes the connection. SQLite rolls back an open transaction.
   func release() {
     finalizeStatements()
     guard let handle = unsafe handle else { return }
@@ -133,7 +133,7 @@ import CSQLite
     var opened: OpaquePointer?
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW
     let result = unsafe sqlite3_open_v2(path, &opened, flags, nil)
-    // SQLite returns a connection even after most failures, and it must still be closed.
+    // SQLite returns a connection even after most failures, and that connection must be closed.
     unsafe handle = opened
     guard result == SQLITE_OK, let handle = unsafe opened else {
       throw SQLiteWriterError(
@@ -162,8 +162,8 @@ import CSQLite
     unsafe gate.install(on: handle)
   }
 
-  /// Sets the layout, writes the header, and reads back what SQLite made of it, because SQLite ignores a pragma that it
-  /// does not accept and reports nothing.
+  /// Sets the options, writes the database header, and reads the options back: SQLite silently ignores a pragma value
+  /// that it does not accept.
   private func apply() throws(SQLiteWriterError) {
     // The gate decides whether a definition may call a function: this pragma would also forbid the JSON functions,
     // which older versions of the library do not mark as harmless.

@@ -1,25 +1,25 @@
-/// Why a new database could not be made or written.
+/// Why a database could not be created, opened or written.
 ///
-/// Neither the message nor the excerpt holds a value of the database: literals are masked, and
-/// bound parameters are never part of the SQL.
+/// Neither ``message`` nor ``sql`` contains a value of the database: literals are masked, and bound values are never
+/// part of the SQL.
 package struct SQLiteWriterError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The kind of failure; open, so that kinds can be added.
+  /// The kind of failure. This is not an enumeration, so that kinds can be added.
   package struct Code: RawRepresentable, Sendable, Hashable {
     /// A stable, dotted name such as `writer.exists`.
     package let rawValue: String
 
-    /// An error code with this name.
+    /// Creates a code with a stable, dotted name.
     package init(rawValue: String) {
       self.rawValue = rawValue
     }
 
-    /// Something is already at the path, or a `-journal`, `-wal` or `-shm` of that name is beside it.
+    /// Something already exists at the path, or at the path with the suffix `-journal`, `-wal` or `-shm`.
     package static let exists = Code(rawValue: "writer.exists")
     /// The folder is missing or refuses the new file; `systemError` says why.
     package static let cannotCreate = Code(rawValue: "writer.cannotCreate")
-    /// SQLite refuses to open the file that was just made.
+    /// SQLite cannot open the database, or its folder cannot be reached.
     package static let cannotOpen = Code(rawValue: "writer.cannotOpen")
-    /// Another file has taken the place of the one that was made.
+    /// Another file has taken the place of the file that the writer created.
     package static let replaced = Code(rawValue: "writer.replaced")
     /// An option is outside what SQLite allows, or SQLite did not accept it.
     package static let badOption = Code(rawValue: "writer.badOption")
@@ -27,11 +27,12 @@ package struct SQLiteWriterError: Error, Sendable, Hashable, CustomStringConvert
     package static let closed = Code(rawValue: "writer.closed")
     /// A transaction is open where none may be.
     package static let transactionOpen = Code(rawValue: "writer.transactionOpen")
-    /// The number of values is not the number of parameters, or a parameter has no such number.
+    /// The number of values is not the statement's number of parameters, or there is no parameter with the given
+    /// number.
     package static let parameters = Code(rawValue: "writer.parameters")
-    /// A name or the SQL holds a NUL.
+    /// A name, a path or the SQL contains a NUL.
     package static let embeddedNUL = Code(rawValue: "writer.embeddedNUL")
-    /// The SQL asks for something that this layer does not do.
+    /// The SQL asks for something that the writer does not allow.
     package static let refused = Code(rawValue: "writer.refused")
     /// A constraint was violated (SQLITE_CONSTRAINT and its extended codes).
     package static let constraint = Code(rawValue: "writer.constraint")
@@ -40,11 +41,11 @@ package struct SQLiteWriterError: Error, Sendable, Hashable, CustomStringConvert
     package static let tooBig = Code(rawValue: "writer.tooBig")
     /// The values of a definition take too long to compute (SQLITE_INTERRUPT).
     package static let tooLong = Code(rawValue: "writer.tooLong")
-    /// The volume is full, or the database has reached its largest size (SQLITE_FULL).
+    /// The volume is full, or the database has reached its maximum size (SQLITE_FULL).
     package static let full = Code(rawValue: "writer.full")
     /// Reading or writing failed (SQLITE_IOERR); `systemError` is the errno if SQLite kept it.
     package static let inputOutput = Code(rawValue: "writer.io")
-    /// Any other refusal by SQLite; see `resultCode`.
+    /// SQLite reports an error that has no code of its own here; see `resultCode`.
     package static let sqlite = Code(rawValue: "writer.sqlite")
   }
 
@@ -54,7 +55,7 @@ package struct SQLiteWriterError: Error, Sendable, Hashable, CustomStringConvert
   package let resultCode: Int32?
   /// The errno behind the failure, or nil when there is none.
   package let systemError: Int32?
-  /// One sentence for a reader.
+  /// What went wrong, as a phrase without a full stop.
   package let message: String
   /// The beginning of the SQL with its literals masked, or nil when no SQL was involved.
   package let sql: String?
@@ -78,7 +79,7 @@ package struct SQLiteWriterError: Error, Sendable, Hashable, CustomStringConvert
     resultCode.map { $0 & 0xff }
   }
 
-  /// Code, message, numbers, SQL and path on one line.
+  /// The code, message, result code, errno, SQL and path on one line.
   package var description: String {
     var text = "\(code.rawValue): \(message)"
     if let resultCode { text += " (SQLite \(resultCode))" }

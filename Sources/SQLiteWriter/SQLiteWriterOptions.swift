@@ -1,5 +1,5 @@
 extension SQLiteWriter {
-  /// The layout of a new database, fixed before its first table.
+  /// The options of a new database, which are fixed before its first table.
   package struct Options: Sendable, Hashable {
     /// How a transaction is made safe (<https://sqlite.org/pragma.html#pragma_journal_mode>).
     package enum JournalMode: String, Sendable, Hashable {
@@ -8,10 +8,10 @@ extension SQLiteWriter {
       /// A write-ahead log. `close()` checkpoints and removes it, but the header still says WAL, as in Core Data's own
       /// stores.
       case wal
-      /// None: a crash midway leaves a broken file. Suitable for a file that is thrown away unless it is finished. A
-      /// transaction cannot be rolled back in this mode.
+      /// No journal: a crash in a transaction leaves a broken file, and a transaction cannot be rolled back. Suitable
+      /// for a file that is thrown away unless it is finished.
       case off
-      /// In memory: a failed statement is undone, a crash midway leaves a broken file.
+      /// A rollback journal in memory: a failed statement is undone, but a crash in a transaction leaves a broken file.
       case memory
     }
 
@@ -21,7 +21,7 @@ extension SQLiteWriter {
       case none
       /// At each commit.
       case full
-      /// On request.
+      /// Only by PRAGMA incremental_vacuum.
       case incremental
     }
 
@@ -43,27 +43,28 @@ extension SQLiteWriter {
     package var autoVacuum: AutoVacuum
     /// How text is stored.
     package var encoding: Encoding
-    /// The permissions of the file, before the process's umask; only the lowest nine bits count.
+    /// The permissions of the file, before the umask of the process is applied; only the lowest nine bits count.
     package var permissions: UInt16
-    /// Whether each commit reaches the storage medium. Otherwise only ``SQLiteWriter/publish(as:)`` syncs: suitable for
-    /// a file that is thrown away unless it is finished.
+    /// Whether each commit is synced to the storage medium. When false, only ``SQLiteWriter/publish(as:)`` syncs, which
+    /// is suitable for a file that is thrown away unless it is finished.
     package var isSynchronous = true
-    /// The page cache size in KiB; nil for SQLite's own choice.
+    /// The size of the page cache in KiB; nil for SQLite's default.
     package var cacheKiB: Int?
-    /// The maximum size of a value and of a row in bytes, for definitions from a file, which may compute values of any
-    /// size; nil for SQLite's own limit. A larger one fails with `tooBig`.
+    /// The maximum size of a value and of a row in bytes; nil for SQLite's own limit. A larger value fails with
+    /// `tooBig`. A limit is needed for definitions from a file, which may compute values of any size.
     package var maxValueBytes: Int?
-    /// How many pages the file may have; nil for SQLite's own limit. A larger file fails with `full`.
+    /// The maximum number of pages of the file; nil for SQLite's own limit. Writing past the limit fails with `full`.
     package var maxPages: Int?
 
-    /// Options with the defaults of Core Data's own stores, except the journal, which a finished file does not need.
+    /// Creates options. The defaults are those of Core Data's own stores, except that the journal mode is `delete`: a
+    /// finished file does not need a log.
     ///
     /// - Parameters:
     ///   - pageSize: bytes, a power of two from 512 to 65,536.
     ///   - journalMode: how a transaction is made safe.
     ///   - autoVacuum: whether free pages are removed from the file.
     ///   - encoding: how text is stored.
-    ///   - permissions: the mode of the new file, before the umask.
+    ///   - permissions: the permissions of the new file, before the umask is applied.
     package init(
       pageSize: Int = 4096, journalMode: JournalMode = .delete, autoVacuum: AutoVacuum = .none,
       encoding: Encoding = .utf8, permissions: UInt16 = 0o600

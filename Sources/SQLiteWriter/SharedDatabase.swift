@@ -2,25 +2,26 @@ import CLibrary
 import CSQLite
 import SafeText
 
-/// A database of Lifeboat's own that outlives a run, and that several processes may write to at once.
+/// A database of Lifeboat's own that is kept after a run, and to which several processes may write at once.
 ///
-/// It is opened, never made: ``SQLiteWriter`` makes it. The caller has seen by its header that it is Lifeboat's own,
-/// because SQLite may write to what it opens. Each write waits for other writers, up to a limit.
+/// This class opens the database and never creates it; ``SQLiteWriter`` does. SQLite may write to a file that it opens,
+/// so the caller first checks by the header that the file is Lifeboat's own. Each write waits for other writers, up to
+/// a limit.
 @safe package final class SharedDatabase {
-  /// The path of the database, with the links of its folder resolved.
+  /// The path of the database, with all symbolic links of its folder resolved.
   package let path: String
   private var handle: OpaquePointer?
   private var statements: [String: OpaquePointer] = unsafe [:]
 
-  /// The most statements that are kept compiled.
+  /// The most statements that are kept compiled; with one more, all are finalised.
   private static let maxStatements = 64
 
   /// Opens a database.
   ///
   /// - Parameters:
-  ///   - path: the file; a link as its last component is refused.
-  ///   - isReadOnly: whether nothing will be written.
-  ///   - patience: how many seconds a statement waits for other processes.
+  ///   - path: the path of the file. A symbolic link as the last component is refused.
+  ///   - isReadOnly: whether the database is opened for reading only.
+  ///   - patience: how many seconds a statement waits for the locks of other processes.
   /// - Throws: `cannotOpen`, or what SQLite reports.
   package init(opening path: String, isReadOnly: Bool, patience: Int) throws(SQLiteWriterError) {
     guard !path.utf8.contains(0), let folder = unsafe realpath(PathText.folder(of: path), nil)
@@ -45,7 +46,7 @@ import SafeText
     _ = unsafe sqlite3_busy_timeout(handle, Int32(clamping: patience * 1000))
     _ = unsafe sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0)
     do throws(SQLiteWriterError) {
-      // A view or a generated column that somebody has added may not call a function with effects.
+      // A view or generated column that another program has added must not call functions with side effects.
       for pragma in ["trusted_schema = OFF", "cell_size_check = ON", "synchronous = FULL"] {
         _ = try rows("PRAGMA \(pragma)")
       }
@@ -65,12 +66,12 @@ import SafeText
     _ = unsafe sqlite3_close_v2(handle)
   }
 
-  /// Runs one statement; returns its rows, all of which are held in memory.
+  /// Runs one statement to its end and returns all of its rows.
   ///
   /// - Parameters:
   ///   - sql: the program's own SQL.
-  ///   - values: one for each `?` in it.
-  /// - Returns: the rows; empty for a statement that returns none.
+  ///   - values: the values, one for each `?` in the SQL.
+  /// - Returns: the rows, held in memory; empty for a statement that returns no rows.
   /// - Throws: `parameters`, `closed`, or what SQLite reports.
   @discardableResult
   package func rows(_ sql: String, _ values: [SQLiteValue] = []) throws(SQLiteWriterError)
@@ -83,7 +84,7 @@ import SafeText
     }
     guard unsafe Int(sqlite3_bind_parameter_count(statement)) == values.count else {
       throw SQLiteWriterError(
-        .parameters, "\(values.count) values do not fit the statement", path: path)
+        .parameters, "\(values.count) values do not fit the statement's parameters", path: path)
     }
     for (index, value) in values.enumerated() {
       guard unsafe Self.bind(value, statement, Int32(index + 1)) == SQLITE_OK else {
@@ -100,7 +101,7 @@ import SafeText
     }
   }
 
-  /// The names of the columns that a query returns.
+  /// The names of the columns that a query returns, in order. The query is compiled and not run.
   package func columns(of sql: String) throws(SQLiteWriterError) -> [String] {
     let statement = unsafe try compiled(sql)
     return unsafe (0..<sqlite3_column_count(statement)).map { index in
@@ -108,9 +109,10 @@ import SafeText
     }
   }
 
-  /// Runs `body` in a transaction that no other writer can come between.
+  /// Runs `body` in a transaction that begins with the write lock, so that no other process writes meanwhile. Commits
+  /// when `body` returns, and rolls back when it throws.
   ///
-  /// - Throws: what `body` throws, or what SQLite reports; then nothing of it is written.
+  /// - Throws: what `body` throws, or what SQLite reports. Then nothing that `body` wrote stays in the database.
   package func transaction<R>(_ body: () throws -> R) throws -> R {
     try rows("BEGIN IMMEDIATE")
     do {

@@ -2,7 +2,7 @@ import CLibrary
 
 /// What `lstat(2)` or `fstat(2)` says about a file.
 package struct FileStatus: Sendable, Equatable, Codable {
-  /// What a path names, without following a symbolic link.
+  /// The kind of file that a path names, without following a symbolic link.
   package enum Kind: String, Sendable, Codable, CaseIterable {
     /// An ordinary file.
     case file
@@ -18,18 +18,18 @@ package struct FileStatus: Sendable, Equatable, Codable {
   package let sizeBytes: Int64
   package let device: Int64
   package let inode: UInt64
-  /// Nanoseconds since 1970, clamped to 64 bits.
+  /// The time of the last write, in nanoseconds since 1970, clamped to 64 bits.
   package let modified: Int64
   package let changed: Int64
-  /// The permission bits.
+  /// The permission bits, with set-user-id, set-group-id and sticky.
   package let mode: UInt32
 
-  /// The status of `path` itself; nil when nothing has that name.
+  /// The status of what `path` names, without following a link; nil when nothing has that name.
   package static func of(_ path: String) throws(SystemCallError) -> FileStatus? {
     try of(path, in: AT_FDCWD, path: path)
   }
 
-  /// The status of `name` itself in an open folder; nil when nothing has that name.
+  /// The status of `name` in an open folder, without following a link; nil when nothing has that name.
   package static func of(
     _ name: String, in folder: Int32, path: String
   ) throws(SystemCallError) -> FileStatus? {
@@ -37,7 +37,7 @@ package struct FileStatus: Sendable, Equatable, Codable {
     return try absent(errno, path)
   }
 
-  /// The status of an open file.
+  /// The status of an open file; `path` names the file only in an error.
   package static func of(descriptor: Int32, path: String) throws(SystemCallError) -> FileStatus {
     guard let status = found(descriptor) else {
       throw SystemCallError(call: "fstat", path: path, errno: errno)
@@ -45,19 +45,19 @@ package struct FileStatus: Sendable, Equatable, Codable {
     return status
   }
 
-  /// The status of an open file; nil when it cannot be learned, with `errno` set.
+  /// The status of an open file; nil, with `errno` set, when `fstat` fails.
   package static func found(_ descriptor: Int32) -> FileStatus? {
     var raw = stat()
     return unsafe fstat(descriptor, &raw) == 0 ? FileStatus(raw) : nil
   }
 
-  /// The status of `name` itself in an open folder; nil when it cannot be learned, with `errno` set.
+  /// The status of `name` in an open folder, without following a link; nil, with `errno` set, when `fstatat` fails.
   package static func found(_ name: String, in folder: Int32 = AT_FDCWD) -> FileStatus? {
     var raw = stat()
     return unsafe fstatat(folder, name, &raw, AT_SYMLINK_NOFOLLOW) == 0 ? FileStatus(raw) : nil
   }
 
-  /// The status of a name whose bytes may not be UTF-8, like ``of(_:in:path:)``.
+  /// Like ``of(_:in:path:)``, for a name whose bytes may not be UTF-8.
   package static func of(
     bytes name: [UInt8], in folder: Int32, path: String
   ) throws(SystemCallError) -> FileStatus? {
@@ -73,13 +73,13 @@ package struct FileStatus: Sendable, Equatable, Codable {
     throw SystemCallError(call: "fstatat", path: path, errno: code)
   }
 
-  /// The status of what a path leads to, through links; nil when it cannot be learned.
+  /// The status of the file that `path` leads to through links; nil when `stat` fails.
   package static func following(_ path: String) -> FileStatus? {
     var raw = stat()
     return unsafe stat(path, &raw) == 0 ? FileStatus(raw) : nil
   }
 
-  /// Whether `other` is the same file on disk, under whatever name.
+  /// Whether `other` describes the same file on disk, whatever the two names are.
   package func isSameFile(as other: FileStatus) -> Bool {
     device == other.device && inode == other.inode && kind == other.kind
   }

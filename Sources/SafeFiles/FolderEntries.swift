@@ -1,10 +1,10 @@
 import CLibrary
 
-/// The names in a folder.
+/// The names that were read from a folder, and whether some are missing.
 package struct FolderEntries: Sendable, Equatable {
-  /// All names except "." and "..", in the order of the folder.
+  /// The names in UTF-8, except "." and "..", in the order in which the system returned them.
   package let names: [String]
-  /// Whether the limit was reached or a name is not UTF-8.
+  /// Whether names are missing: the folder has more than the limit, or a name is not UTF-8.
   package let isCut: Bool
   /// The bytes of the first name that is not UTF-8; nil when there is none.
   package let strangeName: [UInt8]?
@@ -21,14 +21,14 @@ package struct FolderEntries: Sendable, Equatable {
       + "rename that file and try again"
   }
 
-  /// Reads `folder`, which must not be a symbolic link.
+  /// Reads at most `limit` names of `folder`, which must not be a symbolic link.
   package static func read(_ folder: String, limit: Int) throws(SystemCallError) -> FolderEntries {
     let descriptor = SystemCalls.openFolder(folder, in: AT_FDCWD)
     try SystemCallError.check("open", folder, descriptor < 0 ? errno : nil)
     return try read(descriptor: descriptor, path: folder, limit: limit)
   }
 
-  /// Reads an open folder and closes it.
+  /// Reads at most `limit` names of an open folder, and closes `descriptor`.
   package static func read(
     descriptor: Int32, path folder: String, limit: Int
   ) throws(SystemCallError) -> FolderEntries {
@@ -51,8 +51,8 @@ package struct FolderEntries: Sendable, Equatable {
     return FolderEntries(names: names, isCut: isCut, strangeName: strangeName)
   }
 
-  /// Calls `body` with the bytes of each name in an open folder, except "." and "..", until it returns false. Closes the
-  /// folder.
+  /// Calls `body` with the bytes of each name in an open folder, except "." and "..", until `body` returns false.
+  /// Closes `descriptor`.
   package static func forEachName(
     descriptor: Int32, path folder: String, _ body: ([UInt8]) -> Bool
   ) throws(SystemCallError) {

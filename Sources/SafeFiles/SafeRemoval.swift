@@ -1,28 +1,28 @@
 import CLibrary
 
-/// Removes a file by its name, safely even if another process may give that name to another file at any moment.
+/// Removes a file by its name, although another process may give the name to another file at any moment.
 ///
-/// Between the check of a name and its removal another file can be renamed over it, and would be removed. So the file
-/// is first renamed to a name that nobody else knows. Then it is checked, and removed or given its name back.
+/// A file that gets the name between the check and the removal would be removed in place of the right one. So the file
+/// is first renamed to a random name. Then it is checked, and removed or given its name back.
 package enum SafeRemoval {
-  /// What became of a name that was to be removed.
+  /// How the removal of a name ended.
   package enum End: Equatable {
-    /// The name and its file are removed.
+    /// The name was removed.
     case removed
     /// No file has the name.
     case missing
-    /// Another file has the name, and still has it.
+    /// The name belongs to a file that is not the expected one; that file keeps the name.
     case another
-    /// Another file had the name, and a third file has taken it since; the other file now has this name.
+    /// The file could not get its name back, for example because a third file took the name. It now has this name.
     case displaced(String)
-    /// Nothing changed, because of this `errno`.
+    /// A system call failed with this `errno`; the file has its name.
     case failed(Int32)
   }
 
   private static let prefix = ".lifeboat-gone-"
 
-  /// Removes the name of a file in an open folder if `isOurs` returns true, which is called with the name, and then
-  /// with the temporary name of the file.
+  /// Removes a name in an open folder if `isOurs` returns true for the name and, after the file is renamed, for its
+  /// temporary name.
   package static func remove(
     _ name: String, in folder: Int32, isOurs: (_ name: String) -> Bool
   ) -> End {
@@ -44,7 +44,7 @@ package enum SafeRemoval {
       ? end : .displaced(aside)
   }
 
-  /// Removes the name of a file in an open folder if it is `file`.
+  /// Removes `name` in an open folder if it belongs to `file`.
   @discardableResult
   package static func remove(_ name: String, in folder: Int32, of file: FileStatus) -> End {
     remove(name, in: folder) { FileStatus.found($0, in: folder)?.isSameFile(as: file) == true }
@@ -53,8 +53,8 @@ package enum SafeRemoval {
   /// Whether a name has the form of the temporary names that ``sweep(_:in:)`` removes.
   package static func isAside(_ name: String) -> Bool { name.utf8.starts(with: prefix.utf8) }
 
-  /// Removes a file that a killed run was removing, by its temporary name. The name says which file was to be removed;
-  /// any other file stays, because it was to get its own name back.
+  /// Removes a file under the temporary name that a killed run gave it. The name says which file was to be removed. Any
+  /// other file stays, because it was to get its own name back.
   package static func sweep(_ name: String, in folder: Int32) {
     guard isAside(name), let there = FileStatus.found(name, in: folder),
       name.utf8.starts(with: (prefix + identity(there)).utf8)
@@ -62,7 +62,7 @@ package enum SafeRemoval {
     _ = unsafe unlinkat(folder, name, 0)
   }
 
-  /// The identity of a file, as a part of a name.
+  /// Device and inode in hexadecimal, each followed by `-`.
   private static func identity(_ file: FileStatus) -> String {
     [UInt64(bitPattern: file.device), file.inode].map { String($0, radix: 16) + "-" }.joined()
   }

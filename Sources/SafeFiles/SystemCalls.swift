@@ -1,9 +1,9 @@
 import CLibrary
 
-/// System calls that succeed only when all of their work is done. A call returns nil when
-/// it succeeds, else `errno`. A call that opens returns a descriptor, which the caller closes, or -1 with `errno` set.
+/// System calls that succeed only when all of their work is done. Most return nil when they succeed, else `errno`.
+/// Calls that open return a descriptor, which the caller closes, or -1 with `errno` set.
 package enum SystemCalls {
-  /// Repeats a call as long as a signal interrupts it.
+  /// Repeats `call` while a signal interrupts it, and returns the last result.
   package static func retrying<Number: SignedInteger>(_ call: () -> Number) -> Number {
     while true {
       let result = call()
@@ -11,19 +11,19 @@ package enum SystemCalls {
     }
   }
 
-  /// Opens a name in an open folder, or a path. No other program that is started gets the descriptor.
+  /// Opens a name in an open folder, or a path. Programs that this process starts do not inherit the descriptor.
   package static func open(
     _ name: String, in folder: Int32 = AT_FDCWD, _ flags: Int32, mode: UInt32 = 0o600
   ) -> Int32 {
     retrying { unsafe openat(folder, name, flags | O_CLOEXEC, mode_t(truncatingIfNeeded: mode)) }
   }
 
-  /// Opens a name whose bytes may not be UTF-8, like ``open(_:in:_:mode:)``.
+  /// Like ``open(_:in:_:mode:)``, for a name whose bytes may not be UTF-8.
   package static func open(bytes name: [UInt8], in folder: Int32, _ flags: Int32) -> Int32 {
     retrying { unsafe withCString(name) { unsafe openat(folder, $0, flags | O_CLOEXEC) } }
   }
 
-  /// Calls `body` with bytes as C has a text.
+  /// Calls `body` with a pointer to `bytes` and a zero byte after them.
   package static func withCString<Result>(
     _ bytes: [UInt8], _ body: (UnsafePointer<CChar>) -> Result
   ) -> Result {
@@ -34,7 +34,7 @@ package enum SystemCalls {
     }
   }
 
-  /// Opens a name for reading. A link is refused, and a pipe does not block.
+  /// Opens a name for reading. A symbolic link is refused, and a pipe does not block.
   package static func openForReading(_ name: String, in folder: Int32 = AT_FDCWD) -> Int32 {
     open(name, in: folder, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   }
@@ -49,7 +49,7 @@ package enum SystemCalls {
     open(name, in: folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
   }
 
-  /// Makes a file that, unless `mode` says otherwise, only this user may read, and opens it. The name must be free.
+  /// Creates a file and opens it. With the default `mode` only this user may read the file. The name must be free.
   package static func create(
     _ name: String, in folder: Int32 = AT_FDCWD, _ access: Int32 = O_WRONLY, mode: UInt32 = 0o600
   ) -> Int32 {
@@ -58,7 +58,7 @@ package enum SystemCalls {
 
   /// Fills `bytes` with the content of a file at `offset`, up to the end of the file.
   ///
-  /// - Returns: the number of bytes read, and the `errno` of a failure after them.
+  /// - Returns: the number of bytes read, and the `errno` of the call that failed after them; nil when none failed.
   package static func read(
     _ descriptor: Int32, at offset: Int64, into bytes: UnsafeMutableRawBufferPointer
   ) -> (count: Int, error: Int32?) {
@@ -77,7 +77,7 @@ package enum SystemCalls {
 
   /// `count` bytes of a file at `offset`; fewer at the end of the file.
   ///
-  /// - Returns: the bytes read, and the `errno` of a failure after them.
+  /// - Returns: the bytes read, and the `errno` of the call that failed after them; nil when none failed.
   package static func read(
     _ descriptor: Int32, at offset: Int64, count: Int
   ) -> (bytes: [UInt8], error: Int32?) {
@@ -102,8 +102,8 @@ package enum SystemCalls {
     return nil
   }
 
-  /// Makes the content of an open file, or the entries of an open folder, durable. Some volumes cannot do it for a
-  /// folder and say so; nothing more can be done there.
+  /// Makes the content of an open file, or the entries of an open folder, durable. A volume that cannot do this
+  /// (`EINVAL`, `ENOTSUP`) counts as a success, because nothing more can be done.
   package static func synchronize(_ descriptor: Int32) -> Int32? {
     #if canImport(Darwin)
       // fsync leaves bytes in the drive's cache. Not every volume supports F_FULLFSYNC.
@@ -131,8 +131,8 @@ package enum SystemCalls {
     return renameByLink(from, in: source, to: to, in: target)
   }
 
-  /// Renames like ``rename(_:in:to:in:)`` on a volume that does not support that call: a hard link fails when the new
-  /// name is taken. For a folder, or without hard links, the name is only checked before the rename.
+  /// Renames like ``rename(_:in:to:in:)`` on a volume that does not support that call. A hard link fails if the new
+  /// name is taken. For a folder, or without hard links, the new name is only checked before the rename.
   ///
   /// `between` is for tests: it is called between the link and the removal of the old name.
   static func renameByLink(

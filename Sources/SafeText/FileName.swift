@@ -1,4 +1,4 @@
-/// A file's name as a key that is compared by its bytes.
+/// A file name that is compared and hashed by its bytes.
 ///
 /// Two names that differ only in how their accents are composed are equal as `String`, but may be two files.
 package struct FileName: Hashable, Comparable, Sendable {
@@ -22,7 +22,7 @@ package struct FileName: Hashable, Comparable, Sendable {
 }
 
 extension Sequence<String> {
-  /// The names in the order of their bytes, however their accents are composed.
+  /// The names, sorted by their UTF-8 bytes.
   package func sortedByBytes() -> [String] {
     sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }

@@ -12,13 +12,13 @@ package enum PathText {
     }
   }
 
-  /// The folder part of `path`: "." when it has none, "/" for an entry of the root folder.
+  /// The folder part of `path`: "." when `path` has no slash, "/" for an entry of the root folder.
   package static func folder(of path: String) -> String {
     guard let place = lastSlash(of: path) else { return "." }
     return place == path.startIndex ? "/" : String(path[..<place])
   }
 
-  /// The part of `path` after its last slash; empty when it ends with one.
+  /// The part of `path` after its last slash; empty when `path` ends with a slash.
   package static func lastComponent(of path: String) -> String {
     guard let place = lastSlash(of: path) else { return path }
     return String(path[path.utf8.index(after: place)...])
@@ -36,13 +36,13 @@ package enum PathText {
     folder.utf8.last == slash ? folder + name : folder + "/" + name
   }
 
-  /// Whether `path` is `folder` or is below it, by their bytes alone; the file system is not asked.
+  /// Whether `path` is `folder` or lies below `folder`. Compares bytes only; the file system is not asked.
   package static func isInside(_ path: String, _ folder: String) -> Bool {
     if isSame(path, folder) { return true }
     return starts(path, with: folder.utf8.last == slash ? folder : folder + "/")
   }
 
-  /// Whether `name` is one path component that names an entry of its folder.
+  /// Whether `name` is a single path component: not empty, not "." or "..", without a slash or a zero byte.
   package static func isPlainName(_ name: some StringProtocol) -> Bool {
     let bytes = name.utf8
     return !bytes.isEmpty && !bytes.elementsEqual(".".utf8) && !bytes.elementsEqual("..".utf8)
@@ -56,7 +56,7 @@ package enum PathText {
     return String(name[name.utf8.index(after: dot)...])
   }
 
-  /// A file's name without its extension and the dot before it.
+  /// A file's name without its extension and the dot; the whole name when it has no extension.
   package static func stem(of name: String) -> String {
     guard let dot = lastDot(of: name) else { return name }
     return String(name[..<dot])
@@ -64,7 +64,7 @@ package enum PathText {
 
   // MARK: - Bytes of names
 
-  /// Whether two names have the same bytes and are therefore one file.
+  /// Whether two names have the same UTF-8 bytes.
   package static func isSame(_ one: some StringProtocol, _ other: some StringProtocol) -> Bool {
     one.utf8.elementsEqual(other.utf8)
   }
@@ -100,8 +100,8 @@ package enum PathText {
     return dot
   }
 
-  /// Searches contiguous bytes if the string has them: each launch of a host calls this several times, and the string's
-  /// own views are ten times slower.
+  /// The index of the last slash; nil when there is none. Searches the string's contiguous bytes where possible: each
+  /// launch of a host calls this several times, and the string's own views are ten times slower.
   private static func lastSlash(of path: String) -> String.Index? {
     let bytes = path.utf8
     let offset = unsafe bytes.withContiguousStorageIfAvailable { unsafe $0.lastIndex(of: slash) }

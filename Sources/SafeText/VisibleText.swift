@@ -1,4 +1,4 @@
-/// Makes text from evidence or a command line safe to print: a reader sees all of it, and no terminal obeys it.
+/// Makes text from evidence or a command line safe to print: a reader sees all of the text, and no terminal obeys it.
 package enum VisibleText {
   /// How many scalars of one character are shown; the rest are escaped. A stack of a thousand accents is one character
   /// and would cover its neighbours.
@@ -23,14 +23,14 @@ package enum VisibleText {
     return result
   }
 
-  /// `text` as ``visible(_:)`` shows it, cut after `limit` of its scalars; `…` marks the cut.
+  /// `text`, cut after `limit` Unicode scalars and then shown by ``visible(_:)``; `…` marks the cut.
   package static func visible(_ text: String, limit: Int) -> String {
     let cut = text.unicodeScalars.prefix(limit)
     let isWhole = cut.endIndex == text.unicodeScalars.endIndex
     return visible(String(cut)) + (isWhole ? "" : "…")
   }
 
-  /// Whether a scalar is one that ``visible(_:)`` escapes.
+  /// Whether ``visible(_:)`` escapes `scalar`.
   package static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0x20...0x7E: return false

@@ -1,10 +1,10 @@
-/// A text as it is, byte by byte. Swift's own `==` treats two texts as one that differ only in how their letters are
-/// composed, which SQLite does not.
+/// A text that is compared, ordered and hashed by its UTF-8 bytes, as SQLite does. Swift's own `==` treats two texts as
+/// equal that differ only in how their letters are composed.
 package struct ExactText: Hashable, Comparable, Sendable {
-  /// The text.
+  /// The text, unchanged.
   package let text: String
 
-  /// The text `text`.
+  /// Wraps `text` for comparison by bytes.
   package init(_ text: String) { self.text = text }
 
   package static func == (one: ExactText, other: ExactText) -> Bool {
@@ -21,12 +21,12 @@ package struct ExactText: Hashable, Comparable, Sendable {
 
   /// Whether two texts have the same bytes.
   package static func isSame(_ one: String, _ other: String) -> Bool {
-    // What Swift treats as different has other bytes.
+    // Texts that Swift treats as different never have equal bytes, so its own comparison may reject them first.
     one == other && one.utf8.elementsEqual(other.utf8)
   }
 
-  /// Among names, the place of one that was asked for: of the one with the same bytes, else of the first that Swift
-  /// treats as equal, because a keyboard composes letters in one way only. Nil for none.
+  /// Returns the index of the element that is named `name`: the one whose name has the same bytes, else the first whose
+  /// name Swift treats as equal, because a keyboard composes letters in only one way. Nil when no element is named so.
   package static func place<Element>(
     of name: String, in elements: [Element], _ nameOf: (Element) -> String
   ) -> Int? {
@@ -34,13 +34,13 @@ package struct ExactText: Hashable, Comparable, Sendable {
   }
 }
 
-/// A set of texts that differ in a byte.
+/// A set of texts. Two texts are the same element only when all their bytes are equal.
 struct ExactTexts {
   private var texts: Set<ExactText> = []
 
   func contains(_ text: String) -> Bool { texts.contains(ExactText(text)) }
 
-  /// Returns whether the text is new.
+  /// Adds a text. Returns false when the set has the text already.
   @discardableResult
   mutating func insert(_ text: String) -> Bool { texts.insert(ExactText(text)).inserted }
 }

@@ -4,7 +4,7 @@ public struct ExtractionError: Error, Sendable, CustomStringConvertible {
   public struct Code: RawRepresentable, Hashable, Sendable {
     /// The identifier as it is printed, such as `output.exists`.
     public let rawValue: String
-    /// A code with this identifier; an unknown one is kept.
+    /// Creates a code from its identifier, which may be unknown.
     public init(rawValue: String) { self.rawValue = rawValue }
     /// Something already exists at the path of the output.
     public static let outputExists = Code(rawValue: "output.exists")
@@ -20,30 +20,30 @@ public struct ExtractionError: Error, Sendable, CustomStringConvertible {
     public static let whichVersion = Code(rawValue: "usage.whichVersion")
     /// What `--like` names is neither a store nor a model.
     public static let noExample = Code(rawValue: "input.noExample")
-    /// What is searched for is no text and no regular expression.
+    /// The text to search for is empty, or is not a valid regular expression.
     package static let badPattern = Code(rawValue: "usage.badPattern")
     /// The store has no state of the given name.
     package static let unknownState = Code(rawValue: "input.unknownState")
-    /// A state of the store cannot be put together.
+    /// A state of the store cannot be restored from its files.
     package static let stateNotHeld = Code(rawValue: "input.stateNotHeld")
-    /// A condition on rows is not in the predicate format, or cannot be held against rows.
+    /// A condition on rows is not valid in the predicate format, or cannot be evaluated on rows.
     package static let badCondition = Code(rawValue: "usage.badCondition")
-    /// A file is no analyser.
+    /// A file is not an analyser that Lifeboat can read.
     package static let badAnalyser = Code(rawValue: "input.badAnalyser")
     /// The store changed while it was read.
     public static let changedDuringRead = Code(rawValue: "evidence.changedDuringRead")
   }
 
-  /// The kind of failure.
+  /// What kind of failure this is.
   public let code: Code
-  /// What happened, in a sentence without a full stop.
+  /// What went wrong, in a sentence without a full stop.
   public let message: String
-  /// The file it happened to; nil when it has no name.
+  /// The path of the file or folder that the error is about; nil when it concerns none.
   public let path: String?
   /// The known name that is nearest to an unknown one; nil when none is near.
   public let nearest: String?
 
-  /// An error with all its facts.
+  /// Creates an error from its parts.
   package init(_ code: Code, _ message: String, path: String? = nil, nearest: String? = nil) {
     self.code = code
     self.message = message
@@ -51,7 +51,7 @@ public struct ExtractionError: Error, Sendable, CustomStringConvertible {
     self.nearest = nearest
   }
 
-  /// The sentence that a log shows.
+  /// The message, the path if there is one, and the code in parentheses, as a log shows them.
   public var description: String {
     message + (path.map { ", \($0)" } ?? "") + " (\(code.rawValue))"
   }

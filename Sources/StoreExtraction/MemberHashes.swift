@@ -1,11 +1,11 @@
 import SafeFiles
 import StoreFiles
 
-/// The SHA-256 of each file of a store set, in lower-case hex, or why it could not be taken; by the member's name.
+/// The SHA-256 of each file of a store set in lower-case hex, or the error that kept it from being read; by file name.
 typealias MemberHashes = [String: Result<String, any Error>]
 
 extension StoreSet {
-  /// Takes the hashes on another thread.
+  /// Starts to hash the files of the set on another thread. Folders and links are left out.
   func hashing() -> AnotherThread<MemberHashes> {
     let files = members.filter { $0.kind == .file }.map { (name: $0.name, path: $0.path) }
     return AnotherThread {

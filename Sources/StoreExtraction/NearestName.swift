@@ -1,10 +1,12 @@
 /// Finds the name that a user probably meant.
 package enum NearestName {
-  /// Longer names are not compared; nobody mistypes a page of text.
+  /// Names with more Unicode scalars than this are not compared; nobody mistypes a page of text.
   private static let maxLength = 200
 
-  /// The name with the fewest edits from `written`: a letter added, removed or changed, or two neighbours exchanged.
-  /// Case is ignored. A name that begins with `written` is near. Nil when no name is near.
+  /// Returns the name with the fewest edits from `written`: a letter added, removed or changed, or two neighbouring
+  /// letters exchanged. Case is ignored. Up to a third of the letters may differ. When no name is that near, the first
+  /// name that begins with `written` is returned, if `written` has three letters or more. Nil when there is none
+  /// either.
   package static func of(_ written: String, among names: some Sequence<String>) -> String? {
     let wanted = Array(written.lowercased().unicodeScalars)
     guard !wanted.isEmpty, wanted.count <= maxLength else { return nil }
@@ -25,7 +27,7 @@ package enum NearestName {
     return best ?? begun
   }
 
-  /// The number of edits from one to the other; two exchanged neighbours count as one.
+  /// Returns how many edits turn one text into the other. Exchanging two neighbouring letters is one edit.
   private static func edits(_ one: [Unicode.Scalar], _ other: [Unicode.Scalar]) -> Int {
     var before: [Int] = []
     var last = Array(0...other.count)

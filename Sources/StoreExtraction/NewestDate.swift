@@ -3,12 +3,13 @@ import ObjectModel
 package import SQLiteFile
 
 extension CoreDataStore {
-  /// The latest date in rows, up to some time; nil when no row has one.
+  /// Returns the latest date in the rows of the store's entities that is before `end`.
   ///
-  /// Apps write dates far ahead to mark something, and appointments: neither says when the store was used last.
+  /// The limit is needed because apps write dates in the far future, as markers or for appointments. Such a date does
+  /// not say when the store was last used.
   ///
-  /// - Parameter end: the end of time, in seconds since 2001.
-  /// - Returns: the date; nil when no row has one.
+  /// - Parameter end: the first moment that no longer counts, in seconds since 2001-01-01.
+  /// - Returns: the date; nil when no row has a date before `end`.
   /// - Throws: `SQLiteFileError` when the device fails.
   package func newestDate(before end: Double) throws(SQLiteFileError) -> ReferenceDate? {
     var newest = -Double.infinity
@@ -35,7 +36,7 @@ extension CoreDataStore {
 }
 
 extension RowPlan.Field {
-  /// Whether the column holds dates.
+  /// Whether the column holds dates, by its model attribute or its declared type.
   fileprivate var isDate: Bool {
     switch kind {
     case .attribute(let attribute): attribute.type == .date

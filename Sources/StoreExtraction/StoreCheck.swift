@@ -7,55 +7,56 @@ package import SQLiteForensics
 package struct StoreCheck: Sendable, Codable {
   /// The name of the schema of the JSON form.
   package var schema = "lifeboat.check"
-  /// The version of that schema; it only increases.
+  /// The version of the JSON form's schema; it only increases.
   package var version = 1
-  /// The path as given.
+  /// The path of the store's main file, as given.
   package var path: String
-  /// `coreData`, `coreDataShaped` or `sqlite`.
+  /// The kind of file: `coreData`, `coreDataShaped` or `sqlite`.
   package let kind: CoreDataStore.Kind
-  /// `quick` or `full`.
+  /// How thorough the check was: `quick` or `full`.
   package let depth: CheckDepth
   /// Whether nothing worse than notes was found in the parts that were checked; see ``notChecked``.
   package private(set) var isSound: Bool
   /// What `PRAGMA integrity_check` or Core Data's rules cover but this check does not. Only if this is empty does the
   /// absence of findings mean that SQLite would report nothing either and that Core Data's rules are met.
   package let notChecked: [UncheckedPart]
-  /// What was checked.
+  /// How many pages, tables, rows and other parts were checked.
   package let counts: Counts
   /// What is wrong or noteworthy, at most ``FindingList/limit`` of them.
   package private(set) var findings: [Finding]
-  /// How many findings there are.
+  /// The number of all findings, including those that are not in ``findings``.
   package private(set) var findingCount: Int
   /// How many of the findings are damage.
   package private(set) var damageCount: Int
-  /// What analysers say of these facts; nil when none was asked.
+  /// What the analysers say about this result; nil when no analysers were run.
   package var analyses: [Analysis]?
   /// The members that changed while the store was read; normally empty.
   package let changedDuringRead: [String]
 
-  /// What a check has examined.
+  /// How many pages, tables, rows and other parts a check has examined.
   package struct Counts: Sendable, Codable {
-    /// Pages of the database after the last commit.
+    /// The number of pages after the last commit, and of pages in use after the last page.
     package let pages: Int
-    /// Pages that were examined.
+    /// The number of pages that were checked, free pages and pointer-map pages included.
     package let checkedPages: Int
-    /// Pages on the freelist.
+    /// The number of pages on the freelist.
     package let freePages: Int
-    /// Overflow pages.
+    /// The number of overflow pages.
     package let overflowPages: Int
-    /// Tables, the schema table included.
+    /// The number of b-trees of tables, the schema table included.
     package let tables: Int
     /// B-trees, or parts of b-trees, that no schema names; looked for only if the schema is lost.
     package let looseTrees: Int
-    /// Indexes.
+    /// The number of b-trees of indexes.
     package let indexes: Int
-    /// Cells of all b-trees.
+    /// The number of cells in all b-trees.
     package let cells: Int
-    /// Rows of all tables except the schema table, including those in unnamed b-trees.
+    /// The number of rows in all tables except the schema table, including rows in unnamed b-trees.
     package let rows: Int
-    /// Entries of all indexes, including those in unnamed b-trees.
+    /// The number of entries in all indexes, including entries in unnamed b-trees.
     package let indexEntries: Int
-    /// CREATE statements with parts that only SQLite itself can judge: expressions, queries, trigger bodies.
+    /// The number of CREATE statements with parts that only SQLite itself can judge: expressions, queries, trigger
+    /// bodies.
     package let unjudgedStatements: Int
   }
 
@@ -94,7 +95,8 @@ package struct StoreCheck: Sendable, Codable {
     changedDuringRead = watch.changes()
   }
 
-  /// Adds what was found in the file before it was checked.
+  /// Puts findings made before the check, such as those of decryption, in front of the check's own, and updates the
+  /// counts.
   package mutating func add(_ found: FindingList) {
     findings = found.kept + findings
     findingCount += found.count

@@ -13,32 +13,34 @@ package enum StoreFinder {
   /// At most this many folder entries are examined; stores after them are not found.
   package static let entryLimit = 100_000
 
-  /// What a folder holds.
+  /// The result of a search for stores.
   package struct Found: Sendable {
-    /// Every file that begins like an SQLite file, by name.
+    /// Paths of the files that begin with SQLite's header string and do not look encrypted. A file that was given
+    /// itself is listed without these checks.
     package var stores: [String] = []
-    /// Other files that are, were or may be a store, by name.
+    /// Files, folders and links that are, were or may be part of a store but are not in ``stores``; sorted by path.
     package var passedOver: [PassedOver] = []
-    /// Files and folders that the caller takes whole, by name.
+    /// Paths of the files and folders that the caller wants in addition to stores; see ``Wanted``.
     package var taken: [String] = []
 
-    /// Nothing.
+    /// Creates a result without any file.
     package init() {}
 
     init(stores: [String]) { self.stores = stores }
   }
 
-  /// What a caller takes beside stores, such as archives.
+  /// What a caller takes in addition to stores, such as archives.
   package struct Wanted: Sendable {
-    /// Whether a file is taken, by its first ``leadBytes`` bytes.
+    /// Whether to take a file. The closure gets the file's first ``leadBytes`` bytes, or all of a shorter file.
     let file: @Sendable ([UInt8]) -> Bool
-    /// A folder with a file of this name is taken, and not searched; nil for none.
+    /// A folder that contains a file of this name is taken and not searched. Nil when no folder is taken.
     let folderWith: [UInt8]?
 
-    /// How many bytes of a file are shown.
+    /// How many bytes from the start of a file are read for ``file``.
     package static let leadBytes = 512
 
-    /// Takes files by their first bytes, and folders by the name of a file in them, if there is one.
+    /// Takes the files whose first bytes `file` accepts, and the folders that contain a file named `folderWith`. With
+    /// nil, no folder is taken.
     package init(folderWith: String? = nil, file: @escaping @Sendable ([UInt8]) -> Bool) {
       self.file = file
       self.folderWith = folderWith.map { Array($0.utf8) }
@@ -51,20 +53,20 @@ package enum StoreFinder {
     package let path: String
     /// A stable identifier, such as `file.empty`.
     package let code: String
-    /// What it is, in a sentence without a full stop.
+    /// Why the file or folder is listed, in a sentence without a full stop. The sentence continues the path.
     package let message: String
 
-    /// Creates one from its parts.
+    /// Creates an entry from its parts.
     package init(path: String, code: String, message: String) {
       self.path = path
       self.code = code
       self.message = message
     }
 
-    /// The same, with another path: where somebody finds it who did not see the search.
+    /// Returns a copy with another path, for output that names the file differently than the search did.
     package func at(_ path: String) -> Self { .init(path: path, code: code, message: message) }
 
-    /// Describes what a search for models did not examine.
+    /// Describes a file or folder that a search for models did not examine.
     package init(_ error: ModelError) {
       let message = PathText.dropping(suffix: ".", from: error.message) ?? error.message
       self.init(path: error.path ?? "", code: error.code.rawValue, message: message)
@@ -76,8 +78,8 @@ package enum StoreFinder {
   ///
   /// - Parameters:
   ///   - path: a file or a folder.
-  ///   - wanted: what is taken beside stores; nil for nothing.
-  /// - Returns: the path itself for a file, else what the folder holds.
+  ///   - wanted: what to take in addition to stores; nil for nothing.
+  /// - Returns: for a file, its path; for a folder, what the folder and its subfolders contain.
   /// - Throws: ``ExtractionError`` with ``ExtractionError/Code/noStores`` when a folder holds nothing to report;
   ///   an error of the file system when the folder itself cannot be read.
   package static func find(at path: String, taking wanted: Wanted? = nil) throws -> Found {
@@ -93,18 +95,19 @@ package enum StoreFinder {
     return found
   }
 
-  /// Whether a file has a name as apps give it to their stores.
+  /// Whether the file name has an extension that apps give to stores: sqlite, sqlite3, sqlitedb, storedata, db or
+  /// store.
   package static func isNamedAsStore(_ name: String) -> Bool {
     let ending = PathText.ending(of: name).lowercased()
     return (storeEndings + otherEndings).contains { PathText.isSame($0, ending) }
   }
 
-  /// What the names of stores end in, and hardly any other names.
+  /// Extensions of stores that hardly any other files have.
   private static let storeEndings = ["sqlite", "sqlite3", "sqlitedb", "storedata"]
-  /// What names of stores and of many other files end in.
+  /// Extensions of stores that many other files have, too.
   private static let otherEndings = ["db", "store"]
 
-  /// Whether a file has a name that hardly any other files have.
+  /// Whether the file name has an extension that hardly any files except stores have.
   fileprivate static func isStoreName(_ name: String) -> Bool {
     let ending = PathText.ending(of: name).lowercased()
     return storeEndings.contains { PathText.isSame($0, ending) }
@@ -115,17 +118,17 @@ package enum StoreFinder {
   }
 }
 
-/// One walk through a folder and its subfolders. Links are not followed.
+/// One walk through a folder and its subfolders. Symbolic links are not followed.
 private struct StoreSearch {
   private let wanted: StoreFinder.Wanted?
   private var found = StoreFinder.Found()
   private var left = StoreFinder.entryLimit
-  /// Links to stores. A link is reported only if the walk does not meet its store.
+  /// Links to stores. A link is reported only if the walk does not reach the store itself.
   private var links: [(path: String, target: FileStatus)] = []
   private var files: [FileStatus] = []
   private var proofsLeft = Self.maxProofs
 
-  /// At most this many files are proven to be databases: each proof reads hundreds of pages.
+  /// At most this many files are examined page by page: each such examination reads hundreds of pages.
   private static let maxProofs = 1000
 
   init(wanted: StoreFinder.Wanted?) { self.wanted = wanted }
@@ -138,7 +141,7 @@ private struct StoreSearch {
     let isText: Bool
     let entries: [[UInt8]: FileStatus]
 
-    /// The size of the ordinary file with this name; 0 for anything else.
+    /// The size in bytes of the ordinary file with this name; 0 for anything else.
     func size(of name: [UInt8]) -> Int64 {
       guard let entry = entries[name], entry.kind == .file else { return 0 }
       return entry.sizeBytes
@@ -232,7 +235,7 @@ private struct StoreSearch {
   private mutating func judge(_ name: [UInt8], _ entry: FileStatus, in place: Place) {
     let path = Self.path(name, place)
     guard entry.sizeBytes > 0 else {
-      // The log cannot belong to any other file.
+      // A log with this file's name belongs to this file and to no other.
       if Self.hasCompany(name, place) || place.entries[Self.support(of: name)] != nil {
         tell(
           path, "file.empty",
@@ -262,7 +265,7 @@ private struct StoreSearch {
     }
     if head.starts(with: DatabaseHeader.magic) {
       files.append(entry)
-      // Such a file may have SQLite's own first bytes.
+      // An encrypted file may begin with SQLite's header string.
       if place.isText, isEncrypted(path, entry) {
         return tell(path, "file.looksEncrypted", Self.encrypted)
       }
@@ -314,7 +317,8 @@ private struct StoreSearch {
     return (try? Entropy.looksEncrypted(file)) ?? false
   }
 
-  /// Whether a file's pages prove that it is a database. After `maxProofs` proofs, every candidate counts as one.
+  /// Whether a file's pages prove that it is a database. Also true when the file cannot be opened by its path, and for
+  /// every file after `maxProofs` examinations.
   private mutating func isProven(_ path: String, _ name: [UInt8], _ place: Place) -> Bool {
     guard place.isText, Self.text(name) != nil, proofsLeft > 0 else { return true }
     proofsLeft -= 1
@@ -323,7 +327,7 @@ private struct StoreSearch {
 
   private mutating func follow(_ name: [UInt8], in place: Place) {
     let path = Self.path(name, place)
-    // Opening something that is not an ordinary file may have side effects.
+    // Opening something other than an ordinary file may have side effects, so the kind is checked first.
     guard place.isText, Self.text(name) != nil, let target = FileStatus.following(path),
       target.kind == .file
     else { return }
@@ -343,15 +347,15 @@ private struct StoreSearch {
         && head[4..<8].elementsEqual([0x00, 0x2d, 0xe2, 0x18]))
   }
 
-  // MARK: - What lies beside it
+  // MARK: - What lies beside a file
 
-  /// Whether a log or journal with content lies beside a file.
+  /// Whether a log or journal with content lies beside the file.
   private static func hasCompany(_ name: [UInt8], _ place: Place) -> Bool {
     place.size(of: name + Array("-wal".utf8)) > 0
       || place.size(of: name + Array("-journal".utf8)) > 0
   }
 
-  /// Reports folders of external files whose store is neither found nor reported.
+  /// Reports the folders of external files whose store was neither found nor reported.
   private mutating func tellOfSupport(_ place: Place, _ stems: Set<[UInt8]>) {
     let suffix = Array("_SUPPORT".utf8)
     let supports = place.entries.filter {
@@ -373,7 +377,7 @@ private struct StoreSearch {
     Array(".".utf8) + stem(name) + Array("_SUPPORT".utf8)
   }
 
-  /// The name without its extension, as in `StoreSet`.
+  /// The file name without its extension, as `StoreSet` defines it.
   private static func stem(_ name: [UInt8]) -> [UInt8] {
     guard let dot = name.lastIndex(of: UInt8(ascii: ".")), dot > 0 else { return name }
     return Array(name[..<dot])
@@ -393,7 +397,7 @@ private struct StoreSearch {
     var rest = name[...]
     var text = ""
     while !rest.isEmpty {
-      // The shortest prefix that is text; a character has at most four bytes.
+      // Takes the shortest prefix that is valid UTF-8. A character has at most four bytes.
       if let length = (1...min(4, rest.count)).first(where: {
         Self.text(rest.prefix($0)) != nil
       }) {
@@ -408,12 +412,12 @@ private struct StoreSearch {
   }
 }
 
-/// Samples a few windows of a file to find out whether it may be a database that lost its header.
+/// Reads samples of a file to find out whether it may be a database that lost its header.
 private final class FileSample {
   private let descriptor: Int32
   private let path: String
   private let size: Int64
-  /// The first bytes.
+  /// The first bytes of the file, at most ``StoreFinder/Wanted/leadBytes``.
   let head: [UInt8]
 
   private static let headBytes = 65_536
@@ -434,11 +438,12 @@ private final class FileSample {
 
   deinit { close(descriptor) }
 
-  /// Whether a sampled window looks like a b-tree page, or the first 64 KiB contain a CREATE TABLE statement.
+  /// Whether a sampled part of the file looks like a b-tree page, or the first 64 KiB contain a CREATE TABLE statement.
   func hasPages() throws(SystemCallError) -> Bool {
     let start = try FileBytes.read(descriptor, path, at: 0, Self.headBytes)
     if Self.hasPage(start) || Self.hasDefinition(start) { return true }
-    // Windows begin at multiples of the largest page size, so a page of any size begins there.
+    // Each window begins at a multiple of 65,536, the largest page size, so a page begins there whatever the page size
+    // is.
     let step = max(65_536, (size / Self.windowCount) & ~65_535)
     for place in 1...Self.windowCount where place * step < size {
       let window = try FileBytes.read(descriptor, path, at: place * step, Self.windowBytes)

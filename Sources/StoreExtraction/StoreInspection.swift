@@ -8,21 +8,21 @@ package import StoreFiles
 public import SQLiteFile
 package import SQLiteForensics
 
-/// A description of a store that fits on one screen.
+/// What `lifeboat inspect` shows of a store: its files, header, log, metadata, model, row counts and findings.
 public struct StoreInspection: Sendable, Codable {
   /// The name of the schema of the JSON form.
   package var schema = "lifeboat.inspection"
-  /// The version of that schema; it only increases.
+  /// The version of the JSON form's schema; it only increases.
   package var version = 1
-  /// The path as given.
+  /// The path of the store's main file, as given.
   package var path: String
-  /// `coreData`, `coreDataShaped` or `sqlite`.
+  /// The kind of file: `coreData`, `coreDataShaped` or `sqlite`.
   package let kind: CoreDataStore.Kind
   /// The files of the store set.
   package private(set) var members: [Member]
   /// How the files are encrypted; nil when they are not.
   package private(set) var encryption: String?
-  /// The database header and related facts.
+  /// Facts from the database header.
   package let file: File
   /// The write-ahead log; nil when there is none.
   package let writeAheadLog: Log?
@@ -32,31 +32,31 @@ public struct StoreInspection: Sendable, Codable {
   package let metadata: Metadata?
   /// The model that the store carries; nil without one.
   package let model: Model?
-  /// Entities with their number of rows, by number.
+  /// The entities and how many rows each has, sorted by entity number.
   package let entities: [EntityCount]
-  /// Tables with their number of rows, in the order of the file.
+  /// The tables and how many rows each has, in the order of the file.
   package let tables: [TableCount]
-  /// The tables of a Core Data store that hold rows and no objects of its model, such as those that the app has made;
-  /// nil when there are none, and in other files.
+  /// Tables with rows in a Core Data store that belong to no entity of the model, such as tables that the app itself
+  /// has made. Nil when there are none, and for files that are not Core Data stores.
   package let plainTables: [TableCount]?
-  /// Readable rows: of entities in a Core Data store, otherwise of all tables.
+  /// The number of readable rows: in a Core Data store those of entities, in other files those of all tables.
   package let liveRowCount: Int
-  /// What is wrong or noteworthy.
+  /// What is wrong or noteworthy in the store and its files.
   package private(set) var findings: [Finding]
   /// How many of the findings are damage.
   package private(set) var damageCount: Int
-  /// What was not checked: an inspection includes a quick ``StoreCheck``.
+  /// The parts that were not checked. An inspection includes a quick check; see ``StoreCheck``.
   package let notChecked: [UncheckedPart]
   /// The members that changed while the store was read; normally empty.
   package let changedDuringRead: [String]
 
   /// A file of the store set.
   package struct Member: Sendable, Codable {
-    /// The name, relative to the store's folder.
+    /// The path relative to the store's folder.
     package let name: String
-    /// Its role in the set.
+    /// What the file is for, such as the main file or the log.
     package let role: StoreSet.Role
-    /// Size in bytes.
+    /// The size of the file in bytes.
     package let sizeBytes: Int64
     /// SHA-256 in lower-case hex; nil when it was not computed.
     package let sha256: String?
@@ -64,39 +64,39 @@ public struct StoreInspection: Sendable, Codable {
 
   /// Facts from the database header.
   package struct File: Sendable, Codable {
-    /// Size of the main file in bytes.
+    /// The size of the main file in bytes.
     package let sizeBytes: Int64
-    /// Bytes in a page.
+    /// The page size in bytes.
     package let pageSizeBytes: Int
-    /// Pages after the last commit.
+    /// The number of pages after the last commit.
     package let pageCount: UInt32
-    /// Pages that are free.
+    /// The number of pages on the freelist, as the header states it.
     package let freePageCount: UInt32
-    /// `UTF-8`, `UTF-16LE` or `UTF-16BE`.
+    /// How text is stored: `UTF-8`, `UTF-16LE` or `UTF-16BE`.
     package let textEncoding: String
-    /// `none`, `full` or `incremental`.
+    /// The auto-vacuum mode: `none`, `full` or `incremental`.
     package let autoVacuum: String
-    /// `wal` or `rollback`.
+    /// The journal mode that the header states: `wal` or `rollback`.
     package let journalMode: String
     /// The version of SQLite that wrote last, such as `3.43.2`.
     package let sqliteVersion: String
-    /// The application's own version number.
+    /// The version number that the app sets itself (`PRAGMA user_version`).
     package let userVersion: Int32
   }
 
   /// Facts about the write-ahead log.
   package struct Log: Sendable, Codable {
-    /// Size in bytes.
+    /// The size of the log in bytes.
     package let sizeBytes: Int64
-    /// Frames up to the last commit.
+    /// The number of frames up to and including the last commit frame.
     package let committedFrameCount: Int
-    /// Commits in these frames.
+    /// The number of commits in these frames.
     package let commitCount: Int
-    /// Frames of a transaction that was never finished.
+    /// The number of valid frames after the last commit: a transaction that was never finished.
     package let uncommittedFrameCount: Int
-    /// Frames of an earlier generation.
+    /// The number of whole frames after the valid ones: left over from an earlier generation of the log, or damaged.
     package let staleFrameCount: Int
-    /// Committed frames after a frame whose checksum is wrong. SQLite does not read them.
+    /// The number of committed frames after a frame whose checksum is wrong. SQLite does not read them.
     package let committedFramesBehindBreak: Int
     /// Why the log was not used; nil when it was.
     package let problem: String?
@@ -104,37 +104,38 @@ public struct StoreInspection: Sendable, Codable {
 
   /// Facts about the rollback journal.
   package struct Journal: Sendable, Codable {
-    /// Size in bytes.
+    /// The size of the journal in bytes.
     package let sizeBytes: Int64
-    /// `hot`, `finished`, `superseded` or `unreadable`.
+    /// The state of the journal: `hot` (must be rolled back), `finished`, `superseded` or `unreadable`.
     package let state: String
-    /// Pages read from the journal.
+    /// The number of pages that are read from the journal instead of the main file.
     package let pageCount: Int
   }
 
   /// The content of Z_METADATA.
   package struct Metadata: Sendable, Codable {
-    /// The store's UUID.
+    /// The store's UUID; nil when none is recorded.
     package let uuid: String?
-    /// The framework version that wrote the store.
+    /// The version number of the Core Data framework that wrote the store; nil when none is recorded.
     package let frameworkVersion: Int64?
-    /// The systems that this framework version may belong to.
+    /// The system versions that have a framework of this version; nil when that is not known.
     package let system: String?
-    /// The model's version identifiers.
+    /// The version identifiers of the model.
     package let versionIdentifiers: [String]
-    /// The hash of each entity, in hex.
+    /// The version hash of each entity in hex, by entity name.
     package let versionHashes: [String: String]
-    /// The recorded digest, base64.
+    /// The recorded digest of the version hashes, in base64; nil when none is recorded.
     package let digest: String?
     /// Whether the recorded digest matches the recorded hashes; nil when none is recorded.
     package let digestHolds: Bool?
-    /// The recorded checksum, base64.
+    /// The recorded checksum of the model version, in base64; nil when none is recorded.
     package let checksum: String?
     /// Whether the recorded checksum matches the recorded hashes; nil when none is recorded.
     package let checksumHolds: Bool?
-    /// Keys that are not the framework's own, with names and sizes.
+    /// The metadata keys that are not Core Data's own, with the kind and size of each value but not the value.
     package let otherKeys: [StoreMetadata.OtherKey]
-    /// The values of these keys; nil unless they are asked for, because apps put tokens and other secrets there.
+    /// The values of ``otherKeys``; nil unless the caller asks for them, because apps keep tokens and other secrets
+    /// there.
     package private(set) var otherValues: [String: JSONValue]?
     /// Why the property list is not readable; nil when it is.
     package let problem: String?
@@ -142,9 +143,9 @@ public struct StoreInspection: Sendable, Codable {
 
   /// The model that the store carries.
   package struct Model: Sendable, Codable {
-    /// Where it was found.
+    /// Where the model was found, such as `cached in the store`.
     package let source: String
-    /// Number of entities.
+    /// The number of entities in the model; 0 when it is not readable.
     package let entityCount: Int
     /// Whether the hashes computed from the model match the recorded ones; nil when that is not known.
     package let hashesAgree: Bool?
@@ -154,28 +155,28 @@ public struct StoreInspection: Sendable, Codable {
     package let problem: String?
   }
 
-  /// An entity and its rows.
+  /// An entity and how many rows it has.
   package struct EntityCount: Sendable, Codable {
-    /// The name.
+    /// The name of the entity.
     package let name: String
-    /// `Z_ENT`.
+    /// The entity's number, which its rows have in `Z_ENT`.
     package let number: Int64
-    /// Rows of this entity, without its descendants.
+    /// The number of rows of this entity, without those of its subentities.
     package let rowCount: Int
   }
 
-  /// A table and its rows.
+  /// A table and how many rows it has.
   package struct TableCount: Sendable, Codable {
-    /// The name.
+    /// The name of the table.
     package let name: String
-    /// Rows that can be read.
+    /// The number of rows that can be read.
     package let rowCount: Int
   }
 
-  /// Which files beside the main file could not be read; nil when all could.
+  /// The message that says which files beside the main file could not be read; nil when all could be.
   package var unreadFiles: String? { findings.first { $0.id == .storeFilesUnread }?.message }
 
-  /// Reads everything that is shown on one screen.
+  /// Inspects the store at `path`.
   ///
   /// - Parameters:
   ///   - path: the main file of the store.
@@ -189,7 +190,7 @@ public struct StoreInspection: Sendable, Codable {
     try self.init(path: path, logView: logView, takesHashes: takesHashes, showsValues: false)
   }
 
-  /// Inspects a store, and reads the values that the app keeps in its metadata if `showsValues`.
+  /// Inspects a store. With `showsValues`, also reads the values that the app keeps in the store's metadata.
   package init(
     path: String, logView: SQLiteDatabase.LogView, takesHashes: Bool, showsValues: Bool
   ) throws {
@@ -236,7 +237,7 @@ public struct StoreInspection: Sendable, Codable {
       store.kind == .sqlite
       ? tables.reduce(0) { $0 + $1.rowCount } : counts.values.reduce(0, +)
     // So far only the rows were read. The rest of the file is checked too, so that an inspection and a check report the
-    // same.
+    // same findings.
     let report = try store.check()
     members = try Self.members(of: set, hashing)
     var found = report.findings
@@ -264,8 +265,8 @@ public struct StoreInspection: Sendable, Codable {
     }
   }
 
-  /// Says of the inspection of a decrypted copy what its evidence is: the encrypted files, how they are encrypted, and
-  /// what decryption found in them.
+  /// Turns the inspection of a decrypted copy into one of the encrypted files: lists the encrypted files, says how they
+  /// are encrypted, and puts the findings of decryption first.
   package mutating func setEncrypted(
     _ evidence: StoreSet, _ encryption: String, _ found: FindingList, takesHashes: Bool
   ) throws {
@@ -276,7 +277,7 @@ public struct StoreInspection: Sendable, Codable {
   }
 }
 
-/// Identifies a finding, whatever its message.
+/// Identifies a finding by its id and page, or by its id and table when it has no page. The message does not matter.
 private struct FindingKey: Hashable {
   let id: Finding.ID
   let page: UInt32?
@@ -335,7 +336,7 @@ extension StoreInspection.Metadata {
 }
 
 extension StoreInspection.Metadata {
-  /// Reads the values of the keys that are not the framework's own.
+  /// Reads the values of the metadata keys that are not Core Data's own.
   fileprivate mutating func readValues(from database: SQLiteDatabase) throws {
     guard let table = database.schema.table(named: "Z_METADATA") else { return }
     var list: PropertyList?
@@ -374,7 +375,7 @@ extension StoreInspection.Model {
       ? nil
       : plain.matches(recorded) || model.versionHashes(honouringTombstones: true).matches(recorded)
         ? true : plain.unknown.isEmpty ? false : nil
-    // SwiftData numbers its models, and always keeps history.
+    // SwiftData gives its models a version of three numbers, and always keeps persistent history.
     let looksLikeSwiftData =
       store.metadata?.versionIdentifiers.first.map {
         $0.utf8.split(separator: UInt8(ascii: ".")).count == 3

@@ -3,10 +3,10 @@ package import SafeFiles
 /// The files of a store that SQLite itself uses, as found at one moment. No folder is read, so the cost does not depend
 /// on how many files are beside or below the store.
 package struct DatabaseFiles: Sendable, Equatable {
-  /// Nil when there is no such file, or when that is unknown.
+  /// The main file; nil when it does not exist or cannot be examined.
   package let main: FileStatus?
   package let log: FileStatus?
-  /// The wal-index.
+  /// The wal-index, `-shm`.
   package let index: FileStatus?
   package let journal: FileStatus?
   /// False when it is unknown whether the main file, the log or the wal-index exists.

@@ -3,6 +3,6 @@ import ObjectModel
 
 /// SHA-256 in lower-case hex.
 package enum Digest {
-  /// The digest of some bytes.
+  /// SHA-256 of `bytes` as 64 hexadecimal digits.
   package static func sha256(_ bytes: [UInt8]) -> String { Hex.string(SHA256.hash(data: bytes)) }
 }

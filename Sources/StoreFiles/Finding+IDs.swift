@@ -1,11 +1,11 @@
 package import SQLiteFile
 
-/// What reading a store's metadata finds.
+/// Findings about the metadata and the cached model of a store.
 extension Finding.ID {
-  /// The table of the metadata has no readable row.
+  /// The table `Z_METADATA` has no readable row.
   package static let coredataMetadataMissing = Self(rawValue: "coredata.metadataMissing")
-  /// The metadata cannot be read.
+  /// The property list in `Z_METADATA` cannot be read.
   package static let coredataMetadataUnreadable = Self(rawValue: "coredata.metadataUnreadable")
-  /// The model that the store carries cannot be read.
+  /// The model in `Z_MODELCACHE` cannot be read.
   package static let coredataModelCacheUnreadable = Self(rawValue: "coredata.modelCacheUnreadable")
 }

@@ -2,11 +2,11 @@ import ObjectModel
 
 /// SHA-256 (FIPS 180-4) whose state can be stored, so that a later process can continue.
 ///
-/// It is slower than the `SHA256` of the library, and used only for a file that is too large to be read in one go.
+/// This is slower than swift-crypto's `SHA256`, and used only for a file that is too large to be read in one launch.
 package struct ResumableSHA256: Sendable {
   /// The state between two blocks of 64 bytes.
   package struct State: Sendable, Codable, Equatable {
-    /// The eight words.
+    /// The intermediate hash value: eight words.
     package var words: [UInt32]
     /// How many bytes the state covers, a multiple of 64.
     package var byteCount: Int64
@@ -18,20 +18,20 @@ package struct ResumableSHA256: Sendable {
         0x5be0_cd19,
       ], byteCount: 0)
 
-    /// Whether the state is possible at all; a record may hold anything.
+    /// Whether the state can be continued. A state that was read from a record may hold anything.
     package var isValid: Bool { words.count == 8 && byteCount >= 0 && byteCount % 64 == 0 }
   }
 
   package private(set) var state: State
   private var schedule = [UInt32](repeating: 0, count: 64)
 
-  /// Continues from a valid state.
+  /// Continues from `state`, which must be valid.
   package init(_ state: State = .initial) {
     precondition(state.isValid)
     self.state = state
   }
 
-  /// Adds whole blocks; the rest at the end of `bytes` is not added.
+  /// Adds the whole blocks of 64 bytes in `bytes`; the rest at the end is not added.
   ///
   /// - Returns: How many bytes were added.
   package mutating func update(_ bytes: UnsafeRawBufferPointer) -> Int {

@@ -5,30 +5,30 @@ package import SQLiteFile
 public struct StoreMetadata: Sendable, Equatable {
   /// The state of the property list in `Z_PLIST`.
   package enum PlistState: Sendable, Equatable {
-    /// Readable.
+    /// The property list can be read.
     case present
-    /// NULL; seen in scrubbed stores.
+    /// The column is NULL, as in scrubbed stores.
     case null
-    /// Present but not readable, with the reason.
+    /// The column holds something that cannot be read; the text says why.
     case unreadable(String)
   }
 
-  /// A key other than the framework's own. Only its name and size are kept, because apps put tokens and other secrets
-  /// there.
+  /// A metadata key that is not the framework's. Its name, kind and size are kept, but not its value, because apps put
+  /// tokens and other secrets there.
   package struct OtherKey: Sendable, Equatable, Codable {
-    /// The key.
+    /// The name of the key.
     package let name: String
-    /// The kind of value, such as `string`.
+    /// The kind of the value, such as `string`.
     package let kind: String
-    /// The value's size in bytes: of text as UTF-8, of data as it is, of anything else as a property list.
+    /// The value's size in bytes: of text as UTF-8, of a container as a property list, of a number or date 8.
     package let sizeBytes: Int
   }
 
   /// The store's UUID (`Z_UUID`); nil when missing.
   public let uuid: String?
-  /// The state of the property list.
+  /// Whether the property list in `Z_PLIST` can be read.
   package let plistState: PlistState
-  /// The hash of each entity of the model that wrote the store; empty when not recorded.
+  /// The version hash of each entity of the model that wrote the store, by name; empty when not recorded.
   public let versionHashes: [String: VersionHash]
   /// The names of entities whose recorded hash is not 32 bytes of data, sorted.
   package let unreadHashes: [String]
@@ -40,13 +40,13 @@ public struct StoreMetadata: Sendable, Equatable {
   public let frameworkVersion: Int64?
   /// The highest framework version that ever wrote the store; nil when not recorded.
   package let maximumFrameworkVersion: Int64?
-  /// `SQLite`; nil when not recorded.
+  /// The store's type, which is `SQLite`; nil when not recorded.
   package let storeType: String?
-  /// The digest over names and hashes, base64; nil when not recorded.
+  /// The digest over the names and hashes of the entities, in base64; nil when not recorded.
   package let digest: String?
-  /// The checksum over the hashes, base64; nil when not recorded.
+  /// The checksum over the version hashes, in base64; nil when not recorded.
   package let checksum: String?
-  /// All other keys, by name.
+  /// All keys that are not the framework's, sorted by name.
   package let otherKeys: [OtherKey]
 
   /// Keys of the framework, whose values hold nothing private.
@@ -96,7 +96,7 @@ public struct StoreMetadata: Sendable, Equatable {
 
   /// The metadata of an open store; nil when no row of Z_METADATA can be read.
   ///
-  /// - Throws: ``SQLiteFileError`` when the device fails; damage is among the findings.
+  /// - Throws: ``SQLiteFileError`` when the device fails. Damage is added to `findings`.
   package static func read(
     from database: SQLiteDatabase, _ findings: inout FindingList
   ) throws(SQLiteFileError) -> StoreMetadata? {

@@ -11,9 +11,9 @@ package struct StoreSeal: Sendable, Codable, Equatable {
   package struct File: Sendable, Codable, Equatable {
     /// The path relative to the store's folder.
     package let name: String
-    /// What the member is for.
+    /// The member's part in the set, such as the write-ahead log.
     package let role: StoreSet.Role
-    /// What the path names.
+    /// Whether the member is a file, a folder, a link or something else.
     package let kind: StoreSet.Kind
     /// The size in bytes; 0 for anything but a file.
     package let sizeBytes: Int64
@@ -41,7 +41,7 @@ package struct StoreSeal: Sendable, Codable, Equatable {
 
   /// How two seals differ in one member.
   package struct Difference: Sendable, Equatable {
-    /// What differs.
+    /// The kind of a difference.
     package struct ID: RawRepresentable, Sendable, Hashable {
       /// The text for programs, for example `seal.bytes`.
       package let rawValue: String
@@ -60,17 +60,17 @@ package struct StoreSeal: Sendable, Codable, Equatable {
       /// The modification time of a file has changed; its bytes are the same.
       package static let modified = ID(rawValue: "seal.modified")
     }
-    /// What differs.
+    /// The kind of the difference.
     package let id: ID
     /// The member's path relative to the store's folder.
     package let name: String
     /// The difference in words.
     package let text: String
-    /// Whether the content differs, not just a time.
+    /// Whether more than the modification time differs.
     package var affectsContent: Bool { id != .modified }
   }
 
-  /// The sealed members in the order of the set.
+  /// The sealed members, in the order of ``StoreSet/members``.
   package let files: [File]
 
   /// The size of one read, in bytes.
@@ -89,14 +89,14 @@ package struct StoreSeal: Sendable, Codable, Equatable {
 
   /// Reads every member of `set` and seals it.
   ///
-  /// - Throws: ``StoreSealError`` when a member cannot be read, no longer matches the set, or changes while it is read.
+  /// - Throws: ``StoreSealError`` when the set is incomplete, or a member cannot be read, has changed or changes.
   package init(sealing set: StoreSet) throws(StoreSealError) {
     try self.init(sealing: set, isCancelled: { false })
   }
 
-  /// Reads every member of `set` and seals it; asks before each 256 KiB whether to stop.
+  /// Reads every member of `set` and seals it. Calls `isCancelled` before each read of 256 KiB.
   ///
-  /// - Throws: ``StoreSealError`` as ``init(sealing:)``, and with the code `seal.cancelled` when it was to stop.
+  /// - Throws: ``StoreSealError`` like ``init(sealing:)``, and with `seal.cancelled` when `isCancelled` returns true.
   package init(
     sealing set: StoreSet, isCancelled: @Sendable () -> Bool
   ) throws(StoreSealError) {
@@ -196,7 +196,7 @@ package struct StoreSeal: Sendable, Codable, Equatable {
     do { return try FileStatus.of(path) } catch { throw StoreSealError(error) }
   }
 
-  /// Reads a file in windows, starting at `offset`, as long as `body` returns true.
+  /// Reads a file in windows of 256 KiB, starting at `offset`, as long as `body` returns true.
   ///
   /// - Returns: The offset where the reading ended; the file's size when `body` always returned true.
   package static func read(
@@ -264,9 +264,9 @@ package struct StoreSealError: Error, Sendable, Equatable {
     package static let unreadable = Code(rawValue: "seal.unreadable")
     /// A member changed while it was read, so a process still writes to the set.
     package static let changing = Code(rawValue: "seal.changing")
-    /// A member no longer matches the listing.
+    /// A member is missing, or is of another kind than when the set was listed.
     package static let changed = Code(rawValue: "seal.changed")
-    /// The set's listing is not complete.
+    /// Not all members of the set could be listed.
     package static let incompleteSet = Code(rawValue: "seal.incompleteSet")
     /// The caller cancelled the work.
     package static let cancelled = Code(rawValue: "seal.cancelled")
@@ -274,7 +274,7 @@ package struct StoreSealError: Error, Sendable, Equatable {
 
   /// The kind of failure.
   package let code: Code
-  /// The file at fault.
+  /// The path of the file or folder concerned.
   package let path: String
   /// What is wrong, and what to do next.
   package let message: String

@@ -8,7 +8,7 @@ import SafeText
 /// `.Y_SUPPORT` (`Y` is `X` without its extension) with all it contains, and the files that an unfinished migration
 /// left: `.X.migrationdestination_*`. Symbolic links are members as links and are never followed.
 package struct StoreSet: Sendable, Equatable {
-  /// What a member is for.
+  /// The part that a member plays in a store set.
   package enum Role: String, Sendable, Codable, CaseIterable {
     /// The database file itself.
     case main
@@ -24,18 +24,18 @@ package struct StoreSet: Sendable, Equatable {
     case migrationDestination
   }
 
-  /// What a path names, without following a symbolic link.
+  /// The kind of file that a path names, without following a symbolic link.
   package typealias Kind = FileStatus.Kind
 
   /// One file, folder or link of the set.
   package struct Member: Sendable, Codable, Equatable {
-    /// What the member is for.
+    /// The member's part in the set, such as the write-ahead log.
     package let role: Role
     /// The full path.
     package let path: String
-    /// The path relative to the store's folder; it has several components only below the support folder.
+    /// The path relative to the store's folder. Only a member inside a folder of the set has several components.
     package let name: String
-    /// What the path names.
+    /// Whether the member is a file, a folder, a link or something else.
     package let kind: Kind
     /// The size in bytes; 0 for anything but a file.
     package let sizeBytes: Int64
@@ -68,10 +68,10 @@ package struct StoreSet: Sendable, Equatable {
   /// incomplete set must not be moved.
   package var isComplete: Bool { problem == nil }
 
-  /// Why the set is not complete, and what to do about it; nil when it is.
+  /// Why the set is not complete, and what to do; nil when it is complete.
   package let problem: String?
 
-  /// Which files beside the main file this user may not read, in a sentence; nil when there are none.
+  /// Which external files this user may not read, or ``problem``, as a sentence; nil when there is neither.
   package var unread: String? {
     if let problem { return problem }
     let refused = members.filter { member in
@@ -84,18 +84,18 @@ package struct StoreSet: Sendable, Equatable {
       ? "\(name) cannot be read" : "\(name) and \(refused.count - 1) more files cannot be read"
   }
 
-  /// The members that SQLite itself uses, by the suffix of their names.
+  /// The files that SQLite itself uses: what follows the main file's name, and the role.
   private static let databaseFiles: [(suffix: String, role: Role)] = [
     ("", .main), ("-wal", .wal), ("-shm", .sharedMemory), ("-journal", .journal),
   ]
 
-  /// How many levels of folders below the support folder are searched for members.
+  /// How many levels of folders below a folder of the set are searched for members.
   static let depthLimit = 32
 
-  /// The most members that are listed.
+  /// The maximum number of members that are listed.
   static let memberLimit = 200_000
 
-  /// Reads the set of the main file at `mainPath`, which need not exist.
+  /// Lists the set of the main file at `mainPath`, which need not exist.
   package init(at mainPath: String) {
     var listing = Listing(folder: PathText.folder(of: mainPath))
     let name = PathText.lastComponent(of: mainPath)
@@ -116,12 +116,12 @@ package struct StoreSet: Sendable, Equatable {
     problem = listing.problem
   }
 
-  /// The member with `role`, the outermost one for the support folder; nil when there is none.
+  /// The first member with `role`; for the support folder, the folder itself. nil when there is none.
   package func first(_ role: Role) -> Member? {
     members.first { $0.role == role }
   }
 
-  /// The size of all files together, in bytes.
+  /// The size of all files together, in bytes, clamped to `Int64.max`.
   package var sizeBytes: Int64 {
     members.reduce(0) { sum, member in
       let (next, overflow) = sum.addingReportingOverflow(member.sizeBytes)
@@ -129,8 +129,8 @@ package struct StoreSet: Sendable, Equatable {
     }
   }
 
-  /// The role that `name`, relative to the store's folder, has in the set of a main file named `mainName`; nil when it
-  /// cannot be a member. Names that lead out of the folder are refused.
+  /// The role of a member `name`, relative to the store's folder, in the set of a main file `mainName`; nil when `name`
+  /// cannot be a member. A name that leads out of the folder is never one.
   package static func role(ofMember name: String, mainName: String) -> Role? {
     guard PathText.isPlainName(mainName) else { return nil }
     let parts = PathText.components(of: name)
@@ -148,7 +148,7 @@ package struct StoreSet: Sendable, Equatable {
     return PathText.starts(name, with: migrationPrefix(for: mainName)) ? .migrationDestination : nil
   }
 
-  /// `.Y_SUPPORT`, where `Y` is the main file's name without its extension.
+  /// The support folder's name: `.Y_SUPPORT`, where `Y` is the main file's name without its extension.
   package static func supportName(for mainName: String) -> String {
     "." + PathText.stem(of: mainName) + "_SUPPORT"
   }
@@ -157,15 +157,15 @@ package struct StoreSet: Sendable, Equatable {
     "." + mainName + ".migrationdestination_"
   }
 
-  /// The real path of `folder` when it is a symbolic link, which the owner of a store may use; else `folder` as given.
-  /// Links below it are not followed.
+  /// The real path of `folder` when `folder` itself is a symbolic link, as an owner of a store may choose; otherwise
+  /// `folder` as given.
   package static func resolvedFolder(_ folder: String) -> String {
     guard (try? FileStatus.of(folder))??.kind == .symbolicLink else { return folder }
     return realFolder(folder)
   }
 
-  /// A path of `folder` without symbolic links, which is needed to change it; `folder` as given when there is no such
-  /// path.
+  /// The path of `folder` without symbolic links, as calls that change files need it; `folder` as given when it cannot
+  /// be resolved.
   package static func realFolder(_ folder: String) -> String {
     guard let real = unsafe realpath(folder, nil) else { return folder }
     defer { unsafe free(real) }
@@ -173,7 +173,7 @@ package struct StoreSet: Sendable, Equatable {
   }
 }
 
-/// A set while it is being listed.
+/// The members and the first problem of a set that is being listed.
 private struct Listing {
   let folder: String
   var members: [StoreSet.Member] = []
@@ -188,7 +188,7 @@ private struct Listing {
     add(name, as: role, depth: 0)
   }
 
-  /// The recursion is bounded by `depthLimit`.
+  /// Adds a member and what is in it, if it is a folder of the set. The recursion is bounded by `depthLimit`.
   private mutating func add(_ name: String, as role: StoreSet.Role, depth: Int) {
     let path = folder + "/" + name
     let shown = VisibleText.visible(name, limit: 200)

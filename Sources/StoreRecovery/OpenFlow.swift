@@ -3,9 +3,9 @@ import SafeFiles
 import Foundation
 import SafeText
 
-/// One attempt to open a store. Between calls of the opener, it decides what to do next.
+/// One attempt to open a store. Between calls of the opener, this value decides what to do next.
 struct OpenFlow: Sendable {
-  /// What to do next.
+  /// The next step of an attempt.
   enum Next: Sendable {
     /// Call the opener with the store's URL, after a pause.
     case call(after: Duration?)
@@ -13,18 +13,18 @@ struct OpenFlow: Sendable {
     indirect case end(FailedOpen)
   }
 
-  /// How often an attempt may start: it starts again when another process has moved the store in the meantime.
+  /// How often an attempt may start. It starts again when another process has moved the store in the meantime.
   private static let startLimit = 3
 
   private let recovery: StoreRecovery
   private let model: (any ModelExpectation)?
   private(set) var next = Next.call(after: nil)
   private var starts = 0
-  /// The main file, as ``StoreRecovery/path()`` returns it; empty when the URL is not a file URL.
+  /// The main file's path, as ``StoreRecovery/path()`` returns it; empty when the URL is not a file URL.
   private var path = ""
-  /// The facts from before the opener ran.
+  /// What was known about the store before the opener ran.
   private var facts = StoreEvidence(mainKind: nil)
-  /// The main file from before the opener ran; nil when there was none.
+  /// The main file's status before the opener ran; nil when there was no main file.
   private var main: FileStatus?
   /// Moves of an earlier run that this attempt finished and whose incidents are not reported yet.
   private var resumed: [PendingMoves.Ended] = []
@@ -92,7 +92,7 @@ struct OpenFlow: Sendable {
     facts = FileEvidence.beforeOpening(path, files)
   }
 
-  /// Copies a set whose log the opener would drop. Returns true when the store may be opened now.
+  /// Copies a set if the opener would drop its log. Returns true when the store may be opened now.
   private mutating func keepsCopy(_ judgement: Judgement) -> Bool {
     guard judgement.verdict.rule == .storeWALDamaged, policy.keepsDamagedLogs,
       policy.mode == .act, facts.isUsedElsewhere == false
@@ -110,7 +110,7 @@ struct OpenFlow: Sendable {
 
   // MARK: After the opener
 
-  /// The opener returned a handle.
+  /// Takes the handle that the opener returned, and makes the notes that a healthy open calls for.
   mutating func opened<Handle>(_ handle: Handle) -> Opened<Handle> {
     defer { prune() }
     if policy.mode == .act, policy.recordsHealthyOpens {
@@ -142,7 +142,7 @@ struct OpenFlow: Sendable {
     if let report, !report.removed.isEmpty { recovery.tell(.pruned(report)) }
   }
 
-  /// The opener threw.
+  /// Takes the error that the opener threw, and sets ``next``.
   mutating func failed(_ error: any Error) {
     let first = self.first ?? error
     self.first = first
@@ -255,7 +255,7 @@ struct OpenFlow: Sendable {
       var held = judgement.verdict
       held.action = .retry
       let code = (error as? StoreRecoveryError)?.code.rawValue ?? "\((error as NSError).domain)"
-      held.reason += "; it could not be set aside (\(code))"
+      held.reason += "; the store could not be set aside (\(code))"
       next = .end(
         FailedOpen(
           error: error.inUse ?? first, verdict: held, evidence: judgement.evidence))

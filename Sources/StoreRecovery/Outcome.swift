@@ -2,7 +2,7 @@
 public enum Outcome<Handle> {
   /// The store is open: the earlier one, or a fresh one.
   case opened(Opened<Handle>)
-  /// No store is open. All files are as they were.
+  /// No store is open. The files are as they were, or go back where they were at the next open.
   case failed(FailedOpen)
 
   /// The open store.
@@ -22,10 +22,10 @@ extension Outcome: Sendable where Handle: Sendable {}
 public struct Opened<Handle> {
   /// What the opener returned.
   public let handle: Handle
-  /// What happened to the earlier store; nil on a normal launch. Tell the user.
+  /// The incident of the earlier store, which says what happened to it; nil on a normal launch. Tell the user.
   public let incident: Incident?
-  /// Committed rows that SQLite silently left out, for example because the log was deleted, proven by what is left of
-  /// the log or by the record of the last healthy open. nil when nothing proves a loss, which does not exclude one.
+  /// Committed rows that SQLite silently left out, for example because the log was deleted. What is left of the log, or
+  /// the record of the last healthy open, proves the loss. nil when nothing proves one, which does not exclude one.
   public let loss: SilentLoss?
 
   init(handle: Handle, incident: Incident?, loss: SilentLoss? = nil) {
@@ -37,13 +37,13 @@ public struct Opened<Handle> {
 
 extension Opened: Sendable where Handle: Sendable {}
 
-/// Why no store is open, and what the host can do. The store is where it was.
+/// Why no store is open, and what the host can do. The store is where it was, or goes back there at the next open.
 public struct FailedOpen: Sendable {
   /// What the opener threw first, untouched; a ``StoreRecoveryError`` when the opener did not run.
   public let error: any Error
   /// What the evidence says, and what to do: retry later, wait for a condition, show the failure, or go on
   /// without a store (``Action/openInMemory``).
   public let verdict: Verdict
-  /// The evidence; nil when none was gathered because of an unfinished move.
+  /// The evidence; nil when there is none, for example because a move is unfinished or a container could not be made.
   public let evidence: StoreEvidence?
 }

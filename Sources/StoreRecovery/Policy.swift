@@ -1,15 +1,15 @@
 public import Foundation
 
-/// What the host decides about recovery. The defaults suit an app with one process.
+/// The host's decisions about recovery. The defaults suit an app with one process.
 public struct Policy: Sendable {
   /// What may be done about a store that does not open.
   public enum Mode: String, Sendable, Codable, CaseIterable {
     /// Stores may be set aside.
     case act
-    /// Evidence is gathered and the verdict reported; nothing is moved, made or written.
+    /// Evidence is gathered and the verdict is reported; nothing is moved, made or written.
     case reportOnly
     /// For an extension of the app: nothing is moved, made or written, and no file is read in full. The app itself
-    /// decides when it runs next.
+    /// decides the next time it runs.
     case `extension`
   }
 
@@ -17,35 +17,35 @@ public struct Policy: Sendable {
   public var mode = Mode.act
   /// Bytes that must be free before a store is set aside, so that the fresh one can be written.
   public var minimumFreeBytes: Int64 = 4 * 1024 * 1024
-  /// How often one build of the app may set a store aside, whatever the reasons. For the same reason it does so at
-  /// most twice.
+  /// How often one build of the app may set a store aside, whatever the reasons. For one and the same reason a build
+  /// does so at most twice.
   public var maximumQuarantines = 5
   /// The pauses before the opener is called again when the reason may pass by itself, such as a lock. If empty, the
-  /// error is thrown at once. The synchronous form blocks its thread.
+  /// error is thrown at once. The synchronous form of `open` blocks its thread meanwhile.
   public var retryPauses: [Duration] = [.milliseconds(100), .milliseconds(400)]
-  /// How long an open may wait for another process that moves the store, or that has it open when it should be moved,
-  /// in seconds, 0 to 60. A normal launch does not wait.
+  /// How long an open may wait, in seconds, 0 to 60, for another process that moves the store, or that has a store open
+  /// that should be moved. A normal launch does not wait.
   public var maximumWaitSeconds = Self.usualWaitSeconds
   /// Whether the opener must fail twice before the store is set aside.
   public var triesTwice = true
-  /// Opens a store as the opener does, creating it if it is missing, and closes it again. If set, nothing is moved
-  /// unless a private copy of the store also fails to open and a throw-away store opens. If nil, only Lifeboat's own
-  /// reader checks the store a second time.
+  /// Opens a store as the opener does, creating it if it is missing, and closes it again. If set, a store is moved only
+  /// if a throw-away store opens and a private copy, where space and ``maximumCopyBytes`` allow one, fails to open. If
+  /// nil, only Lifeboat's own reader checks the store a second time.
   public var check: (@Sendable (URL) throws -> Void)?
-  /// The maximum size of a set that is copied in full, in bytes; 0 for none.
+  /// The maximum size of a set that is copied in full, in bytes; 0 means that no set is.
   public var maximumCopyBytes: Int64 = 512 * 1024 * 1024
-  /// Called when the same failure happens a second time in the same build; returning false leaves the store in place.
-  /// At a third failure the store is never moved.
+  /// Called when the same failure happens a second time in one build; returning false leaves the store in place. From
+  /// the third time on the store is never moved.
   public var allowsRepetition: @Sendable (RepeatedFailure) -> Bool = { _ in true }
-  /// Whether to open a store whose log has a damaged header, which makes SQLite drop the newest rows. A copy of the
-  /// whole set is kept first, so that these rows can be recovered. If false, such a store is not opened.
+  /// Whether to open a store whose log has a damaged header, which makes SQLite drop the newest rows. The set, or only
+  /// the log of a large one, is copied first, so that these rows can be recovered. If false, the store stays closed.
   public var keepsDamagedLogs = true
-  /// Whether two small hidden files beside the store record, after each healthy open, what its log held (`.X.lifeboat`)
-  /// and which version of the app opened it (`.X.opened-by-…`), so that a later launch notices a log that was deleted
-  /// or replaced, or an app that is older than the store.
+  /// Whether two small hidden files beside the store are kept up to date after each healthy open. `.X.lifeboat` records
+  /// what the log held, `.X.opened-by-…` which version of the app opened the store. So a later launch notices a log
+  /// that was deleted or replaced, or an app that is older than the store.
   public var recordsHealthyOpens = true
   /// How many bytes one launch reads, at least a file or 32 MiB, to continue the seal of a set that an earlier launch
-  /// could not read completely. Such a set is set aside without a seal, which the next launches complete.
+  /// could not read completely. Such a set is set aside without a seal; the next launches complete the seal.
   public var sealBytesPerLaunch: Int64 {
     get { sealPace.bytesPerLaunch }
     set { sealPace.bytesPerLaunch = max(0, newValue) }
@@ -57,20 +57,20 @@ public struct Policy: Sendable {
   /// Whether a store that a newer build of the app wrote may be set aside. If false, the open fails, and the app should
   /// ask for an update.
   public var setsAsideNewerStores = false
-  /// Whether a store whose version hashes differ from the model's may be set aside when the error itself does not
-  /// say that the model is the cause. A store that only waits for its migration differs too. So where Core Data
-  /// migrates, the error has to name the model; elsewhere nothing migrates on opening, and the difference is enough.
+  /// Whether a store whose version hashes differ from the model's may be set aside although the error does not name the
+  /// model as the cause. By default true only on systems without Core Data, where nothing migrates on opening. Where
+  /// Core Data migrates, a store that only waits for its migration differs too, so the error has to name the model.
   public var setsAsideOnMismatchAlone = Self.migratesNothing
-  /// Whether a store may be set aside because no mapping model fits, or because its rows break a rule of
-  /// the new model (134140, 134190, 134110).
+  /// Whether a store may be set aside because its migration failed, or because no mapping model fits or can be inferred
+  /// (134110, 134140, 134190).
   public var setsAsideFailedMigrations = true
-  /// Whether a store may be set aside because of a fault in the app's own mapping (134170, 134111).
+  /// Whether a store may be set aside when the app's own migration step fails or breaks a constraint (134170, 134111).
   public var setsAsideMappingFaults = false
-  /// Whether a store may be set aside when only an index or a virtual table is damaged, which a repair on a
-  /// copy could fix (267, 523, 779).
+  /// Whether a store may be set aside when only an index, a virtual table or `sqlite_sequence` is damaged, which a
+  /// repair on a copy could fix (267, 523, 779).
   public var setsAsideRepairable = false
   /// Returns SQLite's extended result code for an error of the host's own type; nil for any other error. Called for the
-  /// opener's error and its underlying errors.
+  /// opener's error and for each of its underlying errors.
   public var sqliteCode: (@Sendable (any Error) -> Int32?)?
   /// Returns what an error of the host's own type means; nil for any other error. A code about the environment (locks,
   /// space, permissions, the device) takes precedence.
@@ -79,12 +79,12 @@ public struct Policy: Sendable {
   public var hostState: (@Sendable () -> HostState)?
   /// Called with each step of the recovery, for the host's log.
   public var report: (@Sendable (RecoveryEvent) -> Void)?
-  /// The words of `incident.txt`. By default they are the package's, in the user's language at the time of the call.
+  /// The words of `incident.txt`. By default they are Lifeboat's, in the user's language at the time of the call.
   public var texts: IncidentTexts {
     get { ownTexts ?? IncidentTexts() }
     set { ownTexts = newValue }
   }
-  // nil unless the host has set some: asking for language and time zone would be a third of the cost of a launch.
+  // nil unless the host has set its texts: asking for language and time zone would be a third of the cost of a launch.
   private var ownTexts: IncidentTexts?
 
   /// Creates the default policy.
@@ -103,8 +103,8 @@ public struct Policy: Sendable {
 
 /// A failure for which this build of the app has set the store aside once before.
 public struct RepeatedFailure: Sendable {
-  /// The verdict this time.
+  /// The verdict on the failure, this time.
   public let verdict: Verdict
-  /// The incidents of the same failure, as far as they are remembered.
+  /// The ids of this failure's earlier incidents, as far as they are remembered.
   public let incidents: [Incident.ID]
 }

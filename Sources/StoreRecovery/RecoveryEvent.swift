@@ -5,17 +5,17 @@ import StoreFiles
 public enum RecoveryEvent: Sendable {
   /// A move that an earlier run began was finished, or undone.
   case resumed(incident: String, finished: Bool)
-  /// The opener failed, and this is what the evidence says.
+  /// The store did not open, or must not be opened; this is the verdict.
   case judged(Verdict)
   /// The store was set aside.
   case setAside(Incident)
-  /// The store could not be set aside, and the opener's own error is thrown.
+  /// A store could not be set aside, copied or brought back, or the record or seal of an earlier move has a problem.
   case setAsideFailed(any Error)
   /// The fresh store could not be opened, and the set went back.
   case putBack(incident: String, any Error)
   /// SQLite silently leaves out committed rows.
   case rowsLost(SilentLoss)
-  /// The opener drops a part of the log, so a copy of the store was kept; the store stays in use.
+  /// SQLite drops a part of the log when the store is opened, so a copy was kept; the store stays in use.
   case copied(Incident)
   /// Incidents were removed by the policy's ``Policy/retention``.
   case pruned(PruneReport)
@@ -28,15 +28,15 @@ extension RecoveryEvent {
   public enum Level: String, Sendable, Codable, CaseIterable {
     /// Nothing was lost, and nothing needs to be done.
     case info
-    /// The store did not open, or was set aside as it should be.
+    /// The store did not open, and the verdict is to try again, to wait or to set the store aside.
     case notice
-    /// The host should look into it.
+    /// The host should look into the event, for example because a store was set aside or rows are lost.
     case warning
-    /// The recovery itself did not work.
+    /// The recovery itself did not work, or the fresh store did not open.
     case error
   }
 
-  /// What happened, for programs: the name of the case, such as `setAside`. More may be added.
+  /// What happened, for programs: the name of the case, such as `setAside`. Names may be added.
   public var name: String {
     switch self {
     case .resumed: "resumed"

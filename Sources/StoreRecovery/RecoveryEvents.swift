@@ -19,9 +19,9 @@ import Foundation
 /// Task { for await event in stream { telemetry.count(event.name, event.metadata) } }
 /// ```
 ///
-/// There may be any number of listeners. Each gets every event after it has begun to listen; earlier events are not
-/// repeated, so start listening before `open`. All listeners see the events of one open in the same order. Streams end
-/// when the recovery that they belong to is released; a stream does not keep it alive.
+/// There may be any number of listeners. Each gets every event after it has begun to listen. Earlier events are not
+/// repeated, so start listening before `open`. All listeners see the events of one open in the same order. A stream
+/// ends when the recovery that it belongs to is released; the stream does not keep the recovery alive.
 public final class RecoveryEvents: Sendable {
   /// How many events a stream keeps for a listener that falls behind. When there are more, the oldest are dropped. One
   /// open sends about ten.
@@ -93,7 +93,7 @@ public final class RecoveryEvents: Sendable {
     }
 
     func finish() {
-      // Not under the lock: each end calls `remove`.
+      // Called without the lock, because each `finish` calls `remove`, which takes the lock.
       let all = lock.withLock {
         defer { continuations = [:] }
         return Array(continuations.values)

@@ -3,16 +3,16 @@ import SafeFiles
 import SafeText
 public import Foundation
 
-/// Opens a store. If it does not open, the evidence decides what to do. A store that no build of the app can open as it
-/// is gets set aside, never deleted, and the app continues with a fresh one.
+/// Opens a store. If the store does not open, the evidence decides what to do. A store that this build of the app
+/// cannot open, for a reason that will not pass, is set aside, never deleted, and the app continues with a fresh store.
 ///
 /// ```swift
 /// let recovery = StoreRecovery(storeURL, app: .init(name: "Done", version: "2.1"))
 /// let opened = try await recovery.open { url in try Database(path: url.path) }
 /// ```
 ///
-/// Call it once per store and process, before anything else opens the store: reading a file's first bytes
-/// and closing it again would drop the locks that SQLite holds on it.
+/// Call `open` once per store and process, before anything else opens the store. It reads the file's first bytes and
+/// closes the file again, which would drop the locks that SQLite holds on the file.
 public struct StoreRecovery: Sendable {
   /// The app that opens the store.
   public struct App: Sendable, Codable, Equatable {
@@ -23,7 +23,7 @@ public struct StoreRecovery: Sendable {
     /// The build number; nil when there is none.
     public var build: String?
 
-    /// Names an app.
+    /// Creates a description of the app.
     public init(name: String, version: String, build: String? = nil) {
       self.name = name
       self.version = version
@@ -33,9 +33,9 @@ public struct StoreRecovery: Sendable {
 
   /// The main file of the store.
   public var storeURL: URL { parts.storeURL }
-  /// The app that opens it.
+  /// The app that opens the store.
   public var app: App { parts.app }
-  /// What the host decides.
+  /// The host's decisions about recovery.
   public var policy: Policy { parts.policy }
   /// The steps of the recovery, for the host's log; ``Policy/report`` gets them too.
   public let events = RecoveryEvents()
@@ -92,8 +92,8 @@ public struct StoreRecovery: Sendable {
     parts = Parts(storeURL, app, policy, structure, fileSystem, clock, isCancelled)
   }
 
-  /// Prepares to open the store with a closure that can cancel a move while its files are read. The set goes back when
-  /// that happens.
+  /// Prepares to open the store. `isCancelled` is called while the files of a move are read. When it returns true, the
+  /// move is cancelled and the set goes back.
   package init(
     _ storeURL: URL, app: App, policy: Policy, isCancelled: @escaping @Sendable () -> Bool
   ) {
@@ -117,7 +117,7 @@ public struct StoreRecovery: Sendable {
   ///     another app's, and stays where it is.
   ///   - isolation: The actor that `opener` runs on: the caller's.
   ///   - opener: Opens the store at the given URL, or creates it.
-  /// - Returns: What `opener` returned, and what happened to the earlier store.
+  /// - Returns: What `opener` returned, and the incident of the earlier store, if there is one.
   /// - Throws: What `opener` threw first, untouched, whenever the store stays where it is; ``StoreRecoveryError`` when
   ///   the evidence forbids running `opener` at all, and with the code `store.inUse` when another process moves the
   ///   store, or has it open when it should be moved.
@@ -134,7 +134,7 @@ public struct StoreRecovery: Sendable {
   ///   - model: The model that the app opens the store with: a `ManagedObjectModel`, a `ModelCollection` (its current
   ///     version), or an ``ExpectedModel``; nil for an app without one.
   ///   - opener: Opens the store at the given URL, or creates it.
-  /// - Returns: What `opener` returned, and what happened to the earlier store.
+  /// - Returns: What `opener` returned, and the incident of the earlier store, if there is one.
   /// - Throws: What `opener` threw first, untouched, whenever the store stays where it is; ``StoreRecoveryError`` when
   ///   the evidence forbids running `opener` at all, and with the code `store.inUse` when another process moves the
   ///   store, or has it open when it should be moved.
@@ -151,7 +151,7 @@ public struct StoreRecovery: Sendable {
   ///   - model: The model that the app opens the store with; nil for an app without one.
   ///   - isolation: The actor that `opener` runs on: the caller's.
   ///   - opener: Opens the store at the given URL, or creates it.
-  /// - Returns: What is open, or why nothing is.
+  /// - Returns: The open store, or why no store is open.
   public func attempt<Handle>(
     expecting model: (any ModelExpectation)? = nil, isolation: isolated (any Actor)? = #isolation,
     opener: (URL) async throws -> Handle
@@ -175,7 +175,7 @@ public struct StoreRecovery: Sendable {
   /// - Parameters:
   ///   - model: The model that the app opens the store with; nil for an app without one.
   ///   - opener: Opens the store at the given URL, or creates it.
-  /// - Returns: What is open, or why nothing is.
+  /// - Returns: The open store, or why no store is open.
   public func attemptSynchronously<Handle>(
     expecting model: (any ModelExpectation)? = nil, opener: (URL) throws -> Handle
   ) -> Outcome<Handle> {
@@ -290,7 +290,7 @@ extension StoreRecovery {
       return set.opened(try fresh(storeURL))
     } catch {
       if let problem = set.putBack(after: error) {
-        // The other process's fresh store is in place, and the set is kept.
+        // The fresh store of another process is in place, and the set is kept.
         if let inUse = problem.inUse { throw inUse }
         throw StoreRecoveryError(
           .unfinished,
@@ -396,7 +396,7 @@ extension StoreRecovery {
     try mover.check(path, minimumFreeBytes: policy.minimumFreeBytes)
     try mover.makeIncompatible(in: home)
     let set = try mover.leased(home) {
-      // Another process may have come first.
+      // Another process may have moved the store first.
       if let judged = judgement.main, try fileSystem.status(path)?.isSameFile(as: judged) != true {
         throw StoreRecoveryError(
           .inUse, "another process has moved the store in the meantime", path: path)

@@ -1,35 +1,35 @@
-/// Why the recovery layer itself stopped. An error of the host's opener is never wrapped in it.
+/// An error of the recovery itself. An error of the host's opener is never wrapped in it.
 public struct StoreRecoveryError: Error, Sendable, CustomStringConvertible {
   /// The kind of failure; more kinds may be added.
   public struct Code: RawRepresentable, Sendable, Hashable {
-    /// For programs, for example `store.refused`.
+    /// The code for programs, for example `store.refused`.
     public let rawValue: String
     /// Creates a code from its text.
     public init(rawValue: String) { self.rawValue = rawValue }
     /// The evidence forbids what was asked for: opening would lose committed rows, or a store at rest must not be
     /// set aside.
     public static let refused = Code(rawValue: "store.refused")
-    /// There is no file of a store at the path.
+    /// No store exists at the path.
     public static let missing = Code(rawValue: "store.missing")
     /// Another process was moving the store, or had it open, and did not finish in time.
     public static let inUse = Code(rawValue: "store.inUse")
     /// The URL is not a file URL.
     public static let notAFile = Code(rawValue: "store.notAFile")
-    /// The store set cannot be moved as it is.
+    /// The store set cannot be moved as it is, for example because something in it is not an ordinary file.
     public static let unmovable = Code(rawValue: "quarantine.unmovable")
     /// The caller cancelled the operation; the set is where it was.
     public static let cancelled = Code(rawValue: "store.cancelled")
-    /// Too little space is free for a fresh store.
+    /// Too little space is free for a fresh store, a copy or a restored store.
     public static let noSpace = Code(rawValue: "quarantine.noSpace")
     /// A file-system call of a move failed; the set is where it was.
     public static let moveFailed = Code(rawValue: "quarantine.moveFailed")
-    /// A move that an earlier run began can be neither finished nor undone now.
+    /// A move can be neither finished nor undone now; the next open tries again.
     public static let unfinished = Code(rawValue: "quarantine.unfinished")
-    /// No incident has this name.
+    /// No incident has this name, or the folder of the incidents cannot be read.
     public static let noSuchIncident = Code(rawValue: "incident.missing")
     /// The incident's record cannot be read.
     public static let unreadableIncident = Code(rawValue: "incident.unreadable")
-    /// The kept files differ from their seal.
+    /// The kept files differ from their seal, or cannot be compared with it.
     public static let sealBroken = Code(rawValue: "incident.sealBroken")
     /// Another file has the name of a file to restore, and nothing is overwritten.
     public static let blocked = Code(rawValue: "restore.blocked")
@@ -61,7 +61,7 @@ public struct StoreRecoveryError: Error, Sendable, CustomStringConvertible {
     self.underlying = underlying
   }
 
-  /// One line for a log.
+  /// The error as one line for a log. It may hold a path.
   public var description: String {
     var line = "\(code.rawValue): \(message)"
     if let path { line += " [\(path)]" }

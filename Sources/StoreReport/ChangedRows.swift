@@ -7,77 +7,79 @@ import SafeText
 import StoreExtraction
 package import SupportBundle
 
-/// Whose values a page shows.
+/// Which values of rows a page shows.
 package enum ShownValues: Sendable {
-  /// Nobody's: the page holds no value of a row.
+  /// None: the page holds no value of a row.
   case none
-  /// Those that a list allows.
+  /// Only values of the attributes that an allow-list names.
   case listed(AllowList)
-  /// All.
+  /// All values.
   case all
 }
 
-/// Older versions of rows that are still in the files, beside what the rows are now. It holds values, so it is made only
-/// for who may see them.
+/// Older versions of rows that are still in the files, beside the present values of the rows. It holds values, so it is
+/// made only for readers who may see them.
 struct ChangedRows {
-  /// A value, for a cell of the page.
+  /// What a cell of the page shows for one value.
   struct Cell: Equatable {
     var text = ""
-    /// A small image, as a `data:` address; nil for other values.
+    /// The value as a `data:` address, if it is a small image; nil for other values.
     var image: String?
   }
 
-  /// An older version of a row.
+  /// An older version of a row, as the page shows it.
   struct Row {
     let entity: String
     let key: Int64
-    /// What became of it: `changed`, `deleted`.
+    /// What became of the row: `changed` or `deleted`.
     let fate: String
-    /// Where the older version is.
+    /// Where the older version was found, in words: file, page, and doubts.
     let place: String
     let lines: [(attribute: String, before: Cell, after: Cell?)]
   }
 
-  /// A version of a row: one that is gone, or the present one.
+  /// The values of a row at one time: earlier, or now.
   private struct Version {
-    /// An entity, or a table of no entity.
+    /// The row: its entity, or its table if no entity uses the table, and its number.
     let key: Key
-    /// By attribute or column.
+    /// The values with the names of their attributes or columns.
     let values: [(name: String, value: PropertyValue)]
-    /// Of values that are not whole, by attribute or column.
+    /// The values of which only a part is left or certain, by attribute or column.
     var partial: [String: PartialValue] = [:]
-    /// Those whose permission allows the row's values: the entity and its ancestors, or the table.
+    /// The names under which an allow-list may allow the values: the entity and its ancestors, or the table. Empty for
+    /// a table that has the name of an entity.
     let lineage: [String]
   }
 
   private struct Key: Hashable {
     let name: ExactText
-    /// Whether the name is of a table: an entity may have the same.
+    /// Whether the name is that of a table. An entity may have the same name.
     let isOfTable: Bool
     let number: Int64
   }
 
   private(set) var rows: [Row] = []
-  /// How many older versions are not shown, because there are too many.
+  /// How many older versions are not shown, at most. Some of them may equal the present row, because they were not
+  /// compared.
   private(set) var restCount = 0
-  /// The attributes that may be shown; nil for all.
+  /// The attributes and columns whose values may be shown; nil for all.
   private let allowed: AllowList?
   private let damaged: DamagedStore
   private let output: RecoveredRowOutput
-  /// Bytes of images that the page still has room for.
+  /// How many bytes of images the page may still take.
   private var room = Self.maxImageBytes
 
   /// The most older versions that are shown.
   private static let maxRows = 200
-  /// The most bytes of images in a page, and of one.
+  /// The most bytes of all images of a page together, and of one image.
   private static let maxImageBytes = 1 << 20
   private static let maxImage = 64 << 10
 
-  /// Reads a store.
+  /// Reads the deleted and replaced rows of a store, and compares them with the present rows.
   ///
   /// - Parameters:
   ///   - damaged: the store, read page by page.
-  ///   - isDamaged: whether the ordinary reader may miss rows.
+  ///   - isDamaged: whether the store has damage, so that the present rows are read by recovery.
   ///   - allowed: the attributes and columns that may be shown; nil for all.
   /// - Throws: `SQLiteFileError` when the device fails.
   init(_ damaged: DamagedStore, isDamaged: Bool, showing allowed: AllowList?) throws {
@@ -88,7 +90,7 @@ struct ChangedRows {
     var count = 0
     func take(_ version: Version, _ origin: RowOrigin) {
       count += 1
-      // More than are shown: many are equal to what the row is now.
+      // More versions are kept than are shown, because many of them equal the present row.
       if older.count < Self.maxRows * 4 { older.append((version, origin)) }
     }
     _ = try output.forEachRow(.deleted) { row, columns, recovered in
@@ -123,7 +125,7 @@ struct ChangedRows {
 
   // MARK: - Versions
 
-  /// The rows with these keys as they are now.
+  /// The present versions of the rows with these keys. A row that is gone has no entry.
   private func present(_ wanted: Set<Key>, isDamaged: Bool) throws -> [Key: Version] {
     var present: [Key: Version] = [:]
     func take(_ version: Version?) -> Bool {
@@ -143,7 +145,7 @@ struct ChangedRows {
     return present
   }
 
-  /// Nil for a row of an unknown entity.
+  /// A row of an entity as a version; nil when the entity is not known.
   private func version(_ row: ManagedRow) -> Version? {
     guard let name = row.entityName else { return nil }
     return Version(
@@ -152,7 +154,8 @@ struct ChangedRows {
       lineage: [name] + (damaged.model?.ancestors(of: name).map(\.name) ?? []))
   }
 
-  /// Hands on the rows of tables that are of no entity, as far as they have a row id and their table is certain.
+  /// Calls `receive` with the rows of tables that no entity uses, until it returns false. Rows without a row id, and
+  /// rows whose table is not certain, are left out.
   private func forEachTableRow(
     _ selection: DamagedDatabase.Selection, of names: Set<String>,
     _ receive: (Version, RowOrigin) -> Bool
@@ -168,7 +171,7 @@ struct ChangedRows {
       func name(_ column: Int) -> String {
         columns.indices.contains(column) ? columns[column].name : "c\(column)"
       }
-      // What is allowed of an entity is not meant for a table of the same name.
+      // A permission for an entity does not cover a table with the same name.
       let version = Version(
         key: Key(name: ExactText(table.name), isOfTable: true, number: number),
         values: recovered.values.enumerated().map {
@@ -197,13 +200,14 @@ struct ChangedRows {
 
   // MARK: - Lines
 
-  /// The attributes that differ; of a row that is gone, those that have a value.
+  /// The attributes that differ between an older version and the present one. For a row that is gone: the attributes
+  /// that have a value.
   private mutating func lines(
     of version: Version, _ now: Version?
   ) -> [(attribute: String, before: Cell, after: Cell?)] {
     var lines: [(attribute: String, before: Cell, after: Cell?)] = []
     for (name, value) in version.values where allowed?.allows(name, of: version.lineage) ?? true {
-      // Partners are of other rows, whose versions are not known.
+      // The objects of a to-many relationship are read from other rows, whose older versions are not known.
       if case .toMany = value { continue }
       let present = now?.values.first { ExactText.isSame($0.name, name) }?.value
       let part = version.partial[name].map(Self.cell)
@@ -216,8 +220,8 @@ struct ChangedRows {
   private static func cell(_ part: PartialValue) -> Cell {
     Cell(
       text: part.of == 0
-        ? "a value of which only a part is left"
-        : "a value of which \(part.have) of \(part.of) bytes are left")
+        ? "only a part of the value is left"
+        : "\(part.have) of \(part.of) bytes of the value are left")
   }
 
   private mutating func cell(_ value: PropertyValue) -> Cell {
@@ -233,7 +237,7 @@ struct ChangedRows {
     case .external(let blob):
       guard let size = blob.sizeBytes, size <= Self.maxImageBytes,
         let bytes = try? ByteFile(blob.path).bytes(at: 0, count: Int(size))
-      else { return Cell(text: "a file that is missing or large") }
+      else { return Cell(text: "an external file that is missing or too large to show") }
       return cell(bytes)
     case .toOne(let reference):
       return Cell(
@@ -246,7 +250,7 @@ struct ChangedRows {
     let content = BlobContent(bytes)
     var cell = Cell(
       text: VisibleText.visible(content.summary(sizeBytes: bytes.count), limit: 500))
-    // Browsers decode these formats in a process without rights; SVG, which can hold script, is none of them.
+    // Browsers decode these image formats in a process without rights. SVG, which can hold script, is not one of them.
     if case .image(let type, _, _) = content, bytes.count <= min(room, Self.maxImage) {
       room -= bytes.count
       cell.image = "data:\(type);base64,\(Data(bytes).base64EncodedString())"
@@ -256,12 +260,15 @@ struct ChangedRows {
 
   // MARK: - The page
 
-  /// What the template takes.
+  /// The values for the section "Before and after" of ``ReportTemplate``.
   var context: [String: Any] {
     var note =
-      "Older versions that were not overwritten yet, with the attributes that differ. This part holds values: pass it on only to who may see them."
+      "Older versions of rows that are still in the files, with the attributes that differ. "
+      + "This section holds values: pass it on only to people who may see them."
     if rows.isEmpty { note = "No older version of a row is left in the files." }
-    if restCount > 0 { note += " \(rows.count) are shown, and \(restCount) more are there." }
+    if restCount > 0 {
+      note += " \(rows.count) versions are shown. The files may hold up to \(restCount) more."
+    }
     return [
       "note": note, "hasRows": !rows.isEmpty,
       "rows": rows.map { row -> [String: Any] in
@@ -282,7 +289,7 @@ struct ChangedRows {
     ]
   }
 
-  /// Whether the page shows images.
+  /// Whether any of the values shown is an image.
   var hasImages: Bool {
     rows.contains { $0.lines.contains { $0.before.image != nil || $0.after?.image != nil } }
   }

@@ -3,14 +3,14 @@ import SQLiteForensics
 import SafeText
 import StoreExtraction
 
-/// Rows that an index in use still names, while no row with that id can be read.
+/// Rows that an index of the schema still names, although no live row with their row id can be read.
 struct LostRows {
-  /// How many, by table; tables without a lost row are not in it.
+  /// The number of lost rows of each table. A table without a lost row has no entry.
   private(set) var counts: [SQLName: Int] = [:]
-  /// Whether there were too many to count all.
+  /// Whether counting stopped at the limit, so that there may be more lost rows.
   private(set) var isCut = false
 
-  /// The most rows that are counted: 16 MB of memory.
+  /// The most rows that are counted. They take about 16 MB of memory.
   private static let most = 500_000
 
   private struct Row: Hashable {
@@ -18,7 +18,7 @@ struct LostRows {
     let number: Int64
   }
 
-  /// Counts them.
+  /// Counts the lost rows of a store.
   /// - Throws: `SQLiteFileError` when the device fails.
   init(_ store: DamagedStore) throws {
     var rows: Set<Row> = []
@@ -34,7 +34,7 @@ struct LostRows {
     let tables = store.database.tables.map { SQLName($0.name) }
     let names = Set(rows.map(\.table))
     let wanted = Set(store.database.tables.map(\.name).filter { names.contains(SQLName($0)) })
-    // An entry may name a row that is there with other values.
+    // An entry of an index may name a row that can be read, with values that differ from the entry's.
     try store.database.forEachBufferedRow(.live, of: wanted, readsAhead: false) { row in
       if let number = row.rowID, let table = row.origin.table {
         rows.remove(Row(table: tables[table], number: number))

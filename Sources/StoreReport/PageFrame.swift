@@ -7,10 +7,10 @@ import SafeText
 import StoreFiles
 import Terminal
 
-/// The frame that every page for a browser stands in: its policy, style sheet and script. A page loads nothing, works
+/// What every HTML page has in common: its content security policy, style sheet and script. A page loads nothing, works
 /// without its script, and runs nothing that a store has put into it.
 enum PageFrame {
-  /// What stands above the content: the title, and by what the page was made.
+  /// The start of a page, down to its content: policy, style sheet, title, and the line that names the program.
   private static let head = """
     <!DOCTYPE html>
     <html lang="en">
@@ -38,11 +38,11 @@ enum PageFrame {
 
     """
 
-  /// A sentence of ``sentence(_:)``, in a template.
+  /// The part of a template that shows a sentence made by ``sentence(_:limit:)``.
   static let sentence =
     "{{#parts}}{{#isCode}}<code>{{text}}</code>{{/isCode}}{{^isCode}}{{text}}{{/isCode}}{{/parts}}"
 
-  /// The verdict of a page, in a template.
+  /// The part of a template that shows the verdict of a page, a ``PageVerdict``.
   static let verdict = """
     <section class="verdict {{verdict.tone}}" aria-labelledby="verdict">
     <h2 id="verdict">{{verdict.sentence}}</h2>
@@ -56,7 +56,7 @@ enum PageFrame {
     </section>
     """
 
-  /// The section of facts in numbers, in a template.
+  /// The part of a template that shows the section "In numbers": names with their values.
   static let summary = """
     {{#summary}}<section aria-labelledby="summary">
     <h2 id="summary">In numbers</h2>
@@ -65,7 +65,7 @@ enum PageFrame {
     </section>{{/summary}}
     """
 
-  /// The links to the sections of a page, in a template.
+  /// The part of a template that links to the sections of the page.
   static let contents = """
     <nav aria-label="Sections"><ul>
     {{#sections}}<li><a href="#{{id}}">{{name}}</a></li>
@@ -73,7 +73,7 @@ enum PageFrame {
     </ul></nav>
     """
 
-  /// A table of names and counts, in a template.
+  /// The part of a template that shows a table: a name in each line, and a count in each further column.
   static let countTable = """
     <table class="sortable" tabindex="0">
     <thead><tr><th scope="col">{{holder}}</th>{{#columns}}<th scope="col" class="number">{{.}}</th>{{/columns}}</tr></thead>
@@ -84,7 +84,7 @@ enum PageFrame {
     </table>
     """
 
-  /// The section of findings, in a template.
+  /// The part of a template that shows the section of findings. Its values come from ``findings(_:of:at:)``.
   static let findingTable = """
     {{#findings}}<section aria-labelledby="findings">
     <h2 id="findings">Findings</h2>
@@ -99,22 +99,22 @@ enum PageFrame {
     </section>{{/findings}}
     """
 
-  /// A page.
+  /// Makes a page.
   ///
   /// - Parameters:
-  ///   - title: its title.
-  ///   - by: what follows the name of the program, which made it.
-  ///   - body: the template of its content. Mustache escapes what stands between two braces; three are for what is made
-  ///     here.
-  ///   - content: what the template takes.
-  ///   - showsImages: whether there are images in it.
+  ///   - title: the title of the page, which is also its heading.
+  ///   - by: text that follows the program's name and version in the line below the title.
+  ///   - body: the template of the content. Mustache escapes values between two braces. Three braces, which escape
+  ///     nothing, are only for values that this target has made itself.
+  ///   - content: the values that the template names.
+  ///   - showsImages: whether the page has images, which are in `data:` addresses.
   /// - Returns: the page as HTML.
-  /// - Throws: an error of the template.
+  /// - Throws: an error of the template engine.
   static func page(
     _ title: String, by: String, _ body: String, _ content: PageContent,
     showsImages: Bool = false
   ) throws -> String {
-    // Only this style sheet and this script run.
+    // The hashes allow this style sheet and this script, and no other.
     let policy =
       "default-src 'none'; base-uri 'none'; form-action 'none'; style-src '\(source(ReportStyle.sheet))'; script-src '\(source(ReportStyle.script))'"
       + (showsImages ? "; img-src data:" : "")
@@ -134,12 +134,13 @@ enum PageFrame {
 
   // MARK: - Parts
 
-  /// Text from a store: what a browser would hide or reorder is made visible. The template escapes the rest.
+  /// Makes text from a store visible: characters that a browser would hide or use to reorder text are escaped. The text
+  /// is cut after `limit` scalars. The template escapes markup.
   static func text(_ text: String, limit: Int = 300) -> String {
     VisibleText.visible(text, limit: limit)
   }
 
-  /// A sentence in parts: what stands between backticks is code.
+  /// Splits a sentence into the parts that ``sentence`` shows. Text between backticks is code.
   static func sentence(_ sentence: String, limit: Int = 2_000) -> [String: Any] {
     let parts = text(sentence, limit: limit).utf8
       .split(separator: UInt8(ascii: "`"), omittingEmptySubsequences: false)
@@ -150,12 +151,15 @@ enum PageFrame {
     ]
   }
 
-  /// A fact: what it is of, and what it says.
+  /// A name and its value, for a list of facts.
   static func pair(_ fact: (name: String, value: String)) -> [String: Any] {
     ["name": text(fact.name), "value": text(fact.value, limit: 1_000)]
   }
 
-  /// What ``findingTable`` takes: findings, of which there are `count`, and at most `limit` of them.
+  /// The values for ``findingTable``.
+  ///
+  /// Of the findings, the first `limit` are listed. `count` is the number of all findings, which the note names when
+  /// some are left out.
   static func findings(_ findings: [Finding], of count: Int, at limit: Int) -> [String: Any] {
     let lines = findings.prefix(limit).map { finding -> [String: Any] in
       [
@@ -166,28 +170,28 @@ enum PageFrame {
       ]
     }
     var notes: [String] = []
-    if lines.isEmpty { notes.append("None.") }
+    if lines.isEmpty { notes.append("No findings.") }
     if lines.count < count { notes.append("\(lines.count) of \(Quantity.count(count)) are shown.") }
     return ["note": notes.joined(separator: " "), "hasLines": !lines.isEmpty, "lines": lines]
   }
 }
 
-/// What the template of a page takes, and the sections that its ``PageFrame/contents`` name, in their order.
+/// The values for the template of a page, and its sections in the order in which ``PageFrame/contents`` links to them.
 struct PageContent {
   var values: [String: Any]
   private var sections: [[String: Any]] = []
 
   init(_ values: [String: Any]) { self.values = values }
 
-  /// What the template takes, the links to the sections among it.
+  /// All values for the template, with the links to the sections.
   var context: [String: Any] { values.merging(["sections": sections]) { $1 } }
 
-  /// Names a section whose values the template has already.
+  /// Adds a link to a section whose values are in ``values`` already.
   mutating func addSection(_ id: String, _ name: String) {
     sections.append(["id": id, "name": name])
   }
 
-  /// Adds a section with what its part of the template takes; nil for a section that the page does not have.
+  /// Adds a section: a link, and the values for its part of the template. With nil, the page does not have the section.
   mutating func addSection(_ id: String, _ name: String, _ part: [String: Any]?) {
     guard let part else { return }
     values[id] = part
@@ -195,15 +199,15 @@ struct PageContent {
   }
 }
 
-/// What a page says first.
+/// The verdict at the top of a page: a sentence, explanations, and commands to run next.
 struct PageVerdict {
-  /// `good`, `bad` or `doubt`.
+  /// The class in the style sheet: `good`, `bad` or `doubt`.
   var tone: String
   var sentence: String
   var more: [String] = []
   var steps: [(command: String, why: String)] = []
 
-  /// What ``PageFrame/verdict`` takes.
+  /// The values for ``PageFrame/verdict``.
   var context: [String: Any] {
     [
       "tone": tone, "sentence": PageFrame.text(sentence),

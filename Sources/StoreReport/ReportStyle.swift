@@ -1,6 +1,6 @@
 import ModelTools
 
-/// The style sheet and the script of a report. Neither loads anything; the page works without the script.
+/// The style sheet and the script of all pages. Neither loads anything, and the pages work without the script.
 enum ReportStyle {
   static let sheet =
     DifferencePageStyle.text + names(.light)
@@ -57,7 +57,7 @@ enum ReportStyle {
     """
   }
 
-  /// Makes tables sort by a press on a heading, and filter by what is typed above them.
+  /// Lets the user sort a table by pressing a heading, and filter the lines of a longer table by typing above it.
   static let script = """
     "use strict";
     for (const table of document.querySelectorAll(".sortable")) {

@@ -1,4 +1,4 @@
-/// The content of a report, in the words of ``PageFrame``.
+/// The Mustache templates of reports, made of parts from ``PageFrame``.
 enum ReportTemplate {
   static let text = """
     \(PageFrame.verdict)
@@ -102,7 +102,7 @@ enum ReportTemplate {
     </section>
     """
 
-  /// The page of several stores.
+  /// The content of a page that lists several stores.
   static let index = """
     <table class="sortable" tabindex="0">
     <thead><tr><th scope="col">Store</th><th scope="col">What it is</th><th scope="col">Verdict</th><th scope="col" class="number">Rows</th><th scope="col" class="number">Bytes</th></tr></thead>

@@ -12,50 +12,51 @@ import StoreFiles
 import SupportBundle
 import Terminal
 
-/// A file that is, was or may be a store, and why it is not read.
+/// A file that is, was or may be a store, and that the report does not read. The message says why.
 package struct PassedOver: Error {
   let message: String
 
-  /// With the reason.
+  /// An error with this reason: a clause that can stand alone beside the file's name.
   package init(_ message: String) { self.message = message }
 }
 
-/// What is known about a store, as one page for a browser: it loads nothing, works without its script and on paper, and
-/// holds no value of a row unless it is asked for.
+/// What is known about a store, as one HTML page. The page loads nothing, and works without its script and on paper.
+/// Unless values are asked for, the page holds no value of a row.
 package struct StoreReport {
   private let name: String
   private let inspection: StoreInspection
   private let survey: RebuildResult?
   private let pages: PageStrip?
   private let times: DateHistogram?
-  /// Nil for a page without values.
+  /// Older versions of rows, with their values; nil for a page without values.
   private let changes: ChangedRows?
-  /// How many deleted rows of each entity are still in the files; nil when that was not counted.
+  /// How many deleted rows of each entity are still in the files. Nil for a damaged store and for a plain SQLite
+  /// database, whose deleted rows are counted by table.
   private let deletedCounts: [String: Int]?
-  /// Nil for a store without damage.
+  /// Rows that only an index still names; nil for a store without damage.
   private let lostRows: LostRows?
   private let model: ManagedObjectModel?
   private let expected: (name: String, model: ManagedObjectModel)?
   private let incident: Incident?
   private let made: Date
-  /// Which part of the log was used; nil for a page that is made of a bundle without the files.
+  /// Which part of the write-ahead log was read; nil for a page made from a bundle without the store's files.
   private let logView: SQLiteDatabase.LogView?
-  /// What is to be said first: that a bundle is not as it was made.
+  /// Sentences that the page shows first, such as that a bundle is not as it was packed.
   package var warnings: [String] = []
 
-  /// The most lines of a table.
+  /// The most lines that a table of the page shows.
   private static let maxLines = 2_000
 
-  /// Reads a store.
+  /// Reads a store, and keeps what the page says about it.
   ///
   /// - Parameters:
   ///   - path: the main file.
-  ///   - logView: which part of the write-ahead log counts.
-  ///   - expected: the model that the app has now, and its name; nil when it is not known.
-  ///   - incident: the incident that the store was kept for; nil without one.
-  ///   - values: whose values are shown, where an older version of a row differs.
+  ///   - logView: which part of the write-ahead log is read.
+  ///   - expected: the app's present model, and its name; nil when the model is not known.
+  ///   - incident: the incident in which the store was set aside; nil for any other store.
+  ///   - values: which values are shown of older versions of rows.
   ///   - made: the time that the page names.
-  /// - Throws: `SQLiteFileError` when the file cannot be opened or contains no database page.
+  /// - Throws: `SQLiteFileError` when the file cannot be opened, or none of its pages is a database page.
   package init(
     storeAt path: String, logView: SQLiteDatabase.LogView = .committed,
     expected: (name: String, model: ManagedObjectModel)? = nil, incident: Incident? = nil,
@@ -81,7 +82,7 @@ package struct StoreReport {
       }
     pages = try PageStrip(
       SQLiteDatabase.surveyed(path: path, logView: logView), inspection.findings)
-    // A timeline always takes the log as SQLite would.
+    // A timeline always reads the write-ahead log up to the last commit, as SQLite does.
     times =
       logView == .committed
       ? try? DateHistogram(StoreTimeline(path: path, includesDates: true)) : nil
@@ -91,13 +92,13 @@ package struct StoreReport {
     self.made = made
   }
 
-  /// Takes what an unpacked bundle says of a store whose files are not in it.
+  /// Takes the records of an unpacked bundle that does not hold the store's files.
   ///
   /// - Parameters:
-  ///   - folder: the folder of the bundle.
-  ///   - expected: the model that the app has now, and its name; nil when it is not known.
+  ///   - folder: the folder that the bundle was unpacked into.
+  ///   - expected: the app's present model, and its name; nil when the model is not known.
   ///   - made: the time that the page names.
-  /// - Throws: an error of decoding when there is no inspection in the bundle that can be read.
+  /// - Throws: an error of Foundation when `inspection.json` of the bundle is missing or cannot be decoded.
   package init(
     bundleIn folder: String, expected: (name: String, model: ManagedObjectModel)? = nil, made: Date
   ) throws {
@@ -145,14 +146,14 @@ package struct StoreReport {
       ReportTemplate.text, content, showsImages: changes?.hasImages ?? false)
   }
 
-  /// A page of several stores.
+  /// Makes a page that lists several stores, one in a line.
   ///
   /// - Parameters:
-  ///   - folder: the folder in which they are.
-  ///   - stores: the path of each store within it, and what was read; else why it could not be.
+  ///   - folder: the path of the folder that holds the stores.
+  ///   - stores: the path of each store within the folder, with its inspection, or with the error that prevented it.
   ///   - made: the time that the page names.
   /// - Returns: the page as HTML.
-  /// - Throws: an error of the template.
+  /// - Throws: an error of the template engine.
   package static func index(
     of folder: String, _ stores: [(path: String, read: Result<StoreInspection, any Error>)],
     made: Date
@@ -170,7 +171,7 @@ package struct StoreReport {
       case .failure(let error):
         let message =
           (error as? SQLiteFileError)?.message ?? (error as? PassedOver)?.message
-          ?? "it cannot be read"
+          ?? "the store cannot be read"
         return [
           "name": PageFrame.text(path), "kind": "not read", "tone": "bad",
           "verdict": PageFrame.text(message), "rows": "", "bytes": "",
@@ -189,7 +190,7 @@ package struct StoreReport {
     guard inspection.damageCount > 0 else {
       return inspection.notChecked.isEmpty
         ? ("good", "No damage found")
-        : ("good", "No damage found in what was looked at")
+        : ("good", "No damage found in what was checked")
     }
     let count = inspection.damageCount
     return ("bad", "Damaged: \(Quantity.count(count)) \(count == 1 ? "finding" : "findings")")
@@ -209,28 +210,35 @@ package struct StoreReport {
       let parts = inspection.notChecked.prefix(5).map(\.message)
       let rest = inspection.notChecked.count - parts.count
       verdict.more.append(
-        "Not looked at: \(parts.joined(separator: "; "))\(rest > 0 ? "; and \(rest) more" : ""). `lifeboat check --depth full` looks at more."
+        "Not all parts were checked; `lifeboat check --depth full` checks more. "
+          + "Not checked: \(parts.joined(separator: "; "))\(rest > 0 ? "; and \(rest) more" : "")."
       )
     }
     if let expected, let difference {
       if difference.isEmpty {
-        verdict.more.append("The model \(expected.name) is the one that the store was written by.")
+        verdict.more.append("The store was written by the model \(expected.name).")
       } else {
         if verdict.tone == "good" {
           verdict.tone = "doubt"
-          verdict.sentence = "Written by another model than \(expected.name)"
+          verdict.sentence = "Written by a model other than \(expected.name)"
           verdict.more.insert(health.sentence + ".", at: 0)
         }
         verdict.more.insert(difference.outcome, at: 0)
         if inspection.damageCount == 0, logView != nil {
           verdict.steps.append(
-            ("lifeboat migrate \(file) --to MODELS -o NEW", "carries the rows into the new model."))
+            (
+              "lifeboat migrate \(file) --to MODELS -o NEW",
+              "copies the rows into a new store that has the app's model."
+            ))
         }
       }
     }
     if !inspection.changedDuringRead.isEmpty {
       verdict.tone = "doubt"
-      verdict.more.append("Files of the store changed while they were read; read it again.")
+      verdict.more.append(
+        "Files of the store changed while they were read. Close every program that writes to "
+          + "the store, and make this page again."
+      )
     }
     if let unread = inspection.unreadFiles { verdict.more.append(unread) }
     if !warnings.isEmpty {
@@ -240,7 +248,7 @@ package struct StoreReport {
     return verdict
   }
 
-  /// The store as a command names it; in an incident, from the incident's folder.
+  /// The store's main file as an argument of a shell command. In an incident, the path starts in the incident's folder.
   private var file: String {
     ShellText.path(incident == nil ? name : PathText.joined("store", name))
   }
@@ -248,33 +256,35 @@ package struct StoreReport {
   private func addRescue(to verdict: inout PageVerdict) {
     guard let survey else {
       verdict.more.append(
-        "The files of the store are not in the bundle: ask for one with `--include store`.")
+        "The bundle does not hold the files of the store. Ask for a bundle that was made with `--include store`."
+      )
       return
     }
-    var parts = ["\(Quantity.count(survey.rowCount)) of known tables"]
+    var parts = ["\(Quantity.count(survey.rowCount)) from known tables"]
     if survey.partialRowCount > 0 {
-      parts[0] += ", \(Quantity.count(survey.partialRowCount)) of them in part"
+      parts[0] += " (\(Quantity.count(survey.partialRowCount)) of them partial)"
     }
     if survey.unattributedCount > 0 {
       parts.append("\(Quantity.count(survey.unattributedCount)) whose table is not certain")
     }
-    verdict.more.append("Rows that can be read in spite of it: \(parts.joined(separator: "; ")).")
-    // Frames behind a broken one are only used on request.
+    verdict.more.append(
+      "Rows that can be read in spite of the damage: \(parts.joined(separator: "; ")).")
+    // Frames after a broken one are only read on request.
     let isBroken = inspection.findings.contains { $0.id == .walBrokenChain }
     let flags = isBroken && logView != .all ? "--wal all " : ""
     if isBroken, logView != .all {
       verdict.more.append(
-        "The log has more commits after a frame that is broken; `--wal all` reads them, too.")
+        "The write-ahead log has more commits after a broken frame; `--wal all` reads them too.")
     }
     if inspection.model != nil, inspection.model?.problem == nil {
       verdict.steps.append(
         (
           "lifeboat salvage \(flags)\(file) -o NEW",
-          "puts the rows into a store that the app opens."
+          "puts the rows into a new store that the app can open."
         ))
     }
     verdict.steps.append(
-      ("lifeboat recover \(flags)\(file) -o NEW.sqlite", "puts them into a fresh SQLite file."))
+      ("lifeboat recover \(flags)\(file) -o NEW.sqlite", "puts the rows into a fresh SQLite file."))
   }
 
   private var difference: ModelDifference? {
@@ -318,7 +328,7 @@ package struct StoreReport {
         "Pages",
         "\(Quantity.count(file.pageCount)) of \(Quantity.count(file.pageSizeBytes)) bytes, \(Quantity.count(file.freePageCount)) free"
       ), ("Last written by", "SQLite \(file.sqliteVersion)"),
-      ("Text", file.textEncoding), ("Journal", file.journalMode),
+      ("Text encoding", file.textEncoding), ("Journal mode", file.journalMode),
     ]
     return facts
   }
@@ -342,19 +352,20 @@ package struct StoreReport {
   }
 
   private var rows: [String: Any]? {
-    // What the app would see of a damaged store is not what can be read of it.
+    // What can be read of a damaged store differs from what the app would see, so the rows are counted by table.
     let isPlain = inspection.kind == .sqlite || inspection.entities.isEmpty
     guard let survey, isPlain || inspection.damageCount > 0 else { return entityRows }
     return tableRows(survey)
   }
 
-  /// Says that a table is cut off.
+  /// A sentence that says how many of `count` lines are shown; empty when all are.
   private static func cut(_ count: Int) -> String {
     count > maxLines ? " \(maxLines) of \(Quantity.count(count)) are shown." : ""
   }
 
   private var entityRows: [String: Any]? {
-    var note = "Rows of each entity, without its descendants, as the app would see them."
+    var note =
+      "Rows of each entity as the app would see them. Rows of a subentity are counted only there."
     if let deleted = survey?.deletedCount, deleted > 0 {
       note += " Deleted rows that are still in the file: \(Quantity.count(deleted))."
     }
@@ -375,7 +386,7 @@ package struct StoreReport {
     ]
   }
 
-  /// The deleted and replaced rows of each entity.
+  /// Counts the deleted and replaced rows of each entity; nil for a plain SQLite database.
   private static func deletedCounts(_ store: DamagedStore) throws -> [String: Int]? {
     guard store.kind != .sqlite else { return nil }
     var counts: [String: Int] = [:]
@@ -388,15 +399,15 @@ package struct StoreReport {
 
   private func tableRows(_ survey: RebuildResult) -> [String: Any] {
     var note =
-      "Rows that can be read; those in part lack a value, deleted ones are still in the file."
+      "Rows that can be read. A partial row lacks a value or a part of one. Deleted rows are still in the file."
     let lost = lostRows.flatMap { $0.counts.isEmpty ? nil : $0 }
     if let lost {
       note += " Lost rows cannot be read: only an index still names them."
-      if lost.isCut { note += " There may be more than are counted here." }
+      if lost.isCut { note += " There may be more lost rows than are counted here." }
     }
     return [
       "holder": "Table",
-      "columns": ["Rows", "In part", "Deleted"] + (lost == nil ? [] : ["Lost"]),
+      "columns": ["Rows", "Partial", "Deleted"] + (lost == nil ? [] : ["Lost"]),
       "note": note + Self.cut(survey.tables.count),
       "lines": survey.tables.prefix(Self.maxLines).map { table -> [String: Any] in
         let counts = [table.rowCount, table.partialRowCount, table.deletedCount]
@@ -421,11 +432,11 @@ package struct StoreReport {
       note += "; \(Quantity.count(log.uncommittedFrameCount)) frames were never committed"
     }
     if log.staleFrameCount > 0 {
-      note += "; \(Quantity.count(log.staleFrameCount)) are older than the last checkpoint"
+      note += "; \(Quantity.count(log.staleFrameCount)) frames are older than the last checkpoint"
     }
-    if let problem = log.problem { note += "; not used: \(problem)" }
+    if let problem = log.problem { note += "; the log is not used: \(problem)" }
     if let times, times.commits.count < times.commitCount {
-      note += "; the first \(times.commits.count) are shown"
+      note += "; the first \(times.commits.count) commits are shown"
     }
     let lines = (times?.commits ?? []).map { commit -> [String: Any] in
       let changes = commit.tables?.map { table in
@@ -445,7 +456,7 @@ package struct StoreReport {
     if let expected, let difference, !difference.isEmpty {
       return [
         "note": PageFrame.text(
-          "From the model that the store carries to \(expected.name). \(difference.countText)",
+          "What differs between the model in the store and \(expected.name): \(difference.countText)",
           limit: 600),
         "hasChanges": true,
         "changes": difference.changes.prefix(Self.maxLines).map { PageFrame.sentence($0.sentence) },
@@ -453,7 +464,8 @@ package struct StoreReport {
       ]
     }
     return [
-      "note": "The model that the store carries: \(Quantity.count(model.entities.count)) entities.",
+      "note":
+        "The model that is saved in the store. Its number of entities: \(Quantity.count(model.entities.count)).",
       "hasChanges": false, "svg": ModelDiagram(of: model).svg,
     ]
   }
@@ -472,22 +484,25 @@ package struct StoreReport {
   private var method: [String] {
     guard let logView else {
       return [
-        "This page is made of what a bundle says of the store. The files themselves are not in it; sizes of files beside the store are rounded."
+        "This page is made from the records of a bundle, which does not hold the files of the "
+          + "store. Sizes of files beside the store are rounded."
       ]
     }
     let log =
       switch logView {
-      case .committed: "The log and the journal were laid over the main file as SQLite would."
-      case .ignore: "The main file was read alone, without its log."
+      case .committed:
+        "The write-ahead log and the rollback journal were applied to the main file as SQLite would apply them."
+      case .ignore: "The main file was read without its write-ahead log."
       case .all:
-        "The log was laid over the main file, with frames that SQLite would leave out."
+        "The write-ahead log was applied to the main file, with frames that SQLite would leave out."
       }
     return [
-      "Lifeboat opened the files for reading only, with its own reader; SQLite did not see them. "
+      "Lifeboat opened the files read-only, with its own reader. SQLite did not open them. "
         + log,
       inspection.changedDuringRead.isEmpty
-        ? "The files did not change meanwhile. Their SHA-256 says which ones they were."
-        : "These files changed meanwhile: "
+        ? "The files did not change while they were read. The table gives the SHA-256 of each, "
+          + "by which it can be identified."
+        : "These files changed while they were read: "
           + PageFrame.text(
             inspection.changedDuringRead.map {
               Self.isExternal($0) ? "a file of external data" : $0
@@ -495,7 +510,8 @@ package struct StoreReport {
     ]
   }
 
-  /// The files, with those of external data in one line: their names and hashes would tell of values.
+  /// The table of the store's files. External data files share one line, because their names and hashes would tell
+  /// something about values.
   private var files: [[String: Any]] {
     var lines = inspection.members.filter { !Self.isExternal($0.name) }.map {
       [
@@ -513,24 +529,31 @@ package struct StoreReport {
     return lines
   }
 
-  /// Whether a member of the store is a file in its support folder.
+  /// Whether a member of the store set is a file in the support folder: its name then has a folder in it.
   private static func isExternal(_ name: String) -> Bool {
     PathText.components(of: name).count > 1
   }
 
   private static let words: [(word: String, meaning: String)] = [
-    ("Page", "A piece of the file of fixed size. Each belongs to one table or index, or is free."),
+    (
+      "Page",
+      "A piece of the database file, of a fixed size. A page belongs to one table or index, or is free."
+    ),
     ("Entity", "A class of objects in the app's model; its rows are objects."),
-    ("Version hash", "A number computed from an entity. Where it differs, the models differ."),
+    (
+      "Version hash",
+      "A number computed from the definition of an entity. Models that differ in an entity have "
+        + "different hashes for the entity."
+    ),
     (
       "Write-ahead log",
       "A file beside the store with the newest changes, before they are copied into it."
     ),
     (
       "Damage",
-      "Bytes that are missing, or contradict each other. A note is worth knowing, and nothing is lost."
+      "Bytes that are missing or contradict each other; rows may be lost. A finding that is only a note means no loss."
     ),
-    ("Deleted row", "A row that the app no longer sees and whose bytes were not overwritten yet."),
-    ("Lost row", "A row whose bytes are gone; here, one that an index still names."),
+    ("Deleted row", "A row that the app no longer sees, but whose bytes are still in the file."),
+    ("Lost row", "A row whose bytes are gone. Those that an index still names are counted here."),
   ]
 }

@@ -8,31 +8,32 @@ import SafeText
 import StoreFiles
 public import StoreRecovery
 
-/// What taking in a returned store did.
+/// The result of taking in a store that support has repaired.
 public struct AcceptedReturn: Sendable {
-  /// The incident of the returned store, whose set is in use now.
+  /// The new incident that the returned store was taken in as. Its set is in use now.
   public let incident: Incident
-  /// What the restoration did. `restoration.replaced` is the incident of the store that was in use until then; to undo,
-  /// restore it.
+  /// What the restoration did. `restoration.replaced` is the incident of the store that was in use before. To undo,
+  /// restore that incident.
   public let restoration: Incidents.Restoration
 }
 
 extension Incidents {
-  /// Takes in a store that support has repaired: proves that it belongs to an incident and fits the app's model, sets the
-  /// present store aside in its turn, and puts the repaired one in its place. Call it before you open the store.
+  /// Takes in a store that support has repaired. First proves that the store belongs to an incident and fits the app's
+  /// model. Then sets the present store aside and puts the repaired one in its place. Call this before you open the
+  /// store.
   ///
-  /// A kill at any moment leaves the present store or the repaired one in place, whole; the next open finishes a move
-  /// that has begun. To undo, restore the incident of the store that was replaced.
+  /// After a kill at any moment, the present store or the repaired one is in place, whole. The next open finishes a
+  /// move that has begun. To undo, restore the incident of the store that was replaced.
   ///
   /// - Parameters:
-  ///   - file: the `.lifeboat-return`.
+  ///   - file: the `.lifeboat-return` file from support.
   ///   - id: the id of the incident that the store was repaired for.
   ///   - model: the model that the app opens its store with; nil for an app without one.
-  ///   - texts: the words for the records.
-  /// - Returns: what was done.
-  /// - Throws: ``StoreReturnError`` when the file is damaged, belongs to another incident or does not fit: nothing is
-  ///   changed then. `StoreRecoveryError` as ``Incidents/restore(_:force:app:texts:)`` does: the present store or the
-  ///   repaired one is in place then.
+  ///   - texts: the words that the records use.
+  /// - Returns: the new incident and what the restoration did.
+  /// - Throws: ``StoreReturnError`` when the file is damaged, belongs to another incident or does not fit the app's
+  ///   model. Nothing is changed then. `StoreRecoveryError` for the reasons that
+  ///   ``Incidents/restore(_:force:app:texts:)`` has. The present store or the repaired one is in place then.
   public func accept(
     return file: URL, for id: String, fitting model: (any ModelExpectation)?,
     texts: IncidentTexts = IncidentTexts()
@@ -51,7 +52,9 @@ extension Incidents {
       try returned.unpack(into: folder)
       let main = folder + "/" + original.storeName
       var obstacles = Self.obstacles(to: main, with: model)
-      if try !returned.isAsSaid(main) { obstacles.append("it is not the store of its manifest") }
+      if try !returned.isAsSaid(main) {
+        obstacles.append("it is not the store that the manifest describes")
+      }
       guard obstacles.isEmpty else {
         throw StoreReturnError(
           .unfit, "the store cannot be used: \(obstacles.joined(separator: "; "))", path: file.path)
@@ -60,7 +63,7 @@ extension Incidents {
     return AcceptedReturn(incident: made, restoration: try restore(made.id, texts: texts))
   }
 
-  /// What keeps a store from being used with a model, as sentences; none when its structure is sound and it fits.
+  /// The reasons why a store cannot be used with a model, as sentences. Empty when the store is sound and fits.
   private static func obstacles(
     to mainPath: String, with model: (any ModelExpectation)?
   ) -> [String] {
@@ -78,7 +81,8 @@ extension Incidents {
 }
 
 extension StoreReturn {
-  /// Writes the files of the set into an empty folder that only this user can reach, and compares their digests.
+  /// Writes the files of the set into an empty folder that only this user can reach. Throws `return.damaged` when a
+  /// file differs from its SHA-256 in the manifest.
   func unpack(into folder: String) throws {
     let archive = try Self.opened(path)
     for (file, offset) in zip(manifest.files, offsets) {
@@ -113,7 +117,7 @@ extension StoreReturn {
     }
   }
 
-  /// Whether an unpacked store records what the manifest says.
+  /// Whether an unpacked store has the UUID and the version hashes that the manifest gives.
   func isAsSaid(_ main: String) throws -> Bool {
     var findings = FindingList()
     let metadata = try StoreMetadata.read(from: SQLiteDatabase(path: main), &findings)

@@ -2,7 +2,7 @@ import CLibrary
 import SafeFiles
 import SafeText
 
-/// An archive that is written under a private name beside its own.
+/// A new archive. It is written under a private name in its folder, and gets its own name when it is complete.
 final class NewArchive {
   private let path: String
   private let folder: Int32
@@ -47,7 +47,7 @@ final class NewArchive {
     _ = SystemCalls.synchronize(folder)
   }
 
-  /// Removes what was written.
+  /// Removes the file under its private name, if it is still the one that was made here.
   func discard() {
     guard let made = FileStatus.found(descriptor) else { return }
     SafeRemoval.remove(name, in: folder, of: made)

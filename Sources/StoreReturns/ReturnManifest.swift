@@ -1,10 +1,10 @@
-/// What a returned store says of itself: `manifest.json`, the first file of the archive.
+/// The manifest of a returned store: `manifest.json`, the first file of the archive.
 struct ReturnManifest: Codable, Equatable {
   static let schemaName = "lifeboat.return"
   static let name = "manifest.json"
   static let reportName = "report.json"
   static let storeFolder = "store/"
-  /// The largest manifest that is read, in bytes.
+  /// The maximum size of a manifest, in bytes.
   static let maxBytes: Int64 = 32 << 20
 
   /// The incident that the store was repaired for.
@@ -15,7 +15,7 @@ struct ReturnManifest: Codable, Equatable {
     let sha256: String
   }
 
-  /// A file of the set, by its name in the incident's set.
+  /// A file of the set, with the name that it has in the incident's set.
   struct File: Codable, Equatable {
     let name: String
     let sizeBytes: Int64
@@ -26,11 +26,11 @@ struct ReturnManifest: Codable, Equatable {
   var version = 1
   let toolVersion: String
   let incident: Origin
-  /// The UUID that the store records; nil when it records none.
+  /// The UUID in the metadata of the repaired store; nil when there is none.
   let storeUUID: String?
-  /// The version hashes that the store records, in hexadecimal.
+  /// The version hashes in the metadata of the repaired store, in hexadecimal, keyed by entity name.
   let versionHashes: [String: String]
   let files: [File]
-  /// The SHA-256 of the report; nil when there is none.
+  /// The SHA-256 of `report.json`, in hexadecimal; nil when the archive has no report.
   let reportSHA256: String?
 }

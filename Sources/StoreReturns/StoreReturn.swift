@@ -8,32 +8,33 @@ import SafeText
 import StoreFiles
 package import StoreRecovery
 
-/// A store that support has repaired or migrated, on its way back into the app: a zip archive with the set, the version
-/// hashes and a report (`.lifeboat-return`).
+/// A store that support has repaired or migrated, packed for the app (`.lifeboat-return`): a zip archive with a
+/// manifest, the files of the set, and a report.
 package struct StoreReturn: Sendable {
-  /// The path of the archive.
+  /// The path of the `.lifeboat-return` archive.
   package let path: String
   let manifest: ReturnManifest
-  /// Where the bytes of each file of the set begin.
+  /// The offsets in the archive at which the bytes of the files of the set begin, in the order of the manifest.
   let offsets: [Int64]
 
   /// The id of the incident that the store was repaired for.
   package var incidentID: String { manifest.incident.id }
   /// The name of the store's main file in the app.
   package var storeName: String { manifest.incident.storeName }
-  /// How many bytes the files of the set have.
+  /// The size of all files of the set together, in bytes.
   package var sizeBytes: Int64 { manifest.files.reduce(0) { $0 + $1.sizeBytes } }
 
   // MARK: - Making
 
-  /// Writes an archive.
+  /// Packs a repaired store into an archive.
   ///
   /// - Parameters:
-  ///   - store: the main file of the repaired store; its log and external files go with it. No program may have it open.
-  ///   - incident: the incident that it was repaired for; its set must be sealed.
-  ///   - report: a text for the app, such as the report of a migration as JSON; nil for none.
-  ///   - path: the archive; nothing may exist there.
-  /// - Throws: ``StoreReturnError``.
+  ///   - store: the main file of the repaired store. Its log and external files are packed as well. No program may have
+  ///     the store open.
+  ///   - incident: the incident that the store was repaired for. Its set must be sealed.
+  ///   - report: a file for the app, such as the report of a migration as JSON; nil for none.
+  ///   - path: the path of the archive; nothing may exist there.
+  /// - Throws: ``StoreReturnError``; `SQLiteFileError` when a file of the set cannot be opened or read.
   package static func make(
     of store: String, for incident: Incident, report: [UInt8]? = nil, at path: String
   ) throws {
@@ -49,7 +50,7 @@ package struct StoreReturn: Sendable {
       if member.kind == .folder { continue }
       guard member.kind == .file, member.role != .migrationDestination else {
         throw StoreReturnError(
-          .unreadable, "only ordinary files can be sent back", path: member.path)
+          .unreadable, "only ordinary files can be packed into a returned store", path: member.path)
       }
       let (digest, checksum, size) = try Self.digest(of: member.path)
       files.append(
@@ -81,7 +82,7 @@ package struct StoreReturn: Sendable {
     }
   }
 
-  /// A member's name under the name that the store has in the app.
+  /// The name that a member of the set has in the app, where the store is called `storeName`.
   private static func name(
     of member: StoreSet.Member, in set: StoreSet, for storeName: String
   ) -> String {
@@ -164,10 +165,10 @@ package struct StoreReturn: Sendable {
 
   // MARK: - Reading
 
-  /// Reads an archive and checks every byte of it.
+  /// Reads an archive and checks every byte: its zip structure, its checksums, and the hashes in its manifest.
   ///
-  /// - Parameter path: the archive.
-  /// - Throws: ``StoreReturnError`` when a byte is not what it must be.
+  /// - Parameter path: the path of the archive.
+  /// - Throws: ``StoreReturnError`` when the archive is damaged or cannot be opened.
   package init(verifying path: String) throws {
     self.path = path
     let file = try Self.opened(path)
@@ -178,7 +179,9 @@ package struct StoreReturn: Sendable {
     var places: [(entry: StoredZip.Entry, offset: Int64)] = []
     var place: Int64 = 0
     while let entry = try Self.entry(in: file, at: place) {
-      guard places.count < StoredZip.maxEntries else { throw damaged("it has too many entries") }
+      guard places.count < StoredZip.maxEntries else {
+        throw damaged("the archive has too many entries")
+      }
       let length = Int64(archive.add(entry).count)
       guard entry.size <= file.size - place - length else {
         throw damaged("the entry \(VisibleText.visible(entry.name)) is longer than the file")
@@ -189,7 +192,9 @@ package struct StoreReturn: Sendable {
     let directory = archive.directory
     guard !places.isEmpty, file.size - place == Int64(directory.count),
       try file.bytes(at: place, count: directory.count) == directory
-    else { throw damaged("it is no archive of a returned store, or its directory was changed") }
+    else {
+      throw damaged("the file is not an archive of a returned store, or its directory was changed")
+    }
 
     var digests: [String] = []
     for (entry, offset) in places {
@@ -206,11 +211,13 @@ package struct StoreReturn: Sendable {
     }
     guard let first = places.first, first.entry.name == ReturnManifest.name,
       first.entry.size <= ReturnManifest.maxBytes
-    else { throw damaged("it has no manifest") }
+    else { throw damaged("the archive has no manifest") }
     let head = try file.bytes(at: first.offset, count: Int(first.entry.size))
     guard let manifest = try? JSONDecoder().decode(ReturnManifest.self, from: Data(head)),
       manifest.schema == ReturnManifest.schemaName, manifest.version == 1
-    else { throw damaged("its manifest cannot be read; a newer Lifeboat may have made it") }
+    else {
+      throw damaged("the manifest cannot be read; a newer Lifeboat may have made the archive")
+    }
     var rest = Array(zip(places, digests).dropFirst())
     if let report = manifest.reportSHA256 {
       guard let found = rest.first, found.0.entry.name == ReturnManifest.reportName,
@@ -234,7 +241,7 @@ package struct StoreReturn: Sendable {
       }
     }
     guard met.contains(FileName(manifest.incident.storeName)) else {
-      throw damaged("it has no main file")
+      throw damaged("the archive does not hold the store's main file")
     }
     self.manifest = manifest
     offsets = rest.map(\.0.offset)
@@ -255,7 +262,8 @@ package struct StoreReturn: Sendable {
     }
   }
 
-  /// Whether the store was repaired for an incident: its id, its store's name, and the bytes that were set aside.
+  /// Whether the store was repaired for an incident: the id, the store's name and the SHA-256 of the main file that was
+  /// set aside are all the same.
   package func isFor(_ incident: Incident) -> Bool {
     incident.id == manifest.incident.id
       && PathText.isSame(incident.storeName, manifest.incident.storeName)

@@ -1,28 +1,28 @@
-/// Why a returned store is not made, or not taken in. Nothing was changed then.
+/// Why a returned store is not made, or not taken in. When this error is thrown, nothing was changed.
 public struct StoreReturnError: Error, Sendable, Hashable, CustomStringConvertible {
   /// A stable identifier, the same in messages, JSON and the manual.
   public struct Code: RawRepresentable, Sendable, Hashable {
     /// The identifier as it is printed, such as `return.damaged`.
     public let rawValue: String
-    /// A code with this identifier; an unknown one is kept.
+    /// Makes a code of an identifier. An unknown identifier is kept.
     public init(rawValue: String) { self.rawValue = rawValue }
-    /// The file is no returned store, or not a byte of it may have changed.
+    /// The file is not a returned store, or its bytes were changed.
     public static let damaged = Code(rawValue: "return.damaged")
     /// The store was repaired for another incident.
     public static let otherIncident = Code(rawValue: "return.otherIncident")
     /// The store does not fit the app's model, or is damaged itself.
     public static let unfit = Code(rawValue: "return.unfit")
-    /// The store to send back cannot be read, or a file of it is no ordinary file.
+    /// The store to send back cannot be read, or one of its files is not an ordinary file.
     public static let unreadable = Code(rawValue: "return.unreadable")
-    /// The file cannot be written, or its name is taken.
+    /// A file cannot be written, or the name of the archive is taken.
     public static let cannotCreate = Code(rawValue: "return.cannotCreate")
   }
 
-  /// The kind of failure.
+  /// The code that says what kind of failure this is.
   public let code: Code
   /// What is wrong, in a sentence without a full stop.
   public let message: String
-  /// The file concerned.
+  /// The path of the file that could not be read, written or accepted.
   public let path: String
   /// The system's error number; nil when no system call failed.
   public let errno: Int32?
@@ -34,6 +34,6 @@ public struct StoreReturnError: Error, Sendable, Hashable, CustomStringConvertib
     self.errno = errno
   }
 
-  /// One line for a log.
+  /// Message, path and code in one line, for a log.
   public var description: String { "\(message), \(path) (\(code.rawValue))" }
 }

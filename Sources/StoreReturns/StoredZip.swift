@@ -1,24 +1,25 @@
-/// The bytes around the entries of a zip archive without compression (APPNOTE.TXT 6.3.10, sections 4.3 and 4.4): just
-/// what is written, so that a reader compares it byte by byte.
+/// The headers and the directory of a zip archive without compression (APPNOTE.TXT 6.3.10, sections 4.3 and 4.4). There
+/// is only one way to write them, so a reader compares them byte by byte.
 ///
-/// Every entry has a Zip64 extra field with both sizes and its offset, so that there is one form for all sizes.
+/// Every entry has a Zip64 extra field, with both sizes and, in the directory, the offset. So the form does not depend
+/// on the size.
 struct StoredZip {
-  /// A file in the archive.
+  /// A file in the archive: its name, its size in bytes and its CRC-32.
   struct Entry: Equatable {
     let name: String
     let size: Int64
     let checksum: UInt32
   }
 
-  /// The entries with the offsets of their local headers, in order.
+  /// The entries in their order, each with the offset of its local header in the archive.
   private(set) var entries: [(entry: Entry, offset: Int64)] = []
-  /// Where the next entry begins.
+  /// The offset at which the next local header begins.
   private(set) var end: Int64 = 0
 
-  /// The most entries of an archive.
+  /// The maximum number of entries of an archive.
   static let maxEntries = 100_000
 
-  /// Adds an entry; returns its local header (section 4.3.7), which its bytes follow.
+  /// Adds an entry. Returns its local header (section 4.3.7), which the bytes of the file follow.
   mutating func add(_ entry: Entry) -> [UInt8] {
     let header = Self.localHeader(entry)
     entries.append((entry, end))
@@ -38,13 +39,14 @@ struct StoredZip {
     return bytes
   }
 
-  /// The fields that both headers of an entry share: version, flags, method, time, checksum, sizes and lengths.
+  /// Appends the fields that the local header and the directory header of an entry share: version, flags, method, time,
+  /// checksum, sizes and lengths.
   private static func append(fieldsOf entry: Entry, extra: UInt16, to bytes: inout [UInt8]) {
     bytes.append(little: UInt16(45))
-    // Names are UTF-8.
+    // The flag says that names are UTF-8.
     bytes.append(little: UInt16(0x0800))
     bytes.append(little: UInt16(0))
-    // 1980-01-01: the same store gives the same bytes.
+    // The time is always 1980-01-01, so that the same store gives the same bytes.
     bytes.append(little: UInt16(0))
     bytes.append(little: UInt16(0x21))
     bytes.append(little: entry.checksum)
@@ -100,16 +102,16 @@ struct StoredZip {
     return bytes
   }
 
-  /// The bytes of a local header whose name has this length.
+  /// The number of bytes of a local header whose name has `nameLength` bytes.
   static func headerLength(nameLength: Int) -> Int { 30 + nameLength + 20 }
 
-  /// The length of the name that a local header gives; nil for other bytes.
+  /// The length of the name in bytes, from the first 30 bytes of a local header; nil for other bytes.
   static func nameLength(in start: [UInt8]) -> Int? {
     guard start.count >= 30, start.starts(with: [0x50, 0x4b, 0x03, 0x04]) else { return nil }
     return Int(start[26]) | Int(start[27]) << 8
   }
 
-  /// The entry of a whole local header; nil unless it is just what ``add(_:)`` returns for it.
+  /// The entry of a complete local header; nil unless the header is exactly what ``add(_:)`` returns for that entry.
   static func entry(of header: [UInt8]) -> Entry? {
     guard let length = nameLength(in: header), header.count == headerLength(nameLength: length)
     else { return nil }
@@ -125,7 +127,7 @@ struct StoredZip {
   }
 }
 
-/// CRC-32 as zip archives have it (APPNOTE.TXT, section 4.4.7).
+/// Computes the CRC-32 of bytes, as zip archives use it (APPNOTE.TXT, section 4.4.7).
 struct Checksum {
   private var state: UInt32 = ~0
 

@@ -2,9 +2,9 @@ import SQLiteFile
 package import SQLiteWriter
 import SafeText
 
-/// The lines of many runs in one SQLite file. Several runs may write to it at once.
+/// A catalogue: the triage lines of many runs in one SQLite file. Several runs may write to the file at once.
 package final class Catalog {
-  /// What is to be written.
+  /// A change that is to be written to the file.
   private enum Change {
     case line(TriageLine, [UInt8], identity: String?)
     case removal(path: String)
@@ -12,25 +12,26 @@ package final class Catalog {
 
   private let path: String
   private let database: SharedDatabase
-  /// What is not written yet.
+  /// The changes that are not written yet.
   private var pending: [Change] = []
 
-  /// How many changes are written at once.
+  /// The number of changes that are written in one transaction.
   private static let batch = 500
 
-  /// Opens a catalogue.
+  /// Opens the catalogue at a path.
   ///
   /// - Parameters:
-  ///   - path: the file.
-  ///   - mayMake: whether it is made if nothing is there; otherwise nothing is written to it.
-  ///   - patience: how many seconds it waits for other programs.
+  ///   - path: the path of the catalogue.
+  ///   - mayMake: true to make the file if it is missing, and to open it for writing; false to open it for reading
+  ///     only.
+  ///   - patience: the seconds that each statement waits for other programs.
   /// - Throws: ``CatalogError``, or `SQLiteWriterError`.
   package init(_ path: String, mayMake: Bool, patience: Int = 60) throws {
     if !ByteFile.exists(path) {
       guard mayMake else { throw CatalogError(.missing, path) }
       try Self.make(path)
     }
-    // Before SQLite sees it, because SQLite may write to what it opens.
+    // The header is checked before SQLite opens the file, because SQLite may write to a file that it opens.
     try Self.check(path)
     self.path = path
     database = try Self.asking(path) {
@@ -38,15 +39,15 @@ package final class Catalog {
     }
   }
 
-  /// Asks SQLite, and says what its refusals mean for a catalogue.
+  /// Runs `body`, and turns errors of SQLite into what they mean for a catalogue. Other errors are thrown as they are.
   private static func asking<Result>(
     _ path: String, _ body: () throws -> Result
   ) throws -> Result {
     do { return try body() } catch let error as SQLiteWriterError {
       switch error.primaryResultCode {
-      // SQLITE_ERROR: a table or column is gone; SQLITE_CORRUPT; SQLITE_NOTADB.
+      // SQLITE_ERROR (a table or column is missing), SQLITE_CORRUPT, SQLITE_NOTADB.
       case 1, 11, 26: throw CatalogError(.damaged, path)
-      // SQLITE_PERM; SQLITE_READONLY; SQLITE_CANTOPEN, of the journal beside it.
+      // SQLITE_PERM, SQLITE_READONLY, SQLITE_CANTOPEN (of the rollback journal beside the catalogue).
       case 3, 8, 14: throw CatalogError(.unwritable, path)
       // SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL.
       case 5, 6, 15: throw CatalogError(.locked, path)
@@ -55,7 +56,7 @@ package final class Catalog {
     }
   }
 
-  /// Makes an empty catalogue, unless another process is faster.
+  /// Makes an empty catalogue. If another process makes one at the same time, that one is used.
   private static func make(_ path: String) throws {
     let writer = try SQLiteWriter(creating: SQLiteWriter.privatePath(for: path))
     do throws(SQLiteWriterError) {
@@ -65,7 +66,7 @@ package final class Catalog {
       try writer.publish(as: path)
     } catch {
       writer.discard()
-      // The other process has made the same.
+      // Another process has made the catalogue.
       guard error.code == .exists, ByteFile.exists(path) else { throw error }
     }
   }
@@ -87,7 +88,8 @@ package final class Catalog {
 
   // MARK: - Lines
 
-  /// The identity of an input when it was read last; nil when it has to be read.
+  /// The identity that an input had when it was read last; nil when the input has to be read: no line of it is there,
+  /// it could not be read, or it has no identity.
   package func identity(of path: String) throws -> String? {
     let rows = try Self.asking(self.path) {
       try database.rows(
@@ -97,7 +99,7 @@ package final class Catalog {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// The line of an input; nil when it has none.
+  /// The line of an input as JSON; nil when the catalogue has none.
   package func line(of path: String) throws -> [UInt8]? {
     let rows = try Self.asking(self.path) {
       try database.rows("SELECT line FROM input WHERE path = ?", [.string(path)])
@@ -106,12 +108,13 @@ package final class Catalog {
     return bytes
   }
 
-  /// Adds a line, in place of an earlier one of its path.
+  /// Adds a line and its JSON, in place of an earlier line of the same path. It is in the file after the next
+  /// ``write()``.
   package func add(_ line: TriageLine, _ json: [UInt8], identity: String?) throws {
     try add(.line(line, json, identity: identity))
   }
 
-  /// Removes the line of a path, if it has one: nothing is told of it any more.
+  /// Removes the line of a path, if there is one. The file changes with the next ``write()``.
   package func remove(_ path: String) throws { try add(.removal(path: path)) }
 
   private func add(_ change: Change) throws {
@@ -119,7 +122,7 @@ package final class Catalog {
     if pending.count >= Self.batch { try write() }
   }
 
-  /// Writes what was added, and removes what was to be removed.
+  /// Writes the changes since the last call, in one transaction.
   package func write() throws {
     guard !pending.isEmpty else { return }
     try Self.asking(path) {
@@ -173,13 +176,13 @@ package final class Catalog {
 
   // MARK: - Questions
 
-  /// The answer to a question.
+  /// The rows that answer a question, and the names of their columns.
   package struct Answer: Sendable {
     package let columns: [String]
     package let rows: [[SQLiteValue]]
   }
 
-  /// Answers a question.
+  /// Answers a question from the lines that are written, within some bounds.
   package func answer(_ query: CatalogQuery, _ bounds: CatalogQuery.Bounds) throws -> Answer {
     let (sql, values) = query.statement(bounds)
     return try Self.asking(path) {
@@ -187,13 +190,13 @@ package final class Catalog {
     }
   }
 
-  /// The error for a line of the catalogue that cannot be read.
+  /// The error to throw when a line in this catalogue cannot be decoded.
   package var damaged: CatalogError { CatalogError(.damaged, path) }
 }
 
-/// Why a file is not used as a catalogue.
+/// The error for a file that cannot be used as a catalogue.
 package struct CatalogError: Error, Sendable, Equatable {
-  /// The kind of reason.
+  /// The kinds of reason, each with the code that commands print.
   package enum Code: String, Sendable {
     case missing = "triage.noCatalog"
     case notACatalog = "triage.notACatalog"
@@ -212,7 +215,7 @@ package struct CatalogError: Error, Sendable, Equatable {
     self.path = path
   }
 
-  /// What it is, in a sentence without a full stop.
+  /// What is wrong, in a sentence without a full stop that follows the path.
   package var message: String {
     switch code {
     case .missing: "there is no catalogue at this path"

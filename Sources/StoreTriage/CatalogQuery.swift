@@ -4,40 +4,42 @@ import SQLiteWriter
 package enum CatalogQuery: String, Sendable, CaseIterable {
   case new, worse, fixes, unexplained, frequent, trend, models, places, unread, duplicates
 
-  /// What is asked, in a sentence without a full stop.
+  /// The question in words, without a full stop.
   package var question: String {
     switch self {
-    case .new: "what is new since a day, or in a build"
+    case .new: "which cases are new since a day, or in a build"
     case .worse: "which build made a case more frequent"
-    case .fixes: "which input can be helped by what"
-    case .unexplained: "what neither verdict nor analyser explains"
-    case .frequent: "what happens most"
+    case .fixes: "what helps with which input"
+    case .unexplained: "which cases neither a verdict nor an analyser explains"
+    case .frequent: "which cases are the most frequent"
     case .trend: "how many cases there are by day"
-    case .models: "between which model versions it happens"
+    case .models: "which models wrote the stores, and which the app expects"
     case .places: "where the damage is"
-    case .unread: "what is encrypted or cannot be read"
-    case .duplicates: "which stores have several inputs"
+    case .unread: "which inputs are encrypted or cannot be read"
+    case .duplicates: "which stores came in several inputs"
     }
   }
 
-  /// What an answer is limited to.
+  /// The bounds of an answer: a first day, a build, and a number of rows.
   package struct Bounds: Sendable {
-    /// The first day, as `2026-11-20`; nil for all.
+    /// The first day of the inputs that count, as `2026-11-20`; nil for all days.
     package var since: String?
-    /// The build, as lines have it; nil for all.
+    /// The build of the inputs that count, as ``TriageSignature/build`` gives it; nil for all builds.
     package var build: String?
-    /// The most rows.
+    /// The maximum number of rows.
     package var limit = 50
 
-    /// All.
+    /// Bounds with all days and all builds, and at most 50 rows.
     package init() {}
   }
 
-  /// The statement and its values. Each has the same three: day, build, limit.
+  /// The SQL of a question and the values of its parameters, which are the same for all questions: ?1 the day, ?2 the
+  /// build, ?3 the limit.
   func statement(_ bounds: Bounds) -> (String, [SQLiteValue]) {
     let since = bounds.since.map { SQLiteValue.string($0) } ?? .null
     let build = bounds.build.map { SQLiteValue.string($0) } ?? .null
-    // Numbered parameters count once, however often they are used.
+    // SQLite counts a numbered parameter once, however often a statement uses it. The added terms use each of them at
+    // least once.
     return (
       sql.replacing(place: "LIMITED", with: "LIMIT ?3 + 0 * (?1 IS NULL) + 0 * (?2 IS NULL)")
         .replacing(
@@ -142,7 +144,7 @@ package enum CatalogQuery: String, Sendable, CaseIterable {
 }
 
 extension String {
-  /// The text with each occurrence of a word in it replaced.
+  /// The text with each occurrence of a word replaced, compared by bytes.
   fileprivate func replacing(place word: String, with text: String) -> String {
     String(
       decoding: Array(utf8).replacing(Array(word.utf8), with: Array(text.utf8)), as: UTF8.self)

@@ -2,26 +2,26 @@ import CoreDataStore
 import SQLiteFile
 import SafeText
 
-/// Where the damage of a store is: ids of findings, and the kind of page or table that they are in.
+/// Where a store is damaged: the ids of findings, and the kinds of pages or tables that they are in.
 package struct DamagePlaces: Sendable, Equatable {
-  /// The most places that a line lists.
+  /// The maximum number of places that a line lists.
   package static let shown = 32
 
-  /// A place, and how often it was met.
+  /// A place of damage, and how many findings are there.
   package struct Place: Sendable, Codable, Equatable, Hashable {
     /// The id of the finding, such as `page.badType`.
     package var id: String
-    /// The kind of page or table, such as `a table of an entity`.
+    /// The kind of page or table that is damaged, such as `a table of an entity`.
     package var place: String
-    /// The table or index in a Core Data store; nil elsewhere, where any text may be a name.
+    /// The name of the table or index, for a Core Data store. Nil for other databases, whose names may be any text.
     package var table: String?
-    /// How many findings.
+    /// The number of findings with this id at this place.
     package var count: Int
   }
 
-  /// The places by their number of findings, at most ``shown``.
+  /// The places with the most findings first, at most ``shown``.
   let places: [Place]
-  /// The id and the kind of place, each once, sorted.
+  /// Texts such as `page.badType in a table of an entity`, each once, sorted.
   let words: [String]
 
   init(_ findings: [Finding], _ kind: CoreDataStore.Kind) {
@@ -33,7 +33,7 @@ package struct DamagePlaces: Sendable, Equatable {
       if words.count < TriageSignature.mostPlaces { words.insert("\(id) in \(place)") }
       let table = kind == .sqlite ? nil : finding.table.map(ShortText.name)
       let key = Place(id: id, place: place, table: table, count: 0)
-      // A store has as many tables as its file has room for.
+      // A damaged store may have any number of tables, so the number of places is limited.
       guard counts[key] != nil || counts.count < 1000 else { continue }
       counts[key, default: 0] += 1
     }
@@ -47,7 +47,7 @@ package struct DamagePlaces: Sendable, Equatable {
     }.prefix(Self.shown).map(\.self)
   }
 
-  /// The kind of place of a finding: which file, which page, which kind of table.
+  /// The kind of place that a finding is in, in words: a file, a page or a kind of table.
   private static func place(of finding: Finding) -> String {
     switch finding.member {
     case .wal: return "the log"
@@ -68,7 +68,7 @@ package struct DamagePlaces: Sendable, Equatable {
     return finding.page == 1 ? "page 1" : finding.page == nil ? "the file" : "a page of no table"
   }
 
-  /// The kind of a table or index by Core Data's and SQLite's ways of naming.
+  /// The kind of a table or index, in words, judged by how Core Data and SQLite name their tables.
   private static func kind(ofTable name: String) -> String {
     let own = ["Z_METADATA", "Z_PRIMARYKEY", "Z_MODELCACHE"]
     if own.contains(where: { PathText.isSame($0, name) }) { return "Core Data's tables" }

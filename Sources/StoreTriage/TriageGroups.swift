@@ -1,38 +1,39 @@
-/// Inputs by what happened to them.
+/// Counts inputs in groups: inputs that are the same case are one group.
 package struct TriageGroups: Sendable {
-  /// What makes two inputs one group.
+  /// What two inputs of one group have in common.
   package enum Key: String, Sendable, CaseIterable {
-    /// What happened, whatever the build, the models and the version of SQLite.
+    /// The family: what happened, whatever the build, the models and the version of SQLite.
     case family
-    /// The whole signature.
+    /// The whole signature, with the build, the models and the version of SQLite.
     case signature
   }
 
-  /// The inputs of one family or signature.
+  /// A group: the inputs that share a family or a signature, with counts.
   package struct Group: Sendable, Codable, Equatable {
-    /// The hash.
+    /// The hash of the family or of the signature, 16 hexadecimal digits.
     package let id: String
-    /// What happened, without build, models and version of SQLite when a family is meant.
+    /// The signature of the group. If groups are families, it has no build, no models and no version of SQLite.
     package let signature: TriageSignature
-    /// What it is, in words.
+    /// What happened, in words.
     package let words: String
-    /// How many inputs.
+    /// The number of inputs in the group.
     package var count = 0
-    /// Those that could not be read at all.
+    /// The number of inputs in the group that could not be read at all.
     package var failedCount = 0
     package var firstSeen: String?
     package var lastSeen: String?
-    /// The paths of the first inputs.
+    /// The paths of the first three inputs of the group.
     package var examples: [String] = []
-    /// Builds, models that wrote the store, and versions of SQLite, each with how many inputs.
+    /// The builds of the app, with the number of inputs of each.
     package var builds: [String: Int] = [:]
     package var models: [String: Int] = [:]
     package var sqlite: [String: Int] = [:]
-    /// What helps, with how many inputs.
+    /// What helps (``Fix``), with the number of inputs that it helps with.
     package var fixes: [String: Int] = [:]
-    /// Inputs by day.
+    /// The days of the inputs, as `2026-11-20`, with the number of inputs of each.
     package var days: [String: Int] = [:]
-    /// Rows that SQLite would read, in those inputs of which it is known; nil when it is of none.
+    /// The sum of the rows that SQLite would read, of the inputs for which this number is known; nil when it is known
+    /// for none.
     package var liveRows: Int?
 
     fileprivate init(_ id: String, _ signature: TriageSignature) {
@@ -42,23 +43,25 @@ package struct TriageGroups: Sendable {
     }
   }
 
-  /// The JSON form.
+  /// The JSON output of `lifeboat triage --group`.
   package struct Report: Sendable, Codable, Equatable {
     package var schema = "lifeboat.triageGroups"
     package var version = 1
-    /// `family` or `signature`.
+    /// What makes a group: `family` or `signature`.
     package let by: String
     package let inputCount: Int
     package let careCount: Int
     package let failedCount: Int
-    /// Inputs of groups for which there was no room, because there are more than ``groupLimit``.
+    /// The number of inputs in groups for which there was no room, because there are more groups than ``groupLimit``.
     package let otherCount: Int
     package let groups: [Group]
   }
 
-  /// The most groups, the most names of a kind in one, and the most examples.
+  /// The maximum number of groups.
   static let groupLimit = 100_000
+  /// The maximum number of names of each kind in a group, such as builds. Names beyond it are not counted.
   static let nameLimit = 1000
+  /// The maximum number of examples in a group.
   static let exampleLimit = 3
 
   private let key: Key
@@ -68,13 +71,13 @@ package struct TriageGroups: Sendable {
   private var failedCount = 0
   private var otherCount = 0
 
-  /// No inputs.
+  /// Groups without inputs yet. `key` says what makes a group.
   package init(by key: Key) { self.key = key }
 
-  /// The day of a date of a line.
+  /// The day of a line's date: `2026-11-20` of `2026-11-20T21:53:07Z`.
   package static func day(_ date: String) -> String { String(Substring(date.utf8.prefix(10))) }
 
-  /// Adds an input.
+  /// Counts the input of a line in its group.
   package mutating func add(_ line: TriageLine) {
     inputCount += 1
     if line.needsCare { careCount += 1 }
@@ -89,7 +92,7 @@ package struct TriageGroups: Sendable {
     groups[id]?.add(line)
   }
 
-  /// A family has no build, models and version of SQLite.
+  /// The signature that a group shows. A family's has no build, no models and no version of SQLite.
   private func shown(_ signature: TriageSignature) -> TriageSignature {
     guard key == .family else { return signature }
     var shown = signature
@@ -100,7 +103,7 @@ package struct TriageGroups: Sendable {
     return shown
   }
 
-  /// The groups by their number of inputs.
+  /// The groups and the counts of all inputs. The group with the most inputs is first.
   package var report: Report {
     Report(
       by: key.rawValue, inputCount: inputCount, careCount: careCount, failedCount: failedCount,
@@ -110,7 +113,8 @@ package struct TriageGroups: Sendable {
 }
 
 extension TriageGroups.Group {
-  /// The days between which it was seen, in words; nil when no input has a date.
+  /// The days of the first and the last input of the group, such as `2026-11-20 to 2026-11-24`; nil when no input has a
+  /// date.
   package var seen: String? {
     guard let first = firstSeen.map(TriageGroups.day), let last = lastSeen.map(TriageGroups.day)
     else { return nil }

@@ -4,9 +4,9 @@ import SQLiteFile
 import StoreExtraction
 import StoreRecovery
 
-// What records say, put into a line.
+// Puts what incidents and inspections say into a line.
 extension TriageLine {
-  /// Takes what an incident's record says.
+  /// Takes verdict, codes, models, app, store and date from the record of an incident.
   mutating func tell(_ incident: Incident) {
     signature.verdict = incident.verdict.finding.rawValue
     signature.codes = Self.codes(incident.evidence.failure)
@@ -35,7 +35,8 @@ extension TriageLine {
     return codes.isEmpty ? nil : codes.joined(separator: " ")
   }
 
-  /// Takes what an inspection says, if there is one, and what the analysers say of the facts.
+  /// Takes findings, sizes and rows from an inspection, if there is one. Then takes the ids of the analysers that apply
+  /// to the facts, and what helps.
   mutating func tell(
     _ inspection: StoreInspection?, _ facts: AnalyserFacts, _ analysers: Analysers
   ) {
@@ -51,7 +52,7 @@ extension TriageLine {
       damage: inspection.damageCount,
       notes: inspection.findings.count { $0.severity == .note }, places: places.places)
     signature.damage = places.words
-    // An incident knows more than the check, which sees the file alone.
+    // The verdict of an incident says more than the check, which sees only the file.
     if app == nil {
       signature.verdict =
         inspection.damageCount > 0 ? TriageSignature.corrupt : TriageSignature.healthy
@@ -71,7 +72,8 @@ extension TriageLine {
     rows = Self.rows(inspection)
   }
 
-  /// The identifiers of the model that wrote the store, else the beginning of the checksum of its hashes.
+  /// The version identifiers of the model that wrote the store; without any, the beginning of the checksum of its
+  /// version hashes. Nil when neither is recorded.
   private static func modelName(_ metadata: StoreInspection.Metadata?) -> String? {
     let names = metadata?.versionIdentifiers.filter { !$0.utf8.isEmpty } ?? []
     if !names.isEmpty { return ShortText.name(names.joined(separator: ", ")) }
@@ -82,8 +84,8 @@ extension TriageLine {
     "checksum " + ShortText.name(String(text.unicodeScalars.prefix(12)))
   }
 
-  /// What the check knows of rows: all of them are there in a store without damage. How many a damaged one has lost
-  /// nobody can say, and without a schema not even how many there are.
+  /// The numbers of rows that the check knows. An undamaged store has lost none. How many rows a damaged store has lost
+  /// is unknown, and without a schema even the number of live rows is.
   private static func rows(_ inspection: StoreInspection) -> Rows {
     let isDamaged = inspection.damageCount > 0
     let isBlind = isDamaged && inspection.tables.isEmpty

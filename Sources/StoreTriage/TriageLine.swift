@@ -1,43 +1,43 @@
 import Foundation
 
-/// What triage says of one input: a bundle, the folder of an incident, or a store.
+/// What triage says about one input: a bundle, the folder of an incident, or a store. It is a line of JSON.
 ///
-/// It names entities and tables, codes and counts. It never holds a value of a row.
+/// A line has names of entities and tables, codes and counts. It never has a value of a row.
 package struct TriageLine: Sendable, Codable, Equatable {
-  /// The value of `schema`.
+  /// The value of ``schema`` in every line.
   package static let schemaName = "lifeboat.triage"
-  /// The version that is written.
+  /// The version of the form that is written.
   package static let currentVersion = 1
 
-  /// What an input is.
+  /// The kind of an input.
   package enum Kind: String, Sendable, Codable, CaseIterable {
     /// A support bundle.
     case bundle
-    /// An archive that holds a store and is no bundle.
+    /// An archive that holds a store and is not a support bundle.
     case archive
     /// The folder of an incident.
     case incident
-    /// A store: a file, or one of a phone's backup.
+    /// A store: a file of its own, or one in a phone's backup.
     case store
-    /// Nothing that can be told: missing, unreadable, not an ordinary file.
+    /// An input whose kind is not known: it is missing, cannot be read, or is not an ordinary file.
     case unknown
   }
 
   /// Why an input could not be read.
   package struct Failed: Sendable, Codable, Equatable {
-    /// A stable code, as other commands give it.
+    /// A stable code, the same that other commands print.
     package var code: String
-    /// What happened, in a sentence without a full stop.
+    /// Why the input could not be read, in a sentence without a full stop.
     package var message: String
 
-    /// A reason.
+    /// A reason with its code and message.
     package init(code: String, message: String) {
       self.code = code
       self.message = message
     }
 
-    /// Whether the failure may be gone next time although the input is the same: its time or memory was not enough, the
-    /// device or the system had failed, this user might not read it, or somebody wrote to it.
+    /// Whether the failure may be gone when the same input is read again. This is so when time or memory ran out, a
+    /// device or the system failed, the user had no permission, or another program was writing to the input.
     package var mayBeGone: Bool { Self.passing.contains(code) }
 
     private static let passing: Set<String> = [
@@ -49,53 +49,53 @@ package struct TriageLine: Sendable, Codable, Equatable {
     ]
   }
 
-  /// The app that the store belongs to.
+  /// The app that the store belongs to, as an incident names it.
   package struct App: Sendable, Codable, Equatable {
     package var name: String
     package var version: String
     package var build: String?
   }
 
-  /// The store.
+  /// What is known about the store.
   package struct Store: Sendable, Codable, Equatable {
-    /// `coreData`, `coreDataShaped` or `sqlite`; nil when only an incident speaks of it.
+    /// The kind of store: `coreData`, `coreDataShaped` or `sqlite`; nil when only an incident tells of the store.
     package var kind: String?
-    /// The UUID of its metadata.
+    /// The store's UUID from its metadata; nil when it is not known.
     package var uuid: String?
-    /// The system that the framework version belongs to.
+    /// The system version that the recorded framework version belongs to, in words; nil when it is not known.
     package var system: String?
   }
 
-  /// Sizes in bytes, and pages.
+  /// The sizes of an input and its store. Nil means unknown.
   package struct Sizes: Sendable, Codable, Equatable {
-    /// The bundle or archive itself; of a store, all of its files.
+    /// The size of the bundle or archive, or of all files of a store, in bytes.
     package var inputBytes: Int64?
-    /// The main file.
+    /// The size of the store's main file, in bytes.
     package var storeBytes: Int64?
-    /// The write-ahead log.
+    /// The size of the write-ahead log, in bytes; nil without a log.
     package var logBytes: Int64?
-    /// Pages after the last commit.
+    /// The number of pages of the database after its last commit.
     package var pages: Int64?
   }
 
-  /// What the check has found.
+  /// The number of findings of the check, and where the damage is.
   package struct Findings: Sendable, Codable, Equatable {
     package var damage: Int
     package var notes: Int
-    /// Where the damage is: the most frequent places, at most ``DamagePlaces/shown``.
+    /// The places with the most damage, at most ``DamagePlaces/shown``.
     package var places: [DamagePlaces.Place]
   }
 
-  /// Numbers of rows. What is unknown is null, never 0.
+  /// Numbers of rows. An unknown number is nil, and null in JSON.
   package struct Rows: Sendable, Codable, Equatable {
-    /// Rows that SQLite would read.
+    /// The number of rows that SQLite would read.
     package var live: Int?
-    /// Rows that are lost.
+    /// The number of rows that are lost; 0 for an undamaged store.
     package var lost: Int?
-    /// Rows that a recovery would save.
+    /// The number of rows that a recovery would save.
     package var recoverable: Int?
 
-    /// Numbers; nil for what is unknown.
+    /// Numbers of rows; nil for each number that is unknown.
     package init(live: Int? = nil, lost: Int? = nil, recoverable: Int? = nil) {
       self.live = live
       self.lost = lost
@@ -110,52 +110,53 @@ package struct TriageLine: Sendable, Codable, Equatable {
     }
   }
 
-  /// What ``date`` is the date of.
+  /// The event that ``date`` is the time of.
   package enum DateSource: String, Sendable, Codable {
-    /// The set was put aside then.
+    /// The store was set aside: the time of the incident.
     case incident
-    /// The bundle was made then.
+    /// The bundle was made.
     case bundle
-    /// The main file was changed then.
+    /// The store's main file was last changed.
     case file
   }
 
   package var schema = schemaName
   package var version = currentVersion
-  /// The path, with bytes that are no UTF-8 as `\xE9`.
+  /// The path of the input. Bytes that are not UTF-8 are written as `\xE9`.
   package var path: String
   package var kind: Kind
-  /// How much of the user's data a bundle holds; nil for other inputs.
+  /// How much of the user's data a bundle holds, as its manifest says; nil for other inputs.
   package var contents: String?
   /// Whether a bundle or archive is encrypted; nil for other inputs.
   package var isEncrypted: Bool?
-  /// Why nothing else is known; nil when the input was read.
+  /// Why the input could not be read; nil when it was read.
   package var failed: Failed?
   package var signature: TriageSignature
-  /// What helps; nil when nothing has to be done, or nobody knows what.
+  /// What helps; nil when there is nothing to do, or nothing that is known to help.
   package var fix: Fix?
   package var app: App?
   package var store: Store?
   package var sizes: Sizes?
   package var findings: Findings?
   package var rows: Rows
-  /// When it happened, in UTC, to the second: `2026-11-20T21:53:07Z`.
+  /// The time of the event in ``dateSource``, in UTC, to the second: `2026-11-20T21:53:07Z`. Nil when it is not known.
   package var date: String?
   package var dateSource: DateSource?
-  /// The seconds that the input took; nil unless asked for, because no two runs take the same.
+  /// How many seconds reading the input took. Nil unless asked for, because no two runs take the same time.
   package var seconds: Double?
 
-  /// Whether support has something to do.
+  /// Whether somebody has to look at the input: it is not healthy, or could not be read.
   package var needsCare: Bool { failed != nil || signature.verdict != TriageSignature.healthy }
 
-  /// Whether reading the same input again may say something else, because the machine had failed. The store of an
-  /// incident may be what was not read; the problem of a bundle may be one of the machine that made it.
+  /// Whether reading the same input again may give another line, because a failure of the machine is the reason. For an
+  /// incident, the failure may be in ``TriageSignature/problem``. The problem of a bundle does not count: it may come
+  /// from the machine that made the bundle.
   package var mayDiffer: Bool {
     let problem = kind == .incident ? signature.problem : nil
     return (failed ?? problem.map { Failed(code: $0, message: "") })?.mayBeGone ?? false
   }
 
-  /// An input of which nothing is known but its path.
+  /// A line for an input of which only path and kind are known.
   package init(path: String, kind: Kind) {
     self.path = path
     self.kind = kind
@@ -163,13 +164,13 @@ package struct TriageLine: Sendable, Codable, Equatable {
     rows = Rows()
   }
 
-  /// An input that could not be read.
+  /// A line for an input that could not be read.
   package init(path: String, kind: Kind = .unknown, failed: Failed) {
     self.init(path: path, kind: kind)
     fail(failed)
   }
 
-  /// Says that the input could not be read.
+  /// Records that the input could not be read, and why. Sets verdict, problem and fix accordingly.
   package mutating func fail(_ reason: Failed) {
     failed = Failed(
       code: ShortText.word(reason.code), message: ShortText.sentence(reason.message))
@@ -185,23 +186,23 @@ package struct TriageLine: Sendable, Codable, Equatable {
     return Array(try encoder.encode(self))
   }
 
-  /// Reads a line.
+  /// Reads a line from JSON.
   ///
-  /// - Throws: `DecodingError` when it is none.
+  /// - Throws: `DecodingError` when the bytes are not such a line.
   package init(json: some Sequence<UInt8>) throws {
     self = try JSONDecoder().decode(Self.self, from: Data(json))
   }
 }
 
-/// Texts from a file that somebody else made, for a line: bounded, so that a line stays short.
+/// Cuts texts that come from files, so that a line stays short.
 enum ShortText {
-  /// The most scalars of a name or version, and of a sentence.
+  /// The maximum number of Unicode scalars of a name and of a sentence.
   private static let limits = (name: 100, sentence: 500)
 
   static func name(_ text: String) -> String { cut(text, limits.name) }
   static func sentence(_ text: String) -> String { cut(text, limits.sentence) }
 
-  /// A code of letters, digits and dots; `other` for any other text.
+  /// The text if it is a code: at most 100 ASCII letters, digits, dots and hyphens. `other` for any other text.
   static func word(_ text: String) -> String {
     let isWord =
       !text.utf8.isEmpty && text.utf8.count <= limits.name
@@ -213,13 +214,13 @@ enum ShortText {
   }
 
   private static func cut(_ text: String, _ limit: Int) -> String {
-    // Most texts are short: a scalar has at least one byte.
+    // A scalar has at least one byte, so this is enough for most texts.
     if text.utf8.count <= limit { return text }
     let cut = text.unicodeScalars.prefix(limit)
     return cut.endIndex == text.unicodeScalars.endIndex ? text : String(cut) + "…"
   }
 
-  /// A time in ISO 8601, cut to its second, in UTC; nil for any other text.
+  /// A time in ISO 8601 and UTC, cut to the second; nil for any other text.
   static func second(_ text: String) -> String? {
     let bytes = Array(text.utf8)
     guard bytes.count >= 20, bytes.count <= 40, bytes.last == UInt8(ascii: "Z") else { return nil }
@@ -231,9 +232,9 @@ enum ShortText {
     return String(decoding: bytes[..<form.count], as: UTF8.self) + "Z"
   }
 
-  /// A date as ``second(_:)`` gives it.
+  /// A date in ISO 8601 and UTC, to the second; nil for a year before 1 or after 9999.
   static func second(_ date: Date) -> String? {
-    // Years of other lengths have another form.
+    // Years of more than four digits have another form.
     guard date.timeIntervalSince1970 > -62_135_596_800, date.timeIntervalSince1970 < 253_402_300_800
     else { return nil }
     return date.ISO8601Format()

@@ -8,21 +8,21 @@ import StoreFiles
 import StoreRecovery
 import SupportBundle
 
-// What each kind of input is read with.
+// Reads each kind of input: folders, incidents, stores, archives and bundles.
 extension TriageReader {
   private static let recordName = "incident.json"
-  /// What became of the set, if it is not in the folder any more.
+  /// The record of what became of the set, if it is not in the incident's folder any more.
   private static let outcomeName = "outcome.json"
-  /// The most bytes of a record that are read.
+  /// The maximum number of bytes of a record.
   private static let recordBytes = 16 << 20
-  /// The code of a record of an incident that cannot be read.
+  /// The code for an incident whose record cannot be read.
   private static let unreadable = "incident.unreadable"
-  /// What a bundle says when its store could not be read.
+  /// The record in a bundle that says why its store could not be read.
   private static let problemName = "problem.json"
 
   // MARK: - Folders
 
-  /// The incident that a folder is of, else what it holds.
+  /// The line of an incident if the folder is one; else the inputs that the folder holds.
   func folder(_ path: String, _ known: String?) throws -> Answer {
     let bare = PathText.withoutTrailingSlashes(path)
     if (try FileStatus.of(PathText.joined(bare, Self.recordName)))?.kind == .file {
@@ -45,14 +45,15 @@ extension TriageReader {
     return .inputs(items.map(\.1))
   }
 
-  /// Whether what a folder holds beside stores is read like a store: one that lost its header, that is encrypted or whose
-  /// rows are all in the log.
+  /// Whether a file that is not surely a store is read like one: its header is lost, it is encrypted, or all of its
+  /// rows are in the log.
   private static func isRead(_ other: StoreFinder.PassedOver) -> Bool {
     ["file.empty", "file.notADatabase", "file.looksEncrypted"].contains(other.code)
       && !isEscaped(other.path)
   }
 
-  /// Whether a path shows bytes that are no UTF-8, so that it cannot be opened. A path that only looks so is not there.
+  /// Whether a path has `\xE9` in place of bytes that are not UTF-8, so that no file can be opened by it. Every path
+  /// that does not exist counts as such.
   private static func isEscaped(_ path: String) -> Bool { !ByteFile.exists(path) }
 
   private func line(of other: StoreFinder.PassedOver, at path: String? = nil) -> TriageLine {
@@ -75,7 +76,8 @@ extension TriageReader {
       let incident = try Self.incident(bytes)
       guard PathText.isPlainName(incident.storeName) else {
         throw TriageProblem(
-          code: Self.unreadable, message: "the record names no file of its folder")
+          code: Self.unreadable, message: "the record does not name a file of the incident's folder"
+        )
       }
       let store = PathText.joined(folder, incident.storeName)
       identity = identityOfIncident(record, store)
@@ -123,14 +125,14 @@ extension TriageReader {
         + ["", "-wal", "-shm", "-journal"].map { store + $0 })
   }
 
-  /// The only store in the folder of an incident whose record cannot be read; nil for none or several.
+  /// The path of the only store in the folder of an incident whose record cannot be read; nil for none or several.
   private func storeWithoutRecord(in folder: String) -> String? {
     guard FileStatus.found(folder)?.kind == .folder else { return nil }
     return try? only(in: folder)
   }
 
-  /// Reads a store of which the record of its incident says nothing. There is something to be looked at, even if it is
-  /// sound: it was set aside.
+  /// Reads the store of an incident whose record cannot be read. Somebody has to look at it even if the store is sound,
+  /// because the app has set it aside.
   private func read(storeWithoutRecord store: String, into line: inout TriageLine) throws {
     try read(storeAt: store, incident: nil, into: &line)
     line.signature.problem = Self.unreadable
@@ -139,7 +141,8 @@ extension TriageReader {
     }
   }
 
-  /// Reads a store of which an incident speaks, too. That it cannot be read is then a part of the signature.
+  /// Calls `read` for a store that an incident or bundle tells of. If the store cannot be read, the line keeps what it
+  /// had, and the signature gets the problem.
   private func tellOfProblem(
     _ line: inout TriageLine, _ read: (inout TriageLine) throws -> Void
   ) throws {
@@ -165,7 +168,7 @@ extension TriageReader {
     guard let incident = try? decoder.decode(Incident.self, from: Data(bytes)),
       incident.schema == Incident.schemaName, incident.version <= Incident.currentVersion
     else {
-      /// Any JSON.
+      /// Decodes from any JSON value.
       struct Anything: Decodable { init(from decoder: any Decoder) throws {} }
       let isJSON = (try? decoder.decode(Anything.self, from: Data(bytes))) != nil
       let reason =
@@ -185,13 +188,13 @@ extension TriageReader {
 
   // MARK: - Stores
 
-  /// Reads a store.
+  /// Reads a store file into a line.
   ///
   /// - Parameters:
-  ///   - path: the main file.
-  ///   - incident: the record of its incident; nil without one.
-  ///   - line: receives what is found.
-  /// - Throws: why it cannot be read.
+  ///   - path: the path of the store's main file.
+  ///   - incident: the record of the store's incident, as JSON; nil without one.
+  ///   - line: receives what the check and the analysers find.
+  /// - Throws: an error that says why the store cannot be read.
   func read(storeAt path: String, incident: [UInt8]?, into line: inout TriageLine) throws {
     let decrypted = try key.flatMap { try DecryptedStore.ifEncrypted(path, $0) }
     try withExtendedLifetime(decrypted) {
@@ -226,7 +229,7 @@ extension TriageReader {
     }
   }
 
-  /// How many rows a recovery would save, also those of which it does not know the table.
+  /// How many rows a recovery would save, with rows whose table it does not know.
   private static func recoverable(_ path: String) throws -> Int {
     let found = try StoreRebuild().survey(DamagedStore(path: path))
     return found.rowCount + found.unattributedCount
@@ -242,24 +245,24 @@ extension TriageReader {
     try withExtendedLifetime(unpacked) {
       try read(storeAt: unpacked.storePath, incident: nil, into: &line)
     }
-    // The copy is new.
+    // The date of the unpacked copy says nothing about the store.
     line.date = nil
     line.dateSource = nil
   }
 
   // MARK: - Bundles
 
-  /// What an archive is.
+  /// What reading an archive gave.
   enum Packed {
-    /// A bundle, or an archive with one store: the line says it.
+    /// A bundle, or an archive with one store. The result is in the line that was passed in.
     case line
-    /// An archive with several stores.
+    /// An archive with several stores, with a line for each.
     case lines([TriageLine])
     /// An archive without a store that was met in a folder.
     case nothing
   }
 
-  /// Reads a bundle, or an archive with one store.
+  /// Reads a bundle or another archive.
   func read(archive path: String, _ isFound: Bool, into line: inout TriageLine) throws -> Packed {
     let file = try BundleFile(path, secrets)
     guard let reader = try UnpackedArchive.bundle(in: file) else {
@@ -280,7 +283,8 @@ extension TriageReader {
     return .line
   }
 
-  /// What a bundle says of its store: the inspection that was recorded, else its store, else why there is neither.
+  /// Puts what a bundle says about its store into the line: the recorded inspection; without one, a check of its store;
+  /// without both, the reason why the store is missing.
   private func tell(
     of file: BundleFile, _ records: Records, _ incident: [UInt8]?, _ line: inout TriageLine
   ) throws {
@@ -304,7 +308,8 @@ extension TriageReader {
         let unpacked = try UnpackedBundle(file, making: { _ = $1() })
         try withExtendedLifetime(unpacked) {
           guard let store = try only(in: PathText.joined(unpacked.path, "store")) else {
-            throw TriageProblem(code: "input.noStores", message: "its folder of the store has none")
+            throw TriageProblem(
+              code: "input.noStores", message: "the bundle's folder store/ holds no store")
           }
           try read(storeAt: store, incident: incident, into: &line)
         }
@@ -346,10 +351,12 @@ extension TriageReader {
     }
   }
 
-  /// The most stores of an archive that have a line: thousands of archives may wait for their turn to be told.
+  /// The maximum number of stores of an archive that get a line. Thousands of archives may wait in memory until they
+  /// are told.
   private static let maxPacked = 100
 
-  /// A line for each store of an archive, in the order of their names.
+  /// A line for each store of an archive, sorted by path. If there are more stores than the maximum, the last line says
+  /// so.
   private func lines(
     of found: StoreFinder.Found, in folder: String, _ file: BundleFile, like archive: TriageLine
   ) throws -> [TriageLine] {
@@ -376,7 +383,7 @@ extension TriageReader {
         TriageProblem(
           code: "input.severalStores",
           message:
-            "it holds \(all.count) files that are or were stores, and \(Self.maxPacked) have a line; unpack it for the others"
+            "the archive holds \(all.count) stores and former stores; unpack it to read more than \(Self.maxPacked)"
         ))
       line.signature = line.signature.hashed()
       lines.append(line)
@@ -384,7 +391,7 @@ extension TriageReader {
     return lines
   }
 
-  /// Reads one store of an archive.
+  /// Reads the store with a name in an archive.
   func read(archive: String, _ name: String, into line: inout TriageLine) throws {
     let file = try BundleFile(archive, secrets)
     line.isEncrypted = file.isEncrypted
@@ -403,24 +410,24 @@ extension TriageReader {
   {
     try read(storeAt: store, incident: nil, into: &line)
     line.sizes?.inputBytes = try FileStatus.of(file.path)?.sizeBytes
-    // The copy is new.
+    // The date of the unpacked copy says nothing about the store.
     line.date = nil
     line.dateSource = nil
   }
 
-  /// The only store of a folder; nil when there is none.
+  /// The path of the only store in a folder; nil when there is none. Throws `input.severalStores` for several.
   private func only(in folder: String) throws -> String? {
     guard let found = try Self.found(in: folder) else { return nil }
     let all = found.stores + found.passedOver.map(\.path)
     guard all.count == 1 else {
       throw TriageProblem(
         code: "input.severalStores",
-        message: "it holds \(all.count) files that are or were stores, and one is expected")
+        message: "the input holds \(all.count) files that are or were stores, and one is expected")
     }
     return all[0]
   }
 
-  /// What a folder holds; nil when it holds no store.
+  /// The stores in a folder and the files that may be stores; nil when there are none.
   private static func found(in folder: String) throws -> StoreFinder.Found? {
     do { return try StoreFinder.find(at: folder) } catch let error as ExtractionError
       where error.code == .noStores
@@ -428,7 +435,7 @@ extension TriageReader {
   }
 }
 
-/// The records of a bundle, each held against the manifest.
+/// The records of a bundle. Each is compared with its hash in the manifest.
 private struct Records {
   private let reader: ZipReader
   private let listed: [String: BundleManifest.Entry]
@@ -441,9 +448,10 @@ private struct Records {
     holdsStore = reader.entries.contains { PathText.starts($0.name, with: "store/") }
   }
 
-  /// The bytes of a record; nil when neither the archive nor the manifest has it.
+  /// The bytes of a record; nil when neither the archive nor the manifest lists it. `limit` is the maximum number of
+  /// bytes.
   ///
-  /// - Throws: `bundle.entryChanged` when it is not as it was packed.
+  /// - Throws: `bundle.entryChanged` when the record is not as it was packed.
   func bytes(_ name: String, _ limit: Int) throws -> [UInt8]? {
     let changed = BundleError(
       .entryChanged, "\(name) is not as it was packed", path: reader.path, entry: name)
@@ -453,7 +461,7 @@ private struct Records {
     }
     guard entry.size <= UInt64(limit) else {
       throw BundleError(
-        .tooLarge, "a record has at most \(limit) bytes", path: reader.path, entry: name)
+        .tooLarge, "a record may have at most \(limit) bytes", path: reader.path, entry: name)
     }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(Int(clamping: min(entry.size, 1 << 20)))

@@ -10,40 +10,41 @@ import StoreFiles
 import StoreRecovery
 import SupportBundle
 
-/// Reads one input after the other, and says of each what triage has to know.
+/// Reads inputs and makes the triage line of each.
 package struct TriageReader {
-  /// What may be asked for beside the usual.
+  /// What may be asked for in addition to the usual.
   package struct Options: Sendable, Codable, Equatable {
-    /// Whether to count what a recovery would save, which reads a damaged store once more.
+    /// Whether to count the rows that a recovery would save. This reads a damaged store once more.
     package var surveys = false
 
-    /// The usual.
+    /// Options that ask for nothing extra.
     package init() {}
   }
 
-  /// What a path leads to.
+  /// What reading a path gives.
   package enum Answer: Sendable {
-    /// An input, and the identity of its files; nil where they have none that is cheap to take.
+    /// The line of an input, and the identity of its files. The identity is nil when none can be taken cheaply or the
+    /// input has to be read again.
     case line(TriageLine, identity: String?)
-    /// An archive with several stores, and a line for each.
+    /// The lines of an archive with several stores, one for each store.
     case lines([TriageLine])
-    /// The inputs that a folder holds, in their order.
+    /// The inputs that a folder holds, in the order in which they are told.
     case inputs([Item])
-    /// An input whose files have the identity that was asked for.
+    /// The files of the input have the identity that was given as known, so the input was not read.
     case known
-    /// Nothing that triage is about: an archive of something else that was met in a folder.
+    /// Nothing for triage: an archive without a store that was met in a folder.
     case nothing
   }
 
   /// An input that a folder holds.
   package enum Item: Sendable, Equatable {
-    /// A path to be read.
+    /// The path of an input to be read.
     case path(String)
-    /// A file that is no input, and what it is.
+    /// The line of a file that is not read, which says why.
     case line(TriageLine)
   }
 
-  /// Describes an error; nil for one that is not known.
+  /// Describes an error as a code and a message; nil for an unknown error.
   package typealias Describe = (any Error) -> TriageLine.Failed?
 
   let secrets: AgeSecrets
@@ -51,17 +52,17 @@ package struct TriageReader {
   let options: Options
   let analysers: Analysers
   let describe: Describe
-  /// Enters into the identity: what makes lines of equal files differ.
+  /// A text that is part of each identity: the version and the options. When it changes, all inputs are read again.
   private let salt: String
 
-  /// A reader.
+  /// Makes a reader of inputs.
   ///
   /// - Parameters:
-  ///   - secrets: what encrypted bundles are opened with.
+  ///   - secrets: the keys and the passphrase that open encrypted bundles.
   ///   - key: the key of stores that SQLCipher encrypts; nil for none.
-  ///   - options: what is asked for.
-  ///   - analysers: what is asked about each store.
-  ///   - describe: how an error is told.
+  ///   - options: what to do in addition to the usual.
+  ///   - analysers: the analysers whose conditions are tested on each store.
+  ///   - describe: gives code and message of an error.
   package init(
     secrets: AgeSecrets = AgeSecrets(), key: CipherKey? = nil, options: Options = Options(),
     analysers: Analysers = .shipped, describe: @escaping Describe
@@ -74,17 +75,19 @@ package struct TriageReader {
     salt = "\(Tool.version) \(TriageLine.currentVersion) \(options.surveys)"
   }
 
-  /// Reads an input.
+  /// Reads the input at a path.
   ///
   /// - Parameters:
-  ///   - path: the path.
-  ///   - isFound: whether it was met in a folder, so that an archive may be anybody's.
-  ///   - known: the identity of files that need not be read again; nil for none.
-  /// - Returns: what the path leads to. That it cannot be read is a line, too.
+  ///   - path: the path of the input; it may lead into an archive or a phone's backup.
+  ///   - isFound: whether the path was found in a folder. An archive without a store is then passed over instead of
+  ///     being reported.
+  ///   - known: the identity that the files had when they were read last; nil for none. Files that still have it are
+  ///     not read.
+  /// - Returns: what the path leads to. For an input that cannot be read, this is a line with the reason.
   package func answer(to path: String, isFound: Bool, known: String? = nil) -> Answer {
     var line = TriageLine(path: path, kind: .unknown)
     do {
-      // A name that ends in a slash is that of a folder.
+      // A path that ends in a slash names a folder.
       let status = FileStatus.following(path)
       if status?.kind == .folder { return try folder(path, known) }
       let identity: String?
@@ -121,16 +124,16 @@ package struct TriageReader {
     }
   }
 
-  /// The first bytes of an ordinary file. A link is followed to an archive, as other commands do.
+  /// The first bytes of an ordinary file. A link to an archive is followed, as other commands do.
   private static func lead(of path: String) throws -> [UInt8] {
     if let status = FileStatus.following(path), status.kind != .file {
-      // Not to be opened: that may have effects.
+      // Opening a special file may have effects, so it is refused.
       throw SQLiteFileError(.notRegular, "not an ordinary file", path: path)
     }
     do throws(BundleError) {
       return try BundleFile.lead(of: path)
     } catch {
-      // Before its kind is known, it is a file.
+      // As long as its kind is not known, the input is reported as a file, not as a bundle.
       switch error.code {
       case .inputMissing: throw SQLiteFileError(.missing, "no such file", path: path)
       case .permissionDenied: throw SQLiteFileError(.permission, "permission denied", path: path)
@@ -139,10 +142,10 @@ package struct TriageReader {
     }
   }
 
-  /// The identity of files, the first of which must be there.
+  /// The identity of files; nil when the first of them is missing.
   func identityOfFiles(_ paths: [String]) -> String? { FileIdentities.taken(paths, salt) }
 
-  /// Says why an input could not be read.
+  /// Puts the reason why an input could not be read into its line.
   func fail(_ line: inout TriageLine, _ error: any Error) {
     let reason =
       (error as? TriageProblem).map { TriageLine.Failed(code: $0.code, message: $0.message) }
@@ -158,27 +161,28 @@ package struct TriageReader {
   }
 }
 
-/// A reason of triage's own why an input cannot be read.
+/// A reason why an input cannot be read that triage itself gives.
 struct TriageProblem: Error {
   let code: String
   let message: String
 }
 
-/// What tells whether files are those that were read before, without reading them: their names, sizes, times and numbers
-/// on the disk.
+/// Identities of files: hashes of their paths, sizes, times and inode numbers. If the identity of a file is the same,
+/// the file was not changed, so it need not be read.
 enum FileIdentities {
-  /// The identity of a file and of those of a store that may be beside it; nil when the file is not there.
+  /// The identity of a file and of the `-wal`, `-shm` and `-journal` beside it; nil when the file is missing.
   static func taken(ofSetAt path: String, _ salt: String) -> String? {
     taken(["", "-wal", "-shm", "-journal"].map { path + $0 }, salt)
   }
 
-  /// The identity of files; nil when the first is not there. Files that come to be beside it change it, too.
+  /// The identity of files, as 32 hexadecimal digits; nil when the first file is missing. If another of the files
+  /// appears, the identity changes.
   static func taken(_ paths: [String], _ salt: String) -> String? {
     var bytes = Array(salt.utf8)
     for (index, path) in paths.enumerated() {
       bytes.append(0)
       var raw = stat()
-      // A link is followed: what is read is its target.
+      // Links are followed, because their targets are read.
       guard unsafe stat(path, &raw) == 0, let status = (try? FileStatus.of(path)) ?? nil else {
         if index == 0 { return nil }
         continue

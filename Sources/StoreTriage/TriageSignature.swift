@@ -2,60 +2,63 @@ import SafeText
 import StoreExtraction
 import StoreFiles
 
-/// What makes two inputs the same case: a tuple in words, and short hashes of it.
+/// What two inputs of the same case share: verdict, codes, places of damage and more, and two short hashes of these.
 ///
-/// The hash `id` is the first 16 hexadecimal digits of the SHA-256 of these texts, each followed by a zero byte, an
-/// unknown one as an empty text: `lifeboat.triage.1`, verdict, problem, codes, model that wrote the store, model that
-/// the app expects, number of places of damage, each place, number of analysers, each analyser, build, SQLite version.
-/// `family` leaves out the models, the build and the SQLite version: what happened, whatever it happened to.
+/// The hash ``id`` is the first 16 hexadecimal digits of the SHA-256 of these texts, each followed by a zero byte:
+/// `lifeboat.triage.1`, verdict, problem, codes, model that wrote the store, model that the app expects, number of
+/// places of damage, each place, number of analysers, each analyser, build, SQLite version. An unknown text counts as
+/// an empty one. ``family`` is made in the same way without the models, the build and the SQLite version: it tells what
+/// happened, whatever app and system it happened to.
 package struct TriageSignature: Sendable, Codable, Equatable {
-  /// The verdict on an input in which nothing is wrong.
+  /// The verdict on an input in which nothing wrong was found.
   package static let healthy = "healthy"
   /// The verdict on an input that could not be read.
   package static let unread = "unread"
-  /// The verdict on a store with damage of which no incident says more.
+  /// The verdict on a damaged store if no incident gives another verdict.
   package static let corrupt = "corrupt"
-  /// The problem of an incident whose record is there and whose store is not.
+  /// The problem of an incident that has its record, but not its store.
   static let noStore = "incident.noStore"
-  /// The same where the record says that the app has the store back: on request, or because it had no other.
+  /// The problem of an incident whose store the user has restored, so that only the record is left.
   static let restored = "incident.restored"
+  /// The problem of an incident whose store went back at once, because the app could open no other.
   static let putBack = "incident.putBack"
-  /// The problem of a bundle that says nothing of its store.
+  /// The problem of a bundle that has neither the files of its store nor records about them.
   static let noStoreInBundle = "bundle.noStore"
-  /// The most places of damage in a signature.
+  /// The maximum number of places of damage in a signature.
   static let mostPlaces = 64
 
-  /// The model versions of both sides.
+  /// The model that wrote the store, and the model that the app expects. Each is a name, or the beginning of a
+  /// checksum.
   package struct Model: Sendable, Codable, Equatable {
-    /// What wrote the store.
+    /// The model that wrote the store; nil when it is not known.
     package var writtenBy: String?
-    /// What the app expects; nil unless an incident says it.
+    /// The model that the app expects; nil unless an incident records it.
     package var expected: String?
   }
 
-  /// The hash of all of it.
+  /// The hash of the whole signature; empty before ``hashed()``.
   package var id = ""
-  /// The hash of what happened.
+  /// The hash of the signature without models, build and SQLite version; empty before ``hashed()``.
   package var family = ""
-  /// The verdict of the incident; without one `healthy`, `corrupt` or `unread`.
+  /// The verdict of the incident; for an input without one, `healthy`, `corrupt` or `unread`.
   package var verdict: String
-  /// Why the store cannot be read; nil when it was.
+  /// The code that says why the store could not be read; nil when it was read.
   package var problem: String?
-  /// The codes of the failed open: `sqlite.779 cocoa.259`; nil without an incident.
+  /// The error codes of the failed open, such as `sqlite.779 cocoa.259`; nil when no incident records any.
   package var codes: String?
   package var model: Model?
-  /// Kind and place of the damage, each once, sorted: `page.badType in a table of an entity`.
+  /// The kinds and places of damage, each once, sorted: `page.badType in a table of an entity`.
   package var damage: [String] = []
-  /// The analysers whose conditions hold, sorted.
+  /// The ids of the analysers whose conditions hold, sorted.
   package var analysers: [String] = []
-  /// The app's version and build: `2.1 (412)`.
+  /// The app's version, with its build if that is known: `2.1 (412)`. Nil without an incident.
   package var build: String?
-  /// The version of SQLite that wrote last.
+  /// The version of SQLite that last wrote to the store; nil when it is not known.
   package var sqlite: String?
 
   init(verdict: String = Self.unread) { self.verdict = verdict }
 
-  /// The signature with its hashes.
+  /// The signature with its hashes ``id`` and ``family`` computed.
   package func hashed() -> Self {
     var result = self
     let damage = [String(damage.count)] + damage
@@ -79,7 +82,7 @@ package struct TriageSignature: Sendable, Codable, Equatable {
     return String(Substring(Digest.sha256(bytes).utf8.prefix(16)))
   }
 
-  /// What happened, as a sentence of a few words.
+  /// What happened, in a few words: verdict, problem, codes, damage and analysers.
   package var words: String {
     var parts = [verdict]
     if let problem { parts.append(problem) }
@@ -90,37 +93,38 @@ package struct TriageSignature: Sendable, Codable, Equatable {
   }
 }
 
-/// What helps with an input.
+/// What helps with an input of triage.
 package enum Fix: String, Sendable, Codable, CaseIterable {
-  /// A key or passphrase opens it.
+  /// The input is encrypted, and a key or passphrase opens it.
   case key
-  /// A newer build of the app opens the store.
+  /// The user has to install a newer build of the app, which opens the store.
   case update
   /// The store has to be migrated to the app's model: `lifeboat migrate`.
   case migrate
-  /// What was sent is not whole: it is to be sent again, with all its files.
+  /// The input is not complete, and has to be sent again with all its files.
   case resend
-  /// The rows are there, and Core Data's own tables are not: `lifeboat salvage`.
+  /// The rows are there, but Core Data's own tables are not: `lifeboat salvage`.
   case salvage
-  /// A new file can be made of what can be read: `lifeboat recover`.
+  /// A new file can be made of what is readable: `lifeboat recover`.
   case recover
-  /// The device or the system failed: to be tried again.
+  /// The device or the system failed, so the app should open the store again later.
   case wait
 
-  /// What to do, as a sentence.
+  /// What support has to do, as a sentence.
   package var sentence: String {
     switch self {
-    case .key: "Read it with its key or passphrase."
+    case .key: "Read the input with its key or passphrase."
     case .update: "Install a newer build of the app: an older one cannot read the store."
     case .migrate: "Migrate the store to the app's model, with lifeboat migrate."
     case .resend: "Ask for the file once more, with all files that belong to it."
-    case .salvage: "Put its rows into a new store, with lifeboat salvage."
+    case .salvage: "Put the rows of the store into a new store, with lifeboat salvage."
     case .recover: "Make a new file of what can be read, with lifeboat recover."
     case .wait: "Try again later: the device or the system had failed."
     }
   }
 
-  /// What helps, by the first rule that holds; nil when none does.
+  /// What helps with the input of a line, by the first rule that applies; nil when none does. `analyses` are the ids of
+  /// the analysers that apply.
   init?(of line: TriageLine, analyses: [String]) {
     let signature = line.signature
     let problem = signature.problem ?? ""
@@ -143,7 +147,7 @@ package enum Fix: String, Sendable, Codable, CaseIterable {
     } else if analyses.contains(Analysis.metadataLost) {
       self = .salvage
     } else if Self.lacksOnlyFiles(signature.damage) {
-      // No recovery brings them back.
+      // No recovery brings these files back.
       self = .resend
     } else if signature.verdict == TriageSignature.corrupt || !signature.damage.isEmpty {
       self = .recover
@@ -154,14 +158,14 @@ package enum Fix: String, Sendable, Codable, CaseIterable {
     }
   }
 
-  /// Whether all damage is files of external data that are not beside the store.
+  /// Whether the only damage is that files of external data are missing.
   private static func lacksOnlyFiles(_ damage: [String]) -> Bool {
     !damage.isEmpty
       && damage.allSatisfy { PathText.starts($0, with: "coredata.externalFileMissing ") }
   }
 
-  /// Whether a code says that a bundle was changed or cut on its way. What begins like a zip archive and is none lacks
-  /// its end.
+  /// Whether a code says that a bundle was changed or cut on its way. A file that begins like a zip archive and is not
+  /// one counts, because its end is missing.
   private static func isNotWhole(_ code: String) -> Bool {
     [
       "bundle.notAZip", "bundle.truncated", "bundle.entryChanged", "bundle.badData",

@@ -1,7 +1,7 @@
 internal import Crypto
 internal import Foundation
 
-/// One check of a bundle.
+/// Checks one bundle once: seal, headers, manifest and entries.
 struct BundleCheck {
   typealias Problem = BundleVerification.Problem
 
@@ -61,7 +61,7 @@ struct BundleCheck {
     problems.append(Problem(id: id, message: message, entry: entry, offset: offset))
   }
 
-  /// Records an error about the archive as a problem; throws an error about the machine.
+  /// Records an error about the archive as a problem. Throws an error about the machine, such as a failed read, again.
   private mutating func note(_ error: BundleError) throws(BundleError) {
     switch error.code {
     case .inputMissing, .notAFile, .permissionDenied, .readFailed, .cancelled, .compressionFailed:
@@ -81,7 +81,8 @@ struct BundleCheck {
 
   // MARK: - Archive
 
-  /// Whether the file starts with a local header or the manifest's name; then it is a bundle whose rest is damaged.
+  /// Whether the file starts with the signature of a local header, or has the manifest's name where the name of the
+  /// first entry is. Then it is a bundle, of which the rest is damaged.
   private func startsLikeABundle() -> Bool {
     let name = Array(BundleManifest.entryName.utf8)
     var start = [UInt8](repeating: 0, count: ZipFormat.localSize + name.count)
@@ -192,7 +193,7 @@ struct BundleCheck {
     guard let manifest else { return }
     let pairs = BundlePairs(manifest, reader.entries)
     for (entry, listed) in pairs.found {
-      // When the announced size is wrong already, the bytes need not be read.
+      // When the announced size is wrong, the bytes need not be read.
       guard let listed, listed.sizeBytes == entry.size else {
         problems.append(BundlePairs.problem(entry, listed))
         continue

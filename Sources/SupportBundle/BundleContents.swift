@@ -1,6 +1,6 @@
 import SafeText
 
-/// What is in a bundle, according to the archive and not to its manifest.
+/// What is in a bundle according to the archive's own directory, compared with the manifest.
 package struct BundleContents: Sendable, Equatable {
   /// An entry of the archive.
   package struct Entry: Sendable, Equatable {
@@ -14,18 +14,18 @@ package struct BundleContents: Sendable, Equatable {
     package let listed: BundleManifest.Entry?
   }
 
-  /// The manifest.
+  /// The manifest of the bundle.
   package let manifest: BundleManifest
   /// All entries in the order of the archive, the manifest among them.
   package let entries: [Entry]
-  /// Contradictions between manifest and archive: entries that only one of them has, and different sizes. The bytes of
-  /// entries are not compared; ``BundleVerification`` does that.
+  /// Contradictions between manifest and archive: entries that only one of the two has, and sizes that differ. The
+  /// bytes of entries are not compared; ``BundleVerification`` does that.
   package let problems: [BundleVerification.Problem]
 
   /// Compares the directory of an archive with its manifest.
   ///
-  /// - Throws: `bundle.badManifest` when there is no manifest or it cannot be read as one, and the errors of
-  ///   reading it.
+  /// - Throws: `bundle.badManifest` when the archive has no manifest or one that cannot be read, and the errors of
+  ///   reading the archive.
   package init(of reader: ZipReader) throws(BundleError) {
     guard let own = reader.entry(named: BundleManifest.entryName) else {
       throw BundleError(
@@ -60,11 +60,12 @@ package struct BundleContents: Sendable, Equatable {
 
 /// The entries of an archive paired with those of its manifest, by the bytes of their names.
 struct BundlePairs {
-  /// The archive's entries without the manifest, each with what the manifest says of it; nil when it says nothing.
+  /// The archive's entries without the manifest, each with the manifest's record of it; nil for an entry that the
+  /// manifest does not list.
   private(set) var found: [(entry: ZipReader.Entry, listed: BundleManifest.Entry?)] = []
   /// The entries that only the manifest has.
   private(set) var missing: [BundleManifest.Entry] = []
-  /// Whether both have the same entries in the same order.
+  /// Whether archive and manifest have the same entries in the same order.
   let isInOrder: Bool
 
   init(_ manifest: BundleManifest, _ entries: [ZipReader.Entry]) {

@@ -5,14 +5,14 @@ import RowText
 import SafeText
 import StoreExtraction
 
-/// What a stricter copy of a bundle lacks.
+/// The result of packing a stricter copy of a bundle.
 package struct BundleCopy: Sendable {
-  /// What was packed.
+  /// What was packed into the copy.
   package let receipt: BundleRequest.Receipt
-  /// What was removed from the first bundle, in sentences.
+  /// What the first bundle has and the copy does not, in sentences.
   package let removed: [String]
 
-  /// A copy.
+  /// Makes a result.
   package init(receipt: BundleRequest.Receipt, removed: [String]) {
     self.receipt = receipt
     self.removed = removed
@@ -20,22 +20,22 @@ package struct BundleCopy: Sendable {
 }
 
 extension BundleRequest {
-  /// The entries that a bundle may have besides rows, the model and the files of a store.
+  /// The names of records, which are copied as they are: all entries besides rows, the model and the files of a store.
   private static let records: Set<String> = [
     "incident.json", "incident.txt", StoreBundle.inspectionName, "metadata.json", "hashes.json",
     "schema.sql", "counts.json", "findings.ndjson", "problem.json",
   ]
   private static let modelName = "model.xcdatamodel/contents"
 
-  /// Packs a stricter copy of a bundle that does not hold the store. Records are copied, and values of rows become tokens
-  /// unless they are allowed; nothing is added. The copy is searched like any other bundle.
+  /// Packs a stricter copy of a bundle that does not hold the store. Records are copied. Values of rows become tokens
+  /// unless they are allowed. Nothing is added. The copy is searched like any other bundle.
   ///
   /// - Parameters:
   ///   - bundle: the bundle, unpacked.
-  ///   - output: the copy; nil to find out what it would hold.
+  ///   - output: the path of the copy; nil to find out what the copy would hold.
   ///   - isCancelled: asked while bytes are packed; true ends the work with `bundle.cancelled`.
   ///   - making: as in ``make(of:_:to:progress:isCancelled:making:)``.
-  /// - Returns: the copy.
+  /// - Returns: what was packed, and what was removed.
   /// - Throws: ``BundleError``: `bundle.badRecord` for rows that cannot be read, `bundle.unknownName` for an entity that
   ///   the rows do not have, `bundle.entryChanged` for a bundle that is not as it was made.
   package func copy(
@@ -43,7 +43,9 @@ extension BundleRequest {
     making: @escaping OutputTree.Making = { _ = $1() }
   ) throws -> BundleCopy {
     if let part = bundle.skipped.first {
-      throw BundleError(.entryChanged, "\(part.reason); a copy would hide that", entry: part.name)
+      throw BundleError(
+        .entryChanged, "a copy would hide that a part of the bundle is not intact: \(part.reason)",
+        entry: part.name)
     }
     let old = bundle.manifest
     let hasRows = contents == .rows && old.entries.contains { $0.name == StoreBundle.rowsName }
@@ -109,7 +111,8 @@ extension BundleRequest {
       removed: removed + cut)
   }
 
-  /// The largest number of a name's token in an entry of a bundle: names that get one now get a larger one.
+  /// Returns the largest number in a token `name-N` in an entry of a bundle. Names that get a token now get a larger
+  /// number.
   private static func highestToken(_ path: String) throws -> Int {
     let source = SequentialInput(try InputFile(path: path, followsLink: false))
     var highest = 0
@@ -122,12 +125,13 @@ extension BundleRequest {
     }
   }
 
-  /// The rows in a file, with tokens for their values.
+  /// Writes the rows of a file again, with tokens for values that are not allowed. Throws when the request or its
+  /// allow-list names something that the rows do not have.
   private func rewritten(
     _ path: String, _ model: ManagedObjectModel?, _ nameTokens: NameTokens
   ) throws -> (InputFile, RowLines) {
     guard case .values(except: let allowed) = redaction else {
-      throw BundleError(.misuse, "a copy of a bundle has no values that are not allowed")
+      throw BundleError(.misuse, "a copy of a bundle cannot have values that no allow-list names")
     }
     var lines = RowLines(of: entities, allowing: allowed, model, nameTokens)
     let made = try ExclusiveOutput(unnamed: StoreBundle.rowsName)

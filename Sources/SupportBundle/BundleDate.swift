@@ -5,15 +5,15 @@ public struct BundleDate: Sendable, Equatable {
   /// Seconds since 1970 in UTC, with fraction.
   package var secondsSince1970: Double
 
-  /// A moment.
+  /// Makes a moment from seconds since 1970-01-01 00:00:00 UTC.
   public init(secondsSince1970: Double) {
     self.secondsSince1970 = secondsSince1970
   }
 
-  /// The moment as ISO 8601 with milliseconds.
+  /// The moment in UTC as ISO 8601 with milliseconds. Throws `bundle.badDate` outside the years 1 to 9999.
   func text() throws(BundleError) -> String {
     let milliseconds = (secondsSince1970 * 1000).rounded(.down)
-    // 0001-01-01 to the end of 9999.
+    // From 0001-01-01 to the end of 9999.
     guard milliseconds >= -62_135_596_800_000, milliseconds < 253_402_300_800_000 else {
       throw BundleError(.badDate, "the date \(secondsSince1970) is outside the years 1 to 9999")
     }

@@ -40,6 +40,7 @@ public struct BundleError: Error, Sendable, Equatable {
     self.systemError = systemError
   }
 
+  /// The same error with this path and entry where it has none.
   func inside(path: String, entry: String? = nil) -> BundleError {
     BundleError(
       code, message, path: self.path ?? path, entry: self.entry ?? entry, offset: offset,
@@ -52,85 +53,86 @@ public struct BundleError: Error, Sendable, Equatable {
 extension BundleError.Code {
   /// The output name is taken; nothing was replaced (exit class 73).
   package static let outputExists = Self(rawValue: "bundle.outputExists")
-  /// The output cannot be created where it was asked for (73).
+  /// The output cannot be created where it was asked for (exit class 73).
   package static let cannotCreate = Self(rawValue: "bundle.cannotCreate")
-  /// The device refused a write, a sync or the final naming (74).
+  /// The device refused a write, a sync or the final naming (exit class 74).
   package static let writeFailed = Self(rawValue: "bundle.writeFailed")
-  /// The device refused a read (74).
+  /// The device refused a read (exit class 74).
   package static let readFailed = Self(rawValue: "bundle.readFailed")
-  /// No file has this name (66).
+  /// No file has this name (exit class 66).
   package static let inputMissing = Self(rawValue: "bundle.inputMissing")
-  /// The name belongs to a folder, a link, a pipe or a device (66).
+  /// The name belongs to a folder, a link, a pipe or a device (exit class 66).
   package static let notAFile = Self(rawValue: "bundle.notAFile")
-  /// The system refuses access (77).
+  /// The system refuses access (exit class 77).
   package static let permissionDenied = Self(rawValue: "bundle.permissionDenied")
-  /// A source file changed while it was being packed (75).
+  /// A source file changed while it was being packed (exit class 75).
   package static let changedWhileReading = Self(rawValue: "bundle.changedWhileReading")
-  /// The caller asked to stop; the unfinished output was removed (130).
+  /// The caller asked to stop; the unfinished output was removed (exit class 130).
   package static let cancelled = Self(rawValue: "bundle.cancelled")
-  /// The calls came in an order that makes no sense, such as an entry after the end (70).
+  /// The methods were called in an order that makes no sense, such as an entry after the end (exit class 70).
   package static let misuse = Self(rawValue: "bundle.misuse")
-  /// zlib reported an error that the input did not cause (70).
+  /// zlib reported an error that the input did not cause (exit class 70).
   package static let compressionFailed = Self(rawValue: "bundle.compressionFailed")
 
-  /// A backup of a phone is encrypted (65).
+  /// A backup of a phone is encrypted (exit class 65).
   package static let encryptedBackup = Self(rawValue: "backup.encrypted")
-  /// The list of a backup cannot be read (65).
+  /// `Manifest.db`, the list of a phone's backup, cannot be read (exit class 65).
   package static let badBackup = Self(rawValue: "backup.badManifest")
-  /// The bundle is larger than was asked for, whatever is left out (73).
+  /// The bundle is larger than the given limit, even with everything left out that can be (exit class 73).
   package static let overLimit = Self(rawValue: "bundle.overLimit")
-  /// What was written does not read back as it was to be (74).
+  /// The bundle that was written does not read back intact (exit class 74).
   package static let notIntact = Self(rawValue: "bundle.notIntact")
-  /// A text is not a key of minisign, or one with a passphrase (65).
+  /// A text is not a key of minisign, or is a secret key with a passphrase (exit class 65).
   package static let badKey = Self(rawValue: "bundle.badKey")
-  /// Another key has made the signature (65).
+  /// The signature was made with a key other than the given one (exit class 65).
   package static let wrongKey = Self(rawValue: "bundle.wrongKey")
-  /// A signature that cannot be read, or is not of this file (65).
+  /// A signature cannot be read, or is not of this file (exit class 65).
   package static let badSignature = Self(rawValue: "bundle.badSignature")
-  /// The system could not compute a signature (70).
+  /// The system could not compute a signature (exit class 70).
   package static let failed = Self(rawValue: "bundle.failed")
-  /// The finished bundle holds what it must not hold; it gets no name (65).
+  /// The finished bundle holds a text that must not be in it, so it is not given its name (exit class 65).
   package static let residue = Self(rawValue: "bundle.residue")
-  /// An allow-list that cannot be read (65).
+  /// An allow-list cannot be read (exit class 65).
   package static let badAllowList = Self(rawValue: "bundle.badAllowList")
-  /// A name that the store does not have (64).
+  /// The caller names an entity, table or attribute that the store or bundle does not have (exit class 64).
   package static let unknownName = Self(rawValue: "bundle.unknownName")
 
-  /// There is no end of central directory record: the file is not a zip archive, or its end was cut off (65).
+  /// There is no end of central directory record: the file is not a zip archive, or its end was cut off (exit class
+  /// 65).
   package static let notAZip = Self(rawValue: "bundle.notAZip")
-  /// The file is shorter than it announces (65).
+  /// The file is shorter than its headers announce (exit class 65).
   package static let truncated = Self(rawValue: "bundle.truncated")
-  /// The central directory or its end record contradicts itself or the file (65).
+  /// The central directory or its end record contradicts itself or the file (exit class 65).
   package static let badDirectory = Self(rawValue: "bundle.badDirectory")
-  /// A local header differs from the central directory (65).
+  /// A local header differs from the central directory (exit class 65).
   package static let headerMismatch = Self(rawValue: "bundle.headerMismatch")
-  /// Two entries share bytes, or an entry runs into the central directory (65).
+  /// Two entries share bytes, or an entry runs into the central directory (exit class 65).
   package static let overlap = Self(rawValue: "bundle.overlap")
-  /// An entry name that could be written outside a chosen folder, or that no file system takes (65).
+  /// An entry's name could lead out of the chosen folder, or no file system takes it (exit class 65).
   package static let badName = Self(rawValue: "bundle.badName")
-  /// Two entry names that are the same file on some file system (65).
+  /// Two entries have names that are the same file on some file system (exit class 65).
   package static let duplicateName = Self(rawValue: "bundle.duplicateName")
-  /// A limit given by the caller is exceeded (65).
+  /// A limit given by the caller is exceeded (exit class 65).
   package static let tooLarge = Self(rawValue: "bundle.tooLarge")
-  /// An entry announces more bytes than deflate can encode in its compressed size (65).
+  /// An entry announces more bytes than deflate can encode in its compressed size (exit class 65).
   package static let impossibleRatio = Self(rawValue: "bundle.impossibleRatio")
-  /// The entry is encrypted by the archive format itself (65).
+  /// The entry is encrypted by the archive format itself (exit class 65).
   package static let encrypted = Self(rawValue: "bundle.encrypted")
-  /// A feature of the zip format that is not read here, such as another compression method (65).
+  /// The archive uses a feature that is not supported, such as a compression method besides deflate (exit class 65).
   package static let unsupported = Self(rawValue: "bundle.unsupported")
-  /// The compressed data cannot be decoded (65).
+  /// The compressed data cannot be decoded (exit class 65).
   package static let badData = Self(rawValue: "bundle.badData")
-  /// The decoded data is longer or shorter than announced (65).
+  /// The decompressed data is longer or shorter than announced (exit class 65).
   package static let sizeMismatch = Self(rawValue: "bundle.sizeMismatch")
-  /// The decoded data has another CRC-32 than announced (65).
+  /// The decompressed data has another CRC-32 than announced (exit class 65).
   package static let checksumMismatch = Self(rawValue: "bundle.checksumMismatch")
-  /// `manifest.json` is not a manifest of a version that this build knows (65).
+  /// `manifest.json` is not a manifest of a version that this build knows (exit class 65).
   package static let badManifest = Self(rawValue: "bundle.badManifest")
-  /// A record in a bundle is not of a version that is read (65).
+  /// A record in a bundle is not in the form of a version that this build reads (exit class 65).
   package static let badRecord = Self(rawValue: "bundle.badRecord")
-  /// A part of a bundle is not what its manifest says (65).
+  /// A part of a bundle is not what its manifest says (exit class 65).
   package static let entryChanged = Self(rawValue: "bundle.entryChanged")
-  /// A date that ISO 8601 with four digits for the year cannot hold (70).
+  /// A date is outside the years 1 to 9999, which ISO 8601 with four digits can express (exit class 70).
   package static let badDate = Self(rawValue: "bundle.badDate")
 }
 
@@ -144,7 +146,7 @@ extension BundleError.Code {
 // MARK: - Text for the user
 
 extension BundleError: CustomStringConvertible {
-  /// What, where and the code, on one line.
+  /// The message, the entry, the path, the offset and the code, on one line.
   public var description: String {
     var text = message
     if let entry { text += ", entry \(Quoted.text(entry))" }
@@ -171,8 +173,9 @@ extension BundleError: CustomStringConvertible {
     case .overLimit: "allow more with --max-size, or ask for less with --include"
     case .encrypted: "ask for the archive without a zip password"
     case .residue:
-      "the store is as it was; tell the makers of lifeboat which entry it is, and not the text"
-    case .unsupported: "unpack the archive with the tool that made it, and name what it holds"
+      "the store was not changed; tell the makers of lifeboat the name of the entry, but not the text in it"
+    case .unsupported:
+      "unpack the archive with the tool that made it, and pass the unpacked files instead"
     case .permissionDenied: "check the permissions of the file and of its folder"
     default: nil
     }

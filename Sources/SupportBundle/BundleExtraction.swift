@@ -3,8 +3,8 @@ import Crypto
 import Foundation
 import SafeText
 
-/// Unpacks a bundle into a new folder. The names of its entries were checked when it was opened: none leads out of the
-/// folder, and no two are one file on any system. Nothing that exists is written to.
+/// Unpacks a bundle into a new folder. The names of the entries were checked when the bundle was opened: no name leads
+/// out of the folder, and no two names denote one file on any system. Nothing that exists is written to.
 package struct BundleExtraction {
   /// An entry, and what the manifest says of it; nil for the manifest itself.
   private typealias Item = (entry: ZipReader.Entry, listed: BundleManifest.Entry?)
@@ -13,28 +13,28 @@ package struct BundleExtraction {
   package struct Skipped: Sendable, Equatable {
     /// The name of the entry.
     package let name: String
-    /// Why, in a few words.
+    /// Why the entry was not unpacked, in a few words.
     package let reason: String
   }
 
-  /// The manifest.
+  /// The manifest of the bundle.
   package let manifest: BundleManifest
-  /// The entries that will be unpacked.
+  /// How many entries will be unpacked.
   package var entryCount: Int { items.count }
-  /// Their bytes.
+  /// The bytes of all entries that will be unpacked, after decompression.
   package private(set) var totalBytes: UInt64 = 0
   private var items: [Item] = []
   /// Entries that only the archive or only the manifest has.
   private var unlisted: [Skipped] = []
   private let reader: ZipReader
 
-  /// How many bytes may be unpacked for each byte of the archive, where the caller sets no other limit: deflate makes
-  /// 1,000 of one, real stores 20.
+  /// How many bytes may be unpacked for each byte of the archive, if the caller sets no other limit. Deflate can make
+  /// about 1,000 bytes of one; real stores make 20.
   package static let growthLimit: UInt64 = 100
-  /// How many bytes may be unpacked from any archive, however small it is.
+  /// How many bytes may be unpacked from any archive, however small: 64 MiB.
   package static let freeBytes: UInt64 = 64 << 20
 
-  /// Plans to unpack; nothing is written.
+  /// Plans to unpack a bundle; nothing is written yet.
   ///
   /// - Parameters:
   ///   - bundle: the bundle.
@@ -68,7 +68,7 @@ package struct BundleExtraction {
     }
   }
 
-  /// Unpacks into a folder that does not exist yet. If anything fails, nothing is left behind.
+  /// Unpacks the bundle into a folder that does not exist yet. If anything fails, nothing is left behind.
   ///
   /// - Parameters:
   ///   - folder: the path of the folder.
@@ -82,7 +82,8 @@ package struct BundleExtraction {
     let bare = PathText.withoutTrailingSlashes(folder)
     let name = PathText.lastComponent(of: bare)
     guard PathText.isPlainName(name) else {
-      throw BundleError(.cannotCreate, "the output path names no new folder", path: folder)
+      throw BundleError(
+        .cannotCreate, "the output path does not end with a name for a new folder", path: folder)
     }
     let tree = try OutputTree(in: PathText.folder(of: bare), making: making)
     do {
@@ -107,11 +108,13 @@ package struct BundleExtraction {
     return skipped
   }
 
-  /// Unpacks an entry; returns why it was not, when its bytes are not what the manifest says.
+  /// Unpacks an entry and returns nil. Returns the reason, and unpacks nothing, when the entry's bytes are not what the
+  /// manifest says.
   private func unpack(
     _ item: Item, to tree: OutputTree, _ folder: [String], _ isCancelled: () -> Bool
   ) throws -> String? {
-    // Read twice: what is not as the manifest says never gets a name.
+    // The entry is read twice. The first time checks it, so that bytes which are not as the manifest says never get a
+    // name.
     do {
       let digest = try reader.read(item.entry) { _ in
         if isCancelled() { throw MeasuredBundle.cancelled }
@@ -133,11 +136,11 @@ package struct BundleExtraction {
 
 /// A bundle that is unpacked for reading, into a private folder that is removed with this object.
 package final class UnpackedBundle {
-  /// The path of the folder.
+  /// The path of the private folder.
   package let path: String
-  /// The manifest.
+  /// The manifest of the unpacked bundle.
   package let manifest: BundleManifest
-  /// The entries that are not in it, because they are not what the manifest says.
+  /// The entries that were not unpacked, because they are not what the manifest says.
   package let skipped: [BundleExtraction.Skipped]
   private let tree: OutputTree
 

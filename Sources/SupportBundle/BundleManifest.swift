@@ -2,7 +2,7 @@ internal import Foundation
 
 /// The first entry of every bundle, `manifest.json`: what is inside, where it came from, and what was left out.
 ///
-/// Other programs read it. Within a version, keys are added, but never removed or given another meaning.
+/// Other programs read the manifest. Within a version, keys are added, but never removed or given another meaning.
 public struct BundleManifest: Codable, Sendable, Equatable {
   /// The value of `schema`.
   package static let schemaName = "lifeboat.bundle"
@@ -15,12 +15,12 @@ public struct BundleManifest: Codable, Sendable, Equatable {
 
   /// The program that made the bundle.
   public struct Tool: Codable, Sendable, Equatable {
-    /// Its name.
+    /// The program's name.
     public var name: String
-    /// Its version.
+    /// The program's version.
     public var version: String
 
-    /// A program by name and version.
+    /// Makes the record of a program.
     public init(name: String, version: String) {
       self.name = name
       self.version = version
@@ -50,7 +50,7 @@ public struct BundleManifest: Codable, Sendable, Equatable {
     /// Why the entry is in the bundle.
     package var why: String
 
-    /// An entry with its facts.
+    /// Makes the record of an entry.
     package init(name: String, sizeBytes: UInt64, sha256: String, source: String, why: String) {
       self.name = name
       self.sizeBytes = sizeBytes
@@ -72,10 +72,10 @@ public struct BundleManifest: Codable, Sendable, Equatable {
   package var contents: Contents
   /// What was left out on purpose, one sentence each.
   package var withheld: [String]
-  /// Every other entry, in the order of the archive.
+  /// All entries except the manifest itself, in the order of the archive.
   package var entries: [Entry]
 
-  /// A manifest of the current version.
+  /// Makes a manifest of the current version.
   ///
   /// - Throws: `bundle.badDate` for a date outside the years 1 to 9999.
   package init(

@@ -1,7 +1,7 @@
 internal import Crypto
 import SafeText
 
-/// What a bundle will hold. Nothing is read until it is measured, and nothing is written until after that.
+/// What a bundle will hold. Sources are read when the plan is measured. The bundle is written after that.
 ///
 /// A bundle is written in two passes, because its first entry lists the size and SHA-256 of all others: the first pass
 /// hashes every source, and the second packs it. A source with different bytes in the second pass ends the work with
@@ -9,17 +9,19 @@ import SafeText
 public struct BundlePlan: Sendable {
   /// Where an entry's bytes come from.
   package enum Source: Sendable, Equatable {
-    /// These bytes.
+    /// Bytes in memory.
     case bytes([UInt8])
     /// A regular file; a symbolic link is refused.
     case file(path: String)
   }
 
-  /// A source, or a name below a folder that is open already.
+  /// Where the bytes of a planned entry are.
   enum Place: Sendable {
+    /// Bytes in memory, or a file by its path.
     case source(Source)
+    /// A name below a folder that is open already.
     case member(name: String, SourceFolder)
-    /// A file that has no name.
+    /// An open file that has no name.
     case opened(InputFile)
 
     func open() throws(BundleError) -> EntrySource {
@@ -31,7 +33,7 @@ public struct BundlePlan: Sendable {
       }
     }
 
-    /// Where the bytes come from; nil when from memory.
+    /// The path that the bytes come from; nil for bytes in memory and for a file without a name.
     var path: String? {
       switch self {
       case .source(.bytes), .opened: nil
@@ -55,7 +57,7 @@ public struct BundlePlan: Sendable {
   private var entries: [Entry] = []
   private var names = ZipNames()
 
-  /// An empty plan. The same plan with the same `created` produces the same bytes.
+  /// Makes an empty plan. The same plan with the same `created` produces the same bytes.
   package init(
     tool: BundleManifest.Tool, created: BundleDate, contents: BundleManifest.Contents
   ) throws(BundleError) {
@@ -101,7 +103,7 @@ public struct BundlePlan: Sendable {
     entries.append(entry)
   }
 
-  /// Notes something that was left out on purpose.
+  /// Adds a sentence to the manifest about something that was left out on purpose.
   package mutating func withhold(_ sentence: String) {
     withheld.append(sentence)
   }
@@ -116,7 +118,8 @@ public struct BundlePlan: Sendable {
     }
   }
 
-  /// The plan with other rows and without some entries.
+  /// A copy of the plan without the entries in `names`. If `rows` is given, it becomes the source of the entry with the
+  /// rows.
   func with(rows: InputFile?, without names: Set<String>) -> BundlePlan {
     var plan = self
     plan.entries.removeAll { names.contains($0.name) }
@@ -129,12 +132,12 @@ public struct BundlePlan: Sendable {
 
   // MARK: - First pass
 
-  /// Hashes every source.
+  /// Reads and hashes every source: the first pass.
   ///
   /// - Parameters:
-  ///   - progress: called with the bytes done and the bytes in all.
+  ///   - progress: called with the bytes that are hashed, and the bytes of all sources.
   ///   - isCancelled: asked about once per 256 KiB; true ends the work with `bundle.cancelled`.
-  /// - Returns: the manifest, ready to be written with its entries.
+  /// - Returns: the finished manifest and its sources, ready to be packed.
   /// - Throws: the errors of reading, `bundle.changedWhileReading`, `bundle.cancelled`.
   public func measured(
     progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in },
@@ -143,7 +146,10 @@ public struct BundlePlan: Sendable {
     var total: UInt64 = 0
     for entry in entries {
       let (sum, overflow) = total.addingReportingOverflow(try entry.source.open().size)
-      guard !overflow else { throw BundleError(.tooLarge, "the sources are too large") }
+      guard !overflow else {
+        throw BundleError(
+          .tooLarge, "the sources together have more bytes than a 64-bit number can count")
+      }
       total = sum
     }
     var done: UInt64 = 0

@@ -7,36 +7,37 @@ package import StoreExtraction
 import StoreFiles
 public import StoreRecovery
 
-/// What a bundle shall hold, and who can open it.
+/// What a bundle must hold, and who can open it.
 public struct BundleRequest: Sendable {
   /// How much of the user's data goes in. With `rows` a token stands for each value.
   public var contents: BundleManifest.Contents
   /// The entities or tables whose rows go in; nil for all.
   package var entities: Set<String>?
-  /// What stands for the values of rows.
+  /// How the values of rows are redacted.
   package var redaction = Redaction.values(except: .nothing)
-  /// What stands beside the token of a number.
+  /// What the token of a number tells about the number.
   package var numbers = NumberForm.ranges
   /// Whether the model that the store carries goes in.
   package var includesModel = true
   /// How hard the entries are compressed.
   package var level = CompressionLevel.standard
-  /// The most bytes that the bundle may have; nil for no limit. What was asked for becomes smaller to fit.
+  /// The most bytes that the bundle may have; nil for no limit. Parts are left out to keep to the limit.
   package var maxBytes: UInt64?
-  /// Nil for a bundle that everybody can read.
+  /// Whom the bundle is encrypted to; nil for a bundle that everybody can read.
   package var encryption: BundleEncryption?
-  /// Which part of the write-ahead log counts.
+  /// Which part of the write-ahead log is read.
   package var logView = SQLiteDatabase.LogView.committed
-  /// The program and the time that the manifest names.
+  /// The program that the manifest names.
   package var tool = BundleManifest.Tool(name: "lifeboat", version: Tool.version)
+  /// The time that the manifest names.
   package var created = Date()
 
-  /// A request.
+  /// Makes a request.
   ///
   /// - Parameters:
   ///   - contents: how much of the user's data goes in.
   ///   - recipients: public keys of age, `age1…`, whose owners can open the bundle; without one, everybody can.
-  /// - Throws: ``BundleError`` with the code `age.badKey` for a text that is no public key.
+  /// - Throws: ``BundleError`` with the code `age.badKey` for a text that is not a public key.
   public init(
     _ contents: BundleManifest.Contents = .structure, recipients: [String] = []
   ) throws(BundleError) {
@@ -51,13 +52,13 @@ public struct BundleRequest: Sendable {
     encryption = BundleEncryption(to: .keys(keys))
   }
 
-  /// What was packed.
+  /// What a bundle that was packed holds.
   package struct Receipt: Sendable {
-    /// The manifest.
+    /// The manifest of the bundle.
     package let manifest: BundleManifest
-    /// The size of the bundle in bytes, also when none was made.
+    /// The size of the bundle in bytes; without an output, the size that it would have.
     package let sizeBytes: UInt64
-    /// What was found in the store.
+    /// The findings of reading the store.
     package let findings: [Finding]
     /// Whether some files of the store could not be read.
     package let isPartial: Bool
@@ -67,10 +68,10 @@ public struct BundleRequest: Sendable {
   ///
   /// - Parameters:
   ///   - storePath: the main file of the store.
-  ///   - incident: the incident that it was kept for; nil without one.
-  ///   - decrypted: the store decrypted, to be read in its place; nil for one that is not encrypted, or without its key.
-  ///     The files that go in are the encrypted ones.
-  ///   - output: the bundle; nil to find out what it would hold.
+  ///   - incident: the incident in which the store was set aside; nil without one.
+  ///   - decrypted: the decrypted copy of an encrypted store, to be read in place of the store. Nil for a store that is
+  ///     not encrypted, or whose key is not known. Only the encrypted files go into the bundle.
+  ///   - output: the path of the bundle; nil to find out what it would hold.
   ///   - progress: called with the bytes packed and the bytes in all.
   ///   - isCancelled: asked while bytes are packed; true ends the work with `bundle.cancelled`.
   ///   - making: called with the path of each temporary file and a closure that creates it and returns whether it exists
@@ -113,7 +114,7 @@ public struct BundleRequest: Sendable {
       try bundle.add(opened, inspection, rows: rows, includesModel: includesModel)
       findings = inspection.findings
     } catch let error as SQLiteFileError where incident != nil || contents == .store {
-      // What cannot be read can still be passed on.
+      // A store that cannot be read can still be passed on.
       try bundle.add(unreadable: storePath, code: error.code.rawValue, message: error.message)
       findings = [Finding(.init(rawValue: error.code.rawValue), error.message)]
     }
@@ -142,15 +143,15 @@ public struct BundleRequest: Sendable {
 extension Incident {
   /// Makes a bundle of the incident and the store that was set aside, ready to be shared or sent.
   ///
-  /// The work is done off the caller's actor, in less than 64 MB of memory. Cancelling the task ends it; nothing is left
-  /// behind then, nor after an error. The bundle is read back and searched for what must not be in it before it gets its
-  /// name. A file that is there already is never replaced.
+  /// The work is done off the caller's actor, in less than 64 MB of memory. Cancelling the task ends the work. Nothing
+  /// is left behind then, nor after an error. The bundle is read back and searched for what must not be in it before it
+  /// gets its name. An existing file is never replaced.
   ///
   /// - Parameters:
-  ///   - output: the bundle, a file that does not exist.
-  ///   - request: what it shall hold, and who can open it; by default structure only, for everybody.
-  ///   - place: the folder of the incident; nil for the one that the record names, which an app's container may have
-  ///     left.
+  ///   - output: the bundle, a file that does not exist yet.
+  ///   - request: what the bundle must hold, and who can open it; by default structure only, for everybody.
+  ///   - place: the folder of the incident; nil for the one that the record names. An app's container may have moved
+  ///     since the record was made.
   ///   - progress: called on another thread with the share that is packed, from 0 to 1.
   /// - Returns: what was left out on purpose, one sentence each.
   /// - Throws: ``BundleError``, `SQLiteFileError`, `CancellationError`.
@@ -184,7 +185,7 @@ extension Incident {
   }
 }
 
-/// Says from another thread that work shall end.
+/// A flag by which a task tells the thread that packs to stop.
 private final class CancellationFlag: @unchecked Sendable {
   // Unchecked because the lock protects it.
   private let lock = NSLock()

@@ -1,7 +1,7 @@
 import SafeText
 
-/// The archive comment of a bundle: a digest over all bytes before the end record. It shows a change anywhere, even
-/// one that no reader would notice. It guards against accidents, not against forgery.
+/// The archive comment of a bundle, which holds a digest over all bytes before the end record. The seal shows a change
+/// anywhere, even one that no reader would notice. It guards against accidents, not against forgery.
 enum BundleSeal {
   static let prefix = "lifeboat.bundle/1 sha256:"
 

@@ -4,14 +4,15 @@
 /// would write, and all bytes together by the seal in the archive comment. This does not prove who made the
 /// bundle: anybody can make a consistent one.
 public struct BundleVerification: Sendable, Equatable {
-  /// One thing that is not as it should be.
+  /// A problem of a bundle.
   public struct Problem: Sendable, Equatable {
-    /// A stable name for a kind of problem: one of those below, or a `BundleError.Code` about the archive.
+    /// A stable name for a kind of problem: one of the constants of this type, or a `BundleError.Code` about the
+    /// archive.
     public struct ID: RawRepresentable, Sendable, Hashable {
       /// The name, such as `bundle.entryChanged`.
       public let rawValue: String
 
-      /// A problem by its name.
+      /// Makes the id of a problem from its name.
       public init(rawValue: String) {
         self.rawValue = rawValue
       }
@@ -69,9 +70,9 @@ public struct BundleVerification: Sendable, Equatable {
   package let manifest: BundleManifest?
   /// How many entries of the manifest are intact.
   public let intactEntryCount: Int
-  /// What is wrong; empty for an intact bundle.
+  /// The problems that were found; empty for an intact bundle.
   public let problems: [Problem]
-  /// The result in one word.
+  /// Whether the bundle is intact, damaged, or not a bundle.
   public let outcome: Outcome
 
   /// Checks the bundle at `path` and nothing else: no store is needed.

@@ -1,6 +1,6 @@
-/// A plan whose sources have been hashed.
+/// A plan for a bundle whose sources have been hashed.
 public struct MeasuredBundle: Sendable {
-  /// The manifest as it will be written.
+  /// The finished manifest, as it will be written.
   package let manifest: BundleManifest
   let sources: [BundlePlan.Place]
   /// The bytes of all sources together; the archive is at most a little larger.
@@ -13,7 +13,7 @@ public struct MeasuredBundle: Sendable {
   /// Writes the bundle. If anything fails, nothing is left behind.
   ///
   /// - Parameters:
-  ///   - path: the output, which must not exist.
+  ///   - path: the path of the bundle, where nothing may exist.
   ///   - level: how hard the entries are compressed.
   ///   - progress: called with the bytes done and the bytes in all.
   ///   - isCancelled: asked about once per 256 KiB; true ends the work with `bundle.cancelled`.
@@ -31,7 +31,8 @@ public struct MeasuredBundle: Sendable {
     return try write(to: writer, progress: progress, isCancelled: isCancelled)
   }
 
-  /// Packs the bundle for `path`, without naming it; for nil, it never gets a name.
+  /// Packs the bundle into a file that does not have its name yet; publishing the result names it `path`. With `path`
+  /// nil, the bundle never gets a name.
   package func packed(
     for path: String?, level: CompressionLevel = .standard, encryption: BundleEncryption? = nil,
     progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in },

@@ -1,5 +1,5 @@
-/// A bundle that is packed and has no name yet. It is checked, and then named or encrypted; if neither happens, nothing
-/// is left of it.
+/// A bundle that is packed but has no name yet. Its user checks it, and then publishes it under its name, as it is or
+/// encrypted. If it is released before that, nothing is left of it.
 package final class PackedBundle {
   private let writer: ZipWriter
   private let path: String
@@ -22,7 +22,7 @@ package final class PackedBundle {
 
   /// Reads the bundle back, as a reader would.
   ///
-  /// - Throws: `bundle.notIntact` when it is not as it was to be written.
+  /// - Throws: `bundle.notIntact` when the bundle does not read back as it was written.
   package func check() throws(BundleError) { try Self.check(file, writer.threshold) }
 
   static func check(_ file: InputFile, _ threshold: Zip64Threshold) throws(BundleError) {
@@ -35,9 +35,9 @@ package final class PackedBundle {
     }
   }
 
-  /// Gives the bundle its name, or encrypts it under that name.
+  /// Gives the bundle its name, or writes an encrypted copy of the bundle under that name.
   ///
-  /// - Returns: its size in bytes.
+  /// - Returns: the size of the named file in bytes.
   /// - Throws: as ``ZipWriter/finish(comment:)``.
   package func publish(
     isCancelled: () -> Bool = { false }, making: (String, () -> Bool) -> Void = { _ = $1() }

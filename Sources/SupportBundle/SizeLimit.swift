@@ -1,19 +1,19 @@
 import SafeText
 
-/// What is left out of a bundle to keep it within the size that was asked for. What was asked for becomes smaller; it
-/// never becomes another kind of bundle, such as one of rows without a row.
+/// What is left out of a bundle to keep to a limit on its size. A bundle never loses all of its rows, because it would
+/// then be another kind of bundle.
 struct SizeCut {
-  /// The most rows of each entity or table; nil for all.
+  /// The most rows that each entity or table keeps; nil for all.
   private(set) var rowsPerPart: Int?
-  /// The sizes of external files, by the names of their entries.
+  /// The external files that are left out: their sizes in bytes, by the names of their entries.
   private(set) var files: [String: UInt64] = [:]
 
-  /// Whether an entry is one of the store's external files: only those lie below a folder beside the store.
+  /// Whether an entry is one of the store's external files: only these lie below a folder beside the store.
   private static func isExternal(_ entryName: String) -> Bool {
     entryName.utf8.starts(with: "store/".utf8) && PathText.components(of: entryName).count > 2
   }
 
-  /// What is left out, in sentences.
+  /// Says what is left out, in sentences for the manifest.
   func sentences(droppedRowCount: Int, _ maxBytes: UInt64) -> [String] {
     var sentences: [String] = []
     let why = "so that the bundle has at most \(maxBytes) bytes"
@@ -29,16 +29,17 @@ struct SizeCut {
     return sentences
   }
 
-  /// The next cut, after a bundle with this one turned out to be too large.
+  /// The next larger cut, when a bundle with this cut is still too large. External files are left out before rows, the
+  /// largest first.
   ///
   /// - Parameters:
   ///   - entries: the entries of the bundle, with the sizes that they have in it.
-  ///   - excess: how many bytes are too many.
+  ///   - excess: how many bytes the archive has too many.
   ///   - parts: the rows of each entity or table before any was left out.
   /// - Returns: nil when nothing more can be left out.
   func next(_ entries: [ZipReader.Entry], excess: UInt64, _ parts: [RowParts.Part]) -> SizeCut? {
     var cut = self
-    // The sentences that tell of the cut take room, too.
+    // The sentences about the cut take room in the manifest.
     var excess = excess + 512
     for entry in entries.filter({ Self.isExternal($0.name) })
       .sorted(by: { ($1.compressedSize, $0.name) < ($0.compressedSize, $1.name) })
@@ -51,7 +52,7 @@ struct SizeCut {
       rows.compressedSize > excess
     else { return nil }
     let share = Double(rows.compressedSize - excess) / Double(rows.compressedSize)
-    // Fewer than now in any case, so that this ends.
+    // The limit is lower each time, so that this ends.
     let most = min((rowsPerPart ?? .max) / 10 * 9, parts.map(\.rowCount).max() ?? 0)
     let fitting = RowParts.rowsPerPart(parts, within: Double(rows.size) * share)
     cut.rowsPerPart = min(most, fitting)
@@ -60,7 +61,7 @@ struct SizeCut {
 }
 
 extension BundleRequest {
-  /// Packs a bundle within the limit on its size: all of it, and if that is too large, less.
+  /// Packs a bundle within ``maxBytes``. If the whole bundle is too large, more and more is left out.
   ///
   /// - Returns: the bundle, its manifest, and what was left out because of the limit.
   /// - Throws: `bundle.overLimit` when even the least that can be packed is larger; otherwise as `MeasuredBundle`.
@@ -69,7 +70,7 @@ extension BundleRequest {
     progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }, isCancelled: () -> Bool,
     making: (String, () -> Bool) -> Void
   ) throws -> (manifest: BundleManifest, packed: PackedBundle, cut: [String]) {
-    // Counted when a bundle turns out to be too large.
+    // The rows of each entity or table. They are counted only when a bundle turns out to be too large.
     var parts: [RowParts.Part]?
     var cut = SizeCut()
     while true {
@@ -82,7 +83,7 @@ extension BundleRequest {
       let sentences = cut.sentences(droppedRowCount: dropped, maxBytes ?? 0)
       sentences.forEach { smaller.withhold($0) }
       let measured = try smaller.measured(isCancelled: isCancelled)
-      // What would not be made is packed, too: only the finished bundle has a size and can be searched.
+      // The bundle is packed even without an output: only a finished bundle has a size and can be searched.
       let packed = try measured.packed(
         for: output, level: level, encryption: encryption, progress: progress,
         isCancelled: isCancelled, making: making)
@@ -98,7 +99,7 @@ extension BundleRequest {
       guard let next = cut.next(entries, excess: excess, counted) else {
         throw BundleError(
           .overLimit,
-          "the bundle has \(packed.sizeBytes) bytes with all left out that can be, and the limit is \(maxBytes) bytes"
+          "reduced as far as possible, the bundle has \(packed.sizeBytes) bytes, and the limit is \(maxBytes) bytes"
         )
       }
       cut = next

@@ -13,15 +13,15 @@ import SafeText
 
 /// Gathers what a support bundle says about a store, in the order in which it is packed.
 ///
-/// The default is structure: metadata, hashes, the model, schema and counts, nothing that a user typed. Rows and the raw
-/// files go in only when asked for, and the values of rows as tokens unless more is asked for.
+/// The default is structure: metadata, hashes, the model, schema and counts, but nothing that a user typed. Rows and
+/// the store's own files go in only when asked for. Values of rows become tokens unless more is asked for.
 package struct StoreBundle {
-  /// The entry with what is known of the store: its inspection.
+  /// The name of the entry with the inspection of the store.
   package static let inspectionName = "inspection.json"
-  /// The entry with the rows.
+  /// The name of the entry with the rows, as JSON lines.
   package static let rowsName = "rows.ndjson"
 
-  /// The plan, to be measured and written.
+  /// The plan of the bundle, with sentences about the names that were masked.
   package var plan: BundlePlan {
     var plan = gathered
     for sentence in mask.tokens.sentences(besideFiles: contents == .store) {
@@ -32,10 +32,10 @@ package struct StoreBundle {
 
   private var gathered: BundlePlan
   private let contents: BundleManifest.Contents
-  /// The main file as it was given.
+  /// The path of the main file as it was given.
   private let storePath: String
   private var mask: RecordMask
-  /// What stands for names that a user may have chosen.
+  /// The tokens for names that a user may have chosen.
   var nameTokens: NameTokens { mask.tokens }
 
   /// Starts a bundle about the store whose main file is at `storePath`.
@@ -49,7 +49,7 @@ package struct StoreBundle {
     mask = RecordMask(storePath: storePath)
   }
 
-  /// Adds the record of an incident.
+  /// Adds the record of an incident, as JSON and as plain text.
   package mutating func add(_ incident: Incident) throws {
     // The record names the folder in which it was made, which may be on another machine.
     mask.add(folder: incident.folder)
@@ -66,7 +66,7 @@ package struct StoreBundle {
   /// - Parameters:
   ///   - store: the store, opened.
   ///   - inspection: the inspection of the store.
-  ///   - rows: its rows in a file of JSON lines, for a bundle with rows; otherwise nil.
+  ///   - rows: the store's rows in a file of JSON lines, for a bundle with rows; otherwise nil.
   ///   - includesModel: whether the model that the store carries goes in, without default values, user info and
   ///     expressions.
   /// - Throws: ``BundleError`` when an entry has a name that is not allowed in a bundle.
@@ -78,7 +78,7 @@ package struct StoreBundle {
   {
     mask.beginStore()
     let name = mask.storeFile()
-    // First, so that the names of the schema have their tokens when a record mentions them.
+    // The schema is masked first, so that its names have their tokens when a record mentions them.
     let schema = MaskedSchema(store.database.schema) { mask.schemaName($0, isName: $1) }
     for entry in store.database.schema.entries + store.database.schema.repairedEntries {
       for name in [entry.name, entry.tableName] { _ = mask.schemaName(name, isName: true) }
@@ -86,7 +86,7 @@ package struct StoreBundle {
     for table in store.database.schema.tables {
       for column in table.columnNames { _ = mask.schemaName(column, isName: true) }
     }
-    // In a file that is no Core Data store, a row id may be a value.
+    // In a file that is not a Core Data store, a row id may be a value of the user.
     mask.hidesRowIDs = store.kind != .coreData
     try gathered.add(
       name: Self.inspectionName, source: .bytes(json(inspection)), origin: name,
@@ -129,7 +129,7 @@ package struct StoreBundle {
         name: Self.rowsName, file: rows.file, origin: name, why: rows.redaction.why)
       if let sentence = rows.redaction.withheld { gathered.withhold(sentence) }
     }
-    // Not those that are read: a decrypted copy stays here.
+    // These are the store's own files. A decrypted copy that is read in their place never goes in.
     try addFiles(of: storePath)
     if inspection.metadata?.otherKeys.isEmpty == false {
       gathered.withhold(
@@ -149,7 +149,7 @@ package struct StoreBundle {
     }
   }
 
-  /// Rows in a file of JSON lines, which has no name and is gone with this value.
+  /// Rows as JSON lines, in a file that has no name and is gone with this value.
   package struct Rows: Sendable {
     let file: InputFile
     let redaction: Redaction
@@ -160,11 +160,11 @@ package struct StoreBundle {
   /// - Parameters:
   ///   - store: the store, opened.
   ///   - entities: the entities or tables wanted, with their descendants; nil for all.
-  ///   - redaction: what is written in place of values.
-  ///   - numbers: what stands beside the token of a number.
-  /// - Returns: the rows.
-  /// - Throws: `SQLiteFileError`, ``BundleError`` when the store has no entity or table of a name that is wanted or in
-  ///   an allow-list.
+  ///   - redaction: how values are redacted.
+  ///   - numbers: what the token of a number tells about the number.
+  /// - Returns: the file with the rows.
+  /// - Throws: `SQLiteFileError`; ``BundleError`` when `entities` or an allow-list names something that the store does
+  ///   not have.
   package mutating func writeRows(
     of store: CoreDataStore, entities: Set<String>? = nil, _ redaction: Redaction,
     numbers: NumberForm = .ranges
@@ -208,12 +208,13 @@ package struct StoreBundle {
       "Default values, user info and expressions of the model: they can quote data.")
     if bundled.changedHashCount > 0 {
       gathered.withhold(
-        "Parts of the model that count in version hashes: entities whose hash is only in hashes.json: \(bundled.changedHashCount)."
+        "Parts of the model that count in version hashes. "
+          + "Entities whose hash is only in hashes.json for this reason: \(bundled.changedHashCount)."
       )
     }
   }
 
-  /// Adds the reason why a store could not be read at all. Its files are added only when asked for.
+  /// Adds the reason why a store could not be read at all. The store's files are added only when asked for.
   package mutating func add(unreadable path: String, code: String, message: String) throws {
     let words = RecordMask.quotesNothing(code) ? message : RecordMask.leftOut
     try gathered.add(
@@ -279,8 +280,8 @@ package struct StoreBundle {
 }
 
 extension JSONValue {
-  /// The record without what tells one external file from others: a hash would let a guess be tested, and so would an
-  /// exact size and time. Sizes become the next lower power of two.
+  /// The record without data by which somebody could test a guess about an external file: its hash, its exact size and
+  /// its time. Sizes become the next lower power of two.
   fileprivate var withoutTracesOfExternalFiles: JSONValue {
     switch self {
     case .array(let list): return .array(list.map(\.withoutTracesOfExternalFiles))
@@ -301,12 +302,12 @@ extension JSONValue {
 }
 
 extension CoreDataStore {
-  /// What the store's rows belong to.
+  /// What rows of the store belong to, as a word for messages.
   fileprivate var part: String { kind == .sqlite ? "table" : "entity" }
 }
 
 extension Redaction {
-  /// Why the rows are in the bundle.
+  /// Why the rows are in the bundle, in words for the manifest.
   var why: String {
     switch self {
     case .none: "the rows that can be read, as requested"
@@ -315,7 +316,7 @@ extension Redaction {
     }
   }
 
-  /// What the rows lack.
+  /// What the rows lack, in a sentence for the manifest; nil when they lack nothing.
   var withheld: String? {
     switch self {
     case .none: nil

@@ -1,11 +1,12 @@
-/// Text in the columns of a terminal.
+/// Cuts, pads and wraps text by the columns that it takes on a terminal.
 package enum DisplayText {
-  /// `text` cut to at most `columns` columns, with `…` in the last one if something was cut.
+  /// Returns `text` cut to at most `columns` columns. The last column holds `…` if something was cut; with 0 columns
+  /// the result is empty.
   package static func truncated(_ text: String, to columns: Int) -> String {
     guard columns > 0 else { return "" }
     var used = 0
     var result = ""
-    // The text that fits together with the `…`.
+    // The part of the text that leaves a column for the `…`.
     var fitting = ""
     for character in text {  // characters: each has its columns
       used += DisplayWidth.columns(of: character)
@@ -16,7 +17,8 @@ package enum DisplayText {
     return result
   }
 
-  /// `text` followed or preceded by spaces up to `columns` columns; longer text stays as it is.
+  /// Returns `text` with spaces up to `columns` columns: after it, or before it if `leading` is true. Longer text stays
+  /// as it is.
   static func padded(_ text: String, to columns: Int, leading: Bool = false) -> String {
     let missing = columns - DisplayWidth.columns(of: text)
     guard missing > 0 else { return text }
@@ -24,21 +26,23 @@ package enum DisplayText {
     return leading ? space + text : text + space
   }
 
-  /// `text` as a line that ends with a line feed, broken at spaces to fit into a width.
+  /// Returns `text` as lines that are broken at spaces, each with a line feed. Lines have at least 20 columns of text,
+  /// even in a narrower terminal.
   ///
   /// - Parameters:
   ///   - text: the text.
   ///   - width: the columns of the terminal.
   ///   - indent: the spaces before the first line.
-  ///   - rest: the spaces before the lines after it.
-  /// - Returns: the lines.
+  ///   - rest: the spaces before all further lines.
+  /// - Returns: the lines as one text.
   package static func hanging(_ text: String, width: Int, indent: Int = 0, rest: Int) -> String {
     wrapped(text, to: max(20, width - rest)).enumerated().map { place, line in
       String(repeating: " ", count: place == 0 ? indent : rest) + line + "\n"
     }.joined()
   }
 
-  /// `text` broken at spaces into lines of at most `columns` columns; a longer word is cut.
+  /// Returns `text` as lines of at most `columns` columns, broken at spaces and without line feeds. A word that is
+  /// longer than a line is cut. Empty text is one empty line.
   package static func wrapped(_ text: String, to columns: Int) -> [String] {
     let columns = max(columns, 1)
     var lines: [String] = []

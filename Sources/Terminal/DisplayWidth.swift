@@ -1,9 +1,9 @@
-/// How many columns of a terminal text takes.
+/// How many columns text takes on a terminal.
 ///
-/// Terminals do not agree in every case. This follows most of them: two columns for wide characters, emoji and joined
-/// emoji sequences, none for combining marks, one for all else.
+/// Terminals do not agree in every case; this is what most of them do. Wide characters, emoji and joined emoji
+/// sequences take two columns, combining marks none, all other characters one.
 package enum DisplayWidth {
-  /// The columns of text that has been made visible.
+  /// The columns of text. Control characters must have been escaped before: they count as none here.
   package static func columns(of text: some StringProtocol) -> Int {
     if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text.utf8.count }
     var sum = 0
@@ -11,12 +11,13 @@ package enum DisplayWidth {
     return sum
   }
 
-  /// The columns of one character.
+  /// The columns of one character, with all of its scalars.
   package static func columns(of character: Character) -> Int {
     var sum = 0
     var isFirst = true
     for scalar in character.unicodeScalars {
-      // An emoji, or a character that a variation selector makes one, takes two columns whatever is joined to it.
+      // An emoji takes two columns, whatever is joined to it. So does a character that a variation selector turns into
+      // an emoji.
       if isFirst, scalar.properties.isEmojiPresentation { return 2 }
       if scalar.value == 0xFE0F, sum == 1 { return 2 }
       isFirst = false

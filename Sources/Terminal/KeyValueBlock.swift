@@ -1,14 +1,14 @@
 import SafeText
 
-/// Facts in two columns, label and value, as the first screen of a command shows them.
+/// Facts in two columns, label and value, for the output of a command.
 ///
-/// Labels and values may come from evidence: they are made visible when they are added.
+/// Labels and values may come from evidence. Their control characters are escaped when they are added.
 package struct KeyValueBlock: Sendable, Equatable {
-  /// A command to run next, and what it does.
+  /// A command that the user may run next, and its purpose.
   package struct Suggestion: Sendable, Equatable {
     /// The command, ready to be copied.
     package var command: String
-    /// What it does; nil when the command explains itself.
+    /// What the command does; nil when the command explains itself.
     package var purpose: String?
 
     /// A command and what it does.
@@ -30,10 +30,12 @@ package struct KeyValueBlock: Sendable, Equatable {
 
   private var rows: [Row] = []
 
-  /// Spaces between labels and values, and between commands and purposes.
+  /// Spaces between the widest label and the values.
   private static let labelGap = 3
+  /// Spaces between the widest command and the purposes.
   private static let purposeGap = 6
-  /// The widest label that shares a line with its value; one longer file name must not move all values to the right.
+  /// The widest label that shares a line with its value. A longer label has a line of its own, so that it does not move
+  /// all values to the right.
   private static let maxLabelWidth = 24
   /// Values always get at least this many columns.
   private static let minValueWidth = 20
@@ -41,13 +43,14 @@ package struct KeyValueBlock: Sendable, Equatable {
   /// A block without facts.
   package init() {}
 
-  /// Adds a fact; the value is wrapped at spaces under itself.
+  /// Adds a fact. Further lines of a long value are indented to its column.
   package mutating func add(_ label: String, _ value: String, tone: Style.Tone? = nil) {
     rows.append(
       Row(label: VisibleText.visible(label), value: .text(VisibleText.visible(value), tone)))
   }
 
-  /// Adds commands, each on one line and never broken; a purpose that does not fit goes below its command.
+  /// Adds commands to run next. A command is one line and is never broken. A purpose that does not fit beside its
+  /// command goes into the next line.
   package mutating func add(_ label: String, _ suggestions: [Suggestion]) {
     rows.append(Row(label: VisibleText.visible(label), value: .suggestions(suggestions)))
   }
@@ -79,7 +82,7 @@ package struct KeyValueBlock: Sendable, Equatable {
     return lines
   }
 
-  /// The lines, each with a line feed.
+  /// The lines of ``lines(width:style:)`` as one text, each with a line feed.
   package func text(width: Int?, style: Style = .plain) -> String {
     lines(width: width, style: style).map { $0 + "\n" }.joined()
   }

@@ -2,7 +2,8 @@ import CLibrary
 
 /// A mutual exclusion lock. The standard library's lock needs newer systems than the oldest that this package supports.
 @safe final class Lock: @unchecked Sendable {
-  /// On the heap, because a mutex must not move. Unchecked sendable because being shared is its purpose.
+  /// The mutex is on the heap, because it must not move. The class is unchecked Sendable, because being shared is its
+  /// purpose.
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
   init() {

@@ -1,7 +1,8 @@
 /// Shows the progress of some work on standard error.
 ///
-/// Call `update` as often as you like: most calls print nothing. Nothing is printed for work of less than one
-/// second, except as JSON. A stream that refuses progress does not stop the work. Safe to call from any task.
+/// Call `update` as often as you like: most calls print nothing. Work that takes less than a second prints nothing,
+/// except as JSON. A standard error that accepts no bytes does not stop the work. The meter may be used from several
+/// tasks.
 package final class ProgressMeter: @unchecked Sendable {
   // Unchecked because of `report` and `isSilent`, which are only touched with the lock held.
   private let lock = Lock()
@@ -10,13 +11,13 @@ package final class ProgressMeter: @unchecked Sendable {
   private let clock: @Sendable () -> UInt64
   private let print: @Sendable (String) -> Bool
 
-  /// Starts to count.
+  /// Creates a meter; its time starts now.
   ///
   /// - Parameters:
   ///   - operation: what is being done, in one or two words: `Reading`.
-  ///   - total: how much there is to do; nil when unknown.
+  ///   - total: how much there is to do, in units; nil when unknown.
   ///   - unit: what is counted.
-  ///   - mode: what the user asked for.
+  ///   - mode: the value of `--progress`.
   package convenience init(
     operation: String, total: UInt64?, unit: ProgressUnit = .bytes, mode: ProgressMode = .auto
   ) {
@@ -56,26 +57,26 @@ package final class ProgressMeter: @unchecked Sendable {
     cancel()
   }
 
-  /// Whether anything may be printed.
+  /// Whether the meter may print anything: false only with `--progress none`.
   package var isShown: Bool { lock.locked { report.form != .none } }
 
-  /// Reports how much of the known total is done.
+  /// Reports how much is done in all, in units. The total stays as it was.
   package func update(_ current: UInt64) {
     change { $0.update(current: current, total: $0.total, now: $1) }
   }
 
-  /// Reports how much is done, and a total that may have become known or changed.
+  /// Reports how much is done in all, in units, and the total, which may be new; nil when it is unknown.
   package func update(_ current: UInt64, of total: UInt64?) {
     change { $0.update(current: current, total: total, now: $1) }
   }
 
-  /// The work is done. Removes the bar, or prints the last line or object.
+  /// Ends the meter after the work is done: removes the bar, or prints the last line or JSON object.
   package func finish() {
     change { $0.finish(now: $1, isComplete: true) }
   }
 
-  /// The work has failed or was stopped. Removes the bar and prints nothing. Also called when the object is released
-  /// before ``finish()``.
+  /// Ends the meter after the work failed or was stopped: removes the bar, and prints nothing else. This also happens
+  /// when the meter is released before ``finish()``.
   package func cancel() {
     change { $0.finish(now: $1, isComplete: false) }
   }

@@ -2,22 +2,22 @@ import SafeText
 
 /// How progress is shown: the values of `--progress`.
 package enum ProgressMode: String, Sendable, CaseIterable {
-  /// A bar on a terminal, plain lines elsewhere.
+  /// A bar if standard error is a terminal, else plain lines.
   case auto
-  /// A line every few seconds.
+  /// A line of text every three seconds.
   case plain
-  /// Nothing.
+  /// No progress is shown.
   case none
-  /// One JSON object on each tick, for programs.
+  /// One JSON object a line, at most two a second, for programs.
   case json
 }
 
-/// What is counted.
+/// What a progress meter counts, such as bytes or rows.
 package struct ProgressUnit: RawRepresentable, Sendable, Hashable {
-  /// The name in JSON and after a count: `bytes`, `rows`.
+  /// The plural noun that stands in JSON and after a count: `bytes`, `rows`.
   package let rawValue: String
 
-  /// A unit with this plural name.
+  /// A unit with this plural noun.
   package init(rawValue: String) {
     self.rawValue = rawValue
   }
@@ -33,13 +33,14 @@ package struct ProgressUnit: RawRepresentable, Sendable, Hashable {
     self == .bytes ? Quantity.bytes(count) : Quantity.count(count) + " " + rawValue
   }
 
-  /// The count without the unit's name, to be followed by a count that has it.
+  /// The count without the noun, for the first number of "3 of 5 rows".
   func shortText(_ count: UInt64) -> String {
     self == .bytes ? Quantity.bytes(count) : Quantity.count(count)
   }
 }
 
-/// Decides what to print and when. It uses neither a clock nor a stream.
+/// Decides what a progress meter prints, and when. It uses neither a clock nor a stream: callers pass the time in
+/// nanoseconds.
 struct ProgressReport: Sendable {
   enum Form: Sendable { case bar, plain, json, none }
 
@@ -56,7 +57,7 @@ struct ProgressReport: Sendable {
     var current: UInt64
   }
 
-  /// Some seconds of history: the rate is that of the recent past, not of the whole time.
+  /// The progress of the last seconds, from which the rate is computed.
   private var samples: [Sample]
   private var lastPrint: UInt64?
   private var isFinished = false
@@ -82,7 +83,7 @@ struct ProgressReport: Sendable {
     samples = [Sample(time: now, current: 0)]
   }
 
-  /// Records new progress. Returns what to print now; nil for nothing.
+  /// Records new progress. Returns the text to print now; nil when nothing is to be printed.
   mutating func update(current: UInt64, total: UInt64?, now: UInt64) -> String? {
     guard !isFinished else { return nil }
     self.current = current
@@ -108,7 +109,7 @@ struct ProgressReport: Sendable {
     return form == .bar ? "\r" + bar(now) + "\u{1B}[K" : plain(now) + "\n"
   }
 
-  /// Ends the report. Returns what to print; nil for nothing.
+  /// Ends the report. Returns the text to print; nil when nothing is to be printed.
   mutating func finish(now: UInt64, isComplete: Bool) -> String? {
     guard !isFinished else { return nil }
     isFinished = true
@@ -172,13 +173,14 @@ struct ProgressReport: Sendable {
     return unit.shortText(current) + " of " + unit.text(total)
   }
 
-  /// Whole percent, rounded down; nil when the total is unknown or proved wrong.
+  /// Whole percent, rounded down. Nil when the total is unknown or 0, or when more than the total is done.
   private var percent: Int? {
     guard let total, total > 0, current <= total else { return nil }
     return min(Int(Double(current) / Double(total) * 100), current == total ? 100 : 99)
   }
 
-  /// Rate and time left, as far as they are known.
+  /// The rate and the time left, as texts. The array is empty when no rate is known, and has no time left when no total
+  /// is known.
   private func pace(_ now: UInt64) -> [String] {
     guard let oldest = samples.first, now > oldest.time, current > oldest.current else { return [] }
     let seconds = Double(now - oldest.time) / Double(Self.second)

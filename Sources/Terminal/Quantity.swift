@@ -17,7 +17,7 @@ package enum Quantity {
   /// - Parameters:
   ///   - value: the number.
   ///   - one: the noun after 1.
-  ///   - many: the noun after all other numbers; nil for `one` with an `s`.
+  ///   - many: the noun after all other numbers; nil when the plural is `one` with an `s`.
   /// - Returns: the number and the noun.
   package static func count(
     _ value: some BinaryInteger, _ one: String, _ many: String? = nil
@@ -25,7 +25,8 @@ package enum Quantity {
     count(value) + " " + (value == 1 ? one : many ?? one + "s")
   }
 
-  /// A number of bytes in decimal units with one digit: `999 bytes`, `1.0 kB`, `48.2 MB`.
+  /// A number of bytes in decimal units, rounded half up to one digit after the point: `999 bytes`, `1.0 kB`, `48.2
+  /// MB`.
   package static func bytes(_ value: UInt64) -> String {
     if value == 1 { return "1 byte" }
     if value < 1000 { return "\(value) bytes" }

@@ -5,7 +5,7 @@ import Quoting
 package struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
   /// A stable name for a kind of error. New codes may be added.
   package struct Code: RawRepresentable, Sendable, Hashable {
-    /// The name, such as `stream.closed`.
+    /// The name of the code, such as `stream.closed`.
     package let rawValue: String
 
     /// A code with this name.
@@ -15,9 +15,9 @@ package struct StreamError: Error, Sendable, Equatable, CustomStringConvertible 
 
     /// The reader at the other end has closed the stream; nobody can read what follows.
     package static let closed = Self(rawValue: "stream.closed")
-    /// The device is full.
+    /// The device or the user's quota is full.
     package static let full = Self(rawValue: "stream.full")
-    /// Any other failure.
+    /// Any other failure of `write(2)`.
     package static let writeFailed = Self(rawValue: "stream.writeFailed")
   }
 
@@ -38,8 +38,11 @@ package struct StreamError: Error, Sendable, Equatable, CustomStringConvertible 
 
 /// A buffered stream over `write(2)`.
 ///
-/// A process that wants `stream.closed` instead of the signal must ignore SIGPIPE. When the object is released, the
-/// rest of the buffer is written and an error is lost: call `flush` to get it. Not for use from several tasks at once.
+/// When the reader has closed the stream, the system sends SIGPIPE. A process must ignore this signal to get
+/// `stream.closed` instead.
+///
+/// When the object is released, it writes the rest of the buffer, and an error is lost: call `flush` to get it. Only
+/// one task at a time may use the object.
 package final class StandardStream {
   /// The file descriptor, which stays open when this object is released.
   package let descriptor: Int32
@@ -53,12 +56,13 @@ package final class StandardStream {
   ///
   /// - Parameters:
   ///   - descriptor: an open file descriptor.
-  ///   - capacity: how many bytes are buffered before they are written; 0 writes at once.
+  ///   - capacity: how many bytes may wait in the buffer. With 0, each call writes at once.
   package convenience init(descriptor: Int32, capacity: Int = 64 * 1024) {
     self.init(descriptor: descriptor, capacity: capacity, calls: StreamCalls())
   }
 
-  /// With nil for `isTerminal`, the system is asked.
+  /// A stream with replaceable system calls. If `isTerminal` is nil, the system says whether the descriptor is a
+  /// terminal.
   init(descriptor: Int32, capacity: Int, calls: StreamCalls, isTerminal: Bool? = nil) {
     self.descriptor = descriptor
     self.isTerminal = isTerminal ?? System.isTerminal(descriptor)
@@ -70,29 +74,30 @@ package final class StandardStream {
     try? flush()
   }
 
-  /// Writes text into the buffer. After an error every further call throws the same error.
+  /// Writes text into the buffer. After an error, every further call of any method throws the same error.
   package func write(_ text: String) throws(StreamError) {
     try write(bytes: text.utf8)
   }
 
-  /// Writes JSON. On a terminal, characters that it would obey or hide are escaped, which does not change the JSON.
+  /// Writes JSON into the buffer. If the stream is a terminal, characters that a terminal would obey or hide are
+  /// written as JSON escapes, so that the JSON means the same.
   package func write(json text: String) throws(StreamError) {
     try write(isTerminal ? TerminalText.escaped(text) : text)
   }
 
-  /// Writes text and a line feed.
+  /// Writes text and a line feed into the buffer.
   package func writeLine(_ text: String) throws(StreamError) {
     try write(text + "\n")
   }
 
-  /// Writes bytes.
+  /// Writes bytes into the buffer, and the buffer to the descriptor when it is full.
   package func write(bytes: some Sequence<UInt8>) throws(StreamError) {
     if let failure { throw failure }
     buffer.append(contentsOf: bytes)
     if buffer.count > capacity { try flush() }
   }
 
-  /// Writes the buffered bytes now.
+  /// Writes the buffered bytes to the descriptor now, and waits while a non-blocking descriptor is busy.
   package func flush() throws(StreamError) {
     if let failure { throw failure }
     let pending = buffer
@@ -131,7 +136,7 @@ package final class StandardStream {
 
 /// The system calls of a stream, replaceable so that tests can interrupt and fail them.
 @safe struct StreamCalls: Sendable {
-  /// As `write(2)`: -1 with `errno` on failure.
+  /// Does what `write(2)` does: returns the number of bytes written, or -1 with `errno` set.
   var write: @Sendable (Int32, UnsafeRawBufferPointer) -> Int = { unsafe writeBytes($0, $1) }
   /// Waits until a non-blocking descriptor accepts bytes again.
   var waitUntilWritable: @Sendable (Int32) -> Void = { descriptor in

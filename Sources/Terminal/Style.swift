@@ -1,30 +1,30 @@
 /// When output is coloured: the values of `--color`.
 package enum ColorChoice: String, Sendable, CaseIterable {
-  /// On a terminal that supports colour, unless `NO_COLOR` is set.
+  /// Output is coloured on a terminal that supports colour, unless `NO_COLOR` is set.
   case auto
-  /// Always, even into a pipe and when `NO_COLOR` is set.
+  /// Output is always coloured, even into a pipe and when `NO_COLOR` is set.
   case always
-  /// Never.
+  /// Output is never coloured.
   case never
 }
 
-/// How text looks on one stream: with SGR sequences (ECMA-48, 8.3.117) or without.
+/// Whether text on one stream is coloured, with SGR sequences (ECMA-48, 8.3.117).
 package struct Style: Sendable, Equatable {
-  /// How a text looks. Colour only repeats what the words say.
+  /// A colour or weight of text, by its SGR code. Colour only repeats what the words say.
   package enum Tone: Int, Sendable, CaseIterable {
-    /// Bold.
+    /// Bold text.
     case bold = 1
-    /// Faint.
+    /// Faint text.
     case dim = 2
-    /// For damage and errors.
+    /// Red, for damage and errors.
     case red = 31
-    /// For good results.
+    /// Green, for good results.
     case green = 32
-    /// For warnings.
+    /// Yellow, for warnings.
     case yellow = 33
   }
 
-  /// Whether `apply` does anything.
+  /// Whether ``apply(_:_:)`` adds SGR sequences.
   package let isColored: Bool
 
   /// A style without colour.
@@ -35,7 +35,7 @@ package struct Style: Sendable, Equatable {
     self.isColored = isColored
   }
 
-  /// The style for a stream. Each stream has its own.
+  /// The style for a stream of this process: standard output and standard error may differ.
   ///
   /// - Parameters:
   ///   - choice: what the user asked for.
@@ -46,13 +46,13 @@ package struct Style: Sendable, Equatable {
       noColor: System.environment("NO_COLOR"), term: System.environment("TERM"))
   }
 
-  /// The style that follows from these facts.
+  /// The style that follows from the user's choice and the environment.
   ///
   /// - Parameters:
   ///   - choice: what the user asked for.
   ///   - isTerminal: whether the stream is a terminal.
-  ///   - noColor: the variable `NO_COLOR`; nil or empty means colour.
-  ///   - term: the variable `TERM`; nil and `dumb` mean none.
+  ///   - noColor: the variable `NO_COLOR`. If it is nil or empty, colour is allowed.
+  ///   - term: the variable `TERM`. If it is nil or `dumb`, the terminal has no colour.
   package init(_ choice: ColorChoice, isTerminal: Bool, noColor: String?, term: String?) {
     switch choice {
     case .always: isColored = true
@@ -64,7 +64,8 @@ package struct Style: Sendable, Equatable {
     }
   }
 
-  /// `text` in this tone, or as it is. Tones do not nest. The text is not made visible here.
+  /// Returns `text` in this tone, or unchanged if the style has no colour. Tones do not nest. Control characters in the
+  /// text are not escaped here.
   package func apply(_ text: String, _ tone: Tone) -> String {
     guard isColored, !text.isEmpty else { return text }
     return "\u{1B}[\(tone.rawValue)m\(text)\u{1B}[0m"

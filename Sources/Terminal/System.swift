@@ -1,14 +1,14 @@
 import CLibrary
 
-/// What this target uses from the C library besides writing.
+/// The functions of the C library that this target uses, except `write(2)`.
 enum System {
-  /// An environment variable; nil when it is not set.
+  /// The value of an environment variable; nil when the variable is not set.
   static func environment(_ name: String) -> String? {
     guard let value = unsafe getenv(name) else { return nil }
     return unsafe String(cString: value)
   }
 
-  /// Whether the descriptor is a terminal.
+  /// Whether the file descriptor is a terminal.
   static func isTerminal(_ descriptor: Int32) -> Bool {
     isatty(descriptor) == 1
   }
@@ -23,14 +23,14 @@ enum System {
     return Int(window.ws_col)
   }
 
-  /// Nanoseconds of a clock that never goes back.
+  /// The time in nanoseconds since an unspecified moment, of a clock that never goes back; 0 when the clock fails.
   static func monotonicNanoseconds() -> UInt64 {
     var time = timespec()
     guard unsafe clock_gettime(CLOCK_MONOTONIC, &time) == 0 else { return 0 }
     return UInt64(clamping: time.tv_sec) &* 1_000_000_000 &+ UInt64(clamping: time.tv_nsec)
   }
 
-  /// The text of an `errno`.
+  /// The system's text for an `errno`.
   static func message(_ error: Int32) -> String {
     unsafe String(cString: strerror(error))
   }

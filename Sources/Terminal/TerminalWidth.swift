@@ -1,20 +1,20 @@
-/// How many columns a line may have.
+/// How many columns a line of output may have.
 package enum TerminalWidth {
-  /// The limits of the result: in fewer columns tables are unreadable, in more columns lines are.
+  /// The smallest and the largest width. Tables are unreadable in fewer columns, and lines in more.
   package static let bounds = 40...400
-  /// The result when nothing states a width.
+  /// The width when neither a terminal nor `COLUMNS` states one.
   package static let fallback = 80
 
-  /// The columns of the terminal at `descriptor`, else the variable `COLUMNS`, else 80; in 40...400.
+  /// The width of the terminal at `descriptor`, or else the variable `COLUMNS`, or else 80. The result is in 40...400.
   package static func columns(of descriptor: Int32) -> Int {
     columns(
       window: System.windowColumns(descriptor), variable: System.environment("COLUMNS"))
   }
 
-  /// The columns that follow from these facts.
+  /// The width that follows from the terminal's answer and from `COLUMNS`.
   ///
   /// - Parameters:
-  ///   - window: what the terminal says; nil when there is none.
+  ///   - window: the columns that the terminal reports; nil without a terminal.
   ///   - variable: the variable `COLUMNS`; ignored unless it is a positive number.
   /// - Returns: columns, in 40...400.
   package static func columns(window: Int?, variable: String?) -> Int {

@@ -2,26 +2,26 @@ import SafeText
 
 /// A table for people: aligned columns with a header, cut to the width of the terminal.
 ///
-/// Cells may come from evidence: they are made visible (`VisibleText.visible`) when they are added.
+/// Cells may come from evidence. Their control characters are escaped (`VisibleText.visible`) when they are added.
 package struct TextTable: Sendable, Equatable {
-  /// The side of its column at which text is aligned.
+  /// The side of a column at which cells are aligned.
   package enum Alignment: Sendable, Equatable {
-    /// At the left, as for words.
+    /// Cells are aligned at the left, as words are.
     case leading
-    /// At the right, as for numbers.
+    /// Cells are aligned at the right, as numbers are.
     case trailing
   }
 
-  /// One column.
+  /// A column of a table: title, alignment, and whether its cells may be cut.
   package struct Column: Sendable, Equatable {
     /// The text of the header.
     package var title: String
-    /// How the cells and the title are aligned.
+    /// The side at which the title and the cells of the column are aligned.
     package var alignment: Alignment
     /// Whether cells may be cut when the table is too wide.
     package var isFlexible: Bool
 
-    /// A column; numbers are best trailing, texts of unknown length flexible.
+    /// A column. Use trailing alignment for numbers, and a flexible column for texts of unknown length.
     package init(_ title: String, _ alignment: Alignment = .leading, isFlexible: Bool = false) {
       self.title = VisibleText.visible(title)
       self.alignment = alignment
@@ -29,20 +29,20 @@ package struct TextTable: Sendable, Equatable {
     }
   }
 
-  /// One cell.
+  /// A cell of a table: text and tone.
   package struct Cell: Sendable, Equatable, ExpressibleByStringLiteral {
-    /// What it says, made visible.
+    /// The text, with control characters escaped.
     package let text: String
-    /// How it looks if colour is allowed; nil for plain.
+    /// The tone of the text where colour is allowed; nil for plain text.
     package let tone: Style.Tone?
 
-    /// A cell.
+    /// A cell with a text and a tone.
     package init(_ text: String, tone: Style.Tone? = nil) {
       self.text = VisibleText.visible(text)
       self.tone = tone
     }
 
-    /// A plain cell.
+    /// A cell with a text and no tone.
     package init(stringLiteral value: String) {
       self.init(value)
     }
@@ -62,7 +62,8 @@ package struct TextTable: Sendable, Equatable {
     self.columns = columns
   }
 
-  /// Adds a row. Missing cells are blank; the text of surplus cells is appended to the last one.
+  /// Adds a row. If cells are missing, the last columns stay blank. The texts of surplus cells are appended to the last
+  /// column.
   package mutating func add(_ cells: [Cell]) {
     guard !columns.isEmpty else { return }
     var row = Array(cells.prefix(columns.count))
@@ -83,8 +84,8 @@ package struct TextTable: Sendable, Equatable {
   /// The header, a rule and the rows, without line feeds.
   ///
   /// - Parameters:
-  ///   - width: the most columns of a line; nil for no limit, as for a file. Lines are longer only when the inflexible
-  ///     columns leave no room.
+  ///   - width: the most columns of a line; nil for no limit, as for a file. Lines are longer than this only where the
+  ///     inflexible columns leave no room.
   ///   - style: whether titles and cells are coloured.
   /// - Returns: the lines; none for a table without columns.
   package func lines(width: Int?, style: Style = .plain) -> [String] {
@@ -95,7 +96,7 @@ package struct TextTable: Sendable, Equatable {
     return ([titles, rule] + rows).map { line($0, widths: widths, style: style) }
   }
 
-  /// The lines, each with a line feed.
+  /// The lines of ``lines(width:style:)`` as one text, each with a line feed.
   package func text(width: Int?, style: Style = .plain) -> String {
     lines(width: width, style: style).map { $0 + "\n" }.joined()
   }

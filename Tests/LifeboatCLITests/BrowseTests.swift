@@ -367,7 +367,9 @@ import Testing
     browse.press(.enter)
     #expect(browse.model.screen().lines[22].hasPrefix("no rows"))
     browse.press(.enter, .end, .text("n"), .escape, .down, .enter)
-    #expect(browse.model.screen().lines[22].hasPrefix("a table without row ids: its first 5,000"))
+    #expect(
+      browse.model.screen().lines[22].hasPrefix(
+        "this table has no row ids, so only its first 5,000"))
     browse.press(.end, .enter)
     #expect(browse.model.screen().lines.contains { $0.contains("05000") })
   }

@@ -130,7 +130,8 @@ import Testing
     let names = withheld.filter { $0.hasPrefix("Names of ") }
     #expect(!names.isEmpty)
     for sentence in names {
-      #expect(sentence.contains("in records only, because the store's own files have them"))
+      #expect(
+        sentence.contains("left out of records only, because the store's own files have them"))
     }
     #expect(try BundleTests.unpack(bundle)["store/" + store.lastPathComponent] != nil)
   }
@@ -177,7 +178,7 @@ import Testing
     let withheld = try whole.json()["manifest"]?["withheld"]?.array?.compactMap(\.string) ?? []
     let ofTheRecord = withheld.filter { $0.hasPrefix("Names of the store's UUID") }
     #expect(
-      ofTheRecord.count == 1 && !ofTheRecord.joined().contains("in records only"), "\(withheld)")
+      ofTheRecord.count == 1 && !ofTheRecord.joined().contains("of records only"), "\(withheld)")
   }
 
   /// A record of ours has no text that nobody has thought about.

@@ -93,7 +93,9 @@ import Testing
     }
     try Data(generator.bytes(65_536) + sound[65_536...]).write(to: store)
     #expect(try Program.run("inspect", store.path).text.contains("Header  "))
-    #expect(try Program.run("rows", store.path).errors.contains("hint: its header is damaged"))
+    #expect(
+      try Program.run("rows", store.path).errors.contains("hint: the header of the file is damaged")
+    )
     #expect(try Program.run("check", store.path).status == 1)
   }
 

@@ -74,7 +74,7 @@ import Testing
     ] {
       let outcome = try Program.run(arguments)
       #expect(outcome.status == 65)
-      #expect(outcome.errors.contains("its header is damaged"), "\(outcome.errors)")
+      #expect(outcome.errors.contains("the header of the file is damaged"), "\(outcome.errors)")
       #expect(outcome.errors.contains("lifeboat recover \(store.path) -o NEW.sqlite"))
     }
   }

@@ -153,7 +153,8 @@ import Testing
     let outcome = try Program.run("inspect", backup.path)
     #expect(outcome.status == 1, "\(outcome.errors)")
     #expect(
-      (outcome.text + outcome.errors).contains("names in the list that no file of a phone has: 4"))
+      (outcome.text + outcome.errors).contains(
+        "names in the list that a file of a phone cannot have: 4"))
     #expect(
       !FileManager.default.fileExists(
         atPath: place.url.deletingLastPathComponent().path + "/escape.db"))

@@ -189,7 +189,7 @@ import Testing
     try #require(try Program.run("report", store.path, "-o", output.path).status == 0)
     let html = try String(decoding: Data(contentsOf: output), as: UTF8.self)
     let text = html.replacing(/(<[^>]*>\s*)+/, with: "|")
-    #expect(text.contains("|Table|Rows|In part|Deleted|Lost|"))
+    #expect(text.contains("|Table|Rows|Partial|Deleted|Lost|"))
     #expect(text.contains("|shopping|2,\(3000 - count - 2000)|0|0|\(count)|"), "\(count)")
     #expect(text.contains("|other|1|0|0|0|"))
     #expect(text.contains("only an index still names them"))
@@ -214,7 +214,7 @@ import Testing
     #expect(treeState(of: demo.folder) == before)
     // Of a bundle, with the files of the store or without.
     for (flags, words) in [
-      (["--include", "store"], "class=\"strip\""), ([], "made of what a bundle says"),
+      (["--include", "store"], "class=\"strip\""), ([], "made from the records of a bundle"),
     ] {
       let name = UUID().uuidString
       let bundle = place.url.appendingPathComponent(name + ".zip").path

@@ -262,7 +262,7 @@ struct Moody {
     #expect(treeState(of: demo.folder) == before)
     let forced = try Program.run("incidents", "restore", "--force", stores, id)
     #expect(forced.status == 0)
-    #expect(forced.text.contains("changed since it was set aside"))
+    #expect(forced.text.contains("changed since the store was set aside"))
   }
 
   @Test func incidentsThatAreNot() throws {

@@ -175,10 +175,10 @@ import Testing
     (own.replacingOccurrences(of: ", \"includes\": \"t\"", with: ""), "tests nothing"),
     (
       own.replacingOccurrences(of: "\"atMost\": 4096", with: "\"versionFrom\": \"x.y\""),
-      "no version"
+      "not a version number"
     ),
     (
-      own.replacingOccurrences(of: "\"atMost\": 4096", with: "\"atMost\": \"many\""), "another type"
+      own.replacingOccurrences(of: "\"atMost\": 4096", with: "\"atMost\": \"many\""), "wrong type"
     ),
     (String(repeating: "[", count: 200_000), ""), (String(repeating: "x", count: 2 << 20), "1 MiB"),
   ])

@@ -166,7 +166,9 @@ import Testing
     var bytes = try Data(contentsOf: URL(fileURLWithPath: record))
     bytes.append(Data(repeating: 0x20, count: 5 * 1024 * 1024))
     try bytes.write(to: URL(fileURLWithPath: record))
-    #expect(try incidents(bench).show(id).problem == "the record is not a file of reasonable size")
+    #expect(
+      try incidents(bench).show(id).problem == "the record is not an ordinary file, or is too large"
+    )
     let support = bench.incompatible + "/" + id + "/store/.Done_SUPPORT/"
     for index in 0..<600 { try FileSystem.real.link(record, support + "\(index)") }
     #expect(try incidents(bench).show(id).problem == nil)

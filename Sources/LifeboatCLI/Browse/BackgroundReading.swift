@@ -7,13 +7,13 @@ import SQLiteForensics
 import StoreExtraction
 import Terminal
 
-/// Reading that cannot be done in steps: another thread does it, with readers of its own.
+/// Reading that cannot be done in steps. Another thread does it, and opens the store for itself.
 enum BackgroundReading: Sendable {
-  /// What to read.
+  /// The store to read, and how.
   struct Place: Sendable {
     let path: String
     let logView: SQLiteDatabase.LogView
-    /// The model that the user gave; nil for the one in the store.
+    /// The model that the user gave; nil to use the model in the store.
     let model: ManagedObjectModel?
 
     func open() throws -> CoreDataStore {
@@ -27,19 +27,20 @@ enum BackgroundReading: Sendable {
   case page(Place, UInt32)
   case past(Place, BrowseSubject)
 
-  /// The most deleted rows and older versions of a table that are kept, and the bytes of all their values.
+  /// The most deleted rows and older versions of a table that are kept.
   static let maxPastRows = 5_000
+  /// The most bytes of all values of these rows.
   private static let maxPastBytes = 32 << 20
-  /// The most bytes of one value of them.
+  /// The most bytes of one value of a deleted row; longer values are cut.
   private static let maxPastValue = 65_536
-  /// The most runs of pages that are listed.
+  /// The most runs of pages that are listed. A run is neighbouring pages of one kind and one b-tree.
   private static let maxRuns = 20_000
 
-  /// Does the reading.
+  /// Does the reading, and emits its result or a failure.
   ///
   /// - Parameters:
-  ///   - isCancelled: asked now and then.
-  ///   - emit: takes answers, also of progress.
+  ///   - isCancelled: asked now and then whether to stop without an answer.
+  ///   - emit: takes answers: progress, parts and the result.
   func run(isCancelled: () -> Bool, emit: @escaping (BrowseAnswer) -> Void) {
     do {
       switch self {
@@ -73,7 +74,7 @@ enum BackgroundReading: Sendable {
           subject.entities.map { $0.reduce(0) { $0 + (rows.byInteger[$1] ?? 0) } } ?? rows.count
       }
       said += 1
-      // Not one screen for each of a hundred thousand tables.
+      // A file may have a hundred thousand tables, so the list is not sent again after each.
       if said < 64 || said % max(64, list.subjects.count / 16) == 0 {
         emit(.contents(list.items(counts), note: nil))
       }
@@ -184,7 +185,7 @@ enum BackgroundReading: Sendable {
     guard let detail = try database.detail(ofPage: number) else {
       return emit(
         .failed(
-          "there is no page \(Quantity.count(number)); the store has \(Quantity.count(database.pageCount))"
+          "there is no page \(Quantity.count(number)); the number of pages is \(Quantity.count(database.pageCount))"
         ))
     }
     let display = try DisplayOptions.parse(["--no-color"])
@@ -260,7 +261,7 @@ enum BackgroundReading: Sendable {
       .past(
         subject, rows,
         note: isCutOff
-          ? "the first \(Quantity.count(rows.count)) deleted rows are here; lifeboat rows --deleted shows all"
+          ? "only the first \(Quantity.count(rows.count)) deleted rows are here; lifeboat rows --deleted shows all"
           : nil))
   }
 
@@ -294,7 +295,7 @@ enum BackgroundReading: Sendable {
 }
 
 extension RowContent.Property {
-  /// About how many bytes the value takes in memory.
+  /// An estimate of the bytes that the value takes in memory.
   fileprivate var byteCount: Int {
     switch value {
     case .string(let text): 64 + text.utf8.count
@@ -306,7 +307,7 @@ extension RowContent.Property {
 }
 
 extension PropertyValue {
-  /// The value cut to a number of bytes, and its size if it was cut.
+  /// Returns the value cut to at most `limit` bytes, and its full size in bytes; the size is nil if nothing was cut.
   fileprivate func cut(to limit: Int) -> (PropertyValue, Int?) {
     switch self {
     case .string(let text) where text.utf8.count > limit:

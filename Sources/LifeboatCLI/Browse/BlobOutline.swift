@@ -4,9 +4,9 @@ import SafeText
 import StoreExtraction
 import Terminal
 
-/// What a blob says, as an outline of lines.
+/// The decoded content of a blob, as an outline of lines.
 enum BlobOutline {
-  /// The most lines and levels of a property list.
+  /// The most lines and the most levels of a property list that are shown.
   private static let maxLines = 2_000
   private static let maxDepth = 24
 
@@ -16,7 +16,7 @@ enum BlobOutline {
       ?? [BlobContent(bytes).summary(sizeBytes: bytes.count), "x shows the bytes"]
   }
 
-  /// The outline of a content; nil for one that a summary says all of.
+  /// The outline of a blob's content; nil for content of which a summary says everything.
   private static func lines(_ content: BlobContent, size: String) -> [String]? {
     switch content {
     case .text(let text):
@@ -62,7 +62,7 @@ enum BlobOutline {
         add(value, "- ", depth: depth + 1, &lines)
       }
     case .dictionary(let members):
-      // Of an object of an archive, the name of its class says more.
+      // For an object of an archive, the name of its class says more than the number of members.
       var name = "\(Quantity.count(members.count)) \(members.count == 1 ? "member" : "members")"
       if case .string(let text)? = members["$class"] { name = text }
       say(name)

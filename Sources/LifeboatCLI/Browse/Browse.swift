@@ -5,7 +5,7 @@ import SafeText
 import StoreExtraction
 import Terminal
 
-/// `lifeboat browse`
+/// The command `lifeboat browse`, which shows a store on the full screen or in plain lines.
 struct Browse: StoreReader {
   static let configuration = CommandConfiguration(
     abstract: "Look through a store on the full screen: entities, rows, relationships, pages.",
@@ -55,7 +55,7 @@ struct Browse: StoreReader {
     }
     let place = BackgroundReading.Place(
       path: try input.storePath(), logView: store.wal, model: given)
-    // What is no store is refused here, while messages still have their place.
+    // A file that is not a store is refused here, before the full screen hides messages.
     _ = try place.open()
     let watch = EvidenceWatch(place.path)
     if linear {
@@ -66,7 +66,7 @@ struct Browse: StoreReader {
     try watch.requireUnchanged()
   }
 
-  /// Without a terminal there is nothing to browse on: the rows are printed.
+  /// Prints the rows as `lifeboat rows` does, because there is no terminal to browse on.
   private func printRows(_ input: StoreInput) throws {
     if !display.json {
       display.note(
@@ -90,7 +90,7 @@ struct Browse: StoreReader {
       throw Failure(74, "output.io", "the terminal cannot be put into raw mode: \(error)")
     }
     defer { terminal.restore() }
-    // A signal that ends the process gives the terminal back first.
+    // When a signal ends the process, the terminal is restored first.
     let interruption = Interruption { _ in terminal.restore() }
     let session = BrowseSession { terminal.wake() }
     defer { session.end() }

@@ -1,22 +1,22 @@
 import SafeText
 import Terminal
 
-/// The screen that shows the model.
+/// Draws the model on a screen.
 extension BrowseModel {
-  /// The least size that has room for anything.
+  /// The smallest window that has room for a view.
   static let leastRows = 6
   static let leastColumns = 30
-  /// The mark of the line that is chosen: it is seen without colour, too.
+  /// The mark of the chosen line, which is also visible without colour.
   private static let chosen = "> "
   private static let maxLabelWidth = 28
   private static let maxItemLines = 3
   private static let maxColumnWidth = 32
 
-  /// What the terminal is to show.
+  /// The screen for the present state and window size.
   func screen() -> Screen {
     var screen = Screen(rows: rows, columns: columns)
     guard rows >= Self.leastRows, columns >= Self.leastColumns else {
-      screen.put("too small; q quits", 0, 0)
+      screen.put("window too small; q quits", 0, 0)
       return screen
     }
     drawTitle(&screen)
@@ -51,7 +51,7 @@ extension BrowseModel {
     if let prompt {
       let end = screen.put(prompt.label + prompt.text, line, 0, .bold)
       screen.cursor = .init(row: line, column: min(end, columns - 1))
-      screen.put("Enter takes it, Esc leaves it, Ctrl-U empties it", rows - 1, 0, .reversed)
+      screen.put("Enter accepts, Esc cancels, Ctrl-U clears the line", rows - 1, 0, .reversed)
       screen.paint(rows - 1, .reversed)
       return
     }
@@ -63,7 +63,7 @@ extension BrowseModel {
     screen.paint(rows - 1, .reversed)
   }
 
-  /// What is said at the foot.
+  /// The text of the status line at the foot: the message, the work in progress, or a note of the view.
   var statusText: String {
     if let message { return message }
     if !working.isEmpty { return working + " (Esc stops)" }
@@ -80,7 +80,7 @@ extension BrowseModel {
 
   private var statusLook: Screen.Look { message == nil ? .dim : .bold }
 
-  /// Where the cursor is among all.
+  /// The place of the cursor, such as "row 3 of 120"; empty when there is nothing to count.
   private var placeText: String {
     switch view {
     case .list(let list):
@@ -97,7 +97,7 @@ extension BrowseModel {
     }
   }
 
-  /// The keys that matter here, as many as fit.
+  /// The most useful keys of the view, for the last line of the screen.
   var keysText: String {
     var keys: [String]
     switch view {
@@ -121,7 +121,7 @@ extension BrowseModel {
 
   // MARK: - Lists
 
-  /// Whether items of a list may take several lines.
+  /// Whether each item of a list may take several lines, as in rows and findings.
   private func isWrapped(_ list: ListView) -> Bool {
     switch list.kind {
     case .row, .findings: true
@@ -129,16 +129,16 @@ extension BrowseModel {
     }
   }
 
-  /// The columns of the labels.
+  /// The width of the labels, in columns.
   private func labelWidth(_ list: ListView) -> Int {
-    // The first items are enough to tell; a list may have a hundred thousand.
+    // Only the first items are measured, because a list may have a hundred thousand.
     let widest = list.items.prefix(500).map {
       DisplayWidth.columns(of: VisibleText.visible($0.label, limit: 80))
     }.max()
     return min(widest ?? 0, Self.maxLabelWidth)
   }
 
-  /// The text of an item in lines.
+  /// The text of an item, wrapped into at most as many lines as its list allows.
   func itemLines(_ list: ListView, _ place: Int) -> [String] {
     guard place < list.items.count else { return [] }
     let width = max(columns - labelWidth(list) - 4, 10)
@@ -183,14 +183,14 @@ extension BrowseModel {
 
   // MARK: - Rows
 
-  /// The columns that are shown: their names, cells and widths.
+  /// A column of the rows: its title, its width, and its cell in each row.
   private struct Column {
     var title: String
     var width: Int
     var isNumeric: Bool
-    /// Whether it is one of the row's properties.
+    /// Whether the column is a property of the rows, and not their key, state or entity.
     var isProperty = false
-    /// The cell of a row.
+    /// Returns the column's text for a row.
     var cell: (ShownRow) -> String
   }
 
@@ -222,7 +222,7 @@ extension BrowseModel {
       let isLast = place == all.count - 1
       column.width = min(
         isLast ? max(min(widest, columns - used), 1) : min(widest, limit), columns - used)
-      // A sliver of a column says nothing.
+      // A column whose cells would be cut to fewer than four characters is left out.
       guard column.width >= min(widest, 4) else { break }
       used += column.width + 2
       shown.append(column)
@@ -291,22 +291,22 @@ extension BrowseModel {
   }
 }
 
-/// What `?` shows.
+/// The text that the key `?` shows.
 enum BrowseHelp {
   static let lines = [
     "Up, Down, k, j      the line before, the next line",
-    "PageUp, PageDown    a screen back, a screen on; also b and Space",
+    "PageUp, PageDown    the screen before, the next screen; also b and Space",
     "Home, End, g, G     the first line, the last line",
     "Left, Right, h, l   columns to the left, to the right (in rows)",
-    "                    elsewhere Left is back",
+    "                    in lists and texts, Left and h go back",
     "Enter               open a row, follow a relationship, read a value",
-    "Esc, Backspace      back; stops work that goes on",
+    "Esc, Backspace      go back; stop work that is in progress",
     "",
     "/                   search texts, numbers, dates; upper and lower case alike",
     "n, N                the next place with that text, the one before",
     "f                   filter: only rows with a text in a value",
     ":                   go to the row with a key",
-    "s                   sort by a property, or by one of a row that it leads to",
+    "s                   sort by a property, or by one of a related row",
     "S                   sections by a property",
     "], [                the next section, the one before",
     "u                   the table's own order, without sections",
@@ -315,7 +315,7 @@ enum BrowseHelp {
     "",
     "F                   findings: what is wrong with the file",
     "P                   pages: what each is for",
-    "Ctrl-Z              stops the program; fg goes on",
+    "Ctrl-Z              suspend the program; the command fg continues",
     "q, Ctrl-C           quit",
     "",
     "A row's state is in words: nothing for a live row, \"deleted\", \"older\" for an",

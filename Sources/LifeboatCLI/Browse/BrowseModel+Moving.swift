@@ -1,6 +1,6 @@
 import Terminal
 
-/// Keys that move within a view, and what follows from that.
+/// The keys of each view, the adjustment of cursor and window after a key, and the answers of the source.
 extension BrowseModel {
   mutating func pressInList(_ key: Key) {
     guard case .list(var list) = view else { return }
@@ -39,7 +39,7 @@ extension BrowseModel {
     case .home, .text("g"): rows.cursor = 0
     case .end, .text("G"):
       if let window = rows.window, window.work != nil {
-        // Which row is the last is known when all are counted.
+        // The last row is only known when all rows are counted.
         rows.followsEnd = true
         message = "the last row comes when all rows are known"
         ask(.rows(rows.query, window.start..<window.start + max(window.rows.count, 1)))
@@ -64,7 +64,8 @@ extension BrowseModel {
       push(
         .list(
           isSort
-            ? ListView(.sorting(rows.query), title: "Sort by; the same once more turns the order")
+            ? ListView(
+              .sorting(rows.query), title: "Sort by (the same property again reverses the order)")
             : ListView(.sections(rows.query), title: "Sections by")))
       return ask(.keyPaths(rows.query))
     case .text("u"):
@@ -99,7 +100,7 @@ extension BrowseModel {
     case .end, .text("G"): text.top = .max
     case .left, .text("h"): return back()
     case .text("x"):
-      guard text.text.bytes != nil else { return message = "this has no bytes to show" }
+      guard text.text.bytes != nil else { return message = "this text has no bytes to show" }
       text.showsBytes.toggle()
       text.top = 0
     default: return unknown(key)
@@ -113,12 +114,13 @@ extension BrowseModel {
 
   // MARK: - Settling
 
-  /// Brings cursor and window into what there is, and asks for rows that are to be shown.
+  /// Moves the cursor and the top line into the items, rows or lines that exist. Asks for rows that the screen needs
+  /// and the window does not hold.
   mutating func settle() {
     switch view {
     case .list(var list):
       list.cursor = min(max(list.cursor, 0), max(list.items.count - 1, 0))
-      // Each item takes a line at least.
+      // Each item takes at least one line.
       list.top = min(max(list.top, list.cursor - height + 1, 0), list.cursor)
       var lines = 0
       for place in stride(from: list.cursor, through: list.top, by: -1) {
@@ -130,7 +132,7 @@ extension BrowseModel {
       }
       view = .list(list)
     case .rows(var rows):
-      // Without a window it is not known yet how many there are.
+      // Without a window, the number of rows is not known yet, so the cursor stays.
       if let window = rows.window {
         let last = max(window.count - 1, 0)
         if rows.followsEnd, window.work == nil {
@@ -145,7 +147,7 @@ extension BrowseModel {
       let shown = shownRows(rows)
       if rows.cursor >= rows.top + shown {
         rows.top = rows.cursor - max(shown, 1) + 1
-        // Headings of sections take lines, too.
+        // Headings of sections take lines as well, so the top may have to move further.
         while rows.top < rows.cursor, rows.cursor >= rows.top + shownRows(rows) { rows.top += 1 }
       }
       let isComplete = rows.window?.work == nil && rows.window != nil
@@ -155,7 +157,7 @@ extension BrowseModel {
       if rows.window == nil || rows.top < has.lowerBound || end > has.upperBound {
         let request = BrowseRequest.rows(
           rows.query, max(rows.top - rows.height, 0)..<rows.top + 2 * rows.height)
-        // Once for each place, not once for each answer that has fewer rows.
+        // A range is asked for once, and not again after each answer with fewer rows.
         if rows.asked != request {
           rows.asked = request
           ask(request)
@@ -171,7 +173,7 @@ extension BrowseModel {
     }
   }
 
-  /// How many rows fit on the screen from the top on: headings of sections take lines.
+  /// How many rows fit on the screen from ``RowsView/top`` on, with the headings of their sections. At least 1.
   func shownRows(_ rows: RowsView) -> Int {
     var lines = 0
     var shown = 0
@@ -186,7 +188,7 @@ extension BrowseModel {
 
   // MARK: - Answers
 
-  /// Takes an answer; one that no view waits for any more is dropped.
+  /// Takes an answer of the source. An answer for which no view waits any more is dropped.
   mutating func take(_ answer: BrowseAnswer) {
     switch answer {
     case .working(let text): working = text
@@ -224,12 +226,12 @@ extension BrowseModel {
       }
       rows.cursor = place
       rows.followsEnd = false
-      // What was asked for before may have been given up for the search.
+      // The search may have replaced a request for rows, so the rows are asked for again.
       rows.asked = nil
       if place < rows.top || place >= rows.top + rows.height {
         rows.top = max(place - rows.height / 2, 0)
       }
-      // The row may be beyond what is known so far.
+      // The row may be beyond the rows that are known so far.
       let known = rows.count
       rows.window?.count = max(known, place + 1)
       view = .rows(rows)
@@ -262,7 +264,7 @@ extension BrowseModel {
     }
   }
 
-  /// Leaves a view that will stay empty, because what it was to show cannot be read.
+  /// Leaves the view that is shown if it is still empty, because its content cannot be read.
   private mutating func dropEmptyView() {
     let isEmpty =
       switch view {

@@ -2,43 +2,44 @@ import SafeText
 import StoreExtraction
 import Terminal
 
-/// What the browser shows, and what a key does to it: a value without a terminal, a thread or a store.
+/// The state of the browser: what is shown, and what each key changes. It is a value without a terminal, a thread or a
+/// store.
 ///
-/// ``press(_:)`` and ``take(_:)`` change it; what it needs from the store is in ``requests``.
+/// ``press(_:)`` and ``take(_:)`` change the state. What the model needs from the store is in ``requests``.
 struct BrowseModel: Sendable {
   /// The store's name, as the user gave it.
   let name: String
-  /// What is shown, and what was shown before, oldest first. It is never empty.
+  /// The views that were opened, oldest first; the last one is shown. The array is never empty.
   var views: [BrowseView]
   var prompt: BrowsePrompt?
-  /// What was said last: an error, or that nothing was found.
+  /// The last message: an error, or that nothing was found; nil when there is nothing to say.
   var message: String?
-  /// What is being done; empty when nothing is.
+  /// The work that is in progress, in words; empty when there is none.
   var working = ""
-  /// Whether the user wants to leave.
+  /// Whether the user has quit the browser.
   private(set) var isFinished = false
-  /// Requests not taken yet.
+  /// The requests that ``takeRequests()`` has not returned yet.
   private(set) var requests: [BrowseRequest] = [.contents]
   private(set) var rows = 24
   private(set) var columns = 80
 
-  /// The most views to go back through.
+  /// The most views that are kept to go back to.
   private static let maxViews = 100
-  /// The most characters of a prompt.
+  /// The most Unicode scalars that a prompt takes.
   private static let maxPrompt = 200
-  /// The lines that are not the view's: title, and two at the foot.
+  /// The number of lines that do not belong to the view: the title, and two lines at the foot.
   static let frame = 3
 
-  /// A browser that shows the entities of a store.
+  /// A browser that starts with the list of entities and tables.
   init(name: String) {
     self.name = name
     views = [.list(ListView(.contents, title: "Entities and tables"))]
   }
 
-  /// Lines of the view itself.
+  /// The number of lines of the view itself.
   var height: Int { max(rows - Self.frame, 1) }
 
-  /// Hands over the requests.
+  /// Returns the requests since the last call, in their order, and forgets them.
   mutating func takeRequests() -> [BrowseRequest] {
     defer { requests = [] }
     return requests
@@ -51,7 +52,7 @@ struct BrowseModel: Sendable {
     set { views[views.count - 1] = newValue }
   }
 
-  /// The window has this size now.
+  /// Takes the new size of the window.
   mutating func resize(rows: Int, columns: Int) {
     self.rows = max(rows, 1)
     self.columns = max(columns, 1)
@@ -62,22 +63,23 @@ struct BrowseModel: Sendable {
 
   mutating func push(_ view: BrowseView) {
     views.append(view)
-    // The first view stays, so that there is always a way to it.
+    // The first view is never removed, so that the user can always go back to it.
     if views.count > Self.maxViews { views.remove(at: 1) }
     message = nil
     settle()
   }
 
-  /// Leaves a view, or ends the work that goes on.
+  /// Leaves the view that is shown, or stops the work that is in progress.
   mutating func back() {
     message = nil
     if !working.isEmpty {
-      // Counting goes on beside what is shown; what was asked for is stopped before anything else.
+      // Other work than counting is stopped first, and the view stays. Counting does not keep the user from leaving the
+      // view.
       let isCounting = PathText.starts(working, with: "counting")
       working = ""
       ask(.cancel)
       if isShowingSomething, !isCounting { return message = "stopped" }
-      // The rows are those from before the filter or the order that was given up.
+      // The rows before the filter or the order, which was stopped, are shown again.
       if !isCounting, case .rows(let rows) = view, let previous = rows.previous.first {
         view = .rows(previous)
         message = "stopped"
@@ -89,14 +91,14 @@ struct BrowseModel: Sendable {
       return
     }
     views.removeLast()
-    // Rows that were still being counted are counted on.
+    // If the rows of the view below were not all counted, the counting continues.
     if case .rows(let rows) = view, let window = rows.window, window.work != nil {
       ask(.rows(rows.query, window.start..<window.start + max(window.rows.count, 1)))
     }
     settle()
   }
 
-  /// Whether the view has something to show, so that it may stay when its work is stopped.
+  /// Whether the view has something to show. If so, it stays when its work is stopped.
   private var isShowingSomething: Bool {
     switch view {
     case .list(let list): list.isLoaded
@@ -140,7 +142,7 @@ struct BrowseModel: Sendable {
     changeRows(body)
   }
 
-  /// Changes which rows are shown.
+  /// Changes the query of the rows that are shown. The present rows are kept, in case the new query is stopped.
   mutating func changeRows(_ body: (inout RowsQuery) -> Void) {
     guard case .rows(let old) = view else { return }
     var query = old.query
@@ -162,7 +164,7 @@ struct BrowseModel: Sendable {
 
   // MARK: - Keys
 
-  /// A key was pressed.
+  /// Carries out what a key does in the view or in the prompt.
   mutating func press(_ key: Key) {
     if prompt != nil { return pressInPrompt(key) }
     message = nil
@@ -231,7 +233,7 @@ struct BrowseModel: Sendable {
     case .key:
       guard case .rows(var rows) = view else { return }
       guard let key = Int64(line.text) else {
-        return message = "a key is a whole number"
+        return message = "a key must be an integer"
       }
       rows.soughtKey = key
       view = .rows(rows)
@@ -239,7 +241,7 @@ struct BrowseModel: Sendable {
     }
   }
 
-  /// Goes to the next or previous place with the text that was looked for last.
+  /// Goes to the next or previous line or row with the text of the last search.
   private mutating func search(forward: Bool) {
     switch view {
     case .list(var list):
@@ -269,7 +271,8 @@ struct BrowseModel: Sendable {
     }
   }
 
-  /// The next place that fits, around the end.
+  /// The next place from `start` at which `fits` is true, in a circle that ends with `start` itself; nil when there is
+  /// none.
   private static func next(
     from start: Int, of count: Int, forward: Bool, _ fits: (Int) -> Bool
   ) -> Int? {

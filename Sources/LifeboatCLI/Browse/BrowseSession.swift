@@ -1,10 +1,10 @@
 import Foundation
 import Terminal
 
-/// The two sides of the browser: the thread of the terminal, which has the model, and the thread that reads the store.
-/// They pass each other values; the keys never wait for reading.
+/// Connects the two sides of the browser: the thread of the terminal, which has the model, and the thread that reads
+/// the store. The threads only pass values to each other, so keys never wait for reading.
 final class BrowseSession: @unchecked Sendable {
-  // Unchecked because the condition protects the state.
+  // Unchecked Sendable because the condition protects the state.
   private let condition = NSCondition()
   private var requests: [BrowseRequest] = []
   private var finished: [BrowseAnswer] = []
@@ -12,20 +12,20 @@ final class BrowseSession: @unchecked Sendable {
   private var isOver = false
   private var cancelled = 0
   private var running: Set<String> = []
-  /// Called from any thread when there is an answer.
+  /// Called from any thread when a new answer is there.
   private let wake: @Sendable () -> Void
 
   init(wake: @escaping @Sendable () -> Void) { self.wake = wake }
 
-  /// Starts the thread that reads.
+  /// Starts the thread that reads the store.
   func start(_ place: BackgroundReading.Place, name: String) {
     let thread = Thread { [self] in read(place, name) }
-    // Schemas are parsed and trees are walked by recursion.
+    // The stack is large because schemas are parsed and b-trees are walked by recursion.
     thread.stackSize = 8 << 20
     thread.start()
   }
 
-  /// Ends the threads, at their next look.
+  /// Tells the threads to end. Each does so when it next looks at the state.
   func end() {
     condition.withLock {
       isOver = true
@@ -34,7 +34,8 @@ final class BrowseSession: @unchecked Sendable {
     }
   }
 
-  /// Hands over requests. Of several for rows only the newest counts: a key that repeats asks faster than disks read.
+  /// Hands over requests to the reading thread. A new request for rows replaces older ones that still wait, because a
+  /// key that repeats asks faster than disks read.
   func send(_ new: [BrowseRequest]) {
     guard !new.isEmpty else { return }
     condition.withLock {
@@ -49,7 +50,7 @@ final class BrowseSession: @unchecked Sendable {
     }
   }
 
-  /// The answers that have come.
+  /// Takes all answers that have come since the last call, the oldest first.
   func received() -> [BrowseAnswer] {
     condition.withLock {
       defer { answers = [] }
@@ -61,7 +62,7 @@ final class BrowseSession: @unchecked Sendable {
 
   private func post(_ answer: BrowseAnswer) {
     condition.withLock {
-      // Progress that was not read yet is old.
+      // New progress replaces progress that was not read yet.
       if case .working = answer, case .working? = answers.last { answers.removeLast() }
       answers.append(answer)
     }
@@ -94,9 +95,10 @@ final class BrowseSession: @unchecked Sendable {
     }
   }
 
-  /// Starts a thread for other reading, unless it is being done.
+  /// Starts a thread for background reading, unless the same reading is in progress.
   private func run(_ reading: BackgroundReading) {
-    // One that was told to stop may still be ending, and does not answer.
+    // A reading that was told to stop may not have ended yet. It gives no answer, so the name of a new one has the
+    // number of stops.
     let (name, isNew, turn) = condition.withLock {
       let name = reading.name + (reading.isStoppable ? " \(cancelled)" : "")
       return (name, running.insert(name).inserted, cancelled)
@@ -123,7 +125,7 @@ final class BrowseSession: @unchecked Sendable {
 }
 
 extension BackgroundReading {
-  /// What tells this reading from others.
+  /// A name that is the same for equal readings, so that none is done twice at a time.
   var name: String {
     switch self {
     case .counts: "counts"
@@ -134,20 +136,20 @@ extension BackgroundReading {
     }
   }
 
-  /// Whether a request to stop what goes on means it.
+  /// Whether ``BrowseRequest/cancel`` stops this reading.
   var isStoppable: Bool {
     if case .past = self { true } else { false }
   }
 }
 
-/// The loop of the terminal: keys in, screens out.
+/// The loop on the terminal's thread: it takes keys and answers, and shows screens.
 struct BrowseLoop {
   private let terminal: RawTerminal
   private let session: BrowseSession
   private let isColored: Bool
   private var model: BrowseModel
   private var decoder = KeyDecoder()
-  /// How long, in milliseconds, an Escape waits for the rest of a sequence.
+  /// How many milliseconds an Escape waits for the rest of a control sequence.
   private static let patience = 50
 
   init(
@@ -166,7 +168,7 @@ struct BrowseLoop {
       for answer in session.received() { model.take(answer) }
       session.send(model.takeRequests())
       guard terminal.show(model.screen(), isColored: isColored) else { return }
-      // While an Escape waits, only keys count: answers that come all the time must not hold it up.
+      // While an Escape waits, only keys end the waiting: a stream of answers must not delay it.
       switch terminal.next(timeout: decoder.isWaiting ? Self.patience : nil) {
       case .bytes(let bytes): press(decoder.keys(bytes))
       case .timeout: press(decoder.flush())

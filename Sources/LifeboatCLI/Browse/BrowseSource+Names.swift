@@ -2,9 +2,9 @@ import CoreDataStore
 import ObjectModel
 import SQLiteFile
 
-/// The names of what rows have.
+/// Names of columns, key paths and subjects.
 extension BrowseSource {
-  /// The columns of a subject's rows, and which of them hold numbers.
+  /// The names of the columns of a subject's rows, and the indexes of the columns that hold numbers.
   func columns(of subject: BrowseSubject) -> (names: [String], numeric: Set<Int>) {
     let numbers: Set = [
       "integer16", "integer32", "integer64", "double", "float", "decimal", "boolean",
@@ -29,7 +29,8 @@ extension BrowseSource {
     return (names, numeric)
   }
 
-  /// The key paths that rows may be sorted by: properties, and attributes of the destinations of to-one relationships.
+  /// The key paths by which the rows of a subject can be sorted: properties, and attributes of the destinations of
+  /// to-one relationships. To-many relationships are left out.
   func keyPaths(of subject: BrowseSubject) -> [String] {
     guard !subject.isRaw, let plan = plans[subject.table] else { return columns(of: subject).names }
     var paths: [String] = []
@@ -47,7 +48,7 @@ extension BrowseSource {
     return paths
   }
 
-  /// The subject of an entity; nil when the store has no table for it.
+  /// The subject of an entity; nil when no table of the store has the entity.
   func subject(ofEntity name: String) -> BrowseSubject? {
     plans.sorted { $0.key < $1.key }
       .first { $0.value.entities.values.contains { $0.name == name } }

@@ -7,30 +7,30 @@ import SafeText
 import StoreExtraction
 import Terminal
 
-/// The reading half of the browser: it answers requests, at once or step by step. It belongs to one thread.
+/// The reading half of the browser. It answers requests, at once or step by step. Only one thread may use it.
 ///
-/// What takes long is done in steps, between which other requests are answered; what cannot be done in steps is handed
+/// Long work is done in steps, between which other requests are answered. Work that cannot be done in steps is handed
 /// out as ``BackgroundReading``, for another thread.
 final class BrowseSource {
   let store: CoreDataStore
   let plans: [String: RowPlan]
-  /// The name to show for the store.
+  /// The store's name, as the user gave it.
   let name: String
   private let reading: BackgroundReading.Place
   private let giveOut: (BackgroundReading) -> Void
   private let emit: (BrowseAnswer) -> Void
 
-  /// The rows of queries asked for lately, the newest last.
+  /// The queries that were asked for lately, with what is known of their rows; the newest last.
   private var known: [BrowsedQuery] = []
   private static let maxKnown = 6
-  /// Deleted rows and older versions of tables that were asked for lately.
+  /// The deleted rows and older versions of the subjects that were asked for lately, the newest last.
   private var past: [(subject: BrowseSubject, rows: [RowContent], note: String?)] = []
   private static let maxPast = 3
   private var leafRows: [String: LeafRows] = [:]
   private var pathTexts: [PathKey: PropertyValue] = [:]
-  /// The request that the current steps belong to.
+  /// The request that ``step()`` works on; nil when there is none.
   private var work: Work?
-  /// The request that goes on when deleted rows have been read.
+  /// The request that waits for another thread to read deleted rows; nil when there is none.
   private var waiting: Work?
 
   private struct PathKey: Hashable {
@@ -46,10 +46,10 @@ final class BrowseSource {
 
   /// - Parameters:
   ///   - place: the store to read.
-  ///   - name: its name as the user gave it.
-  ///   - giveOut: takes what another thread is to do; its answers come back by ``take(_:)``.
+  ///   - name: the store's name, as the user gave it.
+  ///   - giveOut: takes work for another thread. The answers of that thread come back through ``take(_:)``.
   ///   - emit: takes answers.
-  /// - Throws: `SQLiteFileError` when the file is no database.
+  /// - Throws: `SQLiteFileError` when the file is not a database.
   init(
     _ place: BackgroundReading.Place, name: String,
     giveOut: @escaping (BackgroundReading) -> Void, emit: @escaping (BrowseAnswer) -> Void
@@ -71,7 +71,7 @@ final class BrowseSource {
   /// Whether ``step()`` has something to do.
   var hasWork: Bool { work != nil }
 
-  /// Answers a request, or begins to.
+  /// Answers a request, or starts the work for its answer.
   func handle(_ request: BrowseRequest) {
     do {
       switch request {
@@ -108,7 +108,8 @@ final class BrowseSource {
     }
   }
 
-  /// Takes what another thread has found.
+  /// Takes an answer of another thread, and passes it on. Deleted rows are kept, and the request that waits for them
+  /// goes on.
   func take(_ answer: BrowseAnswer) {
     guard case .past(let subject, let rows, let note) = answer else { return emit(answer) }
     do {
@@ -123,7 +124,7 @@ final class BrowseSource {
     }
   }
 
-  /// Does a part of the work that takes long.
+  /// Does the next part of the current work, and emits what is known then.
   func step() {
     do { try step(atOnce: false) } catch {
       work = nil
@@ -172,7 +173,7 @@ final class BrowseSource {
 
   // MARK: - Rows
 
-  /// The rows of a query; nil while deleted rows of its table are still being looked for.
+  /// The rows of a query. Nil while another thread still reads the deleted rows that the query asks for.
   private func rows(of query: RowsQuery) throws -> BrowsedQuery? {
     if let place = known.firstIndex(where: { $0.query == query }) {
       let found = known.remove(at: place)
@@ -201,7 +202,7 @@ final class BrowseSource {
       throw ExtractionError(.unknownName, "the store has no table \(name)", path: self.name)
     }
     let rows = try LeafRows(table, in: store.database)
-    // Twelve bytes for each leaf are little, but a file may have a hundred thousand tables.
+    // `LeafRows` takes only twelve bytes for each leaf, but a file may have a hundred thousand tables.
     if leafRows.count >= 64 { leafRows = [:] }
     leafRows[name] = rows
     return rows
@@ -248,7 +249,7 @@ final class BrowseSource {
 
   // MARK: - One row
 
-  /// The row that a reference names; nil when there is none.
+  /// The row that a reference names; nil when there is no such row.
   func content(_ reference: RowReference, longest: Int) throws -> RowContent? {
     switch reference {
     case .live(let table, let key, let isRaw):
@@ -262,7 +263,7 @@ final class BrowseSource {
   private func answerRow(_ reference: RowReference) throws {
     guard let content = try content(reference, longest: RowIndex.shownBytes) else {
       let key = if case .live(_, let key, _) = reference { " with the key \(key)" } else { "" }
-      return emit(.failed("there is no live row\(key) there; deleted rows are under d"))
+      return emit(.failed("there is no live row\(key) here; press d for deleted rows"))
     }
     let detail = RowDetail(self)
     emit(
@@ -271,7 +272,8 @@ final class BrowseSource {
       ))
   }
 
-  /// A row of a table as content, by the names of the model unless it is to be raw.
+  /// Turns a row of a table into content. Its values have the names of the model, or of the columns if `isRaw` is true
+  /// or the table is no entity's.
   func content(_ row: BrowsedRow, table: String, isRaw: Bool) -> RowContent {
     let origin = row.page.map { "page \(Quantity.count($0))" } ?? ""
     guard !isRaw, let plan = plans[table] else {
@@ -299,7 +301,8 @@ final class BrowseSource {
 
   // MARK: - Key paths
 
-  /// The value at a key path of a row.
+  /// The value at a key path of a row: a property, or an attribute of the destination of a to-one relationship. NULL
+  /// when there is none.
   func value(of path: String, _ content: RowContent) -> PropertyValue {
     let parts = path.utf8.split(separator: UInt8(ascii: "."), maxSplits: 1)
     if let property = content.property(path) { return property.value }
@@ -320,12 +323,12 @@ final class BrowseSource {
     return value
   }
 
-  /// The value at a key path as text.
+  /// The value at a key path of a row, as the text of a cell.
   func text(of path: String, _ content: RowContent) -> String {
     CellText.text(value(of: path, content))
   }
 
-  /// Whether rows of the past are older versions of rows that live on, or deleted ones.
+  /// Marks each row of the past as an older version if the store has a live row with its key, else as deleted.
   private func marked(_ rows: [RowContent], _ subject: BrowseSubject) throws -> [RowContent] {
     guard let leaves = try? leaves(of: subject.table), leaves.hasRowIDs else { return rows }
     var isAlive: [Int64: Bool] = [:]

@@ -3,13 +3,13 @@ import SQLiteFile
 import StoreExtraction
 import Terminal
 
-/// What rows are of: an entity, or a table.
+/// The rows that can be browsed together: those of an entity, or of a table.
 struct BrowseSubject: Sendable, Hashable {
-  /// The table's name.
+  /// The name of the table that holds the rows.
   var table: String
   /// The numbers of the entity and its descendants; nil for all rows of the table.
   var entities: Set<Int64>?
-  /// The name to show.
+  /// The name to show: that of the entity or of the table.
   var name: String
   /// Whether the rows are shown as SQLite stores them, without the model.
   var isRaw = false
@@ -17,10 +17,10 @@ struct BrowseSubject: Sendable, Hashable {
 
 /// Which rows are shown, and in which order.
 struct RowsQuery: Sendable, Hashable {
-  /// A condition besides the filter.
+  /// A condition that rows must meet, in addition to the filter.
   enum Condition: Sendable, Hashable {
     case all
-    /// Rows whose column has this key: the destinations of a one-to-many relationship.
+    /// Rows whose column, counted from 0, has this key: the destinations of a one-to-many relationship.
     case pointing(column: Int, at: Int64)
     /// Rows with these keys: the destinations of a many-to-many relationship.
     case keys([Int64])
@@ -30,27 +30,27 @@ struct RowsQuery: Sendable, Hashable {
   var condition = Condition.all
   /// Whether the rows are deleted rows and older versions.
   var isPast = false
-  /// Text that a value of the row has; nil for all rows.
+  /// Text that one of the row's values must contain; nil for all rows.
   var filter: String?
-  /// The key path that rows are sorted by; nil for the order of the table.
+  /// The key path by which rows are sorted; nil for the order of the table.
   var sort: String?
   var isDescending = false
-  /// The key path that makes sections; nil for none.
+  /// The key path by whose values rows are grouped into sections; nil for no sections.
   var section: String?
 
   /// Whether all rows must be known before the first is shown.
   var needsOrder: Bool { sort != nil || section != nil }
 }
 
-/// Which row.
+/// Identifies a row.
 enum RowReference: Sendable, Hashable {
   /// The live row of a table with this row id.
   case live(table: String, key: Int64, isRaw: Bool)
-  /// A row at a place of a query: one without a row id, or of the past.
+  /// A row by its place in a query, from 0. It is for rows without a row id, and for deleted rows and older versions.
   case place(RowsQuery, Int)
 }
 
-/// What a row is: live, or what of the past.
+/// The state of a row: live, or the reason why SQLite does not read it.
 enum RowMark: String, Sendable, Hashable {
   case live = ""
   case deleted
@@ -60,7 +60,7 @@ enum RowMark: String, Sendable, Hashable {
   case before
   case doubtful
 
-  /// What it means, in a sentence without a full stop.
+  /// What the state means, in a sentence without a full stop.
   var words: String {
     switch self {
     case .live: "live"
@@ -79,9 +79,9 @@ struct RowContent: Sendable {
   struct Property: Sendable {
     var name: String
     var value: PropertyValue
-    /// The size in bytes of a value that is cut; nil for a whole one.
+    /// The full size in bytes of a value that is cut; nil for a whole value.
     var size: Int?
-    /// What is said in place of a value that is incomplete.
+    /// The text that is shown in place of an incomplete value; nil for a complete one.
     var partial: String?
   }
 
@@ -91,42 +91,43 @@ struct RowContent: Sendable {
   var key: Int64?
   var saves: Int64?
   var mark = RowMark.live
-  /// Where it was found, in words.
+  /// Where the row was found, in words; empty when that is not known.
   var origin: String
   var properties: [Property]
 
   func property(_ name: String) -> Property? { properties.first { $0.name == name } }
 }
 
-/// A row of a window.
+/// A row of a window, as text.
 struct ShownRow: Sendable, Equatable {
   var reference: RowReference
   var key: String
-  /// The entity; nil for a row of a table.
+  /// The name of the entity; nil for a row that is shown without the model.
   var entity: String?
   var mark: RowMark
   var cells: [String]
-  /// The section that it is in, and how many rows that has; nil without sections.
+  /// The section that the row is in, with the number of rows of the section; nil without sections.
   var section: String?
-  /// Whether it is the first of its section.
+  /// Whether the row is the first of its section.
   var beginsSection = false
 }
 
-/// A part of the rows of a query.
+/// A window on the rows of a query: those that the screen needs, as text.
 struct RowsWindow: Sendable, Equatable {
   var columns: [String]
-  /// Which columns hold numbers.
+  /// The indexes of the columns that hold numbers.
   var numeric: Set<Int> = []
-  /// The place of the first row.
+  /// The place of the window's first row among all rows of the query, from 0.
   var start: Int
   var rows: [ShownRow]
-  /// How many rows are known.
+  /// How many rows of the query are known so far.
   var count: Int
   /// What is still being done, such as "counting, 12%"; nil when all rows are known.
   var work: String?
-  /// What the user must know, such as a limit that was passed.
+  /// What the user must know about the rows, such as that only the first are here; nil when there is nothing to say.
   var note: String?
-  /// The start of the section before and after the window's first row is looked up by this list, at most a thousand.
+  /// The places at which sections start, ascending, at most a thousand. The keys for the section before and after use
+  /// them.
   var sectionStarts: [Int] = []
 }
 
@@ -142,7 +143,7 @@ enum BrowseAction: Sendable, Equatable {
   case section(String?)
 }
 
-/// A line of a list: a label, and a text that may be wrapped.
+/// An item of a list: a label, and a text that may be wrapped.
 struct ListItem: Sendable, Equatable {
   var label: String
   var text: String
@@ -152,16 +153,16 @@ struct ListItem: Sendable, Equatable {
   var isLink = false
 }
 
-/// Something long to read: text, and the bytes if it is a blob.
+/// A text to read, and the bytes that it was made from.
 struct BrowseText: Sendable, Equatable {
   var title: String
   var lines: [String]
-  /// The same as a hex dump; nil for what is no blob.
+  /// The bytes of a blob, a UUID or an invalid text, which can be shown as a hex dump; nil for any other text.
   var bytes: [UInt8]?
   var note: String?
 }
 
-/// What the model asks for.
+/// What the model of the browser asks the source for.
 enum BrowseRequest: Sendable, Equatable {
   case contents
   case rows(RowsQuery, Range<Int>)
@@ -173,26 +174,26 @@ enum BrowseRequest: Sendable, Equatable {
   case findings
   case pages
   case page(UInt32)
-  /// Stops the work that a view has asked for.
+  /// Stops the work that is in progress.
   case cancel
 }
 
-/// What it gets.
+/// What the model of the browser gets from the source.
 enum BrowseAnswer: Sendable {
   /// The list of entities and tables.
   case contents([ListItem], note: String?)
   case rows(RowsQuery, RowsWindow)
   case row(RowReference, title: String, [ListItem])
   case value(RowReference, property: String, BrowseText)
-  /// Where a row is that was searched for; nil when there is none.
+  /// The place of the row that was searched for, from 0; nil when there is none.
   case found(RowsQuery, Int?)
   case keyPaths(RowsQuery, [String])
   case findings([ListItem], note: String)
   case pages([ListItem], note: String)
   case page(UInt32, BrowseText)
-  /// What is being done; an empty text when nothing is any more.
+  /// The work that is in progress, in words; empty when it has ended.
   case working(String)
   case failed(String)
-  /// Deleted rows and older versions of a table: for the reader of the store, not for the model.
+  /// Deleted rows and older versions of a table. This answer goes to ``BrowseSource``, not to the model.
   case past(BrowseSubject, [RowContent], note: String?)
 }

@@ -3,14 +3,15 @@ import Terminal
 
 /// A list to choose from: entities, the properties of a row, findings, pages, key paths.
 struct ListView: Sendable {
-  /// What the list is of, so that an answer finds its view.
+  /// What the list shows. By its kind, an answer finds its view.
   enum Kind: Sendable, Equatable {
     case contents
     case row(RowReference)
     case findings
     case pages
-    /// Key paths to sort a query's rows by, or to make sections of.
+    /// Key paths by which the rows of a query can be sorted.
     case sorting(RowsQuery)
+    /// Key paths by which the rows of a query can be grouped into sections.
     case sections(RowsQuery)
   }
 
@@ -20,9 +21,9 @@ struct ListView: Sendable {
   var cursor = 0
   var top = 0
   var note: String?
-  /// Whether the items are there.
+  /// Whether the items have come; false while they are being read.
   var isLoaded = false
-  /// The text looked for last.
+  /// The text of the last search in the list; nil before the first.
   var search: String?
 
   init(_ kind: Kind, title: String) {
@@ -31,31 +32,31 @@ struct ListView: Sendable {
   }
 }
 
-/// A window on rows.
+/// The rows of a query, of which a window is known and shown.
 struct RowsView: Sendable {
   var query: RowsQuery
   var window: RowsWindow?
   var cursor = 0
   var top = 0
   var firstColumn = 0
-  /// Whether the cursor is to go to the last row once all are known.
+  /// Whether the cursor goes to the last row as soon as all rows are known.
   var followsEnd = false
   var search: String?
-  /// The key that was asked for last; nil when a text was.
+  /// The key that was looked for last; nil if a text was looked for after it.
   var soughtKey: Int64?
-  /// What was shown before a filter or an order was asked for; at most one.
+  /// The rows that were shown before the filter or the order was asked for: one view or none.
   var previous: [RowsView] = []
-  /// What was asked for and has not come yet.
+  /// The request for rows that has not been answered in full; nil when there is none.
   var asked: BrowseRequest?
   /// How many rows the screen has room for.
   var height = 20
 
   init(_ query: RowsQuery) { self.query = query }
 
-  /// How many rows are known.
+  /// How many rows of the query are known so far.
   var count: Int { window?.count ?? 0 }
 
-  /// The row at a place; nil when it is not in the window.
+  /// The row at a place, from 0; nil when the window does not hold the row.
   func row(_ place: Int) -> ShownRow? {
     guard let window, place >= window.start, place - window.start < window.rows.count else {
       return nil
@@ -63,7 +64,7 @@ struct RowsView: Sendable {
     return window.rows[place - window.start]
   }
 
-  /// What the rows are, in words.
+  /// The title of the view: subject, state, filter, sections and order, in words.
   var title: String {
     var text = query.subject.name
     if query.subject.isRaw { text += " (table)" }
@@ -78,9 +79,9 @@ struct RowsView: Sendable {
   }
 }
 
-/// Text to read.
+/// A text that the user scrolls through, wrapped to the window or as a hex dump.
 struct TextView: Sendable {
-  /// What the text is of; nil for one that is there from the start.
+  /// What the text shows. By its kind, an answer finds its view; `fixed` is for a text that needs no answer.
   enum Kind: Sendable, Equatable {
     case value(RowReference, property: String)
     case page(UInt32)
@@ -93,8 +94,9 @@ struct TextView: Sendable {
   var showsBytes = false
   var isLoaded: Bool
   var search: String?
-  /// The lines as they were wrapped last, and the width that was for.
+  /// The lines of the text, as ``wrap(to:)`` has wrapped them.
   private(set) var wrapped: [String] = []
+  /// The width for which ``wrapped`` was made, in columns; 0 when the text is new.
   private var width = 0
 
   init(_ kind: Kind, _ text: BrowseText, isLoaded: Bool = true) {
@@ -113,14 +115,14 @@ struct TextView: Sendable {
     width = 0
   }
 
-  /// Wraps the text for a width, unless it is already.
+  /// Wraps the text to a width in columns, unless it already is.
   mutating func wrap(to columns: Int) {
     guard columns != width else { return }
     width = columns
     wrapped = text.lines.flatMap { Self.wrapped(VisibleText.visible($0), to: columns) }
   }
 
-  /// A line in lines that begin as it does: with its indentation.
+  /// Wraps one line. All lines that it becomes have its indentation.
   private static func wrapped(_ line: String, to columns: Int) -> [String] {
     let indent = line.utf8.prefix { $0 == UInt8(ascii: " ") }.count
     guard indent > 0, indent < columns / 2 else { return DisplayText.wrapped(line, to: columns) }
@@ -129,13 +131,13 @@ struct TextView: Sendable {
       .map { space + $0 }
   }
 
-  /// How many lines there are to scroll through.
+  /// The number of lines to scroll through: wrapped lines, or lines of the hex dump.
   var lineCount: Int {
     guard showsBytes, let bytes = text.bytes else { return wrapped.count }
     return (bytes.count + 15) / 16
   }
 
-  /// A line of what is shown.
+  /// The line at a place, from 0; empty beyond the end.
   func line(_ place: Int) -> String {
     guard showsBytes, let bytes = text.bytes else {
       return place < wrapped.count ? wrapped[place] : ""
@@ -148,7 +150,7 @@ struct TextView: Sendable {
   }
 }
 
-/// What fills the screen.
+/// The view that fills the screen between title and foot.
 enum BrowseView: Sendable {
   case list(ListView)
   case rows(RowsView)

@@ -3,10 +3,10 @@ import SQLiteFile
 import StoreExtraction
 import Terminal
 
-/// The rows that a query has, known part by part.
+/// The rows of one query. They become known part by part, as ``advance(toShow:atOnce:)`` is called.
 final class BrowsedQuery {
   let query: RowsQuery
-  /// What the user must know about these rows.
+  /// What the user must know about the rows, such as that only the first are here; nil when there is nothing to say.
   private(set) var note: String?
 
   private enum Rows {
@@ -16,21 +16,22 @@ final class BrowsedQuery {
 
   private let rows: Rows
   private unowned let source: BrowseSource
-  /// The order; nil where the table's order is wanted, and until it is known.
+  /// The rows in the wanted order; nil while they are being sorted, and when the table's order is wanted.
   private var order: SortedRows?
-  /// The rows that the order already has.
+  /// The order while it is being made: the rows that it has so far.
   private var building = SortedRows()
   private var isOrdered: Bool
-  /// The share that was told last, in percent.
+  /// The progress that was reported last, in percent; -1 before the first report.
   private var told = -1
 
-  /// How many leaves one step reads, and how many rows are put in order by one.
+  /// How many leaves one step reads.
   private static let leavesInStep = 8
+  /// How many rows one step adds to the order.
   private static let rowsInStep = 2_000
-  /// How many bytes of a long text a filter and a search see.
+  /// How many bytes of a long text a filter and a search look at.
   static let searchedBytes = 65_536
 
-  /// The live rows of a table that a query wants.
+  /// Creates the rows of a query for live rows of a table.
   init(_ query: RowsQuery, _ leaves: LeafRows, _ source: BrowseSource) throws {
     self.query = query
     self.source = source
@@ -58,11 +59,12 @@ final class BrowsedQuery {
       })
     if leaves.isCutOff {
       note =
-        "a table without row ids: its first \(Quantity.count(LeafRows.maxKept)) rows are here; lifeboat rows shows all"
+        "this table has no row ids, so only its first "
+        + "\(Quantity.count(LeafRows.maxKept)) rows are here; lifeboat rows shows all"
     }
   }
 
-  /// The rows of the past that a query wants.
+  /// Creates the rows of a query for deleted rows and older versions, which are already known.
   init(_ query: RowsQuery, _ past: [RowContent], note: String?, _ source: BrowseSource) throws {
     self.query = query
     self.source = source
@@ -87,7 +89,7 @@ final class BrowsedQuery {
 
   // MARK: - Progress
 
-  /// How many rows are known.
+  /// How many rows can be shown now. While rows are being sorted, this is 0.
   var count: Int { isOrdered ? order?.count ?? indexCount : 0 }
   /// Whether all rows are known, in their order.
   var isComplete: Bool { isIndexed && isOrdered }
@@ -103,25 +105,26 @@ final class BrowsedQuery {
     if case .live(let index) = rows { index.isComplete } else { true }
   }
 
-  /// How much of the work is done, in percent: first the index, then the order.
+  /// The progress in percent: first of counting or filtering the rows, then of sorting them.
   private var share: Int {
     if case .live(let index) = rows, !index.isComplete { return Int(index.share * 100) }
     return isOrdered ? 100 : building.count * 100 / max(indexCount, 1)
   }
 
-  /// What is being done; nil when nothing is.
+  /// The work in progress, such as "sorting, 40%"; nil when all rows are known.
   var workText: String? {
     guard !isComplete else { return nil }
     let work = isIndexed ? "sorting" : query.filter == nil ? "counting" : "filtering"
     return "\(work), \(share)%"
   }
 
-  /// Reads on by one step.
+  /// Does one step: reads leaves, or sorts rows.
   ///
   /// - Parameters:
-  ///   - places: what is to be shown.
-  ///   - atOnce: whether to go on until the first rows can be shown, if that is soon.
-  /// - Returns: whether the places became known with this step, or all rows did.
+  ///   - places: the places of the rows that are to be shown.
+  ///   - atOnce: whether to do up to four steps, until the rows can be shown.
+  /// - Returns: whether it is worth sending the rows: more of them can be shown now, all are known, or the percentage
+  ///   has changed.
   /// - Throws: `SQLiteFileError` when the device fails.
   func advance(toShow places: Range<Int>, atOnce: Bool) throws -> Bool {
     if atOnce, count >= places.upperBound { return true }
@@ -130,7 +133,7 @@ final class BrowsedQuery {
       try advance()
       if count >= places.upperBound { break }
     }
-    // Not each step is worth a message.
+    // A step that changes nothing visible is not reported.
     let percent = share
     defer { told = percent }
     return isComplete || (before < places.upperBound && count > before) || percent != told
@@ -156,7 +159,7 @@ final class BrowsedQuery {
         query.sort.map { key(source.value(of: $0, content)) } ?? .none)
       return place + 1 < end
     }
-    // A table that lost rows between two looks must not keep this going.
+    // If a table has lost rows since it was counted, the sorting ends with the rows that are there.
     if building.count >= indexCount || building.count == start {
       building.sort(descending: query.isDescending)
       order = building
@@ -179,7 +182,7 @@ final class BrowsedQuery {
 
   // MARK: - Rows
 
-  /// Calls `receive` with each row in the table's order, from a place on, until it returns false.
+  /// Calls `receive` with each row and its place in the table's order, from a place on, until it returns false.
   func forEachContent(
     from place: Int, longest: Int, _ receive: (Int, RowContent) -> Bool
   ) throws {
@@ -196,7 +199,7 @@ final class BrowsedQuery {
     }
   }
 
-  /// The places of rows that have a text, in the table's order; for a part of it.
+  /// The places, in the table's order, of the rows in `part` that have the text of a filter.
   func places(having filter: RowFilter, in part: Range<Int>) throws -> [Int] {
     var found: [Int] = []
     switch rows {
@@ -212,10 +215,10 @@ final class BrowsedQuery {
     return found
   }
 
-  /// Whether the rows are shown in another order than the table's.
+  /// Whether the rows are shown in an order that differs from the table's.
   var isSorted: Bool { order != nil }
 
-  /// The rows at some places of the order shown.
+  /// The rows in a range of places of the order shown, each with its place. Places beyond the end are left out.
   func contents(_ places: Range<Int>, longest: Int = RowIndex.shownBytes) throws
     -> [(Int, RowContent)]
   {
@@ -240,13 +243,15 @@ final class BrowsedQuery {
     return found
   }
 
-  /// The position in the order shown of the row that has this place in the table's order.
+  /// The position in the order shown of the row with this place in the table's order; nil when the order does not have
+  /// the row.
   func position(ofPlace place: Int) -> Int? {
     guard let order else { return place }
     return (0..<order.count).first { order.place($0) == place }
   }
 
-  /// The first position whose row has one of some places in the table's order, from a position on and around.
+  /// The first position, from `start` on and in a circle, whose row has one of `places` in the table's order; nil when
+  /// there is none.
   func position(ofAny places: Set<Int>, from start: Int, forward: Bool) -> Int? {
     guard let order, order.count > 0, !places.isEmpty else { return nil }
     let count = order.count
@@ -257,7 +262,7 @@ final class BrowsedQuery {
     return nil
   }
 
-  /// The first row whose key is this or higher.
+  /// The position of the first row, in the table's order, whose key is this or higher; nil when there is none.
   func place(of key: Int64) throws -> Int? {
     switch rows {
     case .live(let index):
@@ -269,12 +274,12 @@ final class BrowsedQuery {
 
   // MARK: - Sections
 
-  /// The places of the section that a place is in; nil without sections.
+  /// The places of all rows of the section that holds a place; nil without sections.
   func section(of place: Int) -> Range<Int>? {
     query.section == nil ? nil : order?.section(of: place)
   }
 
-  /// Where sections start, at most a thousand of them.
+  /// The places at which sections start, ascending, at most a thousand; empty without sections.
   var sectionStarts: [Int] {
     query.section == nil ? [] : Array((order?.sectionStarts ?? []).prefix(1_000))
   }

@@ -2,11 +2,11 @@ import CoreDataStore
 import SQLiteFile
 import Terminal
 
-/// The list that the browser begins with: entities, then tables as SQLite has them.
+/// The list that the browser begins with: first the entities, then the tables as SQLite has them.
 struct ContentsList: Sendable {
   let subjects: [BrowseSubject]
   private let rawStart: Int
-  /// The most entities of a table whose descendants are looked up.
+  /// The most entities that a table may have if their descendants are to be looked up.
   private static let maxRelated = 500
 
   init(_ store: CoreDataStore) {
@@ -15,14 +15,15 @@ struct ContentsList: Sendable {
       for table in store.entityTables {
         let described = (try? store.describedEntities(of: table)) ?? []
         subjects += described.map { entity in
-          // A real model has no such numbers of entities in a table, and a hostile one must not cost their square.
+          // No real model has that many entities in one table. In a hostile store, the work would grow with the square
+          // of their number.
           let names =
             described.count <= Self.maxRelated
             ? store.withDescendants([entity.name]) : [entity.name]
           let numbers = described.filter { names.contains($0.name) }.map(\.number)
           return .init(table: table.name, entities: Set(numbers), name: entity.name)
         }
-        // Without the list of entities, the rows of the table are all that is known.
+        // If the entities of a table are not known, the table itself is listed.
         if described.isEmpty { subjects.append(.init(table: table.name, name: table.name)) }
       }
     }
@@ -33,7 +34,7 @@ struct ContentsList: Sendable {
     self.subjects = subjects
   }
 
-  /// The items, with the counts that are known.
+  /// The items of the list. A subject without an entry in `counts` gets `…` in place of its count.
   func items(_ counts: [BrowseSubject: Int]) -> [ListItem] {
     subjects.enumerated().map { place, subject in
       let count =

@@ -1,14 +1,14 @@
 import SafeText
 import Terminal
 
-/// The model with its source on one thread: each request is answered in full before the next.
+/// The model and the source of the browser on one thread. Each request is answered in full before the next key.
 final class InlineBrowse {
   var model: BrowseModel
   private var source: BrowseSource?
   private var inbox: [BrowseAnswer] = []
   private var waiting: [BackgroundReading] = []
 
-  /// - Throws: `SQLiteFileError` when the file is no database.
+  /// - Throws: `SQLiteFileError` when the file is not a database.
   init(_ place: BackgroundReading.Place, name: String) throws {
     model = BrowseModel(name: name)
     source = try BrowseSource(
@@ -16,9 +16,9 @@ final class InlineBrowse {
       emit: { [unowned self] in inbox.append($0) })
   }
 
-  /// Answers all requests.
+  /// Answers all requests of the model, and does all work that they start.
   ///
-  /// - Parameter working: called with what takes long.
+  /// - Parameter working: called with the progress of long work, such as "counting, 12%".
   func settle(_ working: (String) -> Void = { _ in }) {
     guard let source else { return }
     while true {
@@ -44,7 +44,7 @@ final class InlineBrowse {
     }
   }
 
-  /// Presses keys, and waits for what they ask for.
+  /// Presses keys one after the other. After each key, all of its requests are answered.
   func press(_ keys: Key...) {
     for key in keys {
       model.press(key)
@@ -57,14 +57,14 @@ final class InlineBrowse {
 /// screen reader reads everything once and in order.
 struct LinearBrowse {
   private let browse: InlineBrowse
-  /// Lines of a page.
+  /// How many lines or rows a page has.
   private static let pageLines = 20
-  /// The most scalars of a line that is no text to read.
+  /// The most scalars of a line of a list or of rows. Lines of a text are not cut.
   private static let maxLine = 1_000
 
   init(_ place: BackgroundReading.Place, name: String) throws {
     browse = try InlineBrowse(place, name: name)
-    // Lines are not cut at the window's width; a screen reader has none.
+    // The width is large, because a screen reader has no window at which lines would have to be cut.
     browse.model.resize(rows: Self.pageLines + BrowseModel.frame + 1, columns: 400)
   }
 
@@ -75,7 +75,7 @@ struct LinearBrowse {
     var said = ""
     func settle() {
       browse.settle { text in
-        // One line for each kind of work, not one for each percent.
+        // Each kind of work is announced once, and not for each percent.
         let kind = String(Substring(text.utf8.prefix { $0 != UInt8(ascii: ",") }))
         guard kind != said else { return }
         said = kind
@@ -85,7 +85,7 @@ struct LinearBrowse {
     settle()
     var shown: [String] = []
     while true {
-      // What was read already is not read once more.
+      // A view that has not changed is not printed again.
       let lines = lines()
       if lines != shown { for line in lines { try say(line) } }
       shown = lines
@@ -101,7 +101,7 @@ struct LinearBrowse {
     }
   }
 
-  /// Lets the page begin with what a search has found.
+  /// Moves the page so that it begins with the line that a search has found.
   private func beginWithCursor() {
     switch browse.model.view {
     case .list(var list):
@@ -191,7 +191,7 @@ struct LinearBrowse {
     "q         quit",
   ]
 
-  /// Carries out a command; false when it was to quit.
+  /// Carries out a command line. Returns false when the command was to quit.
   private func obey(_ line: String, _ say: (String) throws -> Void) throws -> Bool {
     let bytes = line.utf8.drop { $0 == UInt8(ascii: " ") }
     let word = String(Substring(bytes.prefix { $0 != UInt8(ascii: " ") }))
@@ -215,14 +215,14 @@ struct LinearBrowse {
     case "f": type("f", rest)
     case "g": type(":", rest)
     case "s", "S", "u", "d", "x", "F", "P": press(.text(word))
-    default: browse.model.message = "\(word) is no command; ? shows all"
+    default: browse.model.message = "\(word) is not a command; ? shows all commands"
     }
     return true
   }
 
   private func press(_ key: Key) { browse.model.press(key) }
 
-  /// Opens the prompt of a key, replaces what is in it, and takes it.
+  /// Opens the prompt of a key, replaces its text by `text`, and presses Enter.
   private func type(_ key: String, _ text: String) {
     press(.text(key))
     guard browse.model.prompt != nil else { return }

@@ -6,18 +6,18 @@ import SafeText
 import StoreExtraction
 import Terminal
 
-/// One row as a list of its properties, and one value as something to read.
+/// Shows one row as a list of its properties, and one value as text to read.
 struct RowDetail {
   private let source: BrowseSource
 
-  /// The most bytes of a value that are read to be shown.
+  /// The most bytes of a value that are read and shown.
   static let maxBytes = 1 << 20
 
   init(_ source: BrowseSource) { self.source = source }
 
   // MARK: - A cell
 
-  /// A value in a table.
+  /// The text of a value in a cell of a table; long values are cut or only described.
   static func cell(_ property: RowContent.Property) -> String {
     if let partial = property.partial { return partial }
     switch property.value {
@@ -27,7 +27,7 @@ struct RowDetail {
     case .toMany(let targets) where targets.count > 20:
       return "\(Quantity.count(targets.count)) rows"
     case .string(let text) where text.utf8.count > 400:
-      // A screen has no room for more.
+      // A line of the screen has no room for more bytes.
       return String(decoding: text.utf8.prefix(400), as: UTF8.self)
     default: return CellText.text(property.value)
     }
@@ -46,7 +46,7 @@ struct RowDetail {
     return "\(content.entity ?? table) \(key)\(mark)"
   }
 
-  /// The properties of a row, and its relationships to follow.
+  /// The list for a row: its state, its properties with the relationships to follow, and where it was found.
   func items(_ content: RowContent, _ reference: RowReference) throws -> [ListItem] {
     var items: [ListItem] = []
     if content.mark != .live {
@@ -114,7 +114,8 @@ struct RowDetail {
     }
   }
 
-  /// One-to-many relationships, which the rows at their other end hold.
+  /// The one-to-many relationships of a row. The rows at the other end store them, so each item opens a query for those
+  /// rows.
   private func inverses(of content: RowContent) -> [ListItem] {
     guard content.mark == .live, let key = content.key, let entity = content.entity,
       let layout = source.store.layout
@@ -130,7 +131,7 @@ struct RowDetail {
       else { return nil }
       return ListItem(
         label: relationship.name,
-        text: "to the rows of \(subject.name) whose \(inverse.name) is this",
+        text: "to the rows of \(subject.name) whose \(inverse.name) is this row",
         action: .rows(
           RowsQuery(subject: subject, condition: .pointing(column: place, at: key))),
         isLink: true)
@@ -139,10 +140,10 @@ struct RowDetail {
 
   // MARK: - A value
 
-  /// A value in full, up to ``maxBytes``.
+  /// The value of a property as text to read, up to ``maxBytes``.
   func text(of content: RowContent?, _ name: String) -> BrowseText {
     guard let content, let property = content.property(name) else {
-      return BrowseText(title: name, lines: ["the row is not there any more"])
+      return BrowseText(title: name, lines: ["the store does not have this row any more"])
     }
     let title =
       "\(content.entity.map { "\($0) " } ?? "")\(content.key.map { String($0) } ?? "?"): \(name)"
@@ -155,7 +156,7 @@ struct RowDetail {
       return BrowseText(
         title: title, lines: lines.map { String(decoding: $0, as: UTF8.self) },
         bytes: text.isValid ? nil : text.utf8,
-        note: cut ?? (text.isValid ? nil : "not valid text: bytes that are none show as \u{FFFD}"))
+        note: cut ?? (text.isValid ? nil : "not valid text: invalid bytes are shown as \u{FFFD}"))
     case .binary(let bytes):
       return BrowseText(title: title, lines: BlobOutline.lines(bytes), bytes: bytes, note: cut)
     case .uuid(let bytes):
@@ -173,7 +174,8 @@ struct RowDetail {
     }
   }
 
-  /// The bytes of an external file; nil when it cannot be read, which its text says.
+  /// The first ``maxBytes`` bytes of an external file; nil when the file cannot be read. The text of the value then
+  /// says so.
   private static func file(_ blob: ExternalBlob) -> [UInt8]? {
     guard let file = try? ByteFile(blob.path) else { return nil }
     return try? file.bytes(at: 0, count: Int(min(file.size, Int64(maxBytes))))

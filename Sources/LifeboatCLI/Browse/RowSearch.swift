@@ -4,7 +4,7 @@ import StoreExtraction
 import Terminal
 
 extension RowFilter {
-  /// Whether a row has the text in one of its values, or is the row with this key.
+  /// Whether the row has the text in its key or in one of its values.
   func fits(_ content: RowContent) -> Bool {
     if let key = content.key, fits(String(key)) { return true }
     return content.properties.contains { property in
@@ -18,7 +18,8 @@ extension RowFilter {
 }
 
 extension BrowseSource {
-  /// Whether a row of a table has a text. Only where numbers and dates may have it are they made into text.
+  /// Whether a row of a table has the text of a filter. Numbers and dates are made into text only if the filter's text
+  /// can be part of one.
   func fits(_ row: BrowsedRow, _ filter: RowFilter, _ subject: BrowseSubject) -> Bool {
     if filter.fitsText(of: row) { return true }
     guard filter.mayBeNumber else { return false }
@@ -35,21 +36,22 @@ extension BrowseSource {
   }
 }
 
-/// A search for the next or previous row with a text, in steps.
+/// A search for the next or previous row with a text. It is done in steps, and continues at the other end of the rows.
 struct RowSearch {
   enum Result { case goesOn, found(Int?) }
 
   let query: RowsQuery
   private let filter: RowFilter
   private let forward: Bool
-  /// The next place to look at, and how many were looked at.
+  /// The place of the row to look at next.
   private var place: Int
+  /// How many rows were looked at.
   private var looked = 0
-  /// The rows found so far, where they are shown in another order than they are read in.
+  /// The places of all rows with the text so far, in the table's order. It is only used for sorted rows.
   private var hits: Set<Int> = []
   private static let rowsInStep = 1_000
 
-  /// A search that begins behind the row at the place `from`, or before it.
+  /// Starts a search after the row at the place `from`, or before it if `forward` is false.
   init(_ query: RowsQuery, _ text: String, from: Int, forward: Bool) {
     self.query = query
     filter = RowFilter(text)
@@ -57,11 +59,12 @@ struct RowSearch {
     place = forward ? from + 1 : from - 1
   }
 
-  /// What is being done.
+  /// The progress of the search, in words.
   var words: String { "searching, \(Quantity.count(looked)) rows so far" }
 
+  /// Looks at the next rows, and returns the place of the first one with the text, or nil when no row has it.
   mutating func step(_ rows: BrowsedQuery) throws -> Result {
-    // Backwards, and behind the last row, all rows must be known.
+    // The search waits until more rows are known: until all are, if it goes backwards or the rows are in another order.
     if !rows.isComplete, !forward || place >= rows.count || query.needsOrder {
       _ = try rows.advance(toShow: 0..<Int.max, atOnce: false)
       return .goesOn
@@ -81,7 +84,8 @@ struct RowSearch {
     return .goesOn
   }
 
-  /// Sorted rows are read in the table's order, because one by one they would be all over the file.
+  /// Searches sorted rows. They are read in the table's order, because in the order shown they would be all over the
+  /// file.
   private mutating func stepSorted(_ rows: BrowsedQuery) throws -> Result {
     let end = min(looked + Self.rowsInStep, rows.count)
     hits.formUnion(try rows.places(having: filter, in: looked..<end))

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `lifeboat bundle`
+/// The command `lifeboat bundle`: the group of commands for support bundles.
 struct Bundle: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Make, redact, check, list and unpack support bundles.",

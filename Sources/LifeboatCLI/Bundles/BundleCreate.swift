@@ -10,12 +10,13 @@ import StoreRecovery
 import SupportBundle
 import Terminal
 
-/// `lifeboat bundle create`
+/// The command `lifeboat bundle create`, which packs a store or an incident for support.
 struct BundleCreate: ParsableCommand, RecordedCommand {
-  /// How much goes in: `structure`, `rows`, `rows:Note,Folder` or `store`.
+  /// The value of `--include`, which says how much goes into the bundle: `structure`, `rows`, `rows:Note,Folder` or
+  /// `store`.
   struct Include: ExpressibleByArgument {
     var contents: BundleManifest.Contents
-    /// The entities or tables whose rows go in; nil for all.
+    /// The names of the entities or tables whose rows go in; nil for all.
     var entities: Set<String>?
 
     init(_ contents: BundleManifest.Contents) { self.contents = contents }
@@ -36,7 +37,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
     var defaultValueDescription: String { contents.rawValue }
   }
 
-  /// What stands for the values of rows.
+  /// The value of `--redact`, which says what stands for the values of rows.
   enum Redact: String, ExpressibleByArgument, CaseIterable {
     case values, listed, none
   }
@@ -62,21 +63,24 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
   @Option(
     name: .long,
     help:
-      "structure (nothing that a user typed), rows or rows:ENTITY,… (also rows, redacted) or store (also the files of the store)."
+      "structure (nothing that a user typed), rows or rows:ENTITY,… (rows as well, redacted) or "
+      + "store (the files of the store as well)."
   )
   var include = Include(.structure)
 
   @Option(
     name: .long,
     help:
-      "values (a token for each value of a row; the default), listed (but for those that --allow names) or none (the values themselves)."
+      "values (a token for each value of a row; the default), listed (tokens, except for what "
+      + "--allow names) or none (the values themselves)."
   )
   var redact: Redact?
 
   @Option(
     name: .long,
     help:
-      "What stands beside the token of a number: ranges (powers of ten) or ranks (its place among the numbers of its column)."
+      "What stands beside the token of a number: ranges (powers of ten) or ranks (the place of "
+      + "the number in its sorted column)."
   )
   var numbers: NumberForm?
 
@@ -92,7 +96,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
 
   func validate() throws {
     guard (redact == .listed) == (packing.allow != nil) else {
-      throw ValidationError("--redact listed and --allow FILE need each other.")
+      throw ValidationError("--redact listed and --allow FILE only work together.")
     }
     guard numbers == nil || include.contents == .rows && redact != Redact.none else {
       throw ValidationError("--numbers is about redacted rows; add --include rows.")
@@ -110,7 +114,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
   }
 
   private func pack(_ subject: StoreInput) throws {
-    // The full path, so that the folder can be found and left out wherever a record names it.
+    // The full path is needed so that the folder can be masked wherever a record names it.
     let given = try subject.decrypted?.evidence.mainPath ?? subject.storePath()
     let storePath = URL(fileURLWithPath: given).standardizedFileURL.path
     try packing.target.map(subject.check)
@@ -145,16 +149,16 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
     }
   }
 
-  /// The JSON form.
+  /// The JSON form of the receipt: the path of the bundle, and its manifest.
   struct Report: Encodable {
     let schema = "lifeboat.bundleReceipt"
     let version = 1
-    /// Nil for a dry run.
+    /// The path of the bundle; nil for a dry run.
     let output: String?
     let manifest: BundleManifest
   }
 
-  /// What is to be known before the bundle is passed on; empty when it holds no values.
+  /// Warnings to read before the bundle is passed on, as clauses; empty when the bundle holds no values.
   private func warnings(_ request: BundleRequest, isDecrypted: Bool) -> [String] {
     let decrypted =
       "the store is encrypted, and these values are not"
@@ -163,7 +167,8 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
     case (.store, _):
       return [
         "the bundle holds the store itself, with everything that the user has entered"
-          + (isDecrypted ? "; its files are encrypted, and who reads them needs the key" : "")
+          + (isDecrypted
+            ? "; the files of the store are encrypted, and can only be read with the key" : "")
       ]
     case (.rows, .none):
       return ["the bundle holds rows as they are, with everything that the user has entered"]
@@ -178,7 +183,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
 
 extension NumberForm: ExpressibleByArgument {}
 
-/// The contents and problems of a bundle as text.
+/// The entries and problems of a bundle as text.
 enum BundleText {
   static func table(_ manifest: BundleManifest, _ display: DisplayOptions) -> String {
     table(manifest.entries.map { ($0.name, $0.sizeBytes, $0.why) }, display)
@@ -197,7 +202,7 @@ enum BundleText {
     return table.text(width: display.width, style: display.style)
   }
 
-  /// The entries in whole sentences, one per line.
+  /// The entries of a manifest, one a line: name, size, and what the entry is.
   static func lines(_ manifest: BundleManifest, _ display: DisplayOptions) -> String {
     manifest.entries.map { entry in
       DisplayText.hanging(
@@ -206,7 +211,7 @@ enum BundleText {
     }.joined()
   }
 
-  /// The problems, one per line.
+  /// The problems, one a line: message, entry and id.
   static func lines(_ problems: [BundleVerification.Problem]) -> String {
     problems.map { problem in
       let place = problem.entry.map { ", \(VisibleText.visible($0))" } ?? ""

@@ -5,7 +5,7 @@ import StoreExtraction
 import SupportBundle
 import Terminal
 
-/// `lifeboat bundle extract`
+/// The command `lifeboat bundle extract`, which unpacks a bundle into a new folder.
 struct BundleExtract: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "extract",
@@ -34,7 +34,7 @@ struct BundleExtract: ParsableCommand {
   @OptionGroup(title: "Encryption") var secrets: BundleSecretOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON form.
+  /// The JSON form of the result: what was unpacked, and what was left out.
   struct Report: Encodable {
     struct Skipped: Encodable {
       let name: String
@@ -60,7 +60,7 @@ struct BundleExtract: ParsableCommand {
       guard error.code == .tooLarge else { throw error }
       throw Failure(
         65, error.code.rawValue, "\(path): \(error.message)",
-        hint: "if you trust its sender, allow more with --max-size BYTES")
+        hint: "if you trust the sender of the bundle, allow more with --max-size BYTES")
     }
     display.note(
       "\(Quantity.count(extraction.entryCount)) entries, \(Quantity.bytes(extraction.totalBytes)), go into \(output)"

@@ -4,7 +4,7 @@ import Foundation
 import SupportBundle
 import Terminal
 
-/// `lifeboat bundle keygen`
+/// The command `lifeboat bundle keygen`, which makes a key for encrypting or signing bundles.
 struct BundleKeygen: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "keygen",
@@ -28,6 +28,7 @@ struct BundleKeygen: ParsableCommand {
 
   @OptionGroup(title: "Display") var display: DisplayOptions
 
+  /// The JSON form of the result: the file of the secret key, and the public key.
   struct Report: Encodable {
     let schema = "lifeboat.key"
     let version = 1
@@ -59,7 +60,8 @@ struct BundleKeygen: ParsableCommand {
       try display.write(json: Report(output: output, publicKey: publicKey))
     } else {
       try display.write(publicKey + "\n")
-      display.note("the secret key is in \(output): keep it, and give only the public key away")
+      display.note(
+        "the secret key is in \(output): keep this file, and give only the public key away")
     }
   }
 }

@@ -3,7 +3,7 @@ import SafeText
 import SupportBundle
 import Terminal
 
-/// `lifeboat bundle list`
+/// The command `lifeboat bundle list`, which lists the entries of a bundle.
 struct BundleList: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "List what is in a bundle, without unpacking it.",
@@ -19,7 +19,7 @@ struct BundleList: ParsableCommand {
   @OptionGroup(title: "Encryption") var secrets: BundleSecretOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON form: the manifest's own keys, and what the archive holds.
+  /// The JSON form: the keys of the manifest, then the entries of the archive and its problems.
   struct Report: Encodable {
     struct Entry: Encodable {
       let name: String
@@ -50,8 +50,9 @@ struct BundleList: ParsableCommand {
     let reader = try ZipReader(try secrets.open(path))
     guard reader.entry(named: BundleManifest.entryName) != nil else {
       throw Failure(
-        65, "bundle.manifestMissing", "\(path): not a support bundle: it has no manifest.json",
-        hint: "list a plain zip with: unzip -l")
+        65, "bundle.manifestMissing",
+        "\(path): not a support bundle: the archive has no manifest.json",
+        hint: "list the entries of a plain zip archive with: unzip -l")
     }
     let contents = try BundleContents(of: reader)
     if display.json {
@@ -71,7 +72,8 @@ struct BundleList: ParsableCommand {
       contents.entries.map { entry in
         let isManifest = PathText.isSame(entry.name, BundleManifest.entryName)
         let why =
-          entry.listed?.why ?? (isManifest ? "this list, and what was left out" : "NOT LISTED")
+          entry.listed?.why
+          ?? (isManifest ? "the list of all entries, and of what was left out" : "NOT LISTED")
         return (entry.name, entry.sizeBytes, why)
       }, display)
     for sentence in manifest.withheld { text += "left out: \(VisibleText.visible(sentence))\n" }

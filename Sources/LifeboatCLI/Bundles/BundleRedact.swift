@@ -6,7 +6,7 @@ import StoreExtraction
 import SupportBundle
 import Terminal
 
-/// `lifeboat bundle redact`
+/// The command `lifeboat bundle redact`, which makes a stricter copy of a bundle.
 struct BundleRedact: ParsableCommand, RecordedCommand {
   static let configuration = CommandConfiguration(
     commandName: "redact",
@@ -50,23 +50,24 @@ struct BundleRedact: ParsableCommand, RecordedCommand {
   var evidencePaths: [String] { [path] }
   var outputPaths: [String] { packing.outputPaths }
 
-  /// The JSON form.
+  /// The JSON form of the result: the copy's manifest, and what was removed.
   struct Report: Encodable {
     let schema = "lifeboat.bundleRedaction"
     let version = 1
-    /// Nil for a dry run.
+    /// The path of the copy; nil for a dry run.
     let output: String?
     let manifest: BundleManifest
-    /// What the first bundle has and the copy has not, in sentences.
+    /// What the first bundle holds and the copy does not, one sentence for each part.
     let removed: [String]
   }
 
   func validate() throws {
     guard include.contents != .store else {
-      throw ValidationError("A redacted copy never holds the store; --include rows or structure.")
+      throw ValidationError(
+        "A redacted copy never holds the store; use --include rows or --include structure.")
     }
     guard packing.allow == nil || include.contents == .rows else {
-      throw ValidationError("--allow is about rows; add --include rows.")
+      throw ValidationError("--allow is for rows; add --include rows.")
     }
   }
 
@@ -107,11 +108,14 @@ struct BundleRedact: ParsableCommand, RecordedCommand {
     var text = packing.text(
       copy.receipt, isEncrypted: request.encryption != nil, key, display)
     for sentence in copy.removed { text += "removed: \(VisibleText.visible(sentence))\n" }
-    if copy.removed.isEmpty { text += "removed: nothing; the bundle was as strict as this\n" }
+    if copy.removed.isEmpty {
+      text += "removed: nothing; the bundle was already as strict as the copy\n"
+    }
     try display.write(text)
   }
 
-  /// Packs anew from the store, where the bundle holds it: then every rule of a new bundle holds. Else from its records.
+  /// Makes the copy. If the bundle holds the store, the copy is packed anew from the store, so that all rules of a new
+  /// bundle apply. Otherwise the copy is made from the bundle's records.
   private func copy(
     of bundle: UnpackedBundle, _ input: StoreInput, _ request: BundleRequest,
     _ interruption: Interruption

@@ -7,7 +7,7 @@ import StoreRecovery
 import SupportBundle
 import Terminal
 
-/// `lifeboat bundle show`
+/// The command `lifeboat bundle show`, which sums up a bundle on one screen.
 struct BundleShow: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "show",
@@ -25,16 +25,16 @@ struct BundleShow: ParsableCommand {
   @OptionGroup(title: "Encryption") var secrets: BundleSecretOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON form.
+  /// The JSON form of the summary.
   struct Report: Encodable {
     let schema = "lifeboat.bundleSummary"
     let version = 1
     let path: String
     let contents: String
     let created: String
-    /// Nil in a bundle of a store that was not set aside.
+    /// The incident; nil in a bundle of a store that was not set aside.
     let incident: Incident?
-    /// Nil when the store could not be read.
+    /// The inspection of the store; nil when the store could not be read as the bundle was made.
     let inspection: StoreInspection?
   }
 
@@ -59,7 +59,7 @@ struct BundleShow: ParsableCommand {
       let app = [incident.app.name, incident.app.version].compactMap { $0 }
       block.add("App", app.joined(separator: " "))
     }
-    // What of the rows is not in it: `lifeboat bundle list` has the rest.
+    // Only what was left out of the rows is shown here; `lifeboat bundle list` shows everything that was left out.
     for (index, sentence) in contents.manifest.withheld.filter({
       PathText.starts($0, with: "Rows ")
     }).enumerated() {
@@ -87,7 +87,7 @@ struct BundleShow: ParsableCommand {
     }
   }
 
-  /// Reads a record; nil when the bundle has none.
+  /// Reads a record of the bundle; nil when the bundle has no entry with this name.
   private func record<Record: Decodable>(
     _ name: String, of reader: ZipReader, as type: Record.Type
   ) throws -> Record? {
@@ -95,7 +95,9 @@ struct BundleShow: ParsableCommand {
     do {
       return try RecordFile.decode(reader.bytes(of: entry, limit: RecordFile.maxBytes), as: type)
     } catch is DecodingError {
-      throw Failure(65, "bundle.badRecord", "\(path): \(name) is not a record of this version")
+      throw Failure(
+        65, "bundle.badRecord",
+        "\(path): \(name) is not a record, or a newer version of lifeboat has written it")
     }
   }
 }

@@ -4,7 +4,7 @@ import SafeText
 import SupportBundle
 import Terminal
 
-/// `lifeboat bundle verify`
+/// The command `lifeboat bundle verify`, which checks that a bundle is whole and unchanged.
 struct BundleVerify: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
@@ -20,18 +20,21 @@ struct BundleVerify: ParsableCommand {
 
   @Option(
     name: .customLong("public-key"),
-    help: "Check that this key of minisign, a text or a file, has signed the bundle.")
+    help:
+      "Check that this public key of minisign has signed the bundle; give the key itself or its file."
+  )
   var publicKey: String?
 
   @Option(
-    name: .long, help: "The signature; default: the bundle's path and .minisig.",
+    name: .long,
+    help: "The file of the signature; default: the bundle's path with .minisig at the end.",
     completion: .file())
   var signature: String?
 
   @OptionGroup(title: "Encryption") var secrets: BundleSecretOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON form.
+  /// The JSON form of the verification.
   struct Report: Encodable {
     struct Problem: Encodable {
       let id: String
@@ -56,12 +59,12 @@ struct BundleVerify: ParsableCommand {
     let path: String
     let outcome: String
     let intactEntryCount: Int
-    /// The number of the key that has signed the bundle; nil when that was not asked for.
+    /// The id of the key that has signed the bundle; nil when the signature was not checked.
     let signedBy: String?
     let problems: [Problem]
   }
 
-  /// What says that an encrypted bundle is not the one that was made.
+  /// The error codes that mean that an encrypted bundle was changed or cut off.
   private static let changed: Set<String> = [
     "age.headerChanged", "age.contentChanged", "age.truncated",
   ]
@@ -81,11 +84,11 @@ struct BundleVerify: ParsableCommand {
 
   func validate() throws {
     guard signature == nil || publicKey != nil else {
-      throw ValidationError("--signature is checked against a key; add --public-key.")
+      throw ValidationError("--signature needs a key to be checked with; add --public-key.")
     }
   }
 
-  /// Checks the signature; returns what the signer says, nil when it was not asked for.
+  /// Checks the signature. Returns the id of the key and the signer's comment; nil when no key was given.
   private func signed() throws -> (key: String, comment: String)? {
     guard let publicKey else { return nil }
     let key: MinisignPublicKey
@@ -141,7 +144,9 @@ struct BundleVerify: ParsableCommand {
         throw Failure(
           65, refused.id.rawValue,
           "\(path): refused: \(refused.message)\(refused.entry.map { ", entry \($0)" } ?? "")",
-          hint: "do not unpack this archive with other tools: it may have been made to do harm")
+          hint:
+            "do not unpack this archive with other tools: the archive may have been made to do harm"
+        )
       }
       try display.exitWithFindings()
     case .notABundle:

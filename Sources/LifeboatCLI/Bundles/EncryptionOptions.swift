@@ -9,7 +9,7 @@ import SQLCipherFiles
 import StoreExtraction
 import SupportBundle
 
-/// Whom a bundle is encrypted to.
+/// The options for the keys or the passphrase that a bundle is encrypted with.
 struct EncryptionOptions: ParsableArguments {
   @Option(
     name: .long,
@@ -35,7 +35,7 @@ struct EncryptionOptions: ParsableArguments {
     }
   }
 
-  /// Nil for a bundle that everybody can read.
+  /// The encryption that the options ask for; nil for a bundle that is not encrypted.
   func encryption() throws -> BundleEncryption? {
     if let passphraseFile {
       return BundleEncryption(
@@ -44,7 +44,7 @@ struct EncryptionOptions: ParsableArguments {
     guard !to.isEmpty else { return nil }
     var keys: [AgeRecipient] = []
     for name in to {
-      // Never shown, and not taken for a file.
+      // A secret key is refused, so that it is neither shown nor taken for a file name.
       if PathText.dropping(prefix: "AGE-SECRET-KEY-", from: name.uppercased()) != nil {
         throw Failure(
           64, AgeError.Code.badKey.rawValue,
@@ -65,7 +65,7 @@ struct EncryptionOptions: ParsableArguments {
   }
 }
 
-/// What encrypted bundles and encrypted stores are opened with.
+/// The options that open encrypted bundles and encrypted stores.
 struct SecretOptions: ParsableArguments {
   @OptionGroup var bundle: BundleSecretOptions
   @OptionGroup var cipher: CipherOptions
@@ -76,7 +76,7 @@ struct SecretOptions: ParsableArguments {
   func key() throws -> CipherKey? { try cipher.key() }
 }
 
-/// What an encrypted store is opened with.
+/// The option that opens an encrypted store.
 struct CipherOptions: ParsableArguments {
   @Option(
     name: .customLong("key-file"),
@@ -99,12 +99,12 @@ struct CipherOptions: ParsableArguments {
     do { return try CipherKey(line) } catch {
       throw Failure(
         65, error.code.rawValue, "\(keyFile): \(error.message)",
-        hint: "write it as the app gives it to PRAGMA key, without the quotes around it")
+        hint: "write the key as the app gives it to PRAGMA key, without the quotes around it")
     }
   }
 }
 
-/// What an encrypted bundle is opened with.
+/// The options that open an encrypted bundle.
 struct BundleSecretOptions: ParsableArguments {
   @Option(
     name: .shortAndLong,
@@ -118,7 +118,7 @@ struct BundleSecretOptions: ParsableArguments {
     completion: .file())
   var passphraseFile: String?
 
-  /// The keys and the passphrase. Their files may be pipes, so they are read once.
+  /// Reads the keys and the passphrase from their files. The files may be pipes, so call this once.
   func secrets() throws -> AgeSecrets {
     var secrets = AgeSecrets()
     for file in identity { secrets.identities += try KeyFile.read(file, AgeKeyFile.identities) }
@@ -126,14 +126,14 @@ struct BundleSecretOptions: ParsableArguments {
     return secrets
   }
 
-  /// The bundle at a path, decrypted if it is encrypted.
+  /// Opens the bundle at a path, and decrypts it if it is encrypted.
   func open(_ path: String) throws -> BundleFile {
     try Self.bundle(
       at: path, secrets(),
       hint: "name the secret key with --identity, or the passphrase with --passphrase-file")
   }
 
-  /// The bundle at a path; without options, one that is encrypted is refused.
+  /// Opens the bundle at a path. Without options, an encrypted bundle is refused.
   static func bundle(at path: String, _ options: BundleSecretOptions?) throws -> BundleFile {
     if let options { return try options.open(path) }
     return try bundle(
@@ -153,9 +153,9 @@ struct BundleSecretOptions: ParsableArguments {
   }
 }
 
-/// Files of keys and passphrases.
+/// Reads files that hold keys or passphrases.
 enum KeyFile {
-  /// Reads the keys of a file.
+  /// Reads a file, and parses its keys with `keys`.
   static func read<Key>(_ path: String, _ keys: ([UInt8]) throws(AgeError) -> [Key]) throws -> [Key]
   {
     let bytes = try bytes(path)
@@ -166,7 +166,7 @@ enum KeyFile {
     }
   }
 
-  /// Reads a key of minisign.
+  /// Reads a file of minisign, and parses its key or signature with `key`.
   static func read<Key>(_ path: String, _ key: (String) throws(BundleError) -> Key) throws -> Key {
     let text = String(decoding: try bytes(path), as: UTF8.self)
     do throws(BundleError) {
@@ -176,7 +176,7 @@ enum KeyFile {
     }
   }
 
-  /// The first line of a file.
+  /// The first line of a file, without its line end. An empty line is a failure.
   static func passphrase(_ path: String) throws -> [UInt8] {
     let line = try bytes(path).prefix { $0 != 0x0a && $0 != 0x0d }
     guard !line.isEmpty else {
@@ -185,7 +185,7 @@ enum KeyFile {
     return Array(line)
   }
 
-  /// All of a small file; it may be a pipe.
+  /// All bytes of a small file, which may be a pipe.
   private static func bytes(_ path: String) throws -> [UInt8] {
     let data: Data
     do {
@@ -208,9 +208,11 @@ enum KeyFile {
   }
 }
 
-/// A small new file of text.
+/// Writes small new files of text.
 enum NewText {
-  /// Writes a file that does not exist yet; nothing is left behind when that fails.
+  /// Writes a file that does not exist yet. If that fails, nothing is left behind.
+  ///
+  /// `mode` has the permissions of the file.
   static func write(_ text: String, to path: String, mode: UInt32, _ interruption: Interruption)
     throws
   {

@@ -5,7 +5,7 @@ import StoreExtraction
 import SupportBundle
 import Terminal
 
-/// How a bundle is packed: what `bundle create` and `bundle redact` have in common.
+/// How a bundle is packed: the options that `bundle create` and `bundle redact` share.
 struct PackingOptions: ParsableArguments {
   @Option(name: .shortAndLong, help: "The bundle to make.", completion: .file())
   var output: String?
@@ -13,7 +13,7 @@ struct PackingOptions: ParsableArguments {
   @Option(
     name: .long,
     help:
-      "A file whose first line is lifeboat-allow 1, and whose others name what stays readable: ENTITY.ATTRIBUTE.",
+      "A file whose first line is lifeboat-allow 1. Each further line names what stays readable: ENTITY.ATTRIBUTE.",
     completion: .file())
   var allow: String?
 
@@ -33,41 +33,43 @@ struct PackingOptions: ParsableArguments {
   @Option(
     name: .long,
     help:
-      "The most bytes that the bundle may have, such as 20MB. Of rows the first of each entity go in, and the largest external files stay out."
+      "The maximum size of the bundle, such as 20MB. Only the first rows of each entity go in, "
+      + "and the largest external files stay out."
   )
   var maxSize: ByteCount?
 
   @Option(
     name: .long,
-    help: "Sign the bundle with this secret key of minisign, beside it in OUTPUT.minisig.",
+    help:
+      "Sign the bundle with this secret key of minisign; the signature goes into OUTPUT.minisig.",
     completion: .file())
   var sign: String?
 
-  /// The files that a run makes.
+  /// The files that a run makes: the bundle, and its signature if there is one.
   var outputPaths: [String] {
     let paths = [output].compactMap { $0 }
     return sign == nil ? paths : paths + paths.map { MinisignSignature.path(for: $0) }
   }
 
-  /// Where the bundle goes; nil for a dry run.
+  /// The path of the bundle to make; nil for a dry run.
   var target: String? { dryRun ? nil : output }
 
   func validate() throws {
     guard CompressionLevel(level) != nil else {
-      throw ValidationError("The level is a number from 1 to 9.")
+      throw ValidationError("--level is a number from 1 to 9.")
     }
     guard dryRun || output != nil else {
       throw ValidationError("Name the bundle with --output, or say --dry-run.")
     }
   }
 
-  /// What stands for values that are not shown.
+  /// Which values stay readable: none, or those that the allow-list names. Tokens stand for all others.
   func redaction() throws -> Redaction {
     guard let allow else { return .values(except: .nothing) }
     return .values(except: try AllowList(contentsOf: allow))
   }
 
-  /// A request for a bundle with these options.
+  /// A request for a bundle with these options and this encryption.
   func request(
     _ contents: BundleManifest.Contents, _ encryption: EncryptionOptions
   ) throws -> BundleRequest {
@@ -79,14 +81,15 @@ struct PackingOptions: ParsableArguments {
     return request
   }
 
-  /// The key to sign with; read before the work, so that a key that cannot be read is said at once.
+  /// Reads the key to sign with; nil when the bundle is not to be signed. Call this before the work, so that a key that
+  /// cannot be read is reported at once.
   func signingKey() throws -> MinisignSecretKey? {
     try sign.map {
       try KeyFile.read($0) { text throws(BundleError) in try MinisignSecretKey(text) }
     }
   }
 
-  /// Signs the finished bundle.
+  /// Signs the finished bundle. Does nothing without a key, and in a dry run.
   func sign(with key: MinisignSecretKey?, _ interruption: Interruption) throws {
     guard let key, let target else { return }
     let signature = try MinisignSignature(of: target, with: key, at: Date())
@@ -94,7 +97,7 @@ struct PackingOptions: ParsableArguments {
       signature.file, to: MinisignSignature.path(for: target), mode: 0o644, interruption)
   }
 
-  /// What was packed, or what would leave the machine, as text.
+  /// The text for what was packed or, in a dry run, for what would leave the machine.
   func text(
     _ receipt: BundleRequest.Receipt, isEncrypted: Bool, _ key: MinisignSecretKey?,
     _ display: DisplayOptions

@@ -14,24 +14,26 @@ struct CustodyOptions: ParsableArguments {
   var log: String?
 }
 
-/// A command whose runs can be recorded.
+/// A command whose runs can be recorded in a custody log.
 protocol RecordedCommand {
   var custody: CustodyOptions { get }
-  /// The stores that the command reads.
+  /// The paths of the stores that the command reads, as they were given.
   var evidencePaths: [String] { get }
-  /// The files or folders that the command makes.
+  /// The paths of the files or folders that the command makes.
   var outputPaths: [String] { get }
 }
 
-/// A chain of records, one line of JSON for each run. Each line holds the SHA-256 of the line before it, so that a
-/// changed or removed line is detected.
+/// A custody log: a chain of records, one line of JSON for each run. Each line holds the SHA-256 of the line before, so
+/// that a changed or removed line is detected.
 struct CustodyLog {
   private let path: String
   private let command: any RecordedCommand
   private let started = Date()
   private let before: Evidence
 
-  /// Records the evidence before a command runs; nil when the run is not to be recorded.
+  /// Hashes the evidence before a command runs; nil when no custody log is named.
+  ///
+  /// - Throws: a failure when the log is part of the evidence, or is a file that is not a custody log.
   init?(_ command: any RecordedCommand) throws {
     guard let path = command.custody.log else { return nil }
     self.path = path
@@ -50,16 +52,17 @@ struct CustodyLog {
     before = Self.evidence(at: command.evidencePaths)
   }
 
-  /// An argument, unless it is a secret key that somebody has put into the wrong place.
+  /// Returns an argument of the command line as it is recorded. A secret key, which somebody may have put there by
+  /// mistake, is replaced.
   private static func withoutSecret(_ argument: String) -> String {
     argument.uppercased().utf8.starts(with: "AGE-SECRET-KEY-".utf8) ? "(a secret key)" : argument
   }
 
-  /// The files that a command is given to read.
+  /// The hashes of the files that a command is given to read.
   fileprivate struct Evidence {
-    /// The hash of each file, by the path of its store and its own name.
+    /// The SHA-256 of each file, by the path of the store and then by the name of the file.
     var hashes: [String: [String: String]] = [:]
-    /// Other files that are or were stores, and files that could not be read to their end.
+    /// Files that are or may be evidence and have no hash, because they could not be read to their end.
     var passedOver: [StoreFinder.PassedOver] = []
   }
 
@@ -79,15 +82,15 @@ struct CustodyLog {
     let host: String
     let user: String
     let inputs: [Input]
-    /// Files that are, were or may be evidence and were not hashed; nil when there are none.
+    /// Files that are or may be evidence and have no hash; nil when there are none.
     let passedOver: [StoreFinder.PassedOver]?
     let outputs: [String: String]
     let exitCode: Int32
     let previousSHA256: String?
   }
 
-  /// Appends the record of a run that ended with `exitCode`. Concurrent runs wait for each other, so that each line
-  /// holds the hash of the line before it.
+  /// Appends the record of a run that ended with `exitCode`. Runs that append at the same time wait for each other, so
+  /// that each line holds the hash of the line before.
   func append(exitCode: Int32) throws {
     let after = Self.evidence(at: command.evidencePaths)
     let outputs = Self.outputHashes(of: command.outputPaths)
@@ -119,7 +122,8 @@ struct CustodyLog {
     try handle.synchronize()
   }
 
-  /// Whether the log may be written to a path: a mistyped name must not damage evidence.
+  /// Whether a log may be written to the path. It may if the path is free, if the file is empty and does not have the
+  /// name of a side file, or if its first line is a record of a log. A mistyped name must not damage evidence.
   private static func mayAppend(to path: String) throws -> Bool {
     guard let status = try FileStatus.of(path) else { return true }
     guard status.kind == .file else { return false }
@@ -133,7 +137,7 @@ struct CustodyLog {
     return object["schema"] as? String == "lifeboat.custody"
   }
 
-  /// The end of the log, including the whole last line.
+  /// The last MiB of the log, or all of a shorter log. A last line of more than 1 MiB is cut at its start.
   private func tail(of handle: FileHandle) throws -> Data {
     let end = try handle.seekToEnd()
     try handle.seek(toOffset: end > 1 << 20 ? end - (1 << 20) : 0)
@@ -151,7 +155,7 @@ struct CustodyLog {
         let found = try StoreFinder.find(at: path, taking: .archives)
         for store in found.stores { all.add(store) }
         for archive in found.taken { all.add(file: archive) }
-        // A file that lost its header or its store is evidence too.
+        // A file without its header, and a log without its main file, are evidence too.
         for other in found.passedOver where !all.add(other.path) { all.passedOver.append(other) }
       } catch {
         all.pass(over: path, error)
@@ -176,7 +180,7 @@ struct CustodyLog {
 }
 
 extension CustodyLog.Evidence {
-  /// Records the files of the store at a path; false when none of them can be hashed.
+  /// Adds the hashes of all files of the store set at a path. Returns false when none of them can be read.
   @discardableResult fileprivate mutating func add(_ store: String) -> Bool {
     for member in StoreSet(at: store).members where member.kind == .file {
       do {
@@ -188,7 +192,7 @@ extension CustodyLog.Evidence {
     return hashes[store] != nil
   }
 
-  /// Records an archive, which holds the store.
+  /// Adds the hash of an archive.
   fileprivate mutating func add(file path: String) {
     do {
       hashes[path] = [PathText.lastComponent(of: path): try StoreSeal.sha256(ofFile: path)]
@@ -202,6 +206,6 @@ extension CustodyLog.Evidence {
     passedOver.append(
       .init(
         path: path, code: failure?.code ?? "file.io",
-        message: failure?.message ?? "it cannot be read"))
+        message: failure?.message ?? "the file cannot be read"))
   }
 }

@@ -5,7 +5,7 @@ import SafeText
 import StoreFiles
 import Terminal
 
-/// `lifeboat custody`
+/// The command `lifeboat custody`: the group of commands for custody logs.
 struct Custody: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Check a custody log.",
@@ -15,7 +15,7 @@ struct Custody: ParsableCommand {
     subcommands: [CustodyVerify.self])
 }
 
-/// `lifeboat custody verify`
+/// The command `lifeboat custody verify`, which checks the chain of a custody log and the outputs that it names.
 struct CustodyVerify: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
@@ -35,28 +35,28 @@ struct CustodyVerify: ParsableCommand {
 
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// Something that is not as the log says.
+  /// A difference between the log and its own chain, or between the log and an output.
   struct Problem: Encodable {
-    /// The number of the line, from 1.
+    /// The number of the line in the log, from 1.
     let line: Int
     let id: String
     let message: String
   }
 
-  /// The JSON form.
+  /// The JSON form of the check.
   struct Report: Encodable {
     let schema = "lifeboat.custodyVerification"
     let version = 1
     let path: String
     let lineCount: Int
-    /// The SHA-256 of the last line.
+    /// The SHA-256 of the last line, in hexadecimal.
     let lastSHA256: String?
-    /// Outputs that are no longer where they were made; they may have been moved.
+    /// The paths of outputs that are no longer where they were made. They may have been moved.
     let absentOutputs: [String]
     let problems: [Problem]
   }
 
-  /// What is read of a line.
+  /// The part of a line that the check reads.
   private struct Record: Decodable {
     let schema: String
     let outputs: [String: String]?
@@ -70,7 +70,7 @@ struct CustodyVerify: ParsableCommand {
     }
   }
 
-  /// The most bytes of a line.
+  /// The most bytes that a line may have.
   private static let maxBytes = 64 << 20
 
   func run() throws {
@@ -100,7 +100,7 @@ struct CustodyVerify: ParsableCommand {
           "custody.brokenChain",
           last == nil
             ? "lines before the first one were removed"
-            : "the line before is not the one that this one followed: it was changed, removed or added"
+            : "the line before this one was changed, removed or added: its hash is not the recorded one"
         )
       }
       for input in record.inputs ?? [] where input.sha256Before != input.sha256After {
@@ -116,7 +116,7 @@ struct CustodyVerify: ParsableCommand {
           problems.append(
             Problem(
               line: made.line, id: "custody.outputChanged",
-              message: "the output is another one now, \(path)"))
+              message: "the output is no longer the file that was made, \(path)"))
         }
       } else {
         absent.append(path)
@@ -152,7 +152,7 @@ struct CustodyVerify: ParsableCommand {
     if !problems.isEmpty { try display.exitWithFindings() }
   }
 
-  /// Reads the lines, without their line feeds.
+  /// Calls `body` with each line of the log, without its line feed. Empty lines are left out.
   private func forEachLine(_ body: ([UInt8]) throws -> Void) throws {
     let file = try ByteFile(path)
     var waiting: [UInt8] = []

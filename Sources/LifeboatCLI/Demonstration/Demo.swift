@@ -11,7 +11,7 @@ import StoreRecovery
 import SupportBundle
 import Terminal
 
-/// `lifeboat demo`
+/// The command `lifeboat demo`, which shows what lifeboat does on a store made for the purpose.
 struct Demo: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show in a minute what lifeboat does, on a store made for the demo.",
@@ -30,7 +30,7 @@ struct Demo: ParsableCommand {
 
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON form.
+  /// The JSON form of the result: the folder, the incident, the rows and the bundle.
   struct Report: Encodable {
     let schema = "lifeboat.demo"
     let version = 1
@@ -49,10 +49,10 @@ struct Demo: ParsableCommand {
     do {
       try place.make(interruption)
       try show(place, interruption)
-      // A signal that comes later does not change the exit status: the work is done.
+      // The work is done, so a later signal does not change the exit status.
       interruption.end()
     } catch {
-      // After a failure nothing is worth keeping.
+      // After a failure, everything that the demo made is removed.
       place.note(in: interruption.files)
       interruption.files.takeBack()
       throw place.failure(error)
@@ -107,7 +107,7 @@ struct Demo: ParsableCommand {
       "Structure only: nothing that the user typed leaves the machine unless somebody asks for it.")
     let bundle = folder.appendingPathComponent("support.zip").path
     let subject = try StoreInput(incident.folder)
-    // A new interruption would end the protection of the demo's own files.
+    // The demo's interruption is used, because a new one would end the protection of the demo's own files.
     let receipt = try BundleRequest().make(
       of: try subject.storePath(), subject.incident, to: bundle,
       isCancelled: { interruption.isRequested }, making: interruption.files.making)
@@ -163,14 +163,16 @@ struct Demo: ParsableCommand {
   }
 }
 
-/// The folder that a demo makes, and the files in it.
+/// The folder that a demo makes, and the names of the files that it makes there.
 struct DemoPlace: Sendable {
   let folder: URL
   var stores: URL { folder.appendingPathComponent("Stores") }
 
   init(_ path: String) { folder = URL(fileURLWithPath: path) }
 
-  /// Makes the folder, which must not exist yet, and its missing parent folders.
+  /// Makes the folder and its missing parent folders.
+  ///
+  /// - Throws: an error when the folder exists already.
   func make(_ interruption: Interruption) throws {
     let files = FileManager.default
     guard !files.fileExists(atPath: folder.path) else {
@@ -194,8 +196,8 @@ struct DemoPlace: Sendable {
     }
   }
 
-  /// Records everything that a demo makes in the folder, recognised by name. Other files stay, and the folder then
-  /// stays too. Nothing is recorded for a folder that existed before.
+  /// Adds everything that a demo makes in the folder to `files`, recognised by name. The folder is removed later only
+  /// if it has no other files. Nothing is added for a folder that existed before.
   func note(in files: MadeFiles) {
     guard files.hasMade(stores.path) else { return }
     for name in (try? FileManager.default.subpathsOfDirectory(atPath: folder.path)) ?? []
@@ -216,12 +218,12 @@ struct DemoPlace: Sendable {
       }
   }
 
-  /// Throws when the demo was interrupted.
+  /// Throws a failure when a signal has interrupted the demo.
   func goOn(_ interruption: Interruption) throws {
     if interruption.isRequested { throw Failure(130, "demo.cancelled", "stopped as asked") }
   }
 
-  /// The failure that ends a demo; its hint names the folder if something in it could not be removed.
+  /// The failure that ends a demo. If something could not be removed, the hint names the folder.
   func failure(_ error: any Error) -> any Error {
     guard FileManager.default.fileExists(atPath: folder.path),
       var failure = Failure(error) ?? Failure(foreign: error), failure.code != "output.exists"
@@ -233,7 +235,8 @@ struct DemoPlace: Sendable {
 
 /// A stand-in for the app: it opens a store as Core Data does, by comparing version hashes.
 enum DemoApp {
-  /// Opens the store, or makes it if there is none.
+  /// Opens the store, or makes a fresh one if there is none. Throws the error of Core Data when the store does not fit
+  /// the model.
   static func open(_ url: URL, expecting model: ManagedObjectModel) throws {
     guard FileManager.default.fileExists(atPath: url.path) else {
       return try FreshStore.create(at: url.path, for: model)

@@ -5,8 +5,8 @@ import ObjectModel
 import SQLiteWriter
 import StoreMigration
 
-/// The store that `lifeboat demo` makes: notes in folders, with tags, some rows still in the write-ahead log, and a
-/// picture in a file of its own.
+/// The store that `lifeboat demo` makes: notes in folders, with tags. Some rows are still in the write-ahead log, and a
+/// picture is in an external data file.
 struct DemoStore {
   /// The model that wrote the store.
   static let oldModel = model(isNewer: false)
@@ -15,13 +15,13 @@ struct DemoStore {
 
   private static let pictureName = "7C0E2A54-9D1B-4F6A-8E33-5B21C7D90A41"
 
-  /// Makes the store set in `folder`, which holds nothing yet.
+  /// Makes the store set in `folder`, which must be empty.
   /// - Returns: the path of the main file.
   static func make(in folder: URL) throws -> String {
     let files = FileManager.default
     let scratch = folder.appendingPathComponent("scratch")
     try files.createDirectory(at: scratch, withIntermediateDirectories: true)
-    // The writer has removed its own files by then. If other files are in the folder, it stays.
+    // The writer has removed its own files before this runs. If the folder holds other files, it stays.
     defer { unsafe _ = rmdir(scratch.path) }
     let made = scratch.appendingPathComponent("Notes.sqlite").path
     let store = folder.appendingPathComponent("Notes.sqlite").path
@@ -29,7 +29,8 @@ struct DemoStore {
     defer { writer.discard() }
     try FreshStore.write(try FreshStoreSchema(oldModel), uuid: UUID(), to: writer)
     try writer.transaction { try insertRows(writer) }
-    // The log is copied before the writer closes and checkpoints it: a store looks like this after a crash.
+    // The write-ahead log is copied before the writer closes, which checkpoints it. The copy looks like a store after a
+    // crash.
     for ending in ["", "-wal"] { try files.copyItem(atPath: made + ending, toPath: store + ending) }
 
     let pictures = folder.appendingPathComponent(".Notes_SUPPORT/_EXTERNAL_DATA")
@@ -70,7 +71,8 @@ struct DemoStore {
     for (index, (title, body)) in texts.enumerated() {
       let key = Int64(index + 1)
       let identifier = (0..<16).map { UInt8(truncatingIfNeeded: ($0 + 1) * (index + 7)) }
-      // 0x02, file name, NUL: the value is in an external file. 0x01, bytes: the value is in the row.
+      // The first byte is 0x02 if a file name with a NUL follows, and the value is in an external file. It is 0x01 if
+      // the value itself follows.
       let picture: SQLiteValue =
         index == 3
         ? .blob([2] + Array(pictureName.utf8) + [0])

@@ -3,7 +3,7 @@ import SafeText
 import StoreRecovery
 import Terminal
 
-/// `lifeboat incidents prune`
+/// The command `lifeboat incidents prune`, which removes what can be removed without loss.
 struct IncidentsPrune: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "prune",
@@ -43,7 +43,7 @@ struct IncidentsPrune: ParsableCommand {
 
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON form.
+  /// The JSON form of the report.
   struct Report: Encodable {
     let schema = "lifeboat.prune"
     let version = 1
@@ -59,7 +59,7 @@ struct IncidentsPrune: ParsableCommand {
       throw ValidationError("Name a limit: --keep-count, --keep-bytes or --keep-days.")
     }
     guard (keepCount ?? 0) >= 0, (keepDays ?? 0) >= 0 else {
-      throw ValidationError("A limit is a number, 0 or more.")
+      throw ValidationError("--keep-count and --keep-days take a number, 0 or more.")
     }
   }
 
@@ -105,7 +105,7 @@ struct IncidentsPrune: ParsableCommand {
 
   private static func words(_ removed: PruneReport.Removed) -> String {
     switch removed.why {
-    case .restored: "its store was restored, only the record was left"
+    case .restored: "the store was restored, and only the record was left"
     case .duplicate:
       "the same content is kept in \(VisibleText.visible(removed.sameAs ?? "another"))"
     case .interrupted: "an interrupted run left this behind"

@@ -3,7 +3,7 @@ import SafeText
 import StoreRecovery
 import Terminal
 
-/// `lifeboat incidents verify`
+/// The command `lifeboat incidents verify`, which compares kept files with the seals of their incidents.
 struct IncidentsVerify: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
@@ -21,12 +21,13 @@ struct IncidentsVerify: ParsableCommand {
     completion: .directory)
   var folder: String
 
-  @Argument(help: "The incident; without it, all incidents of the folder.")
+  @Argument(
+    help: "The name of the incident; without a name, all incidents of the folder are checked.")
   var id: String?
 
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON form.
+  /// The JSON form of the report.
   struct Report: Encodable {
     let schema = "lifeboat.incidentCheck"
     let version = 1
@@ -38,8 +39,9 @@ struct IncidentsVerify: ParsableCommand {
     let one = id.map { (folder: folder, id: $0) } ?? IncidentFolder.parts(of: folder)
     guard one != nil || !StoreInput.isIncident(folder) else {
       throw Failure(
-        64, "usage.noIncident", "\(folder): the folder of an incident outside of Incompatible",
-        hint: "put it below a folder named Incompatible, and name that folder")
+        64, "usage.noIncident",
+        "\(folder): this is the folder of an incident, but outside of a folder Incompatible",
+        hint: "move the folder of the incident into a folder named Incompatible, and name that one")
     }
     let incidents = try IncidentFolder.incidents(in: one?.folder ?? folder)
     let checks = try one.map { [try incidents.verify($0.id)] } ?? incidents.verify()
@@ -69,9 +71,10 @@ struct IncidentsVerify: ParsableCommand {
     let count = check.files.count { $0.state != .ok }
     return switch check.finding {
     case .intact: "unchanged since it was set aside"
-    case .moved: "no longer kept here, it was restored or put back"
-    case .different: "changed since it was set aside, \(Quantity.count(count)) of its files differ"
-    case .unread: check.problem ?? "\(Quantity.count(count)) of its files cannot be read"
+    case .moved: "no longer kept here: the store was restored or put back"
+    case .different:
+      "changed since it was set aside, \(Quantity.count(count)) of its files differ"
+    case .unread: check.problem ?? "files that cannot be read: \(Quantity.count(count))"
     default: check.problem ?? check.finding.rawValue
     }
   }

@@ -7,7 +7,7 @@ import SafeText
 import StoreRecovery
 import Terminal
 
-/// `lifeboat incidents`
+/// The command `lifeboat incidents`: the group of commands for incidents.
 struct IncidentsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "incidents",
@@ -18,7 +18,7 @@ struct IncidentsCommand: ParsableCommand {
     ])
 }
 
-/// An incident as the commands report it.
+/// An incident as the commands report it, also in JSON.
 struct IncidentReport: Encodable {
   let id: String
   let folder: String
@@ -38,10 +38,10 @@ struct IncidentReport: Encodable {
     isSealPending = entry.isSealPending
   }
 
-  /// The number of bytes kept; nil when none are left, or the number is not known.
+  /// The size of the kept files in bytes; nil when they were restored or put back, or when the size is not known.
   var keptBytes: Int64? { outcome == nil ? incident?.seal?.sizeBytes : nil }
 
-  /// What happened to the kept set, in a word or two.
+  /// What happened to the kept store set, in a few words.
   var state: String {
     if problem != nil { return "record not readable" }
     if isUnfinished { return "unfinished" }
@@ -53,7 +53,7 @@ struct IncidentReport: Encodable {
   }
 }
 
-/// `lifeboat incidents list`
+/// The command `lifeboat incidents list`, which lists the incidents of a folder.
 struct IncidentsList: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "List what was set aside, oldest first.",
@@ -64,7 +64,7 @@ struct IncidentsList: ParsableCommand {
 
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON form.
+  /// The JSON form of the list.
   struct Report: Encodable {
     let schema = "lifeboat.incidents"
     let version = 1
@@ -97,7 +97,7 @@ struct IncidentsList: ParsableCommand {
   }
 }
 
-/// `lifeboat incidents show`
+/// The command `lifeboat incidents show`, which shows one incident.
 struct IncidentsShow: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "show", abstract: "Show one incident: what the user is told, and why.",
@@ -128,7 +128,7 @@ struct IncidentsShow: ParsableCommand {
   }
 }
 
-/// `lifeboat incidents restore`
+/// The command `lifeboat incidents restore`, which brings a set-aside store back.
 struct IncidentsRestore: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "restore",
@@ -153,7 +153,7 @@ struct IncidentsRestore: ParsableCommand {
 
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON form.
+  /// The JSON form of the result.
   struct Report: Encodable {
     let schema = "lifeboat.restoration"
     let version = 1
@@ -184,16 +184,16 @@ struct IncidentsRestore: ParsableCommand {
     var text = "restored:\n"
     for path in result.restored { text += "  \(VisibleText.visible(path))\n" }
     if let replaced = result.replaced {
-      text += "the store that was there is kept as incident \(replaced.id)\n"
+      text += "the store that was there before is kept as incident \(replaced.id)\n"
     }
     for difference in result.differences {
-      text += "changed since it was set aside: \(VisibleText.visible(difference.text))\n"
+      text += "changed since the store was set aside: \(VisibleText.visible(difference.text))\n"
     }
     for name in result.leftBehind { text += "left behind: \(VisibleText.visible(name))\n" }
     try display.write(text + next(result, folder))
   }
 
-  /// What to do now, and how to undo the restore.
+  /// The text that says what to do next, and how to undo the restore.
   private func next(_ result: Incidents.Restoration, _ folder: String) -> String {
     let main = ShellText.path(result.restored.first ?? folder)
     var text =
@@ -201,10 +201,11 @@ struct IncidentsRestore: ParsableCommand {
       case .open: "next: open the app\n"
       case .openWithFittingBuild:
         DisplayText.hanging(
-          "next: open the app, in a version that has the model of this store; any other sets it aside again",
+          "next: open the app, in a version that has the model of this store; any other version "
+            + "sets the store aside again",
           width: display.width, rest: 6)
       case .salvage:
-        "next: it is damaged, so save what can be read: lifeboat recover \(main) -o NEW.sqlite\n"
+        "next: the store is damaged, so save what can be read: lifeboat recover \(main) -o NEW.sqlite\n"
       }
     if let replaced = result.replaced {
       text +=
@@ -214,7 +215,7 @@ struct IncidentsRestore: ParsableCommand {
   }
 }
 
-/// Where an incident is: its own folder, or the folder of the store and the incident's name.
+/// The arguments that name an incident: its own folder, or the folder of the store and the incident's name.
 struct IncidentPlace: ParsableArguments {
   @Argument(
     help:
@@ -222,29 +223,30 @@ struct IncidentPlace: ParsableArguments {
     completion: .directory)
   var folder: String
 
-  @Argument(help: "The incident.")
+  @Argument(help: "The name of the incident, ID.")
   var id: String?
 
-  /// The folder of the store, and the name of the incident.
+  /// The folder of the store or its `Incompatible` folder, and the name of the incident.
   func incident() throws -> (folder: String, id: String) {
     if let id { return (folder, id) }
     guard let (folder, id) = IncidentFolder.parts(of: folder) else {
       throw Failure(
-        64, "usage.noIncident", "\(folder): which incident of this folder?",
+        64, "usage.noIncident", "\(folder): no incident of this folder was named",
         hint:
-          "name one after the folder; see all with: lifeboat incidents list \(ShellText.path(folder))"
+          "name an incident after the folder; see all incidents with: lifeboat incidents list \(ShellText.path(folder))"
       )
     }
     return (folder, id)
   }
 }
 
-/// The folder that incidents are in.
+/// Finds the folder that incidents are in.
 enum IncidentFolder {
-  /// The folder `Incompatible` and the incident that the path of an incident's folder names; nil for any other path.
+  /// Splits the path of an incident's folder into the folder `Incompatible` and the incident's name; nil for any other
+  /// path.
   static func parts(of path: String) -> (folder: String, id: String)? {
     let given = PathText.withoutTrailingSlashes(path)
-    // A name alone is an incident's where the current folder is theirs.
+    // A name alone may be that of an incident if the current folder is `Incompatible`.
     let whole =
       PathText.components(of: given).count > 1 ? given : URL(fileURLWithPath: given).path
     let folder = PathText.folder(of: whole)
@@ -252,25 +254,28 @@ enum IncidentFolder {
     return isInPlace ? (folder, PathText.lastComponent(of: whole)) : nil
   }
 
-  /// The incidents of an existing folder.
+  /// The incidents of a store's folder, or of its `Incompatible` folder.
+  ///
+  /// - Throws: a failure when the folder does not exist.
   static func incidents(in folder: String) throws -> Incidents {
-    // A store's folder may be a link; the incidents' folder may not.
+    // The folder of a store may be a symbolic link; the folder `Incompatible` may not.
     let isOfIncidents = PathText.isSame(
       PathText.lastComponent(of: PathText.withoutTrailingSlashes(folder)), Incidents.folderName)
     let path = isOfIncidents ? folder : StoreSet.resolvedFolder(folder)
     guard let status = (try? FileStatus.of(path)) ?? nil, status.kind == .folder else {
       throw Failure(
-        66, "input.noFolder", "\(folder): no such folder",
+        66, "input.noFolder", "\(folder): this folder does not exist",
         hint: "name the folder that the store is in")
     }
     return Incidents(in: URL(fileURLWithPath: folder))
   }
 }
 
-/// An incident as text.
+/// Makes the text of an incident.
 enum IncidentText {
-  /// The notice, then the facts. The notice says what has happened to the kept set, and where it is now: `folder` may
-  /// have been moved, or copied here from another machine.
+  /// The notice that the user gets, and then the facts. The notice says what happened to the kept store set, and where
+  /// it is now. `folder` is the incident's present folder, which may have been moved, or copied here from another
+  /// machine.
   static func text(
     _ incident: Incident, state: String, outcome: IncidentOutcome? = nil, folder: String? = nil,
     _ display: DisplayOptions

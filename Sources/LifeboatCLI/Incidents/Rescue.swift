@@ -12,7 +12,7 @@ import StoreMigration
 import StoreRecovery
 import Terminal
 
-/// `lifeboat rescue`
+/// The command `lifeboat rescue`, which sets a store aside and makes a fresh one.
 struct Rescue: ParsableCommand, RecordedCommand {
   static let configuration = CommandConfiguration(
     abstract: "Set aside a store that does not fit its model or is damaged, and make a fresh one.",
@@ -49,7 +49,8 @@ struct Rescue: ParsableCommand, RecordedCommand {
   @Option(
     name: .customLong("policy"),
     help: ArgumentHelp(
-      "What may be done: report, the same as --dry-run; min-free=SIZE, the space that must be free; no-trial, make no throw-away store first. May be repeated.",
+      "What may be done: report, the same as --dry-run; min-free=SIZE, the space that must be "
+        + "free; no-trial, do not make a throw-away store first. May be repeated.",
       valueName: "policy"))
   var policies: [RescuePolicy] = []
 
@@ -64,7 +65,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
   var evidencePaths: [String] { [path] }
   var outputPaths: [String] { [] }
 
-  /// The JSON form.
+  /// The JSON form of the result.
   struct Report: Encodable {
     let schema = "lifeboat.rescue"
     let version = 1
@@ -86,7 +87,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
     // Before anything moves, it must be possible to make a fresh store for this model.
     _ = try FreshStoreSchema(choice.model)
     let recovery = recovery(for: choice.model)
-    // A run that was stopped may have left no store here.
+    // An earlier run may have been stopped after it moved the store and before it made a fresh one.
     if let incident = try recovery.resume(makingFresh: { incident in
       let old = "\(home)/\(Incidents.folderName)/\(incident.id)/store/\(incident.storeName)"
       try makeFresh(recovery, choice.model, .ofFile(at: old))
@@ -100,7 +101,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
       throw SQLiteFileError(.notRegular, "is \(Self.words(status.kind))", path: path)
     }
     var judgement = recovery.judge(try recovery.examine(expecting: expected))
-    // Until here a signal simply ends the process. From here on, started work is undone first.
+    // Up to here, a signal simply ends the process. From here on, a signal first lets started work be undone.
     let interruption = onlyReports ? nil : Interruption(lettingWorkEnd: true)
     defer { withExtendedLifetime(interruption) {} }
     if judgement.verdict.action == .quarantine, !onlyReports, !policies.contains(.noTrial) {
@@ -127,7 +128,8 @@ struct Rescue: ParsableCommand, RecordedCommand {
     try end(judgement)
   }
 
-  /// Reports that this run made the fresh store for an earlier run, which was stopped after it set the store aside.
+  /// Reports that this run has made the fresh store for an earlier run, which was stopped after it had set the store
+  /// aside.
   private func tellFinished(_ incident: Incident) throws {
     if display.json {
       try display.write(
@@ -138,7 +140,8 @@ struct Rescue: ParsableCommand, RecordedCommand {
       var block = KeyValueBlock()
       block.add(
         PathText.lastComponent(of: path),
-        "was set aside by an earlier run that was stopped; it is now replaced", tone: .yellow)
+        "was set aside by an earlier run that was stopped; it is now replaced",
+        tone: .yellow)
       block.add("Verdict", "\(incident.verdict.finding.rawValue): \(incident.verdict.reason)")
       try display.write(block.text(width: display.width, style: display.style) + text(incident))
     }
@@ -156,9 +159,10 @@ struct Rescue: ParsableCommand, RecordedCommand {
     var policy = Policy()
     if onlyReports { policy.mode = .reportOnly }
     for case .minimumFree(let bytes) in policies { policy.minimumFreeBytes = bytes }
-    // No app launch waits for this run.
+    // There is no app launch that must wait, so all files are sealed at once.
     policy.sealBytesPerLaunch = .max
-    // No opener here can try a copy, but it must be possible to make a fresh store for the model.
+    // This command has no app that could open a copy of the store, so none is made. But it must be possible to make a
+    // fresh store for the model.
     policy.maximumCopyBytes = 0
     policy.check = { try FreshStore.create(at: $0.path, for: model) }
     return policy
@@ -170,7 +174,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
     guard judgement.verdict.action == .quarantine, let interruption else { return nil }
     let recovery = recovery(for: model, isCancelled: interruption.requested)
     do {
-      // Nil if another process has already moved the store; the recovery reports that.
+      // `traits` is nil if another process has already moved the store; the recovery reports that.
       let traits = FileTraits.ofFile(at: path)
       return try recovery.recover(judgement) { _ in
         try makeFresh(recovery, model, traits)
@@ -179,13 +183,13 @@ struct Rescue: ParsableCommand, RecordedCommand {
       let isDevice = [SQLiteWriterError.Code.full, .inputOutput].contains(error.code)
       throw Failure(
         isDevice ? 74 : 75, "store.freshFailed",
-        "no fresh store could be made, so the old one goes back: \(error.message), \(path)",
+        "no fresh store could be made, so the old store is put back: \(error.message), \(path)",
         hint: "close every program that uses the store, and run lifeboat rescue again")
     }
   }
 
-  /// Makes the fresh store with the owner, group and permissions of the old one, so that the app can use it no matter
-  /// which user runs this command. Its owner may always write to it, even if the old store is a read-only copy.
+  /// Makes the fresh store with the owner, group and permissions of the old store, so that the app can use it, whoever
+  /// runs this command. The owner may always write to the fresh store, even if the old one was read-only.
   private func makeFresh(
     _ recovery: StoreRecovery, _ model: ManagedObjectModel, _ traits: FileTraits?
   ) throws {
@@ -225,7 +229,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
       throw Failure(
         65, "store.foreign", "\(verdict.reason), \(path)",
         hint:
-          "nothing was moved; name the app's own store, or with --model all versions of its model"
+          "nothing was moved; name the app's own store, or give --model all versions of the app's model"
       )
     case (_, .foreign) where verdict.rule == .fileNotADatabase:
       throw Failure.pastedHashes(at: path) ?? notRescued(verdict)
@@ -243,7 +247,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
       hint: "nothing was moved; look at the file with: lifeboat inspect \(ShellText.path(path))")
   }
 
-  /// How to remove the cause.
+  /// A hint on how to remove the cause for which the store was not moved.
   private static func remedy(_ judgement: Judgement, _ path: String) -> String {
     switch judgement.verdict.rule {
     case .holdShared:
@@ -254,7 +258,8 @@ struct Rescue: ParsableCommand, RecordedCommand {
     case .holdFreshFails: return "free some space on the volume and try again"
     case .storeMainMissing:
       return
-        "copy the log into another folder, beside an empty file with the name of the store, and read that with: lifeboat recover"
+        "copy the log into another folder, beside an empty file with the name of the store, and "
+        + "read this file with: lifeboat recover"
     default:
       return judgement.verdict.finding == .corrupt
         ? "save what can be read with: lifeboat recover \(path) -o NEW.sqlite"
@@ -262,13 +267,13 @@ struct Rescue: ParsableCommand, RecordedCommand {
     }
   }
 
-  /// What was found, and what will be done.
+  /// The text that says what was found, and what will be done.
   private func explanation(_ judgement: Judgement, _ expected: String) -> String {
     let (verdict, evidence) = (judgement.verdict, judgement.evidence)
     var block = KeyValueBlock()
     let name = PathText.lastComponent(of: path)
     switch verdict.action {
-    // The examination of a store that nobody uses covers its tables only.
+    // The examination of a store that no program has open covers only its tables.
     case .open:
       block.add(
         name, "fits \(expected); nothing to do, no damage was found in its tables", tone: .green)
@@ -292,7 +297,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
         block.add(label, names.joined(separator: ", "))
       }
     }
-    // A file that is not a database is not reported as damaged.
+    // A file that is not a database has no damage of its own to report.
     if let structure = evidence.structure, structure.findingCount > 0,
       structure.findings != [SQLiteFileError.Code.notADatabase.rawValue]
     {
@@ -309,7 +314,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
     return block.text(width: display.width, style: display.style)
   }
 
-  /// Adds all of the evidence for the verdict, in the words of an app's text for support.
+  /// Adds all evidence for the verdict, in the words of the text that an app shows to support.
   private func addEvidence(_ judgement: Judgement, to block: inout KeyValueBlock) {
     let told: Set = ["Verdict", "Reason", "Written by", "Expected"]
     for line in judgement.verdict.supportLines(judgement.evidence) where !told.contains(line.name) {
@@ -317,7 +322,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
     }
   }
 
-  /// Adds what to do after an examination that moves nothing.
+  /// Adds the command to run next, after an examination that has moved nothing.
   private func addNext(_ action: Action, to block: inout KeyValueBlock) {
     guard action == .open || (action == .quarantine && onlyReports) else { return }
     let store = ShellText.path(path)
@@ -329,10 +334,10 @@ struct Rescue: ParsableCommand, RecordedCommand {
     if let modelVersion { words += ["--model-version", ShellText.quoted(modelVersion)] }
     words += ["--app", ShellText.quoted(app)]
     if let appVersion { words += ["--app-version", ShellText.quoted(appVersion)] }
-    block.add("Next", [.init(words.joined(separator: " "), "do it")])
+    block.add("Next", [.init(words.joined(separator: " "), "set the store aside")])
   }
 
-  /// The folder of the store. The path in a record may be from before the folder was moved.
+  /// The folder of the store. A record is not used for it, because its path may be from before the folder was moved.
   private var home: String { PathText.folder(of: path) }
 
   private func text(_ incident: Incident) -> String {
@@ -351,7 +356,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
         .init(
           "lifeboat bundle create \(ShellText.path(folder)) -o support.zip",
           "pack what support needs"),
-        .init("lifeboat incidents restore \(name)", "bring it back"),
+        .init("lifeboat incidents restore \(name)", "bring the old store back"),
       ])
     return "\n" + block.text(width: display.width, style: display.style)
   }

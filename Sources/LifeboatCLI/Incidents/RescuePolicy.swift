@@ -1,13 +1,13 @@
 import ArgumentParser
 import StoreRecovery
 
-/// One `--policy` of `lifeboat rescue`.
+/// The value of an option `--policy` of `lifeboat rescue`.
 enum RescuePolicy: ExpressibleByArgument, Equatable {
-  /// Nothing is moved, made or written.
+  /// `report`: nothing is moved, made or written.
   case report
-  /// How many bytes must be free before a store is moved.
+  /// `min-free=SIZE`: how many bytes must be free before a store is moved.
   case minimumFree(Int64)
-  /// No throw-away store is made beside the store before it is moved.
+  /// `no-trial`: no throw-away store is made in the store's folder before the store is moved.
   case noTrial
 
   init?(argument: String) {

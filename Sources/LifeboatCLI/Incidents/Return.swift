@@ -8,7 +8,7 @@ import StoreRecovery
 import StoreReturns
 import Terminal
 
-/// `lifeboat return`
+/// The command `lifeboat return`: the group of commands for repaired stores that go back to an app.
 struct Return: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "return",
@@ -21,12 +21,14 @@ struct Return: ParsableCommand {
     subcommands: [ReturnMake.self, ReturnVerify.self, ReturnAccept.self])
 }
 
-/// An incident named by its folder.
+/// The incident that an argument names by its folder.
 struct IncidentArgument {
   let incidents: Incidents
   let incident: Incident
 
-  /// Takes the path of an incident's folder, `Incompatible/ID`.
+  /// Reads the incident in the folder at `path`, such as `Incompatible/ID`.
+  ///
+  /// - Throws: a failure when the folder or its record cannot be read.
   init(_ path: String) throws {
     let folder = PathText.withoutTrailingSlashes(path)
     incidents = try IncidentFolder.incidents(in: PathText.folder(of: folder))
@@ -40,7 +42,7 @@ struct IncidentArgument {
   }
 }
 
-/// `lifeboat return make`
+/// The command `lifeboat return make`, which packs a repaired store for an app.
 struct ReturnMake: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "make", abstract: "Pack a repaired store for the app that set it aside.",
@@ -82,7 +84,7 @@ struct ReturnMake: ParsableCommand {
   }
 }
 
-/// `lifeboat return verify`
+/// The command `lifeboat return verify`, which checks a returned store.
 struct ReturnVerify: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify", abstract: "Check every byte of a returned store.",
@@ -106,7 +108,8 @@ struct ReturnVerify: ParsableCommand {
       guard returned.isFor(try IncidentArgument(incident).incident) else {
         throw Failure(
           65, StoreReturnError.Code.otherIncident.rawValue,
-          "the store was repaired for another incident: \(returned.incidentID), \(file)")
+          "the store was repaired for another incident: \(returned.incidentID), \(file)"
+        )
       }
     }
     guard !display.quiet, !display.json else { return }
@@ -117,7 +120,7 @@ struct ReturnVerify: ParsableCommand {
   }
 }
 
-/// `lifeboat return accept`
+/// The command `lifeboat return accept`, which puts a returned store in place of the present one.
 struct ReturnAccept: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "accept", abstract: "Put a returned store in the place of the present one.",
@@ -163,7 +166,8 @@ struct ReturnAccept: ParsableCommand {
     if let replaced = accepted.restoration.replaced {
       let folder = ShellText.path(PathText.folder(of: PathText.withoutTrailingSlashes(incident)))
       text +=
-        "the store that was there is kept as incident \(replaced.id)\nto go back: lifeboat incidents restore \(folder) \(ShellText.quoted(replaced.id))\n"
+        "the store that was there before is kept as incident "
+        + "\(replaced.id)\nto go back: lifeboat incidents restore \(folder) \(ShellText.quoted(replaced.id))\n"
     }
     try display.write(text)
   }

@@ -2,32 +2,32 @@ import ObjectModel
 import SafeText
 import Terminal
 
-/// The versions that could not be read, for reports on which version wrote a store.
+/// The model versions that could not be read. Reports on which version wrote a store name them.
 enum UnreadVersions {
-  /// The maximum number of versions named in text.
+  /// The most versions that the text names.
   private static let shown = 10
 
-  /// A line for each version that could not be read.
+  /// One line for each version that could not be read, and one for all further ones.
   static func text(_ versions: [ModelCollection.Version]) -> String {
     var text = ""
     for version in versions.prefix(shown) {
       text += "\(VisibleText.visible(version.name)) could not be read: "
-      text += VisibleText.visible(reason(version)) + "; it may be the one that wrote the store\n"
+      text += VisibleText.visible(reason(version)) + "; this version may have written the store\n"
     }
     if versions.count > shown {
-      text += "and \(Quantity.count(versions.count - shown)) more could not be read\n"
+      text += "and \(Quantity.count(versions.count - shown)) more versions could not be read\n"
     }
     return text
   }
 
-  /// Why a version could not be read, as a clause with its path.
+  /// The reason why a version could not be read, with the path of the file, as a clause.
   private static func reason(_ version: ModelCollection.Version) -> String {
     guard let problem = version.problem else { return version.path }
     return (PathText.dropping(suffix: ".", from: problem.message) ?? problem.message) + ", "
       + (problem.path ?? version.path)
   }
 
-  /// One version in the JSON form.
+  /// A version that could not be read, in the JSON form.
   struct Report: Encodable {
     let name: String
     let path: String

@@ -3,9 +3,9 @@ import ObjectModel
 import SafeText
 import Terminal
 
-/// A mapping model as text and as JSON: `lifeboat model show X.xcmappingmodel`.
+/// Writes a mapping model as text and as JSON, for `lifeboat model show X.xcmappingmodel`.
 enum MappingModelText {
-  /// The JSON form.
+  /// The JSON output of `lifeboat model show` for a mapping model.
   struct Report: Encodable {
     struct Entity: Encodable {
       let name: String
@@ -39,7 +39,8 @@ enum MappingModelText {
     let others: [String: String]
   }
 
-  /// Writes the mapping model at a path.
+  /// Writes the first mapping model at a path, as text or, with `--json`, as JSON. Throws `model.notAMapping` when no
+  /// mapping model can be read there.
   static func show(_ path: String, display: DisplayOptions) throws {
     guard let item = try MappingModelSet(at: path).items.first, let mapping = item.mapping,
       let compiled = item.compiled
@@ -85,7 +86,7 @@ enum MappingModelText {
     return text
   }
 
-  /// A summary such as `Car → Car, custom, by the app's class CarPolicy`.
+  /// What an entity mapping does, in words, such as `Car → Car, custom, by the app's class CarPolicy`.
   static func summary(of entity: EntityMapping) -> String {
     var parts: [String] = []
     switch (entity.sourceEntityName, entity.destinationEntityName) {
@@ -104,7 +105,8 @@ enum MappingModelText {
     return words(for: expression)
   }
 
-  /// The usual expressions in words, any other in Apple's predicate format.
+  /// The expression in words if it is one of the migration manager's two usual calls; any other expression in Apple's
+  /// predicate format.
   static func words(for expression: ModelExpression) -> String {
     guard case .function(.variable("manager")?, let selector, let arguments) = expression,
       arguments.count == 2, let name = arguments[0].stringConstant

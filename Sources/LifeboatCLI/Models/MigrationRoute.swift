@@ -8,14 +8,14 @@ import StoreExtraction
 import SupportBundle
 import Terminal
 
-/// The models and mapping models between which a store is migrated.
+/// The models and mapping models that a migration may use, and the version that it leads to.
 struct MigrationRoute {
   private let inputs: [ModelInput]
   private let version: ModelCollection.Version
   private let mappings: MappingModelSet
 
-  /// A route to the version `target`, or to the current one. `models` are paths of models, of folders that hold models and
-  /// mapping models, and of mapping models; `versionOption` is the option that names a version, for hints.
+  /// Finds the version named `target`, or the current version if `target` is nil. `models` are paths of models, of
+  /// mapping models, or of folders that hold either. Hints tell the user to name a version with `versionOption`.
   init(
     _ models: [String], to target: String?, versionOption: String, mappings: [String]
   ) throws {
@@ -29,7 +29,7 @@ struct MigrationRoute {
     self.mappings = try MappingModelSet(named: mappings, withModelsAt: models)
   }
 
-  /// The steps from a store to the chosen version; says on standard error which mapping models could not be read.
+  /// The steps from a store to the chosen version. Names on standard error the mapping models that could not be read.
   func plan(from source: Source, _ display: DisplayOptions) -> MigrationPlan {
     for item in mappings.items {
       if let problem = item.problem { display.note("note: not read: \(problem)") }
@@ -38,7 +38,7 @@ struct MigrationRoute {
       from: source.hashes, model: source.model, to: version)
   }
 
-  /// The model of the chosen version.
+  /// The model of the chosen version. Throws when that model cannot be read.
   func target() throws -> ManagedObjectModel {
     guard let model = version.model else {
       throw version.problem
@@ -47,7 +47,8 @@ struct MigrationRoute {
     return model
   }
 
-  /// Names what was not read in the folders of models; exits with findings if there is any.
+  /// Names on standard error what was not read in the folders of models. Throws the exit code for findings if there was
+  /// anything.
   func tellPassedOver(_ display: DisplayOptions) throws {
     let passedOver = inputs.flatMap(\.passedOver)
     let more = mappings.notEntered.map { StoreFinder.PassedOver($0) }
@@ -55,7 +56,8 @@ struct MigrationRoute {
     try display.tell(passedOver: passedOver + more)
   }
 
-  /// The version hashes that the store records, else those of its model, and the model that it carries.
+  /// Where a migration starts: the version hashes that the store records, or else the hashes of its model, and that
+  /// model. `model` is nil when no model is known.
   struct Source {
     let hashes: [String: VersionHash]
     let model: ManagedObjectModel?
@@ -65,7 +67,8 @@ struct MigrationRoute {
       self.model = model
     }
 
-    /// The source at a path: a store, or a zip with one. `given` is the model that wrote it, for one that carries none.
+    /// Reads the source from a store, or from a zip archive that holds one. `given` is the model that wrote the store.
+    /// It is used only if the store carries no model.
     init(
       _ path: String, model given: ManagedObjectModel? = nil, secrets: SecretOptions? = nil
     ) throws {
@@ -75,7 +78,7 @@ struct MigrationRoute {
         recorded = input.store?.recorded?.hashes
         model = input.store == nil ? given : input.versions.first?.model ?? given
       } else {
-        // For a file that is not a store at all, the store reader reports the error.
+        // If the file is not a store, the store reader throws the fitting error.
         try ModelInput.requireNoFolder(path)
         let store = try CoreDataStore(path: path)
         recorded = store.metadata?.versionHashes
@@ -84,13 +87,13 @@ struct MigrationRoute {
       hashes = recorded.flatMap { $0.isEmpty ? nil : $0 } ?? model?.versionHashes().hashes ?? [:]
       guard !hashes.isEmpty else {
         throw Failure(
-          65, "coredata.noHashes", "\(path): no version hashes are recorded in it",
-          hint: "give the model that wrote it: lifeboat migrate --from-model MODEL")
+          65, "coredata.noHashes", "\(path): the store records no version hashes",
+          hint: "give the model that wrote the store: lifeboat migrate --from-model MODEL")
       }
     }
   }
 
-  /// The version to migrate to: the one named in any of the models, else the current one.
+  /// The version to migrate to: the one named `target` in any of the models; without a name, the current one.
   private static func chosen(
     _ inputs: [ModelInput], _ target: String?, _ versionOption: String
   ) throws -> ModelCollection.Version {
@@ -112,7 +115,8 @@ struct MigrationRoute {
     do {
       return try inputs[0].version()
     } catch let failure as Failure where failure.code == "usage.whichVersion" {
-      throw Failure(64, failure.code, failure.message, hint: "name one with \(versionOption)")
+      throw Failure(
+        64, failure.code, failure.message, hint: "name the version with \(versionOption)")
     }
   }
 }

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `lifeboat model`
+/// The command `lifeboat model`, which only groups its subcommands.
 struct Model: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show, hash, identify, compare, plan and convert managed object models.",

@@ -9,7 +9,7 @@ import SafeText
 import StoreExtraction
 import Terminal
 
-/// `lifeboat model convert`
+/// The command `lifeboat model convert`, which writes a model in another form.
 struct ModelConvert: ParsableCommand, RecordedCommand {
   static let configuration = CommandConfiguration(
     commandName: "convert",
@@ -25,7 +25,7 @@ struct ModelConvert: ParsableCommand, RecordedCommand {
       output exists or would be inside the input.
       """)
 
-  /// The forms of a model.
+  /// The forms that a model can be written in.
   enum Form: String, ExpressibleByArgument, CaseIterable {
     case contents, xcdatamodeld, mom, momd, cache
 
@@ -40,7 +40,8 @@ struct ModelConvert: ParsableCommand, RecordedCommand {
 
   @Option(
     name: .customLong("model-version"),
-    help: "The version to write; by default all into a folder of versions, the current into a file."
+    help:
+      "The version to write; by default all versions into a .xcdatamodeld or .momd, else the current one."
   )
   var modelVersion: String?
 
@@ -57,13 +58,13 @@ struct ModelConvert: ParsableCommand, RecordedCommand {
   var evidencePaths: [String] { [path] }
   var outputPaths: [String] { [output] }
 
-  /// The JSON form.
+  /// The JSON output of `lifeboat model convert`.
   struct Report: Encodable {
     struct Version: Encodable {
       let name: String
       let entityCount: Int
       let losses: [Loss]
-      /// Whether the output reads back as an equal model.
+      /// Whether the output was read back as an equal model.
       let isEqual: Bool
       let hashesCompared: Int
       let differingHashes: [String]
@@ -164,7 +165,7 @@ struct ModelConvert: ParsableCommand, RecordedCommand {
     if form != .cache {
       block.add(
         "Next",
-        [.init("lifeboat model show \(ShellText.path(report.output))", "look at it")])
+        [.init("lifeboat model show \(ShellText.path(report.output))", "look at the new model")])
     }
     return block.text(width: display.width, style: display.style)
   }
@@ -174,15 +175,16 @@ struct ModelConvert: ParsableCommand, RecordedCommand {
   }
 }
 
-/// What a conversion writes: the chosen versions, and the bytes of each.
+/// What a conversion writes: the chosen versions with their settings and hashes. Versions without a readable model are
+/// in `skipped`.
 private struct ConversionPlan {
   private typealias Report = ModelConvert.Report
 
   private let form: ModelConvert.Form
   private var versions: [ModelBundle.Version] = []
-  /// The hashes of each version, by its name.
+  /// The version hashes of each model version, keyed by the version's name.
   private var hashes: [String: ModelHashes] = [:]
-  /// The unreadable values in the files of each version, by its name.
+  /// The values that could not be read in the files of each version, keyed by the version's name.
   private var unread: [String: [ModelProblem]] = [:]
   private var skipped: [Report.Skipped] = []
   private var current: String?
@@ -203,10 +205,12 @@ private struct ConversionPlan {
     for version in chosen {
       guard let model = version.model else {
         skipped.append(
-          .init(name: version.name, problem: version.problem?.message ?? "version hashes only"))
+          .init(
+            name: version.name,
+            problem: version.problem?.message ?? "only its version hashes are known"))
         continue
       }
-      // The model of a store has no name of its own.
+      // The model in a store has no name, so the output's name is taken.
       let isFromStore = !input.stores.isEmpty || version.name == version.fileName
       let name = isFromStore ? stem : version.name
       versions.append(
@@ -221,7 +225,7 @@ private struct ConversionPlan {
     if versions.isEmpty { _ = try input.model(named: name) }
   }
 
-  /// All versions of the one bundle that the input is or holds.
+  /// All versions of the input. Throws `usage.whichVersion` when the input holds more than one model bundle.
   private static func bundle(_ input: ModelInput) throws -> [ModelCollection.Version] {
     var bundles: [String] = []
     for version in input.versions where version.model != nil {
@@ -238,7 +242,8 @@ private struct ConversionPlan {
     return input.versions
   }
 
-  /// What the .xcdatamodel of a version says beyond the model; the defaults if it was not read from one.
+  /// The settings that an .xcdatamodel holds beside its model; the defaults for a version that was not read from an
+  /// .xcdatamodel.
   private static func settings(of version: ModelCollection.Version) -> SourceSettings {
     for path in [version.path, version.path + "/contents"] {
       if let data = try? Data(contentsOf: URL(fileURLWithPath: path)), data.count < 32 << 20,
@@ -286,13 +291,13 @@ private struct ConversionPlan {
       let archive = try version.model.readableArchive(form: .compiled)
       return WrittenModel(bytes: archive.bytes, losses: archive.losses)
     case .cache:
-      // This throws if the cache is too large to be read back; packing does not.
+      // `readableArchive` throws if the cache is too large to be read back. `ModelCache.written` does not.
       _ = try version.model.readableArchive(form: .modelCache)
       return try ModelCache.written(version.model)
     }
   }
 
-  /// The versions in the output by name; the version in a single file has an empty name.
+  /// The versions in the output, keyed by name. The version in a single file has an empty name.
   private func readBack(_ output: String) throws -> [String: ModelCollection.Version] {
     let found = try ModelInput(output).versions
     return Dictionary(
@@ -310,7 +315,7 @@ private struct ConversionPlan {
       throw Failure(70, "model.notReadBack", "the output for \(version.name) cannot be read back")
     }
     let isEqual = copy == original
-    // What an archive keeps of the model is known beforehand.
+    // An archive holds only a part of a model, and which part is known beforehand.
     let isAsExpected =
       switch form {
       case .contents, .xcdatamodeld: isEqual || !losses.isEmpty

@@ -5,7 +5,7 @@ import CoreDataStore
 import SafeText
 import Terminal
 
-/// `lifeboat model diff`
+/// The command `lifeboat model diff`, which compares two models.
 struct ModelDiff: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "diff",
@@ -21,7 +21,7 @@ struct ModelDiff: ParsableCommand {
       Exit status: 0 when nothing differs, 1 when something does.
       """)
 
-  /// How the difference is written.
+  /// The forms in which the difference can be written.
   enum Format: String, CaseIterable, ExpressibleByArgument {
     case text, html, dot, mermaid
   }
@@ -33,7 +33,7 @@ struct ModelDiff: ParsableCommand {
 
   @Argument(
     help:
-      "The new model, or anything that holds it; without it, --from and --to are versions of the old one.",
+      "The new model, or anything that holds it; if left out, --from and --to are versions of the old model.",
     completion: .file())
   var new: String?
 
@@ -51,7 +51,8 @@ struct ModelDiff: ParsableCommand {
 
   func validate() throws {
     guard new != nil || oldVersion != nil && newVersion != nil else {
-      throw ValidationError("Name the new model, too, or two versions of one with --from and --to.")
+      throw ValidationError(
+        "Name the new model as well, or two versions of one model with --from and --to.")
     }
     if display.json, format != .text {
       throw ValidationError("--json and --format \(format.rawValue) cannot be used together.")
@@ -92,7 +93,8 @@ struct ModelDiff: ParsableCommand {
     if !difference.isEmpty { try display.exitWithFindings() }
   }
 
-  /// What both sides can hold: a compiled model holds less than an .xcdatamodel, and a store's cached model even less.
+  /// The parts of a model that are compared: those that both sides can hold. A compiled model holds less than an
+  /// .xcdatamodel, and a store's cached model even less.
   private static func scope(
     _ inputs: [ModelInput], _ versions: [ModelCollection.Version]
   ) -> ComparisonScope {
@@ -103,13 +105,13 @@ struct ModelDiff: ParsableCommand {
     return isSource ? .everything : .compiled
   }
 
-  /// The name by which a reader knows a version.
+  /// The name that the output gives to a version. For a store, the name says which file carries the model.
   private static func name(of version: ModelCollection.Version, _ input: ModelInput) -> String {
     guard !input.stores.isEmpty else { return version.name }
     return "the model in \(PathText.lastComponent(of: version.path))"
   }
 
-  /// A sentence in lines of the terminal's width.
+  /// A sentence wrapped to the terminal's width, with every line indented by `indent` columns.
   private func hanging(_ text: String, _ indent: Int) -> String {
     DisplayText.hanging(text, width: display.width, indent: indent, rest: indent)
   }
@@ -144,6 +146,6 @@ struct ModelDiff: ParsableCommand {
 }
 
 extension String {
-  /// The text as a terminal may show it.
+  /// The text with each character escaped that must not reach a terminal.
   fileprivate var visible: String { VisibleText.visible(self) }
 }

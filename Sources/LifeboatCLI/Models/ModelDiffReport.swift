@@ -1,7 +1,7 @@
 import ModelTools
 import ObjectModel
 
-/// The JSON form of `lifeboat model diff`.
+/// The JSON output of `lifeboat model diff`.
 struct ModelDiffReport: Encodable {
   struct Migration: Encodable {
     let verdict: String

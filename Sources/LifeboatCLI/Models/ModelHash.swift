@@ -4,7 +4,7 @@ import ObjectModel
 import SafeText
 import Terminal
 
-/// `lifeboat model hash`
+/// The command `lifeboat model hash`, which computes version hashes.
 struct ModelHash: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "hash",
@@ -22,7 +22,7 @@ struct ModelHash: ParsableCommand {
   @OptionGroup(title: "Encryption") var secrets: SecretOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON form.
+  /// The JSON output of `lifeboat model hash`.
   struct Report: Encodable {
     struct Version: Encodable {
       let name: String
@@ -64,7 +64,7 @@ struct ModelHash: ParsableCommand {
     }
     let unread = try Self.unread(input)
     for version in unread {
-      let reason = version.problem?.message ?? "its model is missing"
+      let reason = version.problem?.message ?? "the model of this version is missing"
       display.note("note: not read: \(VisibleText.visible("\(version.path): \(reason)"))")
     }
     if display.json {
@@ -76,7 +76,7 @@ struct ModelHash: ParsableCommand {
     if !unread.isEmpty { try display.exitWithFindings() }
   }
 
-  /// The versions that could not be read; none for a store that records hashes.
+  /// The versions that could not be read; empty for a store that records version hashes.
   ///
   /// - Throws: ``Failure`` when there is no hash to show.
   private static func unread(_ input: ModelInput) throws -> [ModelCollection.Version] {
@@ -88,7 +88,7 @@ struct ModelHash: ParsableCommand {
       guard input.stores.isEmpty else {
         throw Failure(
           65, "coredata.noHashes",
-          "\(input.path): no version hashes are recorded in it, and it carries no model")
+          "\(input.path): the store records no version hashes and carries no model")
       }
       let problem = first.problem ?? ModelError(code: .notAModel, message: "There is no model.")
       throw Failure(
@@ -99,7 +99,7 @@ struct ModelHash: ParsableCommand {
             + "\(first.name): \(problem.message)",
         hint: "name an .xcdatamodeld, .xcdatamodel, .momd, .mom or VersionInfo.plist")
     }
-    // A broken file is reported even if its hashes are recorded beside it.
+    // A model that cannot be read is reported even if its hashes are recorded in the bundle.
     return input.versions.filter { version in
       silent.contains { $0.path == version.path && $0.name == version.name }
         || (version.problem.map { $0.code != .missingVersion } ?? false)
@@ -122,7 +122,8 @@ struct ModelHash: ParsableCommand {
     return text
   }
 
-  /// The computed hashes beside the recorded ones; for a model that was not read, only the recorded ones.
+  /// A table of the computed hashes beside the recorded ones. For a model that could not be read, it has only the
+  /// recorded ones.
   private func table(_ hashes: [String: String?], _ stored: [String: String], isRead: Bool)
     -> String
   {

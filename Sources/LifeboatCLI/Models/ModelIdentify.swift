@@ -9,7 +9,7 @@ import SafeText
 import SupportBundle
 import Terminal
 
-/// `lifeboat model identify`
+/// The command `lifeboat model identify`, which finds the version that wrote a store.
 struct ModelIdentify: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "identify",
@@ -39,13 +39,14 @@ struct ModelIdentify: ParsableCommand {
 
   @Option(
     name: .long,
-    help: "A text with the version hashes, instead of the store; - is standard input.",
+    help: "A text file with version hashes, given instead of a store; - is standard input.",
     completion: .file())
   var hashes: String?
 
   @Option(
     name: .long,
-    help: "The framework version that the app runs on; a store from a later one counts as newer.")
+    help:
+      "The Core Data framework version that the app runs on; stores of a later one count as newer.")
   var framework: Int64?
 
   @OptionGroup(title: "Encryption") var secrets: SecretOptions
@@ -58,7 +59,7 @@ struct ModelIdentify: ParsableCommand {
   }
 
   func run() throws {
-    // With the hashes at hand, the first path is a model, too.
+    // With `--hashes` there is no store argument, so the first path is a model.
     let paths = hashes == nil ? models : [store] + models
     let inputs = try paths.map { try ModelInput($0) }
     let store = hashes ?? self.store
@@ -76,7 +77,8 @@ struct ModelIdentify: ParsableCommand {
     if found.matches.isEmpty { try display.exitWithFindings() }
   }
 
-  /// What a text says that a store records.
+  /// The version hashes in a pasted text, as a store would record them. `path` is a file, or `-` for standard input.
+  /// Throws a failure when the text is over 1 MiB, holds no hashes, or holds several for one entity.
   private func pasted(
     _ path: String, _ collections: [ModelCollection]
   ) throws -> StoreModelRecord {
@@ -90,13 +92,13 @@ struct ModelIdentify: ParsableCommand {
     let name = path == "-" ? "standard input" : path
     guard bytes.count <= limit else {
       throw Failure(
-        65, "hashes.tooLong", "\(name) has more than 1 MiB",
-        hint: "cut it to the lines with NSStoreModelVersionHashes")
+        65, "hashes.tooLong", "\(name) is larger than 1 MiB",
+        hint: "shorten the text to the lines with NSStoreModelVersionHashes")
     }
     let found = PastedHashes.hashes(in: bytes)
     guard !found.isEmpty else {
       throw Failure(
-        65, "hashes.none", "no version hashes are found in \(name)",
+        65, "hashes.none", "\(name) contains no version hashes",
         hint:
           "paste the whole error message, or lines such as: Note = {length = 32, bytes = 0x01234567 ...}"
       )
@@ -105,7 +107,7 @@ struct ModelIdentify: ParsableCommand {
       throw Failure(
         65, "hashes.several",
         "\(name) has several hashes of \(several), so it shows more than one model",
-        hint: "keep the part that tells of the store, after NSStoreModelVersionHashes")
+        hint: "keep only the part about the store, which follows NSStoreModelVersionHashes")
     }
     return StoreModelRecord(
       hashes: PastedHashes.completed(found.compactMapValues(\.first), by: collections),
@@ -113,9 +115,9 @@ struct ModelIdentify: ParsableCommand {
       versionIdentifiers: [])
   }
 
-  /// What the store records, and the model that it carries.
+  /// What the store records about its model, and the model cached in the store; nil when it carries none.
   private func stored() throws -> (StoreModelRecord, ManagedObjectModel?) {
-    // For a file that is not a store at all, the store reader reports the error.
+    // If the file is not a store, the store reader throws the fitting error.
     if StoreInput.isArchive(store) || secrets.keyFile != nil {
       let input = try ModelInput(store, secrets)
       guard let hashes = input.store?.recorded?.hashes, !hashes.isEmpty else { throw noHashes }
@@ -142,7 +144,7 @@ struct ModelIdentify: ParsableCommand {
   }
 
   private var noHashes: Failure {
-    Failure(65, "coredata.noHashes", "\(store): no version hashes are recorded in it")
+    Failure(65, "coredata.noHashes", "\(store): the store records no version hashes")
   }
 
   // MARK: Text
@@ -212,7 +214,7 @@ struct ModelIdentify: ParsableCommand {
 
   private func ageText(_ age: ModelIdentification.Age) -> String {
     switch age {
-    case .current: return "It is the current version.\n"
+    case .current: return "The store has the current version of the model.\n"
     case .older: return "The store is older than the current version.\n"
     case .newer(let reason):
       return "The store is newer than the app: \(VisibleText.visible(reason)).\n"

@@ -1,7 +1,7 @@
 import ModelTools
 import ObjectModel
 
-/// The JSON form of `lifeboat model identify`.
+/// The JSON output of `lifeboat model identify`.
 struct ModelIdentifyReport: Encodable {
   struct Match: Encodable {
     let name: String
@@ -30,7 +30,8 @@ struct ModelIdentifyReport: Encodable {
     let onlyInStore: [String]
     let onlyInModel: [String]
     let undecided: [String: String]
-    /// How the store's own model differs; nil when the store carries none.
+    /// How the model that the store carries differs from this version, in what version hashes depend on. Only the
+    /// nearest version has these changes; nil when the store carries no model.
     var changes: [Change]?
 
     init(_ candidate: ModelIdentification.Candidate, of count: Int) {
@@ -61,7 +62,7 @@ struct ModelIdentifyReport: Encodable {
     }
   }
 
-  /// The maximum number of other versions that are listed.
+  /// The maximum number of versions that ``others`` lists.
   static let maximumOthers = 50
 
   let schema = "lifeboat.modelIdentity"
@@ -85,7 +86,8 @@ struct ModelIdentifyReport: Encodable {
     unread = found.unread.map(UnreadVersions.Report.init)
     var nearest = found.nearest.map { Candidate($0, of: count) }
     if let model = found.nearest?.version.model, let cached {
-      // Traits that no hash includes differ for many reasons, such as the classes of a test host.
+      // Only changes that affect a version hash are listed. Other traits differ for many reasons: the classes of a test
+      // host, for example.
       nearest?.changes = ModelDifference(from: model, to: cached, scope: .cached).changes
         .filter(\.affectsVersionHash)
         .map { .init(kind: $0.kind.rawValue, entity: $0.entityName, summary: $0.summary) }

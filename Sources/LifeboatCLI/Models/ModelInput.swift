@@ -10,23 +10,23 @@ import SafeText
 import StoreExtraction
 import SupportBundle
 
-/// The input of a command that needs a model: model files, a store, which carries its own model, or a support bundle
-/// or another archive or folder that holds one of these.
+/// The input of a command that needs a model: model files, a store that carries its model, or a folder, support bundle
+/// or other archive that holds one of these.
 struct ModelInput {
-  /// The path as it was given.
+  /// The path of the input, as it was given on the command line.
   let path: String
-  /// The versions found; for a store, the model cached in it.
+  /// The model versions that were found. For a store, this is the model that is cached in it.
   let collection: ModelCollection
-  /// The stores that carry these versions; empty when the models are not in stores.
+  /// The stores that carry the versions of ``collection``; empty when the models are not in stores.
   let stores: [Store]
-  /// Other files that are, were or may be a store or a model and could not be read.
+  /// Files of the input that could not be read, although they are, were or may be stores or models.
   let passedOver: [StoreFinder.PassedOver]
 
   /// What a store says about the model that it was made with.
   struct Store {
     let name: String
     let metadata: StoreMetadata?
-    /// The hashes in `metadata`, or in a support bundle of the store; nil when none are recorded.
+    /// The version hashes that the store's metadata or a support bundle records; nil when none are recorded.
     let recorded: RecordedHashes?
   }
 
@@ -34,10 +34,10 @@ struct ModelInput {
   var store: Store? { stores.count == 1 ? stores.first : nil }
   /// The metadata of the store that was given; nil when no store was given.
   var storeMetadata: StoreMetadata? { store?.metadata }
-  /// The versions found.
+  /// The versions of ``collection``.
   var versions: [ModelCollection.Version] { collection.versions }
 
-  /// Reads what is at a path; `secrets` open it when it is encrypted.
+  /// Reads the models or stores at a path. `secrets` open an encrypted bundle or store.
   init(_ path: String, _ secrets: SecretOptions? = nil) throws {
     let found = try Self.found(at: path, secrets)
     if found.collection.versions.isEmpty { throw Self.nothingRead(found.passedOver, path) }
@@ -47,7 +47,7 @@ struct ModelInput {
     passedOver = found.passedOver
   }
 
-  /// The failure for a folder in which no store and no model could be read.
+  /// The failure for an input in which no store and no model could be read.
   private static func nothingRead(
     _ passedOver: [StoreFinder.PassedOver], _ path: String
   ) -> ModelError {
@@ -60,7 +60,8 @@ struct ModelInput {
 
   // MARK: - The chosen version
 
-  /// The version that is named, else the one marked as current, else the only one.
+  /// The version with this name; without a name, the version that is marked as current, or else the only one. Throws
+  /// `usage.whichVersion` when several come into question.
   func version(named name: String? = nil) throws -> ModelCollection.Version {
     if let name {
       let found = named(name)
@@ -82,13 +83,14 @@ struct ModelInput {
     guard let current = collection.current else {
       throw Failure(
         64, "usage.whichVersion", "\(path) marks no version as current; it has \(names)",
-        hint: "name one with --model-version")
+        hint: "name a version with --model-version")
     }
     return current
   }
 
-  /// The versions that a name means: its file's name, with or without its ending; else the name in other letters and
-  /// without blanks, the number at its end, or a version identifier.
+  /// The versions that a name means; empty when none fits. The first rule that finds a version decides: the file's
+  /// name, with or without its ending; the name without regard to case, blanks, `_` and `-`; the number at the end of a
+  /// name; a version identifier.
   private func named(_ name: String) -> [ModelCollection.Version] {
     let bare =
       [".xcdatamodel", ".mom"].lazy.compactMap { PathText.dropping(suffix: $0, from: name) }.first
@@ -111,7 +113,8 @@ struct ModelInput {
     return versions.filter { $0.model?.versionIdentifiers.contains(name) ?? false }
   }
 
-  /// The chosen version, with its model.
+  /// The version that ``version(named:)`` chooses, and its model. Throws when the model cannot be read, or when only
+  /// its version hashes are known.
   func model(named name: String? = nil) throws
     -> (version: ModelCollection.Version, model: ManagedObjectModel)
   {
@@ -122,11 +125,12 @@ struct ModelInput {
       throw Failure(65, "model.unreadable", "\(path): \(problem.message)")
     }
     throw Failure(
-      65, "model.hashesOnly", "\(path): only the version hashes of \(version.name) are there",
-      hint: "name the model itself: an .xcdatamodel or .mom")
+      65, "model.hashesOnly",
+      "\(path) holds only the version hashes of \(version.name), not the model itself",
+      hint: "name the .xcdatamodel or .mom of this version")
   }
 
-  /// The names of the versions, at most 20 of them.
+  /// The names of the versions in one text: at most 20 of them, and how many more there are.
   private var names: String {
     let shown = versions.prefix(20).map(\.name).joined(separator: ", ")
     return versions.count > 20 ? shown + " and \(versions.count - 20) more" : shown
@@ -144,7 +148,7 @@ struct ModelInput {
     if MappingModelSet.isMapping(at: path), ByteFile.exists(path) {
       throw Failure(
         65, "model.notAModel", "\(path) is a mapping model, not a model",
-        hint: "read it with: lifeboat model show \(ShellText.path(path))")
+        hint: "show the mapping model with: lifeboat model show \(ShellText.path(path))")
     }
     if let key = try secrets?.key(), try FileStatus.of(path)?.kind == .file,
       !StoreInput.isArchive(path)
@@ -178,9 +182,9 @@ struct ModelInput {
       hint: "name the store's main file first, and the models after it")
   }
 
-  /// The store at a path; nil when the path does not lead to an SQLite file.
+  /// The store at a path; nil when the path does not lead to an SQLite database.
   static func store(at path: String) throws -> CoreDataStore? {
-    // Links to models are followed, links to stores are not.
+    // Links to models are followed, links to stores are not: the store reader refuses the link.
     if let status = try? FileStatus.of(path), status.kind == .symbolicLink,
       let target = try? ByteFile(URL(fileURLWithPath: path).resolvingSymlinksInPath().path),
       try target.bytes(at: 0, count: 16) == DatabaseHeader.magic
@@ -218,7 +222,8 @@ struct ModelInput {
     return Found(collection: ModelCollection(of: versions), stores: stores)
   }
 
-  /// The stores of a folder without models, or a cached model in a file by itself, as `model convert` writes it.
+  /// The stores of a folder without models, or the model in a file that `model convert --to cache` made; nil for
+  /// anything else.
   private static func storesOrCache(at path: String) throws -> Found? {
     let resolved = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     if (try? FileStatus.of(resolved))??.kind == .folder {
@@ -232,7 +237,7 @@ struct ModelInput {
       collection: ModelCollection(of: [.init(storeModel: model, name: name, path: path)]))
   }
 
-  /// The stores of a folder; nil when it has none and no file that may be one.
+  /// The Core Data stores of a folder; nil when the folder holds neither one nor a file that may be one.
   private static func stores(in folder: String) throws -> Found? {
     let walk: StoreFinder.Found
     do { walk = try StoreFinder.find(at: folder) } catch let error as ExtractionError {
@@ -248,7 +253,7 @@ struct ModelInput {
         passedOver.append(.init(path: file, code: error.code.rawValue, message: error.message))
       }
     }
-    // Many folders hold databases that have nothing to do with Core Data.
+    // Many folders hold SQLite databases that have nothing to do with Core Data.
     var found = of(opened.filter { $0.store.kind != .sqlite })
     found.passedOver = passedOver
     return found.stores.isEmpty && passedOver.isEmpty ? nil : found
@@ -275,7 +280,7 @@ struct ModelInput {
     let name = PathText.lastComponent(of: path)
     guard inner.collection.versions.isEmpty else {
       inner.collection = inner.collection.moved(from: folder, to: path)
-      // A bundle with the model, and without the store that carries it.
+      // This bundle holds the model, but not the store that carries it.
       if inner.stores.isEmpty, let recorded {
         inner.stores = [Store(name: name, metadata: nil, recorded: recorded)]
       }
@@ -295,7 +300,8 @@ struct ModelInput {
     return inner
   }
 
-  /// The hashes in a support bundle that does not hold the store itself.
+  /// The version hashes that a support bundle records when it does not hold the store; nil when there is no such record
+  /// or it cannot be read.
   private static func recordedHashes(in folder: URL) -> RecordedHashes? {
     struct Stored: Decodable {
       let hashes: [String: String]
@@ -315,13 +321,14 @@ struct ModelInput {
 }
 
 extension DisplayOptions {
-  /// Names what a command could not read, one per line, and throws the exit code for findings if there is any.
+  /// Names the files that a command could not read on standard error, one per line. Throws the exit code for findings
+  /// if there are any.
   func tell(passedOver: [StoreFinder.PassedOver]) throws {
     for other in passedOver { note(other) }
     if !passedOver.isEmpty { try exitWithFindings() }
   }
 
-  /// Names a file that was not read.
+  /// Names one file that was not read on standard error, with the reason and its code.
   func note(_ other: StoreFinder.PassedOver) {
     note("finding: \(other.path): \(other.message) (\(other.code))")
   }

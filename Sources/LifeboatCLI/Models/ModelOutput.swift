@@ -2,24 +2,26 @@ import Foundation
 import SafeText
 import SupportBundle
 
-/// A file or folder that a command makes. It never replaces anything, and is removed when the work fails.
+/// A file or folder that a command makes. Nothing that exists is replaced. When the work fails, ``discard()`` removes
+/// what was made.
 final class ModelOutput {
   private let path: String
   private let making: OutputTree.Making
   private var tree: OutputTree?
 
-  /// `making` is called to make each file and folder.
+  /// An output at `path`. `making` is called with each step that makes a file or folder, so that an interruption knows
+  /// what to remove.
   init(_ path: String, making: @escaping OutputTree.Making) {
     self.path = PathText.withoutTrailingSlashes(path)
     self.making = making
   }
 
-  /// Makes the output as one file.
+  /// Makes the output as one file with these bytes.
   func write(_ bytes: [UInt8]) throws {
     try write(bytes, to: [PathText.lastComponent(of: path)])
   }
 
-  /// Makes the output as a folder of files, each by its path within it.
+  /// Makes the output as a folder of files. The path of each file is relative to that folder.
   func write(_ files: [(path: String, bytes: [UInt8])]) throws {
     let root = [PathText.lastComponent(of: path)]
     try making { try $0.makeFolder(root, mode: 0o755) }
@@ -35,7 +37,7 @@ final class ModelOutput {
     }
   }
 
-  /// Removes what was made, in reverse order.
+  /// Removes all files and folders that were made, the last one first.
   func discard() {
     tree?.discard()
     tree = nil

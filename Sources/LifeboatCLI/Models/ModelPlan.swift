@@ -10,7 +10,7 @@ import StoreReport
 import SupportBundle
 import Terminal
 
-/// `lifeboat model plan`
+/// The command `lifeboat model plan`, which shows the steps of a migration.
 struct ModelPlan: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "plan",
@@ -26,18 +26,18 @@ struct ModelPlan: ParsableCommand {
       exists.
       """)
 
-  /// How the plan is written.
+  /// The forms in which the plan can be written.
   enum Format: String, CaseIterable, ExpressibleByArgument {
     case text, html
   }
 
-  @Argument(help: "The store.", completion: .file())
+  @Argument(help: "The store to migrate.", completion: .file())
   var store: String
 
   @Argument(help: "Models, or folders that hold models and mapping models.", completion: .file())
   var models: [String]
 
-  @Option(name: .customLong("to"), help: "The version to migrate to; without it, the current one.")
+  @Option(name: .customLong("to"), help: "The version to migrate to; by default the current one.")
   var target: String?
 
   @Option(

@@ -1,7 +1,7 @@
 import ModelTools
 import ObjectModel
 
-/// The JSON form of a model with everything in it.
+/// The JSON output of `lifeboat model show`: a model with its entities, properties, configurations and problems.
 struct ModelReport: Encodable {
   struct Entity: Encodable {
     let name: String
@@ -11,7 +11,7 @@ struct ModelReport: Encodable {
     let isAbstract: Bool
     let renamingIdentifier: String?
     let versionHashModifier: String?
-    /// Null when the rule of the hash is not confirmed.
+    /// The version hash in hexadecimal; null when real stores do not confirm how Core Data computes it.
     let versionHash: String?
     let spotlightDisplayName: String?
     let attributes: [Attribute]
@@ -125,7 +125,7 @@ struct ModelReport: Encodable {
     let sentence: String
   }
 
-  /// What is known about an `.omo`.
+  /// What is known about an optimised model (`.omo`).
   struct Optimised: Encodable {
     let entityCount: Int
     let propertyCount: Int
@@ -310,7 +310,7 @@ extension ModelReport.Index {
 }
 
 extension FetchRequest.Options {
-  /// The options that are set, by the names of Apple's properties.
+  /// The names of the options that are set, as Apple's properties are called.
   fileprivate var names: [String] {
     let all: [(FetchRequest.Options, String)] = [
       (.includesSubentities, "includesSubentities"),

@@ -7,7 +7,7 @@ import SafeText
 import StoreReport
 import Terminal
 
-/// `lifeboat model show`
+/// The command `lifeboat model show`, which describes a model.
 struct ModelShow: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "show", abstract: "Describe a model: its entities, their properties and rules.",
@@ -22,7 +22,7 @@ struct ModelShow: ParsableCommand {
       Exit status: 0 also when the model has problems, which are listed; 73 when the output exists.
       """)
 
-  /// How the model is written.
+  /// The forms in which the model can be written.
   enum Format: String, CaseIterable, ExpressibleByArgument {
     case text, html, svg, dot, mermaid
   }
@@ -32,7 +32,8 @@ struct ModelShow: ParsableCommand {
     completion: .file())
   var path: String
 
-  @Option(name: .customLong("model-version"), help: "The version to show.")
+  @Option(
+    name: .customLong("model-version"), help: "The version to show; by default the current one.")
   var modelVersion: String?
 
   @Option(name: .long, help: "Only this entity; may be repeated.")
@@ -70,7 +71,7 @@ struct ModelShow: ParsableCommand {
     for name in entity where model.entities[name] == nil {
       throw Failure(
         64, "input.unknownName", "\(path) has no entity \(name)",
-        hint: "see their names with: lifeboat model show \(ShellText.path(path))")
+        hint: "list the entities with: lifeboat model show \(ShellText.path(path))")
     }
     let names = entity.isEmpty ? model.entityNames : entity
     if display.json {
@@ -89,17 +90,17 @@ struct ModelShow: ParsableCommand {
     try display.tell(passedOver: input.passedOver)
   }
 
-  /// Refuses a picture of what has no entities to draw.
+  /// Throws when a picture is asked for. `what` names the kind of input, which has no entities to draw.
   private func requireText(_ what: String) throws {
     guard format != .text else { return }
     throw Failure(
-      64, "usage.noPicture", "\(path) is \(what), and only a model has a picture",
+      64, "usage.noPicture", "\(path) is \(what), which has no entities to draw",
       hint: "leave out --format \(format.rawValue), or name the model itself")
   }
 
   // MARK: Optimised models
 
-  /// Little is known about a single `.omo`; the versions beside it may show which version it is.
+  /// Shows what is known about an optimised model (`.omo`), and which versions in its folder have the same hashes.
   private func show(_ optimised: OptimisedModel, _ version: ModelCollection.Version) throws {
     let folder = URL(fileURLWithPath: version.path).deletingLastPathComponent().path
     let beside = (try? ModelCollection(searching: folder))?.versions ?? []
@@ -118,14 +119,14 @@ struct ModelShow: ParsableCommand {
       Quantity.count(optimised.entityCount, "entity", "entities") + ", "
         + Quantity.count(optimised.propertyCount, "property", "properties"))
     block.add(
-      "Version of", names.isEmpty ? "no model beside it" : names.joined(separator: ", "))
+      "Version of", names.isEmpty ? "no model in the same folder" : names.joined(separator: ", "))
     let identifiers = optimised.versionIdentifiers.filter { !$0.isEmpty }
     if !identifiers.isEmpty { block.add("Identifier", identifiers.joined(separator: ", ")) }
     block.add("Hashes", "\(Quantity.count(optimised.hashes.count)), of entities and properties")
     block.add("Names", optimised.entityStrings.joined(separator: ", "))
     block.add("Strings", optimised.strings.joined(separator: ", "))
     for problem in optimised.problems { block.add("Problem", problem, tone: .yellow) }
-    block.add("Not read", "everything else; the .mom of the same name has it")
+    block.add("Not read", "everything else; read the .mom of the same name instead")
     try display.write(block.text(width: display.width, style: display.style))
   }
 }

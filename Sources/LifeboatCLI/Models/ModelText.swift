@@ -4,12 +4,12 @@ import SafeText
 import StoreReport
 import Terminal
 
-/// A model as text: what it is, then each entity with its rules and properties, each on a line that reads like a
-/// sentence.
+/// Writes a model as text: first facts about the model, then each entity with its rules and its properties. Each
+/// property is a line that reads like a sentence.
 struct ModelText {
   let version: ModelCollection.Version
   let model: ManagedObjectModel
-  /// The entities that are shown.
+  /// The names of the entities that are shown, in their order.
   let names: [String]
   let input: ModelInput
   let display: DisplayOptions
@@ -24,10 +24,10 @@ struct ModelText {
 
   // MARK: The page
 
-  /// The picture of the entities.
+  /// The diagram of the shown entities and their relationships.
   var diagram: ModelDiagram { ModelDiagram(schemaOf: model, about: names) }
 
-  /// The model as a page for a browser.
+  /// The page for a browser, with the picture and all properties.
   var page: ModelPage {
     let problems = problems
     var facts = modelFacts
@@ -56,7 +56,7 @@ struct ModelText {
     return block.text(width: display.width, style: display.style)
   }
 
-  /// What the model is called, and what it is.
+  /// The name of the model, and what kind of model it is.
   var title: (name: String, what: String) {
     if let store = input.store { return (store.name, "the model that this store carries") }
     guard input.versions.count > 1 else { return (version.name, "managed object model") }
@@ -71,9 +71,9 @@ struct ModelText {
   var problems: [ModelProblem] { version.unreadValues + model.validate() }
 
   static let optimised =
-    "an .omo of the same version is beside it; only its hashes are read"
+    "an .omo of the same version is in the same folder; only the hashes of the .omo are read"
 
-  /// What holds for the model as a whole.
+  /// The facts about the model as a whole: counts, identifiers, configurations and fetch requests.
   var modelFacts: [(name: String, value: String)] {
     let entities = model.entities.values
     var facts = [
@@ -170,7 +170,7 @@ struct ModelText {
     return text
   }
 
-  /// What holds for an entity as a whole.
+  /// The facts about an entity as a whole: its class, constraints, indexes and user info.
   static func facts(of entity: Entity) -> [(name: String, value: String)] {
     var facts: [(name: String, value: String)] = []
     func add(_ name: String, _ value: String) { facts.append((name, value)) }
@@ -202,7 +202,7 @@ struct ModelText {
     return facts
   }
 
-  /// The properties that an entity declares, each as a sentence.
+  /// The properties that an entity declares, without inherited ones. Each is described in a sentence.
   static func properties(of entity: Entity) -> [ModelPage.Property] {
     var properties: [ModelPage.Property] = []
     for attribute in entity.attributes {
@@ -221,7 +221,8 @@ struct ModelText {
     return properties
   }
 
-  /// Adds the elements of a composite attribute, under its name.
+  /// Adds the elements of a composite attribute. Each gets a path of names with dots, such as `address.city`. Elements
+  /// are followed to a depth of 7.
   private static func add(
     _ elements: [Attribute], of name: String, depth: Int, to properties: inout [ModelPage.Property]
   ) {
@@ -256,7 +257,7 @@ struct ModelText {
     return parts.joined(separator: ", ")
   }
 
-  /// The facts that every kind of property can have.
+  /// The facts that any kind of property may have, in words: its former name, its hash modifier and its user info.
   static func common(
     _ renaming: String?, _ modifier: String?, _ info: [String: ArchivedValue]
   ) -> [String] {
@@ -268,7 +269,7 @@ struct ModelText {
   }
 }
 
-/// An attribute as a sentence.
+/// Describes an attribute in a sentence.
 struct AttributeText {
   private let attribute: Attribute
 

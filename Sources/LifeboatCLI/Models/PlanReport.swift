@@ -1,7 +1,7 @@
 import ModelTools
 import ObjectModel
 
-/// The JSON form of a migration plan.
+/// The JSON output of `lifeboat model plan`, and of `lifeboat migrate` for a dry run or when there is no way.
 struct PlanReport: Encodable {
   struct Place: Encodable {
     let name: String
@@ -27,12 +27,12 @@ struct PlanReport: Encodable {
   struct Step: Encodable {
     let from: String
     let to: String
-    /// `mapping`, `inferred` or `uncertain`.
+    /// How the step is done: `mapping`, `inferred` or `uncertain`.
     let way: String
-    /// The name of the first of ``mappings``.
+    /// The name of the first of ``mappings``; nil when there is none.
     let mapping: String?
     let mappingPath: String?
-    /// The mapping models, in the order in which the plan lists them.
+    /// The mapping models of the step, in the order in which the plan lists them; empty for an inferred step.
     let mappings: [MappingFile]
     let policies: [Policy]
     let conditions: [String]
@@ -76,9 +76,10 @@ struct PlanReport: Encodable {
   let target: Place
   /// Whether the target is certainly older than the store's version.
   let goesBack: Bool
-  /// Why it is not known that the target is older, although the names of the versions say so.
+  /// Why it is not known whether the target is older, although the names of the versions suggest it; nil when there is
+  /// no doubt.
   let orderDoubt: String?
-  /// The version nearest to the store, when none fits.
+  /// The version nearest to the store; nil when a version fits the store, or none is near.
   let nearest: Nearest?
   let steps: [Step]?
   let direct: Attempt

@@ -4,7 +4,7 @@ import SafeText
 import StoreReport
 
 extension PlanText {
-  /// The plan as a page for a browser; `name` is what it calls the store.
+  /// The plan as a page for a browser. The page calls the store `name`.
   func page(_ name: String) -> PlanPage {
     var page = PlanPage(
       store: name, from: Self.name(plan.start), to: Self.name(plan.target),
@@ -16,7 +16,9 @@ extension PlanText {
         plan.direct.from.name == obstacle.from.name && plan.direct.to.name == obstacle.to.name
       if isDirect { page.direct = nil }
     }
-    if plan.goesBack { page.remarks.append("This goes back: the store has a newer version.") }
+    if plan.goesBack {
+      page.remarks.append("This is a migration to an older version: the store has a newer one.")
+    }
     if plan.start.path != nil, let doubt = plan.orderDoubt {
       page.remarks.append("Whether this goes forward or back is not known: \(doubt).")
     }
@@ -50,7 +52,8 @@ extension PlanText {
       changes: changes(attempt.from, attempt.to))
   }
 
-  /// What differs between two models, as sentences, the first of them a summary.
+  /// What differs between two models: a summary, then a sentence for each change. Empty when nothing differs or a model
+  /// is not known.
   private static func changes(_ from: MigrationPlan.Place, _ to: MigrationPlan.Place) -> [String] {
     guard let old = from.model, let new = to.model else { return [] }
     let difference = ModelDifference(

@@ -4,7 +4,7 @@ import Quoting
 import SafeText
 import Terminal
 
-/// A migration plan as text.
+/// Writes a migration plan as text: the steps, or why there is no way.
 struct PlanText {
   let store: String
   let plan: MigrationPlan
@@ -24,7 +24,9 @@ struct PlanText {
     text += style.apply(VisibleText.visible(store), .bold)
     text += ": from \(start) to \(target), \(Quantity.count(steps.count)) "
     text += steps.count == 1 ? "step\n" : "steps\n"
-    if plan.goesBack { text += "This goes back: the store has a newer version.\n" }
+    if plan.goesBack {
+      text += "This is a migration to an older version: the store has a newer one.\n"
+    }
     if plan.start.path != nil, let doubt = plan.orderDoubt {
       text += "Whether this goes forward or back is not known: \(VisibleText.visible(doubt)).\n"
     }
@@ -55,7 +57,7 @@ struct PlanText {
     return lines
   }
 
-  /// What a step does and needs, and why it is not known whether it can be done.
+  /// In words: what a step does and needs (`lines`), and why it is not known whether it can be done (`doubts`).
   static func words(of way: MigrationPlan.Way) -> (lines: [String], doubts: [String]) {
     switch way {
     case .mappings(let items):
@@ -96,14 +98,14 @@ struct PlanText {
     loss.propertyName.map { "\(loss.entityName).\($0)" } ?? "all of \(loss.entityName)"
   }
 
-  /// Says that no version fits the store, and what follows from that; empty when one fits.
+  /// Lines that say that no version fits the store, and what follows; empty when a version fits.
   private func ownModel() -> String {
     guard let noFit else { return "" }
     return noFit + "\n" + UnreadVersions.text(plan.unread)
       + (advice(for: store) ?? []).map { $0 + "\n" }.joined()
   }
 
-  /// Says that no version fits the store, and which is nearest; nil when one fits.
+  /// A sentence that says that no version fits the store, and which version is nearest; nil when a version fits.
   var noFit: String? {
     guard plan.start.versionNames.isEmpty else { return nil }
     var text =
@@ -118,7 +120,7 @@ struct PlanText {
 
   /// What Core Data does with a store that no version fits, in words; nil when that is not known.
   func advice(for store: String) -> [String]? {
-    // If the app may have the store's version, it is not known what happens.
+    // An unread version may be the store's own, so it is not known what Core Data does.
     guard plan.start.versionNames.isEmpty, plan.unread.isEmpty, plan.start.model != nil,
       plan.steps != nil
     else { return nil }
@@ -128,7 +130,8 @@ struct PlanText {
     ]
   }
 
-  /// What Core Data would do by itself, if that differs from the plan.
+  /// A sentence about what Core Data would do in one step, without the app; empty when the plan has no more than one
+  /// step.
   private func shortcut(_ steps: [MigrationPlan.Step]) -> String {
     guard steps.count > 1 else { return "" }
     guard let direct = plan.direct.step else {
@@ -162,11 +165,11 @@ struct PlanText {
     return text + orphans()
   }
 
-  /// The mapping models that fit no step between these versions.
+  /// Lines about the mapping models that fit no step between these versions; empty when there are none.
   private func orphans() -> String {
     var text = ""
     let orphaned = plan.standings.filter(\.isOrphaned)
-    // Mapping models of other models are only counted.
+    // Mapping models of unrelated models are only counted.
     let related = orphaned.filter { $0.nearestSource != nil || $0.nearestDestination != nil }
     for standing in related {
       text += "\n\(VisibleText.visible(standing.item.fileName)) is for none of these versions:\n"

@@ -5,12 +5,13 @@ import StoreExtraction
 import SupportBundle
 import Terminal
 
-/// The rows in a bundle that does not hold the store: tokens, unless it was made with `--redact none`.
+/// The rows in a support bundle that holds rows instead of the store. Values are replaced by tokens, unless the bundle
+/// was made with `--redact none`.
 struct BundledRows {
   private let path: String
   private let given: String
 
-  /// Nil when the store itself can be read, or the input has no rows.
+  /// Nil unless the input is a bundle that holds rows instead of the store.
   init?(_ input: StoreInput) throws {
     guard let bundle = input.bundle, bundle.manifest.contents == .rows
     else { return nil }
@@ -19,14 +20,14 @@ struct BundledRows {
     try input.requireAsPacked(StoreBundle.rowsName)
   }
 
-  /// Writes the rows that the options choose.
+  /// Writes the rows that the options choose to standard output. CSV is refused with `usage.bundledRows`.
   func write(_ format: Rows.Format, _ options: RowOptions, _ display: DisplayOptions) throws {
     let output = StandardStream(descriptor: 1)
     var left = options.limit ?? .max
     switch format {
     case .csv:
       throw Failure(
-        64, "usage.bundledRows", "the rows of a bundle are not written as CSV",
+        64, "usage.bundledRows", "the rows of a bundle cannot be written as CSV",
         hint: "use --format ndjson, or text")
     case .text:
       var texts: [ExactText: RowText] = [:]
@@ -66,7 +67,7 @@ struct BundledRows {
 
   // MARK: - Lines
 
-  /// One row as the bundle has it.
+  /// One row, as a line of the bundle's row file describes it.
   private struct Row {
     let name: String
     let key: String
@@ -75,7 +76,7 @@ struct BundledRows {
     var columns: [String] { ["pk"] + values.map(\.name) }
     var cells: [String] { [key] + values.map(\.text) }
 
-    /// Nil when the line is no row.
+    /// Nil when the line is not a JSON object that names an entity or a table.
     init?(_ line: some Sequence<UInt8>) {
       guard let object = try? JSONSerialization.jsonObject(with: Data(line)) as? [String: Any],
         let name = (object["entity"] ?? object["table"]) as? String
@@ -86,14 +87,15 @@ struct BundledRows {
       self.values = values.sorted { $0.key < $1.key }.map { ($0.key, Self.text($0.value)) }
     }
 
-    /// A value in a cell: a token with what is known of the value, a row by its entity and key.
+    /// The text of a JSON value in a cell. A token comes first, then what is known of the value that it replaces. A
+    /// reference is shown as its entity and key.
     private static func text(_ value: Any) -> String {
       switch value {
       case is NSNull: return ""
       case let list as [Any]: return list.map(text).joined(separator: " ")
       case let object as [String: Any]:
         if let entity = object["entity"] { return "\(entity) \(object["pk"] ?? "")" }
-        // The token first, then what is known of the value.
+        // The token first, then what is known of the replaced value.
         let about = ["length", "bytes", "range", "script", "rank"]
         let parts =
           object.keys.filter { !about.contains($0) }.sorted() + about.filter { object[$0] != nil }
@@ -103,7 +105,8 @@ struct BundledRows {
     }
   }
 
-  /// Passes on each row of the entities or tables named, all without names, until `body` returns false.
+  /// Passes each row of the named entities or tables to `body`, with its line, until `body` returns false. Without
+  /// names, all rows are passed. Throws `input.unknownName` for a name without rows.
   private func forEachRow(
     of names: [String], _ body: (Row, String) throws -> Bool
   ) throws {
@@ -129,6 +132,6 @@ struct BundledRows {
   private func notRows() -> Failure {
     Failure(
       65, "bundle.badRecord",
-      "\(given): \(StoreBundle.rowsName) is not rows as this version writes them")
+      "\(given): \(StoreBundle.rowsName) does not hold rows in the form of this version")
   }
 }

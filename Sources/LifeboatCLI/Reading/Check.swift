@@ -10,7 +10,7 @@ import StoreExtraction
 import SupportBundle
 import Terminal
 
-/// `lifeboat check`
+/// The command `lifeboat check`, which looks for damage in a store.
 struct Check: StoreReader {
   enum Format: String, ExpressibleByArgument, CaseIterable {
     case text, json, ndjson
@@ -35,14 +35,14 @@ struct Check: StoreReader {
 
   @Option(
     name: .long,
-    help: "quick, or full: also compare index entries with the rows, and check their order.")
+    help: "quick, or full, which also compares index entries with the rows and checks their order.")
   var depth: CheckDepth = .quick
 
   @Option(name: .long, help: "text, json, or ndjson: a line for each finding.")
   var format: Format?
 
   @Option(
-    name: .long, help: "A folder of analysers in JSON that are asked beside those that ship.",
+    name: .long, help: "A folder of analysers (.json files) to use beside the built-in ones.",
     completion: .directory)
   var analysers: String?
 
@@ -56,13 +56,13 @@ struct Check: StoreReader {
 
   func read(_ input: StoreInput) throws {
     let path = try input.storePath()
-    // What cannot be read is said before the work.
+    // Analysers that cannot be read are reported before the long work.
     var analysers = Analysers.shipped
     if let folder = self.analysers {
       guard try FileStatus.of(folder)?.kind == .folder else {
         throw Failure(
           66, "file.missing", "\(folder): there is no such folder",
-          hint: "name a folder of analysers, files that end in .json")
+          hint: "name a folder that holds analysers, which are files that end in .json")
       }
       try analysers.add(folder: folder)
     }
@@ -89,14 +89,14 @@ struct Check: StoreReader {
   }
 }
 
-/// The report of a check as text.
+/// The text that `lifeboat check` prints.
 struct CheckText {
-  /// The findings that say that the file's header is wrong.
+  /// The ids of findings that say that the file's header is wrong.
   static let layoutFindings: Set<Finding.ID> = [
     .fileHeadMissing, .fileHeadMoved, .headerUnreadable, .headerOtherPageSize,
     .headerOtherEncoding, .headerOtherReservedBytes,
   ]
-  /// Findings shown without `-v`.
+  /// The maximum number of findings that are shown without `-v`.
   private static let maxShown = 50
   private let check: StoreCheck
   private let display: DisplayOptions
@@ -115,7 +115,8 @@ struct CheckText {
     return block.text(width: display.width, style: display.style) + analyses + findings
   }
 
-  /// What the facts may mean, each with where more is written.
+  /// What analysers conclude from the facts: for each, a verdict, a sentence, a link and its id. Empty when there are
+  /// none.
   private var analyses: String {
     (check.analyses ?? []).map { analysis in
       let lines =
@@ -183,16 +184,16 @@ struct CheckText {
     var all: [KeyValueBlock.Suggestion] = []
     if !check.isSound {
       if let page = firstPage {
-        all.append(.init("lifeboat pages --page \(page) \(path)", "look at the first damaged page"))
+        all.append(.init("lifeboat pages --page \(page) \(path)", "show the first damaged page"))
       }
       all += RecoveryAdvice.suggestions(for: check.path, check.findings)
     } else {
-      all.append(.init("lifeboat inspect \(path)", "what the store is"))
+      all.append(.init("lifeboat inspect \(path)", "show what the store is"))
     }
     return all
   }
 
-  /// The first damaged page that is in the file.
+  /// The number of the first damaged page that the file contains; nil when the damage is on no such page.
   private var firstPage: UInt32? {
     let gone: Set<Finding.ID> = [.pageMissing, .freelistOutOfRange, .schemaLost]
     return check.findings.first {

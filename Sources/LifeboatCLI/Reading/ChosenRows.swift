@@ -6,7 +6,7 @@ import SafeText
 import StoreExtraction
 import Terminal
 
-/// Which rows are printed, with what, in which order.
+/// The options that choose which rows are printed, with which columns, and in which order.
 struct SelectionOptions: ParsableArguments {
   @Option(
     name: .customLong("where"),
@@ -20,10 +20,11 @@ struct SelectionOptions: ParsableArguments {
 
   @Option(
     name: .long, parsing: .unconditionalSingleValue,
-    help: "Sort by this attribute, or by several separated by commas; -NAME has the highest first.")
+    help: "Sort by this attribute, or by several separated by commas; -NAME puts the highest first."
+  )
   var order: [String] = []
 
-  /// Whether anything is chosen.
+  /// Whether any of these options is given.
   var isNeeded: Bool { condition != nil || !columns.isEmpty || !order.isEmpty }
 
   private static func names(_ lists: [String]) -> [String] {
@@ -32,7 +33,8 @@ struct SelectionOptions: ParsableArguments {
     }
   }
 
-  /// The rows that are chosen.
+  /// The choice in the form that the row reader takes. `limit` is the maximum number of rows; nil for all. Throws when
+  /// the predicate cannot be parsed.
   func rows(limit: Int?) throws -> SelectedRows {
     var rows = SelectedRows()
     rows.condition = try condition.map { try RowCondition($0) }
@@ -43,14 +45,14 @@ struct SelectionOptions: ParsableArguments {
   }
 }
 
-/// The part of `lifeboat rows` that chooses among the rows that the store has.
+/// The part of `lifeboat rows` that handles `--where`, `--columns` and `--order`.
 struct ChosenRows {
   let selection: SelectionOptions
   let format: Rows.Format
   let options: RowOptions
   let display: DisplayOptions
 
-  /// Prints the rows.
+  /// Prints the chosen rows of a store to standard output.
   func write(_ store: CoreDataStore) throws {
     let output = options.output
     let isText = format == .text
@@ -59,7 +61,7 @@ struct ChosenRows {
     switch format {
     case .text:
       for source in sources {
-        // Rows that are not shown are counted.
+        // Rows beyond the limit are counted, although they are not shown.
         var text = RowText(
           source.name, [source.isEntity ? "pk" : "rowid"] + chosen.names(source), limit: .max)
         let count = try chosen.forEachRow(of: source, in: store) { row in
@@ -85,7 +87,7 @@ struct ChosenRows {
           if form == .lines { target.append("\n") }
           return !target.isBroken
         }
-        // The limit is one of all rows together, as without a choice.
+        // The limit counts the rows of all sources together, as it does without a choice.
         if let limit = chosen.limit { chosen.limit = max(0, limit - count) }
         if chosen.limit == 0 { break }
       }
@@ -95,8 +97,8 @@ struct ChosenRows {
       guard let source = sources.first, sources.count == 1 else {
         throw Failure(
           64, "usage.oneTable",
-          "chosen rows as CSV are those of one entity or table; \(sources.count) have what was asked for",
-          hint: "name one with --entity")
+          "CSV holds the chosen rows of one entity or table, but \(sources.count) match the options",
+          hint: "name one entity or table with --entity")
       }
       var target = OutputBuffer(descriptor: 1)
       let isSafe = output.isSafeForSpreadsheets
@@ -111,7 +113,7 @@ struct ChosenRows {
     }
   }
 
-  /// The sources without tables that were not named, but only others whose names Swift treats as equal.
+  /// Leaves out tables whose names Swift treats as equal to a wanted name, although their bytes differ.
   private func named(_ sources: [SelectedRows.Source]) -> [SelectedRows.Source] {
     let names = Set(options.entity.map { ExactText($0) })
     return sources.filter { source in

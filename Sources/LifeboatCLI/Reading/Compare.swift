@@ -6,7 +6,7 @@ import SafeText
 import StoreExtraction
 import Terminal
 
-/// `lifeboat compare`
+/// The command `lifeboat compare`, which shows what differs between two stores.
 struct Compare: ParsableCommand, RecordedCommand {
   enum Format: String, ExpressibleByArgument, CaseIterable {
     case text, json, ndjson
@@ -22,10 +22,10 @@ struct Compare: ParsableCommand, RecordedCommand {
       readable store; 75 when one changed while it was read.
       """)
 
-  @Argument(help: "The older store, or what holds it.", completion: .file())
+  @Argument(help: "The older store, or a folder, archive or bundle with it.", completion: .file())
   var old: String
 
-  @Argument(help: "The newer store, or what holds it.", completion: .file())
+  @Argument(help: "The newer store, or a folder, archive or bundle with it.", completion: .file())
   var new: String
 
   @Option(name: .long, help: "text, json or ndjson; text by default.")
@@ -79,7 +79,7 @@ struct Compare: ParsableCommand, RecordedCommand {
   }
 }
 
-/// The differences as text.
+/// The text that `lifeboat compare` prints.
 struct ComparisonText {
   private let limit: Int
   private var rows: [String] = []
@@ -88,7 +88,7 @@ struct ComparisonText {
 
   var wantsMore: Bool { rows.count < limit }
 
-  /// Keeps a row while there is room.
+  /// Keeps the text of a differing row, unless as many rows as the limit are kept already.
   mutating func add(_ row: StoreComparison.Row, _ properties: [StoreComparison.ChangedProperty]) {
     guard wantsMore else { return }
     let mark = ["added": "+", "removed": "-"][row.kind] ?? "~"
@@ -127,7 +127,7 @@ struct ComparisonText {
     }
   }
 
-  /// A value as text; one as long as a hash is cut to its first characters.
+  /// A metadata value as text. A value of more than 44 characters, such as a hash, is cut to its first 12.
   private func short(_ value: String?) -> String {
     guard let value else { return "nothing" }
     return value.count > 44 ? value.prefix(12) + "…" : value

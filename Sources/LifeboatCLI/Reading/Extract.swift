@@ -8,7 +8,7 @@ import StoreExtraction
 import SupportBundle
 import Terminal
 
-/// `lifeboat extract`
+/// The command `lifeboat extract`, which saves all rows of a store in files.
 struct Extract: StoreReader {
   enum Format: String, ExpressibleByArgument, CaseIterable {
     case csv, ndjson, sqlite, xlsx
@@ -43,12 +43,13 @@ struct Extract: StoreReader {
 
   @Option(
     name: .long,
-    help: "csv, ndjson, sqlite or xlsx; csv by default, else what the output's name ends with.")
+    help:
+      "csv, ndjson, sqlite or xlsx; by default the one that the output's name ends with, else csv.")
   var format: Format?
 
   @Flag(
     name: .long,
-    help: "Write CSV as Excel opens it: with a mark for UTF-8, plain dates, and no formulas.")
+    help: "Write CSV for Excel: with a byte order mark, plain dates, and no formulas.")
   var excel = false
 
   @Option(
@@ -69,7 +70,7 @@ struct Extract: StoreReader {
     return [output] + (form == .xlsx && ByteFile.exists(folder) ? [folder] : [])
   }
 
-  /// The format that was asked for; else the one that the output's name asks for.
+  /// The format of `--format`; without this option, the format that the output's name ends with, or else CSV.
   private var form: Format {
     if let format { return format }
     let name = output.lowercased()
@@ -115,7 +116,7 @@ struct Extract: StoreReader {
       export.progress = { done, total in
         meter.update(UInt64(clamping: done), of: total.map { UInt64(clamping: max(done, $0)) })
       }
-      // Counting reads the rows once more: only for somebody who looks on.
+      // Counting reads all rows once more, so it is done only if somebody sees the progress.
       export.countsRows = progress.progress != .auto || isatty(2) == 1
     }
     let result = try withExtendedLifetime(interruption) {
@@ -146,7 +147,7 @@ struct Extract: StoreReader {
     }
     if rows.allow == nil, let note = RowAdvice.notStored(plainTables) { display.note(note) }
     display.note(result.findings)
-    // A file that no row names is not damage, but it is left behind.
+    // A file that no row names is not damage, but it is not copied.
     for stray in result.findings where stray.id == .recoverExternalStray {
       display.note("finding: " + FindingText.line(stray))
     }
@@ -167,7 +168,7 @@ struct Extract: StoreReader {
   }
 }
 
-/// The report of an export as text.
+/// The text that `lifeboat extract` prints.
 private struct ExtractText {
   private let result: StoreExport.Result
   private let form: Extract.Format
@@ -203,8 +204,8 @@ private struct ExtractText {
     }
     if let count = result.invalidTextCount {
       lines.append(
-        "\(Quantity.count(count, "text")) with bytes that are no text: U+FFFD stands for these; "
-          + "--format ndjson keeps them")
+        "\(Quantity.count(count, "text")) with bytes that are not valid text: U+FFFD stands for them; "
+          + "--format ndjson keeps the bytes")
     }
     if let zone = result.timeZone {
       lines.append(
@@ -225,7 +226,7 @@ private struct ExtractText {
       + lines.map { DisplayText.hanging($0, width: display.width, rest: 2) }.joined()
   }
 
-  /// What was written, entity by entity; empty without rows.
+  /// The table of what was written, with a line for each entity that has rows; empty when there are no rows.
   private var table: String {
     let parts = result.parts.filter { $0.rowCount > 0 }
     guard !parts.isEmpty else { return "" }

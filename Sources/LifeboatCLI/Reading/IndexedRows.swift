@@ -5,7 +5,7 @@ import SQLiteForensics
 import StoreExtraction
 import Terminal
 
-/// Writes what indexes and full-text tables still hold of rows that are gone.
+/// Writes the values that indexes and full-text tables still hold of rows that are gone: `lifeboat rows --indexed`.
 struct IndexedRows {
   let path: String
   let format: Rows.Format
@@ -13,14 +13,14 @@ struct IndexedRows {
   let store: StoreOptions
   let display: DisplayOptions
 
-  /// Writes them.
-  /// - Returns: what was found while reading.
+  /// Writes the values to standard output.
+  /// - Returns: the findings that reading the file gave.
   func run() throws -> FindingList {
     let database = try DamagedDatabase(path: path, logView: store.wal)
     let (count, notes) =
       format == .text ? try writeText(database) : try writeJSON(database)
-    if count == 0 { display.note("note: no index holds a value that no row has") }
-    for note in notes.texts { display.note("note: not looked at: \(note)") }
+    if count == 0 { display.note("note: no index holds a value of a row that is gone") }
+    for note in notes.texts { display.note("note: not searched: \(note)") }
     return database.findings
   }
 
@@ -100,7 +100,7 @@ struct IndexedRows {
     output.append(integer: origin.offset)
   }
 
-  /// Whether an entity or table was asked for.
+  /// Whether the options ask for the entity or table of the values; true for all when they name none.
   private func isWanted(_ found: IndexedValues) -> Bool {
     options.entity.isEmpty
       || options.entity.contains {

@@ -10,7 +10,7 @@ import StoreExtraction
 import SupportBundle
 import Terminal
 
-/// `lifeboat inspect`
+/// The command `lifeboat inspect`, which shows what a store is.
 struct Inspect: ParsableCommand, RecordedCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show on one screen what a store is and whether it is sound.",
@@ -47,18 +47,18 @@ struct Inspect: ParsableCommand, RecordedCommand {
   var evidencePaths: [String] { paths }
   var outputPaths: [String] { [] }
 
-  /// The JSON form for several stores.
+  /// The JSON output of `lifeboat inspect` for several stores. For a single store, the output is its inspection alone.
   struct Report: Encodable {
     let schema = "lifeboat.inspections"
     let version = 1
     let inspections: [StoreInspection]
-    /// Other files that are, were or may be stores; nil when there are none.
+    /// Files that are, were or may be stores and were not inspected; nil when there are none.
     let passedOver: [StoreFinder.PassedOver]?
   }
 
   func run() throws {
     let all = try paths.map(found)
-    // Several stores are a list; one is a screen.
+    // Several stores are shown as a list, a single store as a screen.
     let isList = !display.json && display.verbose == 0 && (all.count != 1 || all[0].isSeveral)
     var list = StoreTable(display)
     var failures: [Failure] = []
@@ -102,7 +102,7 @@ struct Inspect: ParsableCommand, RecordedCommand {
       }
     }
     if isList { try display.write(list.text) }
-    // With the whole reason and its code, for which a line of the list has no room.
+    // The note has the whole reason and its code, for which a line of the list has no room.
     for other in passedOver { display.note(other) }
     // The worst failure has the highest code: a bug outranks a missing file, which outranks a finding.
     if let worst = failures.max(by: { $0.exitCode < $1.exitCode }) {
@@ -119,14 +119,14 @@ struct Inspect: ParsableCommand, RecordedCommand {
 }
 
 extension Inspect {
-  /// What a path leads to.
+  /// What was found at a path of the command line.
   private struct Found {
     let path: String
-    /// The stores; the path itself for an archive.
+    /// The paths of the stores. For an archive, this is its own path.
     var stores: [String] = []
-    /// Other files that are or were a store.
+    /// Files that are, were or may be stores and cannot be inspected.
     var others: [StoreFinder.PassedOver] = []
-    /// Why the path cannot be searched; nil when it was.
+    /// Why the path could not be searched; nil when it was searched.
     var failure: Failure?
 
     var isSeveral: Bool { stores.count + others.count > 1 }
@@ -148,7 +148,8 @@ extension Inspect {
     return found
   }
 
-  /// Inspects a store; `receive` gets the inspection while the store is at hand, and its main file.
+  /// Inspects a store. `receive` gets the inspection and the path of the main file while that file can be read; a file
+  /// that was decrypted or unpacked is removed afterwards.
   private func inspect(
     _ path: String, _ receive: (StoreInspection, String) -> Void
   ) throws -> StoreInspection {
@@ -189,7 +190,8 @@ extension Inspect {
     try display.write(InspectionText(inspection, display, isOfBundle: isOfBundle).text)
   }
 
-  /// The inspection of the store in a bundle or archive; the one that a bundle recorded when it does not hold the store.
+  /// The inspection of the store in a bundle or archive. For a bundle without the store, it is the inspection that the
+  /// bundle recorded.
   private func inspectArchive(
     _ path: String, isFirst: Bool, isQuiet: Bool
   ) throws -> StoreInspection {
@@ -200,25 +202,27 @@ extension Inspect {
         if !isQuiet { try tell(inspection, isFirst: isFirst) }
         return inspection
       }
-      display.note("note: the bundle does not hold the store; this is what was recorded about it")
+      display.note(
+        "note: the bundle does not hold the store; this is what the bundle recorded about the store"
+      )
       if !isQuiet { try tell(recorded, isFirst: isFirst, isOfBundle: true) }
       return recorded
     }
   }
 
-  /// An error as the failure of one store, which does not stop the others; throws any other error.
+  /// The failure of one store, which does not stop the inspection of the others. An error of an unknown type is thrown.
   private func failure(_ error: any Error) throws -> Failure {
     guard let failure = Failure(error) ?? Failure(foreign: error) else { throw error }
     return failure
   }
 }
 
-/// The report on one store as text.
+/// The text that `lifeboat inspect` prints for one store.
 struct InspectionText {
   private let inspection: StoreInspection
   private let display: DisplayOptions
 
-  /// Whether the store itself is elsewhere, so that no command reads it.
+  /// Whether a bundle recorded the inspection and does not hold the store, so that no command can read the store.
   private let isOfBundle: Bool
 
   init(_ inspection: StoreInspection, _ display: DisplayOptions, isOfBundle: Bool = false) {
@@ -252,12 +256,12 @@ struct InspectionText {
     return text
   }
 
-  /// What the app keeps in the metadata.
+  /// The values that the app keeps in the metadata, one per key.
   private static func text(_ values: [String: JSONValue], _ display: DisplayOptions) -> String {
     guard !values.isEmpty else { return "The metadata has no keys of the app.\n" }
     var block = KeyValueBlock()
     for (key, value) in values.sorted(by: { $0.key < $1.key }) {
-      // A text is shown as it is.
+      // A string is shown without JSON quotes.
       if case .string(let text) = value {
         block.add(key, text)
       } else {
@@ -309,7 +313,9 @@ struct InspectionText {
   private var hasLog: Bool { inspection.members.contains { $0.role == .wal } }
 
   private var writer: String {
-    guard let metadata = inspection.metadata else { return "not recorded: Z_METADATA has no row" }
+    guard let metadata = inspection.metadata else {
+      return "not recorded: the table Z_METADATA has no row"
+    }
     if let problem = metadata.problem { return "not recorded: \(problem)" }
     var text = metadata.frameworkVersion.map { "framework \($0)" } ?? "framework not recorded"
     if let system = metadata.system { text += " (\(system))" }
@@ -321,7 +327,9 @@ struct InspectionText {
   }
 
   private var model: String {
-    guard let model = inspection.model else { return "not in the store; name one with --model" }
+    guard let model = inspection.model else {
+      return "not in the store; rows and extract take a model with --model"
+    }
     if let problem = model.problem { return "\(model.source), not readable: \(problem)" }
     var text =
       "\(model.source), \(Quantity.count(model.entityCount)) \(model.entityCount == 1 ? "entity" : "entities")"
@@ -349,7 +357,7 @@ struct InspectionText {
         : " on \(Quantity.count(pages)) \(pages == 1 ? "page" : "pages") (of \(Quantity.count(inspection.file.pageCount)))")
   }
 
-  /// What is wrong with the header; nil when it is used as it is.
+  /// The message of the first finding about the header; nil when there is none.
   private var header: String? {
     inspection.findings.first { CheckText.layoutFindings.contains($0.id) }?.message
   }
@@ -365,7 +373,9 @@ struct InspectionText {
       : (inspection.entities.filter { $0.rowCount > 0 }.count, "entity", "entities")
     var text = count + (inspection.kind == .sqlite ? " in " : " of ")
     text += "\(Quantity.count(holders.0)) \(holders.0 == 1 ? holders.1 : holders.2)"
-    if inspection.liveRowCount == 0, inspection.kind != .sqlite { text = "none of an entity" }
+    if inspection.liveRowCount == 0, inspection.kind != .sqlite {
+      text = "none of the entities has a row"
+    }
     if let plain = inspection.plainTables {
       let count = Quantity.count(plain.reduce(0) { $0 + $1.rowCount })
       text += ", \(count) in \(Quantity.count(plain.count, "table")) beside the model"
@@ -373,7 +383,7 @@ struct InspectionText {
     return isSchemaLost ? text + "; the schema is damaged, so tables are missing" : text
   }
 
-  /// Damage to a page that loses none of its rows.
+  /// The ids of damage that loses none of a page's rows.
   private static let losesNothing: Set<Finding.ID> = [
     .pageBadFragments, .pageBadContentStart, .cellOverlap, .treeUnevenDepth,
     .treeKeyOrder, .headerBadCount, .recordTrailingBytes, .recordAffinity,
@@ -421,7 +431,7 @@ struct InspectionText {
       ? inspection.entities.map { ($0.name, $0.rowCount) }
         + (inspection.plainTables ?? []).map { ($0.name + " (a table)", $0.rowCount) }
       : inspection.tables.map { ($0.name, $0.rowCount) }
-    // With what stands above, the report is one screen.
+    // With seven lines of the table, the report fits on one screen.
     let maxShown = display.verbose > 0 ? rows.count : 7
     let shown =
       rows.count > maxShown

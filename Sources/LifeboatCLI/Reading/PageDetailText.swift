@@ -2,7 +2,7 @@ import SQLiteFile
 import SQLiteForensics
 import Terminal
 
-/// One page as text.
+/// The text that `lifeboat pages --page` prints: header fields, cells, freeblocks and bytes of one page.
 struct PageDetailText {
   private let detail: PageDetail
   private let database: SQLiteDatabase
@@ -82,7 +82,7 @@ struct PageDetailText {
   }
 }
 
-/// One page as JSON.
+/// The JSON output of `lifeboat pages --page`.
 struct PageDetailReport: Encodable {
   struct Field: Encodable {
     let name: String

@@ -3,9 +3,9 @@ import SQLiteForensics
 import StoreExtraction
 import Terminal
 
-/// The page map of a store, with its pages grouped into runs.
+/// The page map of a store. Neighbouring pages of the same kind and owner form a run.
 struct PageSummary {
-  /// Neighbouring pages of the same kind and owner.
+  /// A run: neighbouring pages of the same kind and owner.
   struct Run: Encodable {
     let firstPage: UInt32
     var pageCount: Int
@@ -13,7 +13,7 @@ struct PageSummary {
     let owner: String?
   }
 
-  /// The JSON form.
+  /// The JSON output of `lifeboat pages`.
   struct Report: Encodable {
     let schema = "lifeboat.pages"
     let version = 1
@@ -26,13 +26,13 @@ struct PageSummary {
     let runs: [Run]
   }
 
-  /// Runs shown without `-v`.
+  /// The maximum number of runs that are shown without `-v`.
   private static let maxShown = 100
 
   var owners: [PageOwner] = []
   private let pageSize: Int
   private let pageCount: UInt32
-  /// What is wrong with the header; nil when nothing is.
+  /// The message of the first finding about the header; nil when the header was usable as it is.
   private let headerProblem: String?
   private var kinds: [PageKind: Int] = [:]
   private var members: [Finding.Member: Int] = [:]

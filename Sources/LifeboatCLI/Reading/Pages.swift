@@ -8,12 +8,12 @@ import StoreExtraction
 import StoreReport
 import Terminal
 
-/// `lifeboat pages`
+/// The command `lifeboat pages`, which shows what each page of a store is for.
 struct Pages: StoreReader {
   enum Format: String, ExpressibleByArgument, CaseIterable {
     case text, json, ndjson, html, svg
 
-    /// Whether it is a page for a browser or a picture.
+    /// Whether the format is a page for a browser or a picture.
     var isPicture: Bool { self == .html || self == .svg }
   }
 
@@ -59,7 +59,7 @@ struct Pages: StoreReader {
     try made.validate(picture, among: "html or svg", display)
     if let picture, page != nil {
       throw ValidationError(
-        "--page shows one page in text or JSON, and --format \(picture) all of them: leave out one of them."
+        "--page shows one page in text or JSON, and --format \(picture) shows all pages: leave out one of the two."
       )
     }
   }
@@ -92,7 +92,7 @@ struct Pages: StoreReader {
     try watch.requireUnchanged()
   }
 
-  /// The page for a browser, or the picture in it, with what a check finds.
+  /// Writes the page for a browser, or only its picture. Pages with findings of a check are marked.
   private func writePicture(
     _ format: Format, of database: SQLiteDatabase, _ input: StoreInput, _ watch: EvidenceWatch,
     _ meter: ProgressMeter, _ report: @escaping (Int) -> Void
@@ -106,7 +106,7 @@ struct Pages: StoreReader {
     }
     checking.finish()
     pages.finish(owners, check)
-    // No file of a store that changed is left behind.
+    // Nothing is written about a store that changed while it was read.
     try watch.requireUnchanged()
     try made.write(format == .svg ? pages.svg : try pages.html(), display)
   }
@@ -156,9 +156,10 @@ struct Pages: StoreReader {
   }
 }
 
-/// A page as a line of JSON, and bytes as a hex dump.
+/// Writes a page as a line of JSON, and bytes as a hex dump.
 enum PageText {
-  /// The page as one JSON object with sorted keys, and a line end.
+  /// The page as one JSON object with sorted keys, followed by a line feed. `quotedOwner` is the owner as a JSON
+  /// string; nil for a page without one.
   static func line(_ entry: PageEntry, quotedOwner: String?) -> String {
     var text = "{"
     if let cells = entry.cellCount { text += "\"cells\":\(cells)," }
@@ -171,8 +172,8 @@ enum PageText {
     return text + "}\n"
   }
 
-  /// Bytes as a hex dump: offset, 16 bytes, and the printable ASCII among them. Every other byte is shown as a dot, so
-  /// that no evidence controls a terminal.
+  /// Bytes as a hex dump. Each line has an offset, 16 bytes, and the printable ASCII among them. The first byte has the
+  /// offset `first`. A byte that is not printable ASCII is shown as a dot, so that evidence cannot control a terminal.
   static func dump(_ bytes: [UInt8], from first: Int64) -> String {
     let digits = Array("0123456789abcdef".utf8)
     var text: [UInt8] = []

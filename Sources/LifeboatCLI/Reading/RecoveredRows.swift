@@ -7,7 +7,7 @@ import Quoting
 import StoreExtraction
 import Terminal
 
-/// The part of `lifeboat rows` that reads page by page: `--all` and `--deleted`.
+/// The part of `lifeboat rows` that handles `--all` and `--deleted`, and reads page by page.
 struct RecoveredRows {
   let path: String
   let selection: DamagedDatabase.Selection
@@ -18,8 +18,8 @@ struct RecoveredRows {
   let likes: LikeOptions
   let display: DisplayOptions
 
-  /// Prints the rows.
-  /// - Returns: what was found, and whether a live row is partial.
+  /// Prints the recovered rows to standard output.
+  /// - Returns: the findings, and whether a live row is partial.
   func run() throws -> (findings: FindingList, isPartial: Bool) {
     let damaged = try DamagedStore(
       path: path, logView: store.wal, like: likes.like, model: options.givenModel(display)
@@ -31,7 +31,8 @@ struct RecoveredRows {
     output.isSafeForSpreadsheets = options.output.isSafeForSpreadsheets
     var isRaw = raw
     if !raw, damaged.kind == .sqlite {
-      display.note("note: not a Core Data store; its tables follow as they are (--raw)")
+      display.note(
+        "note: this is not a Core Data store; its tables follow as SQLite stores them (--raw)")
       isRaw = true
     }
     if !isRaw {
@@ -85,7 +86,8 @@ struct RecoveredRows {
     return (damaged.database.findings, isPartial)
   }
 
-  /// The only name in a set; throws if there are several or none.
+  /// The only name in a list. Throws a failure with `code` when there are several or none; `noun` says what the names
+  /// are of.
   private func only(_ names: [String], _ code: String, _ noun: String) throws -> String {
     guard let name = names.first, names.count == 1 else {
       let shown = names.sorted().prefix(12).map { "--entity " + ShellText.quoted($0) }
@@ -101,7 +103,7 @@ struct RecoveredRows {
     return name
   }
 
-  /// Notes what an outcome leaves out, and returns whether any row is partial.
+  /// Says on standard error what an outcome leaves out. Returns whether any row is partial.
   private func note(_ outcome: RecoveredRowOutput.Outcome) -> Bool {
     if outcome.unattributedCount > 0 {
       display.note(
@@ -143,7 +145,7 @@ struct RecoveredRows {
   private func writeTables(_ damaged: DamagedStore, _ names: Set<String>?) throws -> Bool {
     let tables = damaged.database.tables
     func hasNames(_ place: Int) -> Bool { place >= 0 && tables[place].isDescribed }
-    // Rows whose table is uncertain come last, under the key -1.
+    // Rows whose table is uncertain have the key -1, and are printed last.
     var texts: [Int: RowText] = [:]
     var isPartial = false
     try damaged.database.forEachRow(selection, of: names) { row in
@@ -173,7 +175,7 @@ struct RecoveredRows {
     return isPartial
   }
 
-  /// What is said in place of an incomplete value; nil for a whole one.
+  /// What a cell says in place of an incomplete or doubtful value; nil for a whole value.
   static func partial(_ row: RecoveredRow, _ column: Int) -> String? {
     row.partial.first { $0.column == column }.map { value in
       let amount = "\(Quantity.count(value.have)) of \(Quantity.count(value.of)) bytes"

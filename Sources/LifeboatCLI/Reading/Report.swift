@@ -10,7 +10,7 @@ import StoreReport
 import SupportBundle
 import Terminal
 
-/// `lifeboat report`
+/// The command `lifeboat report`, which writes a page for a browser about a store.
 struct Report: ParsableCommand, RecordedCommand {
   static let configuration = CommandConfiguration(
     commandName: "report",
@@ -32,11 +32,11 @@ struct Report: ParsableCommand, RecordedCommand {
     completion: .file())
   var path: String
 
-  @Option(name: .shortAndLong, help: "The page to make.", completion: .file())
+  @Option(name: .shortAndLong, help: "The HTML file to make.", completion: .file())
   var output: String
 
   @Option(
-    name: .long, help: "The model that the app has now, to compare with.", completion: .file())
+    name: .long, help: "The app's current model, to compare the store with.", completion: .file())
   var model: String?
 
   @Option(name: .customLong("model-version"), help: "The version of --model to use.")
@@ -61,7 +61,7 @@ struct Report: ParsableCommand, RecordedCommand {
   var evidencePaths: [String] { [path] }
   var outputPaths: [String] { [output] }
 
-  /// The JSON form.
+  /// The JSON that `lifeboat report --json` prints about the page that was written.
   struct Receipt: Encodable {
     let schema = "lifeboat.reportReceipt"
     let version = 1
@@ -119,7 +119,7 @@ struct Report: ParsableCommand, RecordedCommand {
     if unread > 0 { try display.exitWithFindings() }
   }
 
-  /// The inspection of one store of a folder, which may be in an archive.
+  /// The inspection of one store that a folder holds, also inside an archive.
   private func inspected(_ path: String) throws -> StoreInspection {
     guard StoreInput.isPacked(path) else {
       return try StoreInspection(path: path, takesHashes: false)
@@ -143,7 +143,8 @@ struct Report: ParsableCommand, RecordedCommand {
     return try report.html()
   }
 
-  /// The page of the store in a bundle or archive, or of what a bundle says of it.
+  /// The page about the store in a bundle or archive. For a bundle without the store, the page shows what the bundle
+  /// recorded.
   private func pageOfArchive(_ input: StoreInput) throws -> String {
     guard let file = input.file, let folder = input.bundleFolder else {
       let doubts = input.decrypted?.findings.kept ?? []

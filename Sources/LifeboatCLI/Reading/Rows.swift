@@ -10,7 +10,7 @@ import SafeText
 import StoreExtraction
 import Terminal
 
-/// `lifeboat rows`
+/// The command `lifeboat rows`, which prints rows.
 struct Rows: StoreReader {
   enum Format: String, ExpressibleByArgument, CaseIterable {
     case text, json, ndjson, csv
@@ -67,21 +67,23 @@ struct Rows: StoreReader {
       throw ValidationError("--like needs --all or --deleted.")
     }
     guard !indexed || !all && !deleted else {
-      throw ValidationError("--indexed shows what --all and --deleted do not; use it alone.")
+      throw ValidationError(
+        "--indexed cannot be used with --all or --deleted, which show other rows.")
     }
     guard !indexed || format != .csv else {
-      throw ValidationError("--indexed writes text, json or ndjson: each index has other columns.")
+      throw ValidationError(
+        "--indexed writes text, json or ndjson: indexes have different columns.")
     }
     guard !indexed || rows.allow == nil && !selection.isNeeded else {
-      throw ValidationError("--indexed takes no --allow, --where, --columns and --order.")
+      throw ValidationError("--indexed cannot be used with --allow, --where, --columns or --order.")
     }
     guard rows.allow == nil || !all && !deleted && !raw else {
       throw ValidationError(
-        "--allow is for rows of entities that the store has, without --all, --deleted and --raw.")
+        "--allow is for live rows of entities: leave out --all, --deleted and --raw.")
     }
     guard !selection.isNeeded || !all && !deleted else {
       throw ValidationError(
-        "--where, --columns and --order are for rows that the store has, without --all and --deleted."
+        "--where, --columns and --order are for live rows: leave out --all and --deleted."
       )
     }
   }
@@ -91,8 +93,8 @@ struct Rows: StoreReader {
     if let bundled = try BundledRows(input) {
       guard !selection.isNeeded, rows.allow == nil else {
         throw Failure(
-          64, "usage.noChoice", "\(input.given) holds rows, but not the store that they are of",
-          hint: "read them without --where, --columns, --order and --allow")
+          64, "usage.noChoice", "\(input.given) holds rows, but not the store that they come from",
+          hint: "read the rows without --where, --columns, --order and --allow")
       }
       return try bundled.write(format, rows, display)
     }
@@ -114,7 +116,7 @@ struct Rows: StoreReader {
       if raw, store.kind != .sqlite {
         throw Failure(
           64, "usage.noChoice",
-          "--where, --columns and --order name attributes, and --raw has none",
+          "--where, --columns and --order name attributes, and raw rows have none",
           hint: "leave out --raw")
       }
       try ChosenRows(selection: selection, format: format, options: rows, display: display)
@@ -173,15 +175,17 @@ struct Rows: StoreReader {
   private func writeEntities(of path: String, _ format: Format) throws -> FindingList {
     let coreData = try rows.open(path, store, display)
     guard coreData.kind != .sqlite else {
-      display.note("note: not a Core Data store; its tables follow as they are (--raw)")
+      display.note(
+        "note: this is not a Core Data store; its tables follow as SQLite stores them (--raw)")
       return try writeRaw(of: path, format)
     }
     var entities: [DescribedEntity] = []
     for table in coreData.entityTables { entities += try coreData.describedEntities(of: table) }
-    // A table of rows has a head of properties, which nothing names here.
+    // The text form needs the names of properties for its columns, and nothing in this store names them.
     if entities.isEmpty, format == .text, rows.entity.isEmpty {
       display.note(
-        "note: nothing in the store names its entities; its tables follow as they are (--raw)")
+        "note: nothing in the store names its entities; its tables follow as SQLite stores them (--raw)"
+      )
       return try writeRaw(of: path, format)
     }
     let plain = coreData.plainTables
@@ -215,7 +219,7 @@ struct Rows: StoreReader {
     return coreData.findings
   }
 
-  /// The names to choose from, with their row counts, and the command that writes a file for each.
+  /// A hint that lists the names to choose from, with their row counts, and the command that writes a file for each.
   private func whichOne(_ names: [String], of path: String) throws -> String {
     let inspection = try StoreInspection(path: path, logView: store.wal, takesHashes: false)
     let counts = Dictionary(
@@ -268,24 +272,27 @@ struct Rows: StoreReader {
   private var textLimit: Int { rows.limit ?? 50 }
 }
 
-/// What is said of tables in a Core Data store that hold no objects of its model.
+/// Messages about tables in a Core Data store that hold no objects of its model.
 enum RowAdvice {
-  /// Such a table was asked for as an entity.
+  /// The failure when a table that holds no objects was asked for as an entity.
   static func isTable(_ name: String) -> Failure {
-    Failure(64, "usage.oneEntity", "\(name) is a table, not an entity", hint: "add --raw")
+    Failure(
+      64, "usage.oneEntity", "\(name) is a table, not an entity", hint: "add --raw to print tables")
   }
 
-  /// Those of them that have rows are left out; nil for none.
+  /// A note that the rows of these tables are left out, with the tables that have any; nil when none has rows.
   static func leftOut(_ tables: [Table], of store: CoreDataStore) throws -> String? {
     leftOut(try tables.filter { try store.database.rowCount(of: $0).count > 0 }.map(\.name))
   }
 
-  /// Columns that SQLite computes when a row is read are empty here; nil for none.
+  /// A note that columns are empty here because SQLite computes them when it reads a row; nil when no table has such
+  /// columns.
   static func notStored(_ tables: [Table]) -> String? {
     notStored(tables.map { ($0.name, $0.definition) })
   }
 
-  /// As ``notStored(_:)``, for tables by their names and what their statements declare.
+  /// A note that columns are empty here because SQLite computes them when it reads a row; nil when no table has such
+  /// columns. A table without a readable definition has none.
   static func notStored(_ tables: [(name: String, definition: TableDefinition?)]) -> String? {
     let names = tables.flatMap { name, definition in
       (definition?.columns ?? []).lazy.filter { $0.generation == .virtual }
@@ -296,7 +303,7 @@ enum RowAdvice {
       "note: columns that the file does not hold are empty: \(shown(names)); SQLite computes them when it reads a row"
   }
 
-  /// They are not among the rows of entities; nil for none.
+  /// A note that the rows of the named tables are left out; nil when there are no names.
   static func leftOut(_ names: [String]) -> String? {
     guard let first = names.first else { return nil }
     return
@@ -310,16 +317,16 @@ enum RowAdvice {
   }
 }
 
-/// Rows as text: a table if the columns fit side by side, else a block for each row.
+/// Rows as text: as a table if the columns fit side by side, else as a block for each row.
 struct RowText {
   private let title: String
   private let names: [String]
   private let limit: Int
   private var rows: [[String]] = []
-  /// How many rows there are, with those that are not kept.
+  /// The number of rows, including rows that are counted but not kept.
   var count = 0
 
-  /// Columns narrower than this are of no use.
+  /// The minimum width of a column in the terminal. If the columns do not fit, each row is a block.
   private static let minimumColumnWidth = 14
 
   init(_ title: String, _ names: [String], limit: Int) {
@@ -328,7 +335,7 @@ struct RowText {
     self.limit = limit
   }
 
-  /// Counts a row, and keeps its cells while there is room.
+  /// Counts a row. Its cells are made and kept only while there are no more rows than the limit.
   mutating func add(_ cells: () -> [String]) {
     count += 1
     if count <= limit { rows.append(cells()) }
@@ -359,7 +366,7 @@ struct RowText {
   }
 }
 
-/// Values as cells of a table.
+/// The texts of values in cells. NULL is an empty text.
 enum CellText {
   static func text(_ value: PropertyValue) -> String {
     switch value {

@@ -8,7 +8,7 @@ import StoreExtraction
 import SupportBundle
 import Terminal
 
-/// `lifeboat search`
+/// The command `lifeboat search`, which finds a text in stores.
 struct Search: ParsableCommand, RecordedCommand {
   enum Format: String, ExpressibleByArgument, CaseIterable {
     case text, ndjson
@@ -33,14 +33,14 @@ struct Search: ParsableCommand, RecordedCommand {
   var pattern: String
 
   @Argument(
-    help: "Stores, folders or archives that hold some, incidents, or bundles.",
+    help: "Stores, incidents, bundles, or folders and archives that hold stores.",
     completion: .file())
   var paths: [String]
 
-  @Flag(name: .customLong("case"), help: "Let upper and lower case differ.")
+  @Flag(name: .customLong("case"), help: "Tell upper and lower case apart.")
   var isCaseSensitive = false
 
-  @Flag(name: .long, help: "Only rows that the store has, no deleted ones and no older versions.")
+  @Flag(name: .long, help: "Only live rows: no deleted ones, and no older versions of rows.")
   var live = false
 
   @Flag(name: .long, help: "Only rows that were deleted or replaced.")
@@ -66,7 +66,7 @@ struct Search: ParsableCommand, RecordedCommand {
       throw ValidationError("--limit takes a number of matches, 0 or more.")
     }
     guard !paths.isEmpty else {
-      throw ValidationError("Name a store to search after the text.")
+      throw ValidationError("After the text, name a store to search.")
     }
     guard !live || !deleted else {
       throw ValidationError("--live and --deleted exclude each other.")
@@ -90,7 +90,7 @@ struct Search: ParsableCommand, RecordedCommand {
           if isDamaged { hasFindings = true }
         }
       } catch {
-        // One store that cannot be read does not end the search of others.
+        // A store that cannot be read does not end the search of the other stores.
         guard stores.count > 1, let failure = Failure(error), failure.exitCode != 74 else {
           throw error
         }
@@ -102,7 +102,8 @@ struct Search: ParsableCommand, RecordedCommand {
     if hasFindings { try display.exitWithFindings() }
   }
 
-  /// The stores that a path leads to: all of a folder.
+  /// The files to search at a path: for a folder, all of its stores and the readable files that may be stores. Files
+  /// that cannot be read are noted.
   private func stores(at path: String) throws -> [String] {
     var others: [String] = []
     let stores = try StoreInput.all(at: path, secrets.bundle) { other in
@@ -140,7 +141,7 @@ struct Search: ParsableCommand, RecordedCommand {
           try output.writeLine(HitText(hit, display).line)
         }
         count += 1
-        // The first matches are seen at once; a flood of them is not slowed down.
+        // The first 100 matches are flushed one by one, so that they are seen at once. Later ones are buffered.
         if count <= 100 { try output.flush() }
         return true
       } catch {
@@ -152,20 +153,22 @@ struct Search: ParsableCommand, RecordedCommand {
     try output.flush()
     try watch.requireUnchanged()
     for file in outcome.unreadFiles { display.note("note: \(file) cannot be read") }
-    if outcome.isCut { display.note("note: \(name): more may match; --limit shows more") }
+    if outcome.isCut {
+      display.note("note: \(name): there may be more matches; a higher --limit shows more")
+    }
     let findings = damaged.database.findings
     display.note(findings.kept)
     return (count, findings.damageCount > 0 || !outcome.unreadFiles.isEmpty)
   }
 
-  /// The JSON form of a match.
+  /// The JSON output for one match.
   struct Line: Encodable {
     let store: String
     let entity: String?
     let table: String?
     let key: Int64?
     let attribute: String?
-    /// `live`, or one of the states that rows have.
+    /// `live` for a live row, else the state of the deleted or replaced row; nil for a match outside rows.
     let state: String?
     let member: String?
     let page: UInt32?
@@ -195,7 +198,7 @@ struct Search: ParsableCommand, RecordedCommand {
   }
 }
 
-/// A match as a line of text: where it is, and what stands beside it.
+/// A match as a line of text: its place, the match, and the text around it.
 private struct HitText {
   private let hit: SearchHit
   private let display: DisplayOptions
@@ -207,7 +210,7 @@ private struct HitText {
 
   var line: String {
     let head = VisibleText.visible(place)
-    // With -v nothing is cut: the line may be longer than the terminal is wide.
+    // With `-v` nothing is cut, so the line may be wider than the terminal.
     let room =
       display.verbose > 0 ? Int.max : max(24, display.width - DisplayWidth.columns(of: head) - 2)
     let excerpt = hit.excerpt
@@ -220,8 +223,8 @@ private struct HitText {
     return head + ": " + before + display.style.apply(match, .bold) + after
   }
 
-  /// The end of a text in some columns, `…` before it if something was cut. What is shown in place of a character that
-  /// is not printed is not cut apart.
+  /// The end of a text, in at most `columns` columns. `…` comes first if something is cut. The escape that stands for
+  /// an unprintable character is never split.
   private static func end(of text: String, isCut: Bool, columns: Int) -> String {
     var rest = text.unicodeScalars[...]
     var isCut = isCut
@@ -235,7 +238,8 @@ private struct HitText {
     }
   }
 
-  /// The start of a text in some columns, likewise.
+  /// The start of a text, in at most `columns` columns. `…` comes last if something is cut. The escape that stands for
+  /// an unprintable character is never split.
   private static func start(of text: String, isCut: Bool, columns: Int) -> String {
     var rest = text.unicodeScalars[...]
     var isCut = isCut

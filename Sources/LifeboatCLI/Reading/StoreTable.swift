@@ -5,7 +5,7 @@ import SafeText
 import StoreExtraction
 import Terminal
 
-/// Several stores, one line for each file that is or was one.
+/// A table of several stores, with one line for each file that is or was a store.
 struct StoreTable {
   private struct Line {
     let path: String
@@ -20,7 +20,7 @@ struct StoreTable {
 
   init(_ display: DisplayOptions) { self.display = display }
 
-  /// Adds a store that was inspected; `path` is its main file, nil when that is not at hand.
+  /// Adds a store that was inspected. `path` is its main file; nil when that file cannot be read any more.
   mutating func add(_ inspection: StoreInspection, at path: String?, wal: SQLiteDatabase.LogView) {
     let health =
       inspection.damageCount > 0
@@ -33,12 +33,12 @@ struct StoreTable {
         rows: Quantity.count(inspection.liveRowCount), newest: newest(path, wal) ?? ""))
   }
 
-  /// A file that was not inspected, with the reason.
+  /// Adds a file that was not inspected, with the reason.
   mutating func add(_ other: StoreFinder.PassedOver) {
     lines.append(Line(path: other.path, what: "", health: other.message, rows: "", newest: ""))
   }
 
-  /// A store that cannot be described.
+  /// Adds a store that could not be inspected, with the failure.
   mutating func add(_ failure: Failure, at path: String) {
     lines.append(
       Line(path: path, what: "", health: "not read: \(failure.message)", rows: "", newest: ""))
@@ -53,7 +53,8 @@ struct StoreTable {
     return text
   }
 
-  /// The day of the latest date in rows; nil without one.
+  /// The day of the latest date in rows, as `2026-11-20`. Dates more than a day in the future are left out. Nil when
+  /// there is no date or the store cannot be read.
   private func newest(_ path: String?, _ wal: SQLiteDatabase.LogView) -> String? {
     guard let path, let store = try? CoreDataStore(path: path, logView: wal),
       let date = try? store.newestDate(
@@ -62,7 +63,7 @@ struct StoreTable {
     return String(decoding: text.utf8.prefix(10), as: UTF8.self)
   }
 
-  /// The end of a path, which tells files apart, in two fifths of the width.
+  /// The end of a path, in two fifths of the terminal's width: the last names tell files apart.
   private func place(_ path: String) -> String {
     let path = PathText.dropping(prefix: "./", from: path) ?? path
     let columns = max(24, display.width * 2 / 5)

@@ -6,7 +6,7 @@ import StoreExtraction
 import StoreReport
 import Terminal
 
-/// `lifeboat timeline`
+/// The command `lifeboat timeline`, which shows what happened to a store.
 struct Timeline: StoreReader {
   enum Format: String, ExpressibleByArgument, CaseIterable {
     case text, ndjson, timesketch, html
@@ -68,7 +68,7 @@ struct Timeline: StoreReader {
     }
     for text in [since, until].compactMap({ $0 }) where DateText.seconds(in: text) == nil {
       throw ValidationError(
-        "No date that can be read: '\(text)'. Write 2026-11-20 or 2026-11-20T21:53.")
+        "'\(text)' is not a date that can be read. Write 2026-11-20 or 2026-11-20T21:53.")
     }
   }
 
@@ -92,7 +92,7 @@ struct Timeline: StoreReader {
     try watch.requireUnchanged()
     if timeline.omittedDateCount > 0 {
       display.note(
-        "note: \(Quantity.count(timeline.omittedDateCount)) dates are left out: too many to sort"
+        "note: \(Quantity.count(timeline.omittedDateCount)) dates are left out because there are too many to sort"
       )
     }
     for finding in timeline.findings.kept where finding.id == .timelineDateOutOfRange {
@@ -120,7 +120,8 @@ struct Timeline: StoreReader {
     if !entity.isEmpty { page.choice.append("of \(entity.joined(separator: ", "))") }
     if timeline.omittedDateCount > 0 {
       page.notes.append(
-        "\(Quantity.count(timeline.omittedDateCount)) dates are left out: too many to sort.")
+        "\(Quantity.count(timeline.omittedDateCount)) dates are left out because there are too many to sort."
+      )
     }
     for finding in timeline.findings.kept where finding.id == .timelineDateOutOfRange {
       page.notes.append(finding.message + ".")
@@ -128,12 +129,12 @@ struct Timeline: StoreReader {
     if !dates, !timeline.hasHistory, timeline.store.kind != .sqlite {
       page.notes.append("`--dates` shows the dates in rows, too.")
     }
-    // No file of a store that changed is left behind.
+    // Nothing is written about a store that changed while it was read.
     try watch.requireUnchanged()
     try made.write(page.html(), display)
   }
 
-  /// A line for each event: the date, or a dash, and what happened.
+  /// Prints each event: the date, or a dash, and what happened. Long sentences continue on indented lines.
   private func writeText(_ timeline: StoreTimeline) throws {
     let limit = limit ?? 50
     var events: [StoreTimeline.Event] = []

@@ -9,14 +9,14 @@ import StoreExtraction
 import StoreMigration
 import Terminal
 
-/// What `migrate` and `salvage` have in common.
+/// The options that `migrate` and `salvage` share.
 struct MigrationOptions: ParsableArguments {
-  @Option(name: .shortAndLong, help: "The store to make.", completion: .file())
+  @Option(name: .shortAndLong, help: "The store file to make.", completion: .file())
   var output: String?
 
   @Option(
     name: [.customLong("to-version"), .customLong("model-version")],
-    help: "The version to migrate to; without it, the current one.")
+    help: "The version to migrate to; by default the current one.")
   var targetVersion: String?
 
   @Option(
@@ -32,20 +32,22 @@ struct MigrationOptions: ParsableArguments {
   @Option(
     name: .customLong("missing-policy"),
     help:
-      "What a mapping does that needs a class of the app: refuse, or copy properties of the same name."
+      "What to do if a mapping needs a class of the app: refuse, or copy properties of the same name."
   )
   var missingPolicy: MissingPolicy = .refuse
 
   @Flag(
     name: .customLong("keep-history"),
-    help: "Carry the persistent history over; without it, apps that follow it start anew.")
+    help:
+      "Carry the persistent history over; without this flag, apps that follow the history start anew."
+  )
   var keepsHistory = false
 
   @OptionGroup var progress: ProgressOptions
 
   @Flag(
     name: [.customShort("n"), .customLong("dry-run")],
-    help: "Make no file; show the steps.")
+    help: "Only show the steps, and make no file.")
   var dryRun = false
 
   func validate() throws {
@@ -54,7 +56,7 @@ struct MigrationOptions: ParsableArguments {
     }
   }
 
-  /// The model that wrote the store, as given.
+  /// The model that `--from-model` names; nil without this option. Throws when the model cannot be read.
   func sourceModel() throws -> ManagedObjectModel? {
     try fromModel.map { path in
       let version = try ModelInput(path).version()
@@ -66,8 +68,8 @@ struct MigrationOptions: ParsableArguments {
     }
   }
 
-  /// The route to a model, or to the current one of a folder of versions. A version of a bundle is named by its path;
-  /// the others of the bundle may be steps on the way.
+  /// The route to the version that `models` names, or to the current version of a folder of versions. If `models` is
+  /// the path of a version in an .xcdatamodeld or .momd, the other versions there may be steps on the way.
   func route(to models: String) throws -> MigrationRoute {
     var (path, target) = (PathText.withoutTrailingSlashes(models), targetVersion)
     let bundle = PathText.folder(of: path)
@@ -81,7 +83,8 @@ struct MigrationOptions: ParsableArguments {
       [path], to: target, versionOption: "--to-version", mappings: mappings)
   }
 
-  /// Runs a migration with these options, and shows its progress.
+  /// Runs `body` with a migration that has these options, and shows its progress. Returns the report that `body`
+  /// returns.
   func run(
     _ verification: VerificationOptions, _ display: DisplayOptions,
     _ body: (Migration) throws -> MigrationReport
@@ -94,10 +97,10 @@ struct MigrationOptions: ParsableArguments {
     migration.verifies = verification.verify
     migration.keepsHistory = keepsHistory
     migration.made = interruption.files
-    // Rows are counted beforehand only for somebody who sees it.
+    // Counting the rows beforehand takes time, so it is done only if somebody sees the progress.
     if meter.isShown {
       migration.onProgress = { state in
-        // All steps together are as many rows as the present one would be.
+        // The total assumes that each step has as many rows as the present one.
         let total = state.totalRowCount.map {
           UInt64(clamping: $0) * UInt64(clamping: state.stepCount)
         }
@@ -115,7 +118,7 @@ struct MigrationOptions: ParsableArguments {
 
 extension MissingPolicy: ExpressibleByArgument {}
 
-/// `lifeboat migrate`
+/// The command `lifeboat migrate`, which carries rows into a store of another model version.
 struct Migrate: StoreReader {
   static let configuration = CommandConfiguration(
     abstract: "Carry a store's rows into a new store of another version of its model.",
@@ -136,7 +139,8 @@ struct Migrate: StoreReader {
   var path: String
 
   @Option(
-    name: .customLong("to"), help: "A model, or a folder of versions whose current one is meant.",
+    name: .customLong("to"),
+    help: "The model to migrate to, or a folder of versions, of which the current one is taken.",
     completion: .file())
   var models: String
 

@@ -4,12 +4,12 @@ import SafeText
 import StoreMigration
 import Terminal
 
-/// The report of a migration as text.
+/// The text that `lifeboat migrate` and `lifeboat salvage` print about a migration.
 struct MigrationText {
   private let report: MigrationReport
   private let display: DisplayOptions
 
-  /// Writes a report in the form that was asked for; exits with findings when something was lost.
+  /// Writes a report as text or JSON. Throws the exit code for findings when something was lost.
   static func tell(_ report: MigrationReport, _ display: DisplayOptions) throws {
     if display.json {
       try display.write(json: report)
@@ -20,7 +20,8 @@ struct MigrationText {
     if !report.isLossless { try display.exitWithFindings() }
   }
 
-  /// Writes what a run would do: the same report without rows.
+  /// Writes what a run would do: its steps and, for a merge, the path `present` of the store that it would add to. The
+  /// JSON is that of a report without rows.
   static func announce(
     _ steps: [MigrationStep], of store: String, into present: String?, _ display: DisplayOptions
   ) throws {
@@ -48,11 +49,13 @@ struct MigrationText {
       block.add("Note", note)
     }
     if let rejects = report.rejects {
-      block.add("Not whole", "the rows are in \(rejects)", tone: .red)
+      block.add("Not whole", "rejected and incomplete rows are in \(rejects)", tone: .red)
     }
     if let output = report.output {
       block.add("Written", output)
-      block.add("Next", [.init("lifeboat check \(ShellText.path(output))", "check it once more")])
+      block.add(
+        "Next", [.init("lifeboat check \(ShellText.path(output))", "check the new store once more")]
+      )
     }
     var text = block.text(width: display.width, style: display.style)
     for step in report.steps { text += "\n" + table(step) }
@@ -83,7 +86,7 @@ struct MigrationText {
     if merge.differingCount > 0 {
       block.add(
         "Differing",
-        "\(Quantity.count(merge.differingCount, "old object")) of these had values that are not in the new store",
+        "\(Quantity.count(merge.differingCount, "old object")) had values that are not in the new store",
         tone: .yellow)
     }
     if merge.replacedCount > 0 {

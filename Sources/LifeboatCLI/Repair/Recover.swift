@@ -7,17 +7,17 @@ import SafeText
 import StoreExtraction
 import Terminal
 
-/// Sources for tables that a damaged file does not describe.
+/// Models and stores that describe tables which a damaged file does not describe itself.
 struct LikeOptions: ParsableArguments {
   @Option(
     name: .long,
     help:
-      "A model, or a healthy store, that describes tables which the file itself does not; may be repeated.",
+      "A model or a healthy store that describes tables which the file does not; may be repeated.",
     completion: .file())
   var like: [String] = []
 }
 
-/// How thoroughly SQLite checks a file before it gets its final name.
+/// The option that says how thoroughly SQLite checks a new file before the file gets its final name.
 struct VerificationOptions: ParsableArguments {
   @Flag(
     name: .long,
@@ -26,7 +26,7 @@ struct VerificationOptions: ParsableArguments {
   var verify = false
 }
 
-/// `lifeboat recover`
+/// The command `lifeboat recover`, which makes a new file of what can be read of a damaged one.
 struct Recover: StoreReader {
   static let configuration = CommandConfiguration(
     abstract: "Make a fresh SQLite file out of what can be read of a damaged one.",
@@ -50,7 +50,7 @@ struct Recover: StoreReader {
 
   @Flag(
     name: [.customShort("n"), .customLong("dry-run")],
-    help: "Make no file; show what would be in it.")
+    help: "Only show what the new file would hold, and make no file.")
   var dryRun = false
 
   @Flag(name: .long, help: "Also recover deleted rows, in tables of their own.")
@@ -114,7 +114,7 @@ struct Recover: StoreReader {
   }
 }
 
-/// The report of a recovery as text.
+/// The text that `lifeboat recover` prints.
 struct RecoverText {
   private let result: RebuildResult
   private let display: DisplayOptions
@@ -140,13 +140,14 @@ struct RecoverText {
     if let output = result.output {
       block.add("Written", output)
       block.add(
-        "Next", behindBreak + [.init("lifeboat inspect \(ShellText.path(output))", "look at it")])
+        "Next",
+        behindBreak + [.init("lifeboat inspect \(ShellText.path(output))", "inspect the new file")])
     } else {
       block.add(
         "Next",
         behindBreak + [
           .init(
-            "lifeboat recover \(ShellText.path(result.source)) -o NEW.sqlite", "make the file")
+            "lifeboat recover \(ShellText.path(result.source)) -o NEW.sqlite", "make the new file")
         ])
     }
     var text = block.text(width: display.width, style: display.style)
@@ -155,7 +156,8 @@ struct RecoverText {
     return text
   }
 
-  /// How to get the newest rows, where the log has commits behind a broken frame and they were not asked for.
+  /// The command that also reads the newest rows; empty unless the log has commits behind a broken frame and they were
+  /// not asked for.
   private var behindBreak: [KeyValueBlock.Suggestion] {
     let log = RecoveryAdvice.log(result.findings)
     guard !log.isEmpty, !readsAllOfLog else { return [] }
@@ -179,7 +181,7 @@ struct RecoverText {
     return parts.joined(separator: "; ")
   }
 
-  /// The files of external binary data.
+  /// What became of the files of external binary data; nil when no row names such a file.
   private var external: String? {
     guard let files = result.externalFiles else { return nil }
     let amount = Quantity.bytes(UInt64(clamping: files.sizeBytes))

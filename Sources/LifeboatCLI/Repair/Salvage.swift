@@ -11,7 +11,7 @@ import StoreMigration
 import StoreRecovery
 import Terminal
 
-/// `lifeboat salvage`
+/// The command `lifeboat salvage`, which brings the rows of a damaged store into a new one.
 struct Salvage: StoreReader {
   static let configuration = CommandConfiguration(
     abstract: "Bring the rows of a damaged store into a new store that the app's model opens.",
@@ -37,7 +37,7 @@ struct Salvage: StoreReader {
 
   @Option(
     name: .customLong("model"),
-    help: "The app's model, or a folder of versions whose current one is meant.",
+    help: "The app's model, or a folder of versions, of which the current one is taken.",
     completion: .file())
   var models: String?
 
@@ -46,7 +46,8 @@ struct Salvage: StoreReader {
 
   @Option(
     name: .customLong("into"),
-    help: "The store that the app has used since; it is only read.", completion: .file())
+    help: "The store that the app has used since then; this file is only read.", completion: .file()
+  )
   var present: String?
 
   @Option(
@@ -58,7 +59,7 @@ struct Salvage: StoreReader {
 
   @Flag(
     name: .customLong("equal-content"),
-    help: "Objects with equal attributes that lead to the same objects are one, too.")
+    help: "Also treat objects as one if they have equal attributes and lead to the same objects.")
   var matchesEqualContent = false
 
   @OptionGroup var migration: MigrationOptions
@@ -80,7 +81,7 @@ struct Salvage: StoreReader {
     }
     guard present == nil || !migration.keepsHistory else {
       throw ValidationError(
-        "A merge cannot keep the history: its keys are those of the old store. Leave --keep-history or --into out."
+        "A merge cannot keep the history, which has the keys of the old store. Leave out --keep-history or --into."
       )
     }
   }
@@ -114,7 +115,7 @@ struct Salvage: StoreReader {
       try MigrationText.announce(steps, of: input.shown(path), into: present, display)
       return
     }
-    // A sound store is read in the ordinary way, which is faster, under the model that was found for it.
+    // A sound store is read in the ordinary way, which is faster, with the model that the steps found for it.
     if isSound, source == nil {
       source = .sound(try CoreDataStore(path: path, model: steps.first?.from, logView: store.wal))
     }
@@ -146,7 +147,7 @@ struct Salvage: StoreReader {
       return [try .same(model, named: "the store's own model")]
     }
     let route = try migration.route(to: models)
-    // What a damaged store records may be lost; then its rows are taken for rows of the wanted version.
+    // A damaged store may have lost its version hashes. Its rows are then taken for rows of the wanted version.
     let recorded =
       source.recordedHashes ?? source.model?.versionHashes().hashes
     guard let recorded else { return [try .same(try route.target(), named: "the given model")] }
@@ -154,9 +155,9 @@ struct Salvage: StoreReader {
     return try MigrationStep.steps(of: plan, model: source.model)
   }
 
-  /// The step to the model of the present store, which it carries.
+  /// The step from the source to the model of the present store, which the present store carries.
   private func step(_ source: Migration.Source, to present: PresentStore) throws -> MigrationStep {
-    // A store that lost its model may record that it has the old one's.
+    // A present store that lost its model may still record the version hashes of the old store's model.
     let same = source.model.flatMap { present.records($0) ? $0 : nil }
     guard let model = present.model ?? same else {
       throw Failure(
@@ -166,7 +167,7 @@ struct Salvage: StoreReader {
     }
     let name = "the present store's model"
     let wanted = model.versionHashes().hashes
-    // What a damaged store records may be lost; then its rows are taken for rows of the wanted version.
+    // A damaged store may have lost its version hashes. Its rows are then taken for rows of the wanted version.
     guard let old = source.model, old.versionHashes().hashes != wanted,
       source.recordedHashes != wanted
     else { return try .same(model, named: name) }

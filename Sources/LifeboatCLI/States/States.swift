@@ -3,7 +3,7 @@ import SQLiteFile
 import StoreExtraction
 import Terminal
 
-/// `lifeboat states`
+/// The command `lifeboat states`: the group of commands for the states that log and journal hold.
 struct States: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "List the states that log and journal still hold, and write one as a file.",
@@ -17,7 +17,7 @@ struct States: ParsableCommand {
     subcommands: [StatesList.self, StatesExport.self], defaultSubcommand: StatesList.self)
 }
 
-/// `lifeboat states list`
+/// The command `lifeboat states list`, which lists the states of a store.
 struct StatesList: StoreReader {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "List the states that log and journal still hold.",
@@ -49,7 +49,7 @@ struct StatesList: StoreReader {
     }
   }
 
-  /// The states that a list as text has without `--limit`.
+  /// How many states the list has as text when `--limit` is not given.
   private static let shownStates = 20
 
   func read(_ input: StoreInput) throws {
@@ -70,11 +70,11 @@ struct StatesList: StoreReader {
 }
 
 extension StoreState.Name: ExpressibleByArgument {
-  /// A state as it is named on the command line.
+  /// Parses the name of a state: the number of a commit, `before` or `interrupted`.
   init?(argument: String) { self.init(argument) }
 }
 
-/// `lifeboat states export`
+/// The command `lifeboat states export`, which writes one state as a database file.
 struct StatesExport: StoreReader {
   static let configuration = CommandConfiguration(
     commandName: "export", abstract: "Write a state of a store as a database file of its own.",

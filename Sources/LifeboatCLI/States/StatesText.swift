@@ -5,7 +5,7 @@ import SafeText
 import StoreExtraction
 import Terminal
 
-/// The states of a store as text.
+/// The list of a store's states as text.
 struct StatesText {
   private let list: StateList
   private let display: DisplayOptions
@@ -43,7 +43,7 @@ struct StatesText {
     return Quantity.count(list.stateCount, "state") + (current ?? "")
   }
 
-  /// The newest state that is not the present one and is whole.
+  /// The newest whole state except the one that SQLite reads; nil when there is none.
   private var exportable: StoreState? {
     list.states.last { !$0.isCurrent && $0.isWhole }
   }
@@ -81,7 +81,7 @@ struct StatesText {
     return table.text(width: display.width, style: display.style)
   }
 
-  /// The size of the database, if all listed states have the same.
+  /// The size of the database in words, if it is the same in all listed states; nil otherwise.
   private var commonSize: String? {
     let counts = Set(list.states.map(\.databasePageCount))
     guard counts.count == 1, let state = list.states.first, state.databasePageCount != nil else {
@@ -95,20 +95,20 @@ struct StatesText {
     return Quantity.bytes(UInt64(count) * UInt64(max(0, list.pageSizeBytes)))
   }
 
-  /// A time without fractions of a second, `2026-11-20 21:53:07`.
+  /// Shortens a time in ISO 8601 to the form `2026-11-20 21:53:07`.
   private static func second(_ time: String) -> String {
     let bytes = Array(time.utf8)
     guard bytes.count >= 19 else { return time }
     return String(decoding: bytes[..<10] + [UInt8(ascii: " ")] + bytes[11..<19], as: UTF8.self)
   }
 
-  /// What changed, tables of entities first.
+  /// What changed in a state, with tables of entities first: `Note +2 ~1`.
   private func changes(_ state: StoreState) -> String {
     guard let tables = state.tables else {
       return state.writtenPageCount == nil ? "" : "not known"
     }
     let entities = tables.filter { $0.entity != nil }
-    // Those that Core Data keeps for itself change whenever rows of entities do.
+    // Core Data's own tables change whenever rows of entities do, so they are left out.
     let others = tables.filter {
       $0.entity == nil && (entities.isEmpty || !CoreDataStore.isOwn(table: $0.table))
     }
@@ -129,7 +129,7 @@ struct StatesText {
 
   // MARK: - Notes
 
-  /// What speaks against states, each note once.
+  /// The findings of all listed states. A finding that several states share is listed once, with their names.
   private var notes: [String] {
     var order: [String] = []
     var states: [ExactText: [String]] = [:]
@@ -168,12 +168,13 @@ struct StatesText {
       }
     }
       + (list.remainders.isEmpty
-        ? [] : ["their rows: lifeboat rows --deleted \(ShellText.path(list.path))"])
+        ? []
+        : ["rows from these frames and pages: lifeboat rows --deleted \(ShellText.path(list.path))"])
   }
 
   // MARK: - Details
 
-  /// The tables that each state changed, with row ids.
+  /// For each state, the tables that it changed, with the row ids of the rows.
   private var details: String {
     var text = ""
     for state in list.states {
@@ -205,12 +206,13 @@ struct StatesText {
 
   // MARK: - An exported state
 
-  /// What was written, as text.
+  /// The manifest of an exported state as text.
   static func text(_ manifest: StateManifest, _ display: DisplayOptions) -> String {
     var block = KeyValueBlock()
     block.add(
       "State \(manifest.state)",
-      manifest.isWhole ? "whole; SQLite's check finds nothing" : "not sure to be whole",
+      manifest.isWhole
+        ? "whole; SQLite's integrity check found nothing wrong" : "may not be whole",
       tone: manifest.isWhole ? .green : .yellow)
     let pages = manifest.pages
     let parts = [
@@ -221,7 +223,7 @@ struct StatesText {
     if manifest.externalFileCount > 0 {
       block.add(
         "Files",
-        "\(Quantity.count(manifest.externalFileCount, "file")) of external data beside the store, not part of it"
+        "\(Quantity.count(manifest.externalFileCount, "file")) of external data beside the store, not exported"
       )
     }
     block.add(

@@ -2,7 +2,7 @@ import SafeText
 import StoreTriage
 import Terminal
 
-/// Groups as text.
+/// The text that `lifeboat triage --group` prints.
 struct GroupText {
   private let report: TriageGroups.Report
   private let display: DisplayOptions
@@ -12,9 +12,9 @@ struct GroupText {
     self.display = display
   }
 
-  /// Groups that are shown without `-v`.
+  /// The maximum number of groups that are shown without `-v`.
   private static let maxShown = 20
-  /// Days of a trend.
+  /// The maximum number of days that a trend shows without `-v`.
   private static let maxDays = 14
 
   var text: String {
@@ -26,7 +26,8 @@ struct GroupText {
     let rest = report.groups.count - shown.count
     if rest > 0 { text += "\nand \(Quantity.count(rest, "more group")) (-v shows all)\n" }
     if report.otherCount > 0 {
-      text += "\nand \(Quantity.count(report.otherCount, "input")) of groups without room\n"
+      text +=
+        "\nand \(Quantity.count(report.otherCount, "input")) in groups for which there was no room\n"
     }
     return text
   }
@@ -44,7 +45,7 @@ struct GroupText {
     return block.text(width: display.width, style: display.style)
   }
 
-  /// The most frequent names, each with its number.
+  /// Names with their numbers, the most frequent first. Without `-v` at most five are shown.
   private func names(_ counts: [String: Int]) -> String {
     let sorted = counts.sorted { $0.value != $1.value ? $0.value > $1.value : $0.key < $1.key }
     let limit = display.verbose > 0 ? sorted.count : 5
@@ -53,7 +54,8 @@ struct GroupText {
     return shown.joined(separator: ", ") + (rest > 0 ? " and \(Quantity.count(rest)) more" : "")
   }
 
-  /// The last days with inputs, a bar and a number for each.
+  /// The days that have inputs, as `11-20 3`: month and day, then the number of inputs. Without `-v` only the last 14
+  /// days are shown.
   private func trend(_ days: [String: Int]) -> String {
     let sorted = days.sorted { $0.key < $1.key }
     let shown = display.verbose > 0 ? sorted[...] : sorted.suffix(Self.maxDays)

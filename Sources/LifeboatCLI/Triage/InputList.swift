@@ -1,37 +1,38 @@
 import CLibrary
 import SafeFiles
 
-/// The paths that are to be read, one after the other: those of the command line, and for `-` those of standard input.
-/// Nothing is held but the piece of the list that was read last.
+/// The paths of the inputs, one after the other: those of the command line, with the paths of standard input in the
+/// place of `-`. Only the piece of standard input that was read last is held in memory.
 struct InputList {
-  /// What comes next.
+  /// What ``next(_:)`` gives.
   enum Next {
     case path([UInt8])
-    /// Nothing yet: there is more once this descriptor can be read.
+    /// There is no path yet. There may be one as soon as this descriptor can be read.
     case waiting(Int32)
     case end
   }
 
-  /// The most bytes of a path; no system takes more.
+  /// The maximum number of bytes of a path. No system takes a longer one.
   static let maxPathBytes = 32 << 10
 
   private let arguments: [String]
   private var place = 0
   private let separator: UInt8
-  /// What was read of standard input and not handed out.
+  /// The bytes of standard input that were read; those before `start` were handed out.
   private var buffer: [UInt8] = []
   private var start = 0
   private var hasEnded = false
-  /// Whether a path was too long, and the rest of it is passed over.
+  /// Whether the rest of a path that is too long is being passed over.
   private var isSkipping = false
 
-  /// A list. With `endsInZero`, a zero byte stands between the paths of standard input instead of a line end.
+  /// A list of the paths in `arguments`. With `endsInZero`, a zero byte ends each path of standard input, instead of a
+  /// line end.
   init(_ arguments: [String], endsInZero: Bool) {
     self.arguments = arguments
     separator = endsInZero ? 0 : 0x0a
   }
 
-  /// The next path. `canRead` says whether a descriptor has something to read, so that this never waits.
+  /// The next path. `canRead` says whether a descriptor has something to read, so that this call never blocks.
   mutating func next(_ canRead: (Int32) -> Bool) -> Next {
     while place < arguments.count {
       guard arguments[place] == "-" else {
@@ -52,7 +53,8 @@ struct InputList {
     return .end
   }
 
-  /// The next line of what was read; nil when there is no whole one.
+  /// The next path in the bytes that were read; nil when no whole path is there. A path that is too long is returned
+  /// with more than the maximum number of bytes, so that the caller refuses it.
   private mutating func line() -> [UInt8]? {
     while true {
       let rest = buffer[start...]
@@ -71,7 +73,7 @@ struct InputList {
         if isSkipping { return nil }
         return path
       }
-      // The last line may lack its end.
+      // The last path of standard input may lack its end.
       guard hasEnded, !rest.isEmpty else { return nil }
       start = buffer.count
       return isSkipping ? nil : Array(rest)
@@ -86,7 +88,7 @@ struct InputList {
       SystemCalls.retrying { unsafe CLibrary.read(0, bytes.baseAddress, bytes.count) }
     }
     guard count > 0 else {
-      // A standard input that is a folder, or closed, has no lines.
+      // If standard input is closed or is a folder, it has no paths.
       if count == 0 || (errno != EAGAIN && errno != EWOULDBLOCK) { hasEnded = true }
       return
     }

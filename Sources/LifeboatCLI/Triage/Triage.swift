@@ -1,9 +1,9 @@
 import ArgumentParser
 
-/// `lifeboat triage`
+/// The command `lifeboat triage`, which groups `run` and `query`.
 struct Triage: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Say of thousands of bundles, incidents and stores what each one is a case of.",
+    abstract: "Say what each of thousands of bundles, incidents and stores is a case of.",
     discussion: """
       Examples: lifeboat triage Inbox > inbox.ndjson
                 find Inbox -name '*.age' | lifeboat triage - -i support.key --group

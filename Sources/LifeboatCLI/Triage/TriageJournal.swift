@@ -3,59 +3,61 @@ import Foundation
 import SafeFiles
 import StoreFiles
 
-/// What a run has told, in its order, in a file that is only appended to. A run that goes on after it tells the same
-/// without reading the inputs again.
+/// A file that records the results of a run in their order. Records are appended; records that are no longer valid are
+/// cut off the end. A later run with the same inputs and options takes up the recorded results without reading these
+/// inputs again.
 ///
-/// A line for each input: the first 16 hexadecimal digits of the SHA-256 of what follows the space behind them; `L` and
-/// its line, `M` and those of an archive with several stores, tabs between them, `N` for nothing, `E` for a folder; the
-/// path, in which line ends, tabs and backslashes are escaped; a tab; the rest. The first line names the run. A line
-/// without its end was cut off by a kill, and one with another hash was damaged: neither counts, nor does what follows.
-/// An empty file is a journal whose first line was cut off.
+/// The first line names the run. Each other line is the result of an input: the first 16 hexadecimal digits of the
+/// SHA-256 of all that follows the next space; the space; a letter; `?` for an input met in a folder, else `=`; the
+/// path, with line ends, tabs and backslashes escaped; a tab; the result. The letter is `L` for a line, `M` for the
+/// lines of an archive with several stores (tabs between them), `N` for nothing, `E` for a folder. A line without its
+/// end was cut off by a kill, and a line with another hash was damaged. Neither counts, nor does what follows. An empty
+/// file is a journal whose first line was cut off.
 final class TriageJournal {
   private struct Head: Codable, Equatable {
     var schema = "lifeboat.triageJournal"
     var version = 2
-    /// The hash of the command line and the options that lines depend on.
+    /// The SHA-256 of the command line and of the options that results depend on.
     var run: String
   }
 
-  /// Where a record is.
+  /// The place of a record in the journal.
   struct Place {
-    /// Where it begins in the file.
+    /// Where the record begins, in bytes from the start of the file.
     let offset: Int64
-    /// How many records were taken up before it.
+    /// How many records before this one were taken up.
     let takenUp: Int
   }
 
-  /// An input that was told.
+  /// The recorded result of one input.
   struct Record {
     let path: [UInt8]
     let isFound: Bool
     let result: TriageOrder.Result
   }
 
-  /// How often the lock is asked for, 50 ms apart.
+  /// How many times the lock is tried again, with 50 ms between two tries.
   private static let patience = 40
 
   private let path: String
   private let descriptor: Int32
   private var buffer: [UInt8] = []
   private var start = 0
-  /// Where `buffer[start]` is in the file.
+  /// The offset of `buffer[start]` in the file.
   private var offset: Int64 = 0
   private var isReading: Bool
   private var unwritten: [UInt8] = []
-  /// How many records were taken up again.
+  /// How many records of an earlier run were taken up.
   private(set) var takenUp = 0
-  /// The place of the record that ``next()`` gave last.
+  /// The place of the record that ``next()`` returned last.
   private(set) var place = Place(offset: 0, takenUp: 0)
 
-  /// Opens a journal, or begins one.
+  /// Opens the journal at a path, or makes a new one.
   ///
   /// - Parameters:
-  ///   - path: the file.
-  ///   - run: texts that make this run another one if they differ.
-  /// - Throws: a failure when the file is no journal, of another run, or in use; `SystemCallError`.
+  ///   - path: the path of the journal.
+  ///   - run: texts that tell this run from others: a journal of different ones is refused.
+  /// - Throws: a `Failure` when the file is not a journal, belongs to another run or is in use; `SystemCallError`.
   init(_ path: String, run: [String]) throws {
     self.path = path
     let made = SystemCalls.create(path, O_RDWR | O_NONBLOCK)
@@ -68,9 +70,10 @@ final class TriageJournal {
     guard FileStatus.found(descriptor)?.kind == .file else {
       throw Failure(
         73, "triage.noJournal", "\(path): not an ordinary file, so not a journal",
-        hint: "name a new file")
+        hint: "name a new file for --journal")
     }
-    // A process that was killed holds it until a worker that it was starting has become another program.
+    // If a run was killed, the lock may be held a little longer: by a worker that the run was starting, until that
+    // worker has become another program.
     var isOurs = flock(descriptor, LOCK_EX | LOCK_NB) == 0
     for _ in 0..<Self.patience where !isOurs {
       usleep(50_000)
@@ -100,8 +103,8 @@ final class TriageJournal {
     guard found.version == head.version else {
       throw Failure(
         64, "triage.otherRun",
-        "\(path): a journal of \(found.version < head.version ? "an earlier" : "a later") version",
-        hint: "name a new file")
+        "\(path): the journal is of \(found.version < head.version ? "an earlier" : "a later") version of lifeboat",
+        hint: "name a new file for --journal")
     }
     guard found == head else {
       throw Failure(
@@ -112,15 +115,15 @@ final class TriageJournal {
 
   deinit { close(descriptor) }
 
-  /// Whether the file holds a beginning of the first line and no more: it is new, or a kill came before the line was
-  /// whole.
+  /// Whether the file holds only a beginning of the first line: it is new, or a kill came before the line was whole.
   private func isCut(_ firstLine: [UInt8]) -> Bool {
     FileStatus.found(descriptor)?.sizeBytes == Int64(buffer.count) && firstLine.starts(with: buffer)
   }
 
   // MARK: - Going on
 
-  /// The next record of an earlier run; nil when there is none, and then what follows is removed.
+  /// The next record of an earlier run. Nil at the first record that is missing or damaged; it and what follows are
+  /// then removed.
   func next() throws -> Record? {
     guard isReading else { return nil }
     let before = offset
@@ -133,7 +136,8 @@ final class TriageJournal {
     return nil
   }
 
-  /// Drops the record at a place, and what follows: the inputs have changed. What was dropped already is no more.
+  /// Removes the record at a place and all that follow, because the inputs have changed. A place that was removed
+  /// already is passed over.
   func drop(from place: Place) throws {
     guard place.takenUp < takenUp else { return }
     takenUp = place.takenUp
@@ -147,7 +151,7 @@ final class TriageJournal {
     else { throw SystemCallError(call: "ftruncate", path: path, errno: errno) }
   }
 
-  /// The next line without its end; nil at the end of the file and for a line without an end.
+  /// The next line without its end; nil at the end of the file, and for a line that has no end or is too long.
   private func nextLine() -> [UInt8]? {
     var searched = start
     while true {
@@ -161,7 +165,7 @@ final class TriageJournal {
       buffer.removeFirst(start)
       start = 0
       searched = buffer.count
-      // No line is longer than an answer and its path.
+      // No valid line is longer than the longest answer with its path, so a longer one is damaged.
       guard buffer.count < WorkerProcess.maxAnswerBytes + 1 << 20 else { return nil }
       var piece = [UInt8](repeating: 0, count: 256 << 10)
       let at = offset + Int64(buffer.count)
@@ -175,10 +179,10 @@ final class TriageJournal {
 
   // MARK: - Records
 
-  /// Digits of a check.
+  /// The number of hexadecimal digits of a line's hash.
   private static let checkDigits = 16
 
-  /// What tells whether a line is as it was written.
+  /// The hash that shows whether the rest of a line is as it was written.
   private static func check(of rest: [UInt8]) -> [UInt8] {
     Array(Digest.sha256(rest).utf8.prefix(checkDigits))
   }
@@ -253,20 +257,20 @@ final class TriageJournal {
 
   // MARK: - Writing
 
-  /// Adds a record; ``flush()`` writes it.
+  /// Adds a record. It is in the file after the next ``flush()``.
   func add(_ record: TriageOrder.Record) {
     unwritten += Self.line(
       of: Record(path: record.job.path, isFound: record.job.isFound, result: record.result))
   }
 
-  /// Writes what was added.
+  /// Writes the records that were added since the last call.
   func flush() throws {
     guard !unwritten.isEmpty else { return }
     try SystemCallError.check("write", path, SystemCalls.write(unwritten[...], to: descriptor))
     unwritten.removeAll(keepingCapacity: true)
   }
 
-  /// Makes it durable.
+  /// Writes the added records and syncs the file, so that they survive a crash of the system.
   func synchronize() throws {
     try flush()
     try SystemCallError.check("fsync", path, SystemCalls.synchronize(descriptor))
@@ -274,7 +278,7 @@ final class TriageJournal {
 }
 
 extension JSONEncoder {
-  /// Keys in order, slashes as they are.
+  /// An encoder that sorts keys and does not escape slashes.
   static var sorted: JSONEncoder {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -1,32 +1,34 @@
 import StoreTriage
 
-/// The order of inputs: they are handed out as they come, finished in any order, and told in the order of the list.
+/// Keeps the order of the inputs. They are handed out in the order of the list, may be finished in any order, and are
+/// told in the order of the list again.
 ///
-/// An input of the list may turn out to be a folder; what it holds then takes its place. How much is held is bounded:
-/// no more than ``window`` inputs are finished before the first that is not.
+/// An input of the list may turn out to be a folder. The inputs that it holds then follow it. The number of inputs that
+/// are handed out and not told is bounded: at most ``window`` of the first entry that is not told whole, and at most
+/// ``window`` of all later ones.
 struct TriageOrder {
-  /// An input that is to be read.
+  /// An input that a worker has to read.
   struct Job: Hashable {
-    /// Its place in the list, from 0.
+    /// The place of the input in the list, from 0. For an input of a folder, the place of the folder.
     let place: Int
-    /// Its place among the inputs of a folder of the list; nil when it is of the list itself.
+    /// The place among the inputs of a folder, from 0; nil for an input of the list itself.
     let child: Int?
     let path: [UInt8]
     var isFound: Bool { child != nil }
   }
 
-  /// What became of an input.
+  /// The result of reading an input.
   enum Result {
-    /// A line, with the identity of its files.
+    /// A line of JSON, and the identity of the files that it was made from.
     case line([UInt8], identity: String?)
     /// The lines of an archive with several stores.
     case lines([[UInt8]])
     case nothing
-    /// The inputs of a folder. A line among them is finished.
+    /// The inputs of a folder. An item with a line needs no worker.
     case inputs([TriageAnswer.Item])
   }
 
-  /// What is told next.
+  /// An input and its result, to be told.
   struct Record {
     let job: Job
     let result: Result
@@ -42,7 +44,7 @@ struct TriageOrder {
     var state: State
   }
 
-  /// The inputs of a folder. A class, so that telling one of 100,000 copies none of the others.
+  /// The inputs of a folder. This is a class, so that telling one of 100,000 inputs does not copy the others.
   private final class Folder {
     var children: [Child]
 
@@ -52,12 +54,13 @@ struct TriageOrder {
   private struct Entry {
     let path: [UInt8]
     var state = State.waiting
-    /// Nil for an input that is no folder.
+    /// The inputs that a folder holds; nil for an input that is not a folder or was not read yet.
     var folder: Folder?
     var told = 0
   }
 
-  /// Inputs of one entry that were not handed out.
+  /// The inputs of one entry that were not handed out yet. `next` is nil for the entry itself, else the place of its
+  /// next child.
   private struct Run {
     let place: Int
     var next: Int?
@@ -66,31 +69,32 @@ struct TriageOrder {
 
   let window: Int
   private var entries: [Entry] = []
-  /// Entries that were told whole and are still in the array, and their number since the start.
+  /// `gone` is the number of entries at the start of the array that were told whole. `base` is the number of entries
+  /// that were removed from the array.
   private var gone = 0
   private var base = 0
   private var runs: [Run] = []
   private var firstRun = 0
-  /// Inputs that were handed out and not told.
+  /// The number of inputs that were handed out and not told.
   private var heldCount = 0
-  /// Those of them that are of the first entry.
+  /// The number of inputs of the first entry that were handed out and not told.
   private var heldOfFirst = 0
 
   init(window: Int) { self.window = window }
 
-  /// Whether another input of the list may be added.
+  /// Whether there is room for another input of the list.
   var hasRoom: Bool { entries.count - gone < window }
-  /// Whether everything was told.
+  /// Whether everything that was added was told.
   var isEmpty: Bool { entries.count == gone }
 
-  /// Adds an input of the list.
+  /// Adds the next input of the list.
   mutating func add(_ path: [UInt8]) {
     let place = base + entries.count
     entries.append(Entry(path: path))
     runs.append(Run(place: place, next: nil, end: 0))
   }
 
-  /// The next input to be read; nil when there is none, or when too much is held.
+  /// The next input to be read; nil when there is none, or when as many are held as ``window`` allows.
   mutating func next() -> Job? {
     while firstRun < runs.count {
       let run = runs[firstRun]
@@ -127,7 +131,7 @@ struct TriageOrder {
     }
   }
 
-  /// Notes what became of an input.
+  /// Takes the result of an input that ``next()`` returned.
   mutating func finish(_ job: Job, _ result: Result) {
     let index = job.place - base
     guard let child = job.child else {
@@ -140,7 +144,7 @@ struct TriageOrder {
           }
           return Child(path: Array((item.path ?? "").utf8), state: .waiting)
         })
-      // What was told is not needed twice.
+      // The items are in the folder now and are not kept twice.
       entries[index].state = .finished(.inputs([]))
       let run = Run(place: job.place, next: 0, end: items.count)
       let at = runs[firstRun...].firstIndex { $0.place > job.place } ?? runs.count
@@ -150,7 +154,7 @@ struct TriageOrder {
     entries[index].folder?.children[child].state = .finished(result)
   }
 
-  /// What is to be told next; nil when it is not finished.
+  /// The next input in the order of the list, with its result; nil when its result is not known yet.
   mutating func tell() -> Record? {
     guard gone < entries.count else { return nil }
     let entry = entries[gone]
@@ -162,14 +166,14 @@ struct TriageOrder {
       return Record(job: Job(place: place, child: nil, path: entry.path), result: result)
     }
     if entry.told == 0 {
-      // The folder itself comes before what it holds.
+      // The folder itself is told before the inputs that it holds.
       entries[gone].told = 1
       release()
       if folder.children.isEmpty { leave() }
       return Record(job: Job(place: place, child: nil, path: entry.path), result: result)
     }
     let child = entry.told - 1
-    // A finished line that `next()` has not passed yet is not counted as held.
+    // A finished line that ``next()`` has not passed yet is not counted among the held inputs, so it has to wait.
     guard case .finished(let inner) = folder.children[child].state, isHanded(child, place) else {
       return nil
     }
@@ -181,9 +185,9 @@ struct TriageOrder {
     return Record(job: Job(place: place, child: child, path: path), result: inner)
   }
 
-  /// Whether a child was passed by ``next()``.
+  /// Whether ``next()`` has passed a child of the entry at a place.
   private func isHanded(_ child: Int, _ place: Int) -> Bool {
-    // Runs that were handed out whole may still stand before it.
+    // Runs whose inputs were all handed out may still stand before the run of this entry.
     guard let run = runs[firstRun...].first(where: { $0.place >= place }), run.place == place,
       let next = run.next
     else { return true }
@@ -195,7 +199,7 @@ struct TriageOrder {
     heldOfFirst -= 1
   }
 
-  /// Goes on with the next entry.
+  /// Leaves the first entry, which was told whole, and goes on with the next one.
   private mutating func leave() {
     entries[gone] = Entry(path: [])
     gone += 1
@@ -208,7 +212,7 @@ struct TriageOrder {
     }
   }
 
-  /// How many inputs of an entry were handed out and not told.
+  /// The number of inputs of an entry that were handed out and not told.
   private func heldCount(of index: Int) -> Int {
     let place = base + index
     let run = runs[firstRun...].first { $0.place >= place }

@@ -5,20 +5,20 @@ import SafeFiles
 import SafeText
 import StoreTriage
 
-/// Workers that read inputs side by side, and the one thread that feeds them.
+/// The worker processes that read inputs in parallel, and the one thread that feeds them.
 ///
-/// A worker has one input at a time. If it ends or takes too long, that input gets a line with the reason, and another
-/// worker takes its place. This process itself opens no input.
+/// A worker has one input at a time. If the worker ends or takes too long, the input gets a line with the reason, and a
+/// new worker is started. This process itself opens no input.
 final class TriagePool {
-  /// Where lines come from and go to.
+  /// The functions that the pool calls for known lines and for results.
   struct Ends {
-    /// The identity of an input when it was read last; nil for none.
+    /// The identity that an input had when it was read last; nil when none is known.
     var known: ([UInt8]) throws -> String? = { _ in nil }
-    /// The line of an input that is known; nil when it is gone.
+    /// The line of an input whose identity is known; nil when the line is gone.
     var line: ([UInt8]) throws -> [UInt8]? = { _ in nil }
-    /// Receives what is told, in the order of the list, and whether it was taken from the journal.
+    /// Receives each result, in the order of the list, and whether it was taken from the journal.
     var tell: (TriageOrder.Record, _ isTakenUp: Bool) throws -> Void
-    /// Called when nothing more is told for the moment.
+    /// Called when there is no more to tell for the moment.
     var rest: () throws -> Void
   }
 
@@ -33,25 +33,26 @@ final class TriagePool {
   private var hasListEnded = false
   private var order: TriageOrder
   private var workers: [WorkerProcess] = []
-  /// Workers that were told to end and have not yet.
+  /// Workers that were killed and have not ended yet.
   private var leaving: [WorkerProcess] = []
-  /// How many workers have ended, one after the other, without ever answering.
+  /// The number of workers that have ended in a row without ever answering.
   private var uselessCount = 0
   private var isGoingOn: Bool
-  /// A folder of the journal that is being searched again, and the place of its record.
+  /// A folder in the journal that is searched again, and the place of its record; nil when there is none.
   private var awaited: (job: TriageOrder.Job, place: TriageJournal.Place)?
-  /// The first record that was taken up and does not hold any more.
+  /// The place of the first record that was taken up and is no longer valid; nil when all are valid.
   private var outdated: TriageJournal.Place?
-  /// Inputs that were taken from the order and wait for a worker, before those that are still in it.
+  /// Inputs that were taken from ``order`` and wait for a worker. They go before the inputs that are still in it.
   private var again: ArraySlice<TriageOrder.Job> = []
   /// Inputs that are read again because the machine had failed, and the places of their records. The journal keeps the
-  /// old record: the new one would stand behind others that were told after it, so each run that goes on reads them.
+  /// old record, because a new one would stand behind records that were told later. So each run that goes on after this
+  /// journal reads these inputs again.
   private var doubted: [TriageOrder.Job: TriageJournal.Place] = [:]
   private var toldCount = 0
 
-  /// The most milliseconds between two looks at whether the run was interrupted.
+  /// The maximum number of milliseconds between two checks for an interruption.
   private static let tick = 100
-  /// So many workers may end in a row without an answer.
+  /// The number of workers that may end in a row without an answer before the run fails.
   private static let maxUseless = 8
 
   init(
@@ -72,7 +73,7 @@ final class TriagePool {
 
   // MARK: - The loop
 
-  /// Reads all inputs; false when the run was interrupted. No worker is left afterwards.
+  /// Reads all inputs. Returns false when the run was interrupted. No worker is left running afterwards.
   func run() throws -> Bool {
     defer { endAll() }
     while true {
@@ -91,7 +92,8 @@ final class TriagePool {
     }
   }
 
-  /// Takes inputs from the list, as many as there is room for.
+  /// Takes inputs from the list while there is room. Sets `waiting` to the descriptor that has to be readable before
+  /// the list goes on.
   private func fill(_ waiting: inout Int32?) {
     while !hasListEnded, order.hasRoom {
       switch list.next(Self.canRead) {
@@ -109,7 +111,7 @@ final class TriagePool {
     return unsafe poll(&entry, 1, 0) != 0
   }
 
-  /// Takes up what the journal has.
+  /// Takes up the results that the journal has.
   private func goOn() throws {
     guard let journal else { return }
     if let place = outdated {
@@ -118,7 +120,7 @@ final class TriagePool {
     }
     while isGoingOn, awaited == nil {
       guard let job = order.next() else {
-        // More of the list has to come first, or what was taken up has to be told.
+        // No input is left to compare, until more of the list comes or results that were taken up are told.
         if try tell() { continue }
         return
       }
@@ -135,7 +137,7 @@ final class TriagePool {
         return
       }
       if case .inputs = record.result {
-        // What the folder holds is not in the journal; it is searched again.
+        // The journal does not record what the folder holds, so the folder is searched again.
         awaited = (job, place)
         again.append(job)
       } else if Self.mayDiffer(record.result) {
@@ -149,7 +151,7 @@ final class TriagePool {
 
   private static let problem = Array(#""problem":""#.utf8)
 
-  /// Whether a result says a failure that may be gone. What cannot be decoded is read again, too.
+  /// Whether a result is a failure that may be gone by now. A line that cannot be decoded counts as one.
   private static func mayDiffer(_ result: TriageOrder.Result) -> Bool {
     let lines: [[UInt8]] =
       switch result {
@@ -158,21 +160,21 @@ final class TriagePool {
       case .nothing, .inputs: []
       }
     return lines.contains { json in
-      // Each line with a failure has a problem. A text has its quotes escaped, so none can look like a member.
+      // Each line with a failure has the key `problem`. Quotes in texts are escaped, so no text can look like this key.
       guard json.firstRange(of: problem) != nil else { return false }
       guard let line = try? TriageLine(json: json) else { return true }
       return line.mayDiffer
     }
   }
 
-  /// Hands inputs to workers, at most one to each.
+  /// Hands inputs to free workers, at most one to each.
   private func handOut() throws {
     while hasFreeWorker, let job = again.popFirst() { try start(job) }
     guard !isGoingOn || journal == nil else { return }
     while hasFreeWorker, let job = order.next() { try start(job) }
   }
 
-  /// Whether a worker has no input, or another one may be started.
+  /// Whether a worker has no input, or a new worker may be started.
   private var hasFreeWorker: Bool {
     workers.count < count || workers.contains { $0.work == nil }
   }
@@ -184,7 +186,7 @@ final class TriagePool {
         job,
         failed: .init(
           code: "file.missing",
-          message: job.path.isEmpty ? "the path is empty" : "no path is that long"))
+          message: job.path.isEmpty ? "the path is empty" : "the path is too long"))
     }
     let known = try ends.known(job.path)
     let request = TriageRequest(path: job.path, isFound: job.isFound, known: known).bytes
@@ -195,17 +197,17 @@ final class TriagePool {
         worker.work = (job, Self.now + UInt64(setup.timeout) * 1_000_000_000)
         return
       }
-      // It ended while it had nothing to do, and has not seen the request.
+      // The worker ended while it was idle, and has not seen the request.
       lose(worker)
     }
   }
 
-  /// Tells what is finished; returns whether there was anything.
+  /// Passes on the results that are next in order. Returns whether there was any.
   private func tell() throws -> Bool {
     var hasTold = false
     while let record = order.tell() {
       hasTold = true
-      // A line that came with its folder comes with it again.
+      // A line that came with its folder comes again when the folder is searched again, so it is not recorded.
       if record.job.isFound, record.job.path.isEmpty {
         try ends.tell(record, false)
         continue
@@ -227,14 +229,15 @@ final class TriagePool {
     guard uselessCount < Self.maxUseless else {
       throw Failure(
         70, "triage.noWorker", "the processes that read inputs end before they answer",
-        hint: "give them more memory with --max-memory")
+        hint: "give these processes more memory with --max-memory")
     }
     let worker = try WorkerProcess(setupBytes, folder: folders.next())
     workers.append(worker)
     return worker
   }
 
-  /// Waits until a worker answers or is late, or the list has more.
+  /// Waits until a worker answers or is late, or the list has more. `list` is the descriptor of the list; nil when the
+  /// list is not waited for.
   private func wait(_ list: Int32?) throws {
     var entries = workers.map { worker in
       pollfd(fd: worker.answers, events: Int16(POLLIN), revents: 0)
@@ -251,14 +254,15 @@ final class TriagePool {
     let late = Self.now
     for worker in workers {
       guard let work = worker.work, work.end <= late else { continue }
-      // Its answer may have come while this process was stopped.
+      // The answer may have come while this process was stopped.
       try receive(worker)
       guard worker.work != nil, workers.contains(where: { $0 === worker }) else { continue }
       remove(worker)
       finish(
         work.job,
         failed: .init(
-          code: "triage.timeout", message: "reading it took longer than \(setup.timeout) seconds"))
+          code: "triage.timeout",
+          message: "reading the input took longer than \(setup.timeout) seconds"))
     }
     leaving.removeAll { $0.ending() != nil }
   }
@@ -281,7 +285,7 @@ final class TriagePool {
         if let line = try ends.line(job.path) {
           return finish(job, .line(line, identity: try ends.known(job.path)))
         }
-        // It was removed meanwhile.
+        // Another run has removed the line since then, so the input is read.
         worker.work = (job, Self.now + UInt64(setup.timeout) * 1_000_000_000)
         worker.send(TriageRequest(path: job.path, isFound: job.isFound, known: nil).bytes)
       }
@@ -289,7 +293,7 @@ final class TriagePool {
     }
   }
 
-  /// Gives up a worker that has ended.
+  /// Gives up a worker that has ended. Its input gets a line with the reason.
   private func lose(_ worker: WorkerProcess) {
     if !worker.hasAnswered { uselessCount += 1 }
     let job = worker.work?.job
@@ -299,35 +303,36 @@ final class TriagePool {
       job,
       failed: .init(
         code: "triage.workerEnded",
-        message: "the process that read it was ended: \(ending); it may need more memory than "
+        message:
+          "the process that read the input was ended: \(ending); the input may need more memory than "
           + "--max-memory allows"))
   }
 
-  /// Ends a worker, and returns how it has ended.
+  /// Ends a worker, removes its folder, and returns how it has ended, in words.
   @discardableResult
   private func remove(_ worker: WorkerProcess) -> String {
     workers.removeAll { $0 === worker }
-    // One that has ended by itself has a moment to be seen as ended.
+    // A worker that has ended by itself may take a moment until the system reports it as ended.
     var ending = worker.ending()
     for _ in 0..<50 where ending == nil && !worker.isLate(Self.now) {
       usleep(1000)
       ending = worker.ending()
     }
-    // The number of a process that has been waited for may be another one's.
+    // After a process was waited for, its number may belong to another process, so it is not killed then.
     if ending == nil { worker.kill() }
     worker.closePipes()
     for _ in 0..<100 where ending == nil {
       ending = worker.ending()
       if ending == nil { usleep(1000) }
     }
-    // A process that waits for a device cannot be ended before the device answers.
+    // A process that waits for a device cannot be killed before the device answers.
     if ending == nil { leaving.append(worker) }
     folders.remove(worker.folder)
-    return ending ?? "it does not end"
+    return ending ?? "the process does not end"
   }
 
   private func endAll() {
-    // Those that wait for a request end by themselves; all of them are gone in any case.
+    // Workers that wait for a request end when their pipe is closed. The others are killed.
     for worker in workers {
       worker.closePipes()
       worker.kill()
@@ -346,16 +351,16 @@ final class TriagePool {
     let isFolder = if case .inputs = result { true } else { false }
     if let folder = awaited, folder.job == job {
       awaited = nil
-      // It is no folder any more, so the rest of the journal does not fit.
+      // The input is not a folder any more, so the rest of the journal does not fit.
       if !isFolder { stopGoingOn(at: folder.place) }
     } else if isFolder, job.child == nil, let place = doubted[job] {
-      // A folder that could not be searched before: what it holds comes before the rest of the journal. What was taken
-      // up of the rest is not told yet, so it is written once more.
+      // This folder could not be searched in the earlier run. What it holds comes before the rest of the journal.
+      // Records of the rest that were taken up are not told yet, so they are written once more.
       stopGoingOn(at: place)
     }
   }
 
-  /// Drops the journal from a place on.
+  /// Stops taking up records, and has the journal cut at a place.
   private func stopGoingOn(at place: TriageJournal.Place) {
     isGoingOn = false
     awaited = nil
@@ -370,6 +375,6 @@ final class TriagePool {
 }
 
 extension WorkerProcess {
-  /// Whether the time of its input is over.
+  /// Whether the time for the worker's input is over; false for an idle worker.
   func isLate(_ now: UInt64) -> Bool { work.map { $0.end <= now } ?? false }
 }

@@ -3,21 +3,21 @@ import Foundation
 import SQLCipherFiles
 import StoreTriage
 
-/// What a worker is told before its first input: a record of JSON, ended by a zero byte, like every request after it.
+/// What a worker is told before its first input: a JSON record that ends with a zero byte, as every later request does.
 struct TriageSetup: Codable {
-  /// Secret keys, as texts. They go through the pipe, so that no command line and no environment shows them.
+  /// Secret keys of age, as texts. They go through the pipe, so that they are on no command line and in no environment.
   var identities: [String] = []
   var passphrase: [UInt8]?
-  /// The key of stores that SQLCipher encrypts.
+  /// The key of stores that SQLCipher encrypts; nil for none.
   var key: CipherKey?
   var options = TriageReader.Options()
-  /// A folder of analysers beside those that ship.
+  /// The path of a folder of analysers that are used beside the built-in ones; nil for none.
   var analysers: String?
-  /// Whether each line says how long its input took.
+  /// Whether each line records how many seconds its input took.
   var isTimed = false
-  /// Seconds that an input may take.
+  /// The maximum number of seconds for one input.
   var timeout = 60
-  /// Bytes of memory that a worker may use.
+  /// The maximum memory of a worker, in bytes.
   var maxMemory: Int64 = 1 << 30
 
   var secrets: AgeSecrets {
@@ -30,10 +30,10 @@ struct TriageSetup: Codable {
   }
 }
 
-/// An input as a worker is asked for it: whether it was met in a folder, what is known of it, and its path.
+/// A request to a worker: the path of an input, whether it was met in a folder, and the known identity of its files.
 struct TriageRequest: Equatable {
   var isFound: Bool
-  /// The identity of the files when they were read last; nil for none.
+  /// The identity that the files had when they were read last; nil when none is known.
   var known: String?
   var path: [UInt8]
 
@@ -47,7 +47,7 @@ struct TriageRequest: Equatable {
     self.known = known
   }
 
-  /// With the zero byte that ends it; no path has one.
+  /// The request as bytes, with the zero byte that ends it. No path contains a zero byte.
   var bytes: [UInt8] {
     let identity = known.map { Array($0.utf8) } ?? []
     let field =
@@ -56,7 +56,7 @@ struct TriageRequest: Equatable {
     return [isFound ? Self.found : Self.named] + field + path + [0]
   }
 
-  /// Reads a request without its zero byte; nil for anything else.
+  /// Reads a request that has lost its zero byte; nil for bytes that are not a request.
   init?(_ bytes: [UInt8]) {
     guard bytes.count > Self.identityBytes, bytes[0] == Self.found || bytes[0] == Self.named else {
       return nil
@@ -69,20 +69,20 @@ struct TriageRequest: Equatable {
   }
 }
 
-/// What a worker answers: a line of text that begins with a letter.
+/// A worker's answer: a line of text whose first letter says what kind it is.
 enum TriageAnswer {
-  /// A line, and the identity of its files.
+  /// The line of an input, and the identity of its files; nil when they have none.
   case line([UInt8], identity: String?)
   /// The lines of an archive with several stores.
   case lines([[UInt8]])
-  /// What a folder holds.
+  /// The inputs that a folder holds.
   case inputs([Item])
-  /// The files are those that are known.
+  /// The files of the input have the identity that the request gave.
   case known
-  /// Nothing to be told.
+  /// The path is not an input, so nothing is told about it.
   case nothing
 
-  /// An input of a folder.
+  /// An input of a folder: a path to read, or the line of a file that is not read.
   struct Item: Codable {
     var path: String?
     var line: TriageLine?
@@ -90,16 +90,16 @@ enum TriageAnswer {
 
   private static let noIdentity = String(repeating: "-", count: 32)
 
-  /// Lines as one: JSON has no tab of its own.
+  /// Joins lines with tabs. JSON escapes the tabs in its texts.
   static func joined(_ lines: [[UInt8]]) -> [UInt8] { Array(lines.joined(separator: [0x09])) }
 
-  /// The lines that ``joined(_:)`` took.
+  /// Splits what ``joined(_:)`` has joined.
   static func separated(_ bytes: ArraySlice<UInt8>) -> [[UInt8]] {
     bytes.isEmpty
       ? [] : bytes.split(separator: 0x09, omittingEmptySubsequences: false).map(Array.init)
   }
 
-  /// With its line end.
+  /// The answer as bytes, with its line end.
   var bytes: [UInt8] {
     get throws {
       switch self {
@@ -116,7 +116,8 @@ enum TriageAnswer {
     }
   }
 
-  /// Reads an answer without its line end; nil for anything else, as from a worker that was ended while it wrote.
+  /// Reads an answer that has lost its line end; nil for anything else, such as the part that a killed worker has
+  /// written.
   init?(_ bytes: ArraySlice<UInt8>) {
     switch bytes.first {
     case UInt8(ascii: "L"):

@@ -7,7 +7,7 @@ import StoreExtraction
 import StoreTriage
 import Terminal
 
-/// `lifeboat triage query`
+/// The command `lifeboat triage query`, which answers questions from a catalogue.
 struct TriageQuery: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "query", abstract: "Answer a question from a catalogue.",
@@ -34,26 +34,28 @@ struct TriageQuery: ParsableCommand {
   @Argument(help: "The catalogue.", completion: .file())
   var catalog: String
 
-  @Option(name: .long, help: "Only what was seen on this day or later, such as 2026-11-20.")
+  @Option(name: .long, help: "Only cases seen on this day or later, such as 2026-11-20.")
   var since: String?
 
-  @Option(name: .long, help: "Only this build, as the lines have it, such as '2.1 (412)'.")
+  @Option(
+    name: .long,
+    help: "Only inputs of this build, written as triage writes it, such as '2.1 (412)'.")
   var build: String?
 
-  @Option(name: .long, help: "The most rows.")
+  @Option(name: .long, help: "The maximum number of rows.")
   var limit = 50
 
   @OptionGroup(title: "Display") var display: DisplayOptions
 
   func validate() throws {
     guard limit >= 0 else { throw ValidationError("--limit takes a number of rows, 0 or more.") }
-    // Of the forms of a date, only a day has ten bytes.
+    // Among the forms of dates that can be read, only a day has ten bytes.
     if let since, since.utf8.count != 10 || DateText.seconds(in: since) == nil {
       throw ValidationError("--since takes a day, such as 2026-11-20.")
     }
   }
 
-  /// The JSON form.
+  /// The JSON output of `lifeboat triage query`.
   struct Report: Encodable {
     let schema = "lifeboat.triageQuery"
     let version = 1
@@ -61,7 +63,7 @@ struct TriageQuery: ParsableCommand {
     let rows: [[String: Value]]
   }
 
-  /// A value of a row.
+  /// A value of an answer, as JSON and as text.
   enum Value: Encodable {
     case null
     case integer(Int64)
@@ -139,10 +141,13 @@ struct TriageQuery: ParsableCommand {
         })
     }
     try display.write(table.text(width: width, style: display.style))
-    if rows.count == limit { display.note("--limit \(limit) is reached; there may be more rows") }
+    if rows.count == limit {
+      display.note("the limit of \(limit) rows is reached; a higher --limit may show more")
+    }
   }
 
-  /// How many columns a line may have: without a limit where neither a terminal nor `COLUMNS` gives one.
+  /// The width of the table in columns. It has no limit (nil) when the output is not a terminal and `COLUMNS` is not
+  /// set.
   private var width: Int? {
     let isOpen = isatty(1) != 1 && ProcessInfo.processInfo.environment["COLUMNS"] == nil
     return isOpen ? nil : display.width

@@ -11,7 +11,7 @@ import StoreReport
 import StoreTriage
 import Terminal
 
-/// `lifeboat triage run`, which `lifeboat triage` is short for.
+/// The command `lifeboat triage run`, for which `lifeboat triage` is short.
 struct TriageRun: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "run", abstract: "Read inputs, and write a line of JSON for each.",
@@ -28,13 +28,13 @@ struct TriageRun: ParsableCommand {
 
   @Argument(
     help:
-      "Bundles, archives, incidents, stores, and folders of them; - for paths on standard input, one on a line.",
+      "Bundles, archives, incidents, stores, and folders of them; - reads paths from standard input, one per line.",
     completion: .file())
   var paths: [String]
 
   @Flag(
     name: [.customShort("0"), .customLong("null")],
-    help: "The paths on standard input end in a zero byte, not in a line end.")
+    help: "On standard input, a zero byte ends each path, not a line end.")
   var isNull = false
 
   @Flag(name: .long, help: "Write counts of equal cases instead of a line for each input.")
@@ -51,49 +51,53 @@ struct TriageRun: ParsableCommand {
 
   @Option(
     name: .customLong("by"),
-    help: "What a group is: family, or signature with builds, models and SQLite apart.")
+    help:
+      "What makes a group: family, or signature, which also tells builds, models and SQLite versions apart."
+  )
   var key: TriageGroups.Key = .family
 
   @Option(
     name: .long,
-    help: "Put the lines into this SQLite file instead, and read only what has changed.",
+    help: "Put the lines into this SQLite file instead, and read only inputs that have changed.",
     completion: .file())
   var catalog: String?
 
   @Option(
-    name: .long, help: "Append what is done to this file; the same command goes on after it.",
+    name: .long,
+    help: "Record finished inputs in this file; after a stop, the same command goes on from there.",
     completion: .file())
   var journal: String?
 
-  @Option(name: .long, help: "How many processes read; otherwise one for each core.")
+  @Option(name: .long, help: "How many processes read inputs; by default one for each core.")
   var workers: Int?
 
-  @Option(name: .long, help: "The seconds that an input may take.")
+  @Option(name: .long, help: "The maximum number of seconds for one input.")
   var timeout = 60
 
   @Option(
     name: .customLong("max-memory"),
-    help: "The memory that a process may use, such as 500MB; otherwise 1GiB.")
+    help: "The maximum memory of each process, such as 500MB; by default 1GiB.")
   var maxMemory: ByteCount?
 
   @Flag(
     name: .long,
-    help: "Count what a recovery of a damaged store would save, which reads it once more.")
+    help: "Count the rows that a recovery would save; this reads each damaged store once more.")
   var survey = false
 
   @Flag(
-    name: .long, help: "Say in each line how many seconds it took; two runs then differ.")
+    name: .long,
+    help: "Say in each line how many seconds its input took; two runs then give different lines.")
   var timing = false
 
   @Option(
-    name: .long, help: "A folder of analysers in JSON that are asked beside those that ship.",
+    name: .long, help: "A folder of analysers (.json files) to use beside the built-in ones.",
     completion: .directory)
   var analysers: String?
 
   @OptionGroup(title: "Encryption") var secrets: SecretOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The least memory with which a worker starts.
+  /// The minimum of --max-memory, in bytes. With less, a worker cannot start.
   private static let minMemory: Int64 = 64 << 20
 
   func validate() throws {
@@ -116,7 +120,7 @@ struct TriageRun: ParsableCommand {
     try page.validate(format == .html ? "html" : nil, among: "html", display)
     guard catalog == nil || journal == nil else {
       throw ValidationError(
-        "A catalogue knows what is done, so --journal is not needed beside --catalog.")
+        "A catalogue records which inputs are done: leave out --journal or --catalog.")
     }
     guard catalog == nil || !timing else {
       throw ValidationError("A catalogue has no column for --timing.")
@@ -129,7 +133,7 @@ struct TriageRun: ParsableCommand {
     let setup = try setup()
     let catalog = try catalog.map { try Catalog($0, mayMake: true) }
     let journal = try journal.map { try TriageJournal($0, run: identity(of: setup)) }
-    // A worker that is gone shows as an error of writing, not as the end of this process.
+    // Writing to a worker that is gone then fails with an error, and does not end this process.
     signal(SIGPIPE, SIG_IGN)
     let folders = try WorkerFolders()
     let privateFolder = folders.path
@@ -150,7 +154,7 @@ struct TriageRun: ParsableCommand {
       try journal?.synchronize()
       try output.end()
     } catch let error as StreamError where error.code == .closed {
-      // As for any program whose reader is gone.
+      // The reader of standard output is gone, so this process ends by SIGPIPE, as other programs do.
       folders.remove(privateFolder)
       signal(SIGPIPE, SIG_DFL)
       raise(SIGPIPE)
@@ -201,9 +205,9 @@ struct TriageRun: ParsableCommand {
       guard try FileStatus.of(analysers)?.kind == .folder else {
         throw Failure(
           66, "file.missing", "\(analysers): there is no such folder",
-          hint: "name a folder of analysers, files that end in .json")
+          hint: "name a folder that holds analysers, which are files that end in .json")
       }
-      // What cannot be read is said before the work.
+      // Analysers that cannot be read are reported before the long work.
       var all = Analysers.shipped
       try all.add(folder: analysers)
       setup.analysers = analysers
@@ -211,7 +215,8 @@ struct TriageRun: ParsableCommand {
     return setup
   }
 
-  /// What makes lines differ: the inputs as they were given, and the options that they depend on.
+  /// The texts that tell this run from others: the version of lifeboat, the options that lines depend on, and the
+  /// inputs as they were given.
   private func identity(of setup: TriageSetup) throws -> [String] {
     var setup = setup
     setup.maxMemory = 0
@@ -220,7 +225,7 @@ struct TriageRun: ParsableCommand {
     return [Tool.version, options, isNull ? "0" : "n"] + paths
   }
 
-  /// Refuses an output that would become part of what is read.
+  /// Throws for an output that would become part of what is read.
   private func guardEvidence(_ output: String) throws {
     for path in paths where !PathText.isSame(path, "-") {
       let isFolder = ((try? FileStatus.of(path)) ?? nil)?.kind == .folder
@@ -232,11 +237,11 @@ struct TriageRun: ParsableCommand {
     }
   }
 
-  /// Waits for the signal that ends this process; what it made is removed.
+  /// Waits for the signal that ends this process. The interruption removes what was made.
   private func waitForSignal() { while true { pause() } }
 }
 
-/// Where lines go: to standard output, into groups or into a catalogue.
+/// Receives lines, and passes them to standard output, into groups or into a catalogue.
 private final class TriageOutput {
   private let catalog: Catalog?
   private(set) var groups: TriageGroups?
@@ -271,7 +276,7 @@ private final class TriageOutput {
     case .lines(let lines):
       try forget(record.job.path)
       for json in lines { try tell(json, nil, isTakenUp) }
-    // What had a line, and is a folder of inputs now, or nothing, has none any more.
+    // An input that had a line may be a folder or nothing by now. Its old line is removed.
     case .nothing, .inputs: try forget(record.job.path)
     }
   }
@@ -284,13 +289,13 @@ private final class TriageOutput {
     count += 1
     if isTakenUp { takenUpCount += 1 }
     if catalog == nil, groups == nil { try stream.write(bytes: json + [0x0a]) }
-    // A text of a line has its quotes escaped, so none can look like a member.
+    // Quotes in texts are escaped, so no text of a line can look like a member.
     if json.firstRange(of: Self.healthy) == nil { careCount += 1 }
     if json.firstRange(of: Self.failed) != nil { failedCount += 1 }
     guard groups != nil || catalog != nil else { return }
     let line: TriageLine
     do { line = try TriageLine(json: json) } catch {
-      // What a worker answers is a line, so this is of the catalogue.
+      // A worker always answers a valid line, so the broken one is from the catalogue.
       if let catalog { throw catalog.damaged }
       throw error
     }
@@ -303,7 +308,7 @@ private final class TriageOutput {
 
   private func rest() throws {
     try stream.flush()
-    // A commit waits for the disk.
+    // A commit waits for the disk, so there is at most one per second.
     guard DispatchTime.now().uptimeNanoseconds &- lastWrite.uptimeNanoseconds > 1_000_000_000 else {
       return
     }

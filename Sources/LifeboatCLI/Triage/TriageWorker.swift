@@ -7,8 +7,8 @@ import StoreExtraction
 import StoreFiles
 import StoreTriage
 
-/// `lifeboat triage-worker`: the process that reads inputs for `lifeboat triage`, one after the other. What a file can
-/// do to it, it does to this process alone.
+/// `lifeboat triage-worker`: the process that reads inputs for `lifeboat triage`, one after the other. A file that
+/// makes a reader crash or hang affects only this process.
 struct TriageWorker: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: name,
@@ -17,9 +17,11 @@ struct TriageWorker: ParsableCommand {
 
   static let name = "triage-worker"
 
-  /// The most bytes of a line. It has a bounded number of bounded texts, so this is never met.
+  /// The maximum number of bytes of a line. A line has a bounded number of bounded texts, so no line should reach this
+  /// limit.
   private static let maxLineBytes = 64 << 10
-  /// Seconds after which a worker ends by itself. The process that started it should have ended it before.
+  /// How many seconds after the timeout a worker ends by itself. The process that started the worker should have ended
+  /// it before.
   private static let grace = 30
 
   func run() throws {
@@ -28,7 +30,7 @@ struct TriageWorker: ParsableCommand {
       let setup = try? JSONDecoder().decode(TriageSetup.self, from: Data(record))
     else {
       throw Failure(
-        64, "usage.parser", "triage-worker is a part of triage, and is not for people",
+        64, "usage.parser", "triage-worker is an internal command of lifeboat triage",
         hint: "read inputs with: lifeboat triage PATH")
     }
     Self.limitMemory(to: setup.maxMemory)
@@ -54,7 +56,7 @@ struct TriageWorker: ParsableCommand {
         path: PathBytes.shown(request.path),
         failed: .init(
           code: "input.nameNotText",
-          message: "its path is not UTF-8; read a copy with another name"))
+          message: "the path is not UTF-8; read a copy of the input under another name"))
       line.signature = line.signature.hashed()
       return try TriageAnswer.line(line.json(), identity: nil).bytes
     }
@@ -88,22 +90,23 @@ struct TriageWorker: ParsableCommand {
     let json = try line.json()
     if json.count <= maxLineBytes { return json }
     return try TriageLine(
-      path: line.path, failed: .init(code: "triage.failed", message: "its line is too long")
+      path: line.path,
+      failed: .init(code: "triage.failed", message: "the line for this input is too long")
     ).json()
   }
 
-  /// An error as other commands tell it. A text that names the private folder of this worker is left out: it is another
-  /// one in each run.
+  /// An error as other commands report it; nil for an unknown error. The message is replaced if it names the private
+  /// folder of this worker, which differs in each run.
   private static func describe(_ error: any Error) -> TriageLine.Failed? {
     guard let failure = Failure(error) ?? Failure(foreign: error) else { return nil }
     let place = FileManager.default.temporaryDirectory.path
     let isPrivate = failure.message.utf8.firstRange(of: place.utf8) != nil
     return .init(
       code: failure.code,
-      message: isPrivate ? "what was packed in it cannot be read" : failure.message)
+      message: isPrivate ? "what the input holds cannot be read" : failure.message)
   }
 
-  /// A worker that asks for more memory is ended by the failed request.
+  /// Limits the memory of this process, in bytes. A request for more memory fails, which ends the worker.
   private static func limitMemory(to bytes: Int64) {
     var limit = rlimit()
     limit.rlim_cur = rlim_t(clamping: bytes)
@@ -115,7 +118,7 @@ struct TriageWorker: ParsableCommand {
     #else
       unsafe _ = setrlimit(RLIMIT_AS, &limit)
     #endif
-    // A crash leaves no copy of what was read.
+    // A crash must not leave a core file with what was read.
     var none = rlimit()
     #if canImport(Glibc)
       unsafe _ = setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
@@ -124,8 +127,8 @@ struct TriageWorker: ParsableCommand {
     #endif
   }
 
-  /// Removes the private folder of this worker, which is empty between two inputs, and the one around it once that is
-  /// empty: the process that made them may be gone.
+  /// Removes the private folder of this worker, which is empty between two inputs, and the folder around it if that is
+  /// empty. The process that made both may be gone.
   private static func removeFolder() {
     guard let folder = ProcessInfo.processInfo.environment[WorkerFolders.variable] else { return }
     _ = unsafe rmdir(folder)
@@ -133,18 +136,18 @@ struct TriageWorker: ParsableCommand {
   }
 }
 
-/// Records that end with a zero byte, from a descriptor.
+/// Reads records, each ended by a zero byte, from a descriptor.
 struct RecordStream {
   let descriptor: Int32
   private var buffer: [UInt8] = []
   private var start = 0
 
-  /// The most bytes of a record.
+  /// The maximum number of bytes of a record.
   private static let most = 16 << 20
 
   init(descriptor: Int32) { self.descriptor = descriptor }
 
-  /// The next record; nil at the end, and after a record that is too long.
+  /// The next record without its zero byte; nil at the end of the stream, and for a record that is too long.
   mutating func next() -> [UInt8]? {
     var searched = start
     while true {
@@ -166,7 +169,7 @@ struct RecordStream {
   }
 }
 
-/// Paths as bytes: a list may name files whose names are not UTF-8.
+/// Converts paths given as bytes: a list may name files whose names are not UTF-8.
 enum PathBytes {
   /// The path as text; nil when it is not UTF-8.
   static func text(_ bytes: [UInt8]) -> String? {
@@ -174,7 +177,7 @@ enum PathBytes {
     return text.utf8.elementsEqual(bytes) ? text : nil
   }
 
-  /// The path as text for people: bytes that are not UTF-8 as `\xE9`.
+  /// The path as text to show: bytes that are not UTF-8 are written as `\xE9`.
   static func shown(_ bytes: [UInt8]) -> String {
     if let text = text(bytes) { return text }
     var shown = ""

@@ -4,9 +4,9 @@ import SafeFiles
 import SafeText
 import StoreTriage
 
-/// The private folders in which workers unpack: one for the run, and one in it for each worker.
+/// The private folders that workers unpack archives into: one for the run, and in it one for each worker.
 final class WorkerFolders {
-  /// The variable that tells a worker its folder.
+  /// The environment variable that tells a worker the path of its folder.
   static let variable = "LIFEBOAT_WORKER_FOLDER"
 
   let path: String
@@ -21,7 +21,7 @@ final class WorkerFolders {
     }
   }
 
-  /// Makes the folder of a worker.
+  /// Makes the folder of the next worker, and returns its path.
   func next() throws -> String {
     let folder = PathText.joined(path, String(count))
     count += 1
@@ -31,34 +31,34 @@ final class WorkerFolders {
     return folder
   }
 
-  /// Removes a folder that was made here, with all that is in it.
+  /// Removes a folder that ``next()`` or the initializer made, with everything in it.
   func remove(_ folder: String) { try? FileManager.default.removeItem(atPath: folder) }
 }
 
 /// A child process that reads inputs: this program, started once more.
 final class WorkerProcess {
   let process: pid_t
-  /// Where requests are written to; it does not block.
+  /// The descriptor that requests are written to. It does not block.
   let requests: Int32
-  /// Where answers are read from; it does not block.
+  /// The descriptor that answers are read from. It does not block.
   let answers: Int32
   let folder: String
-  /// Bytes that are still to be written.
+  /// The bytes of requests that are still to be written.
   private(set) var unsent: [UInt8]
   private var received: [UInt8] = []
-  /// Whether the worker has closed its end, so that it gets no request any more.
+  /// Whether writing to the worker has failed, so that it gets no more requests.
   private(set) var isBroken = false
   /// Whether the worker has ever answered.
   private(set) var hasAnswered = false
   private var isClosed = false
 
-  /// What the worker works on, and until when.
+  /// The input that the worker reads, and when its time ends, in nanoseconds of uptime; nil for an idle worker.
   var work: (job: TriageOrder.Job, end: UInt64)?
 
-  /// The most bytes of an answer: a folder may hold 100,000 inputs.
+  /// The maximum number of bytes of an answer. A folder may hold 100,000 inputs.
   static let maxAnswerBytes = 64 << 20
 
-  /// Starts a worker.
+  /// Starts a worker. `setup` is the first record that it gets, without its zero byte. `folder` is its private folder.
   init(_ setup: [UInt8], folder: String) throws {
     let (requestEnd, requests) = try Self.pipe()
     let (answers, answerEnd) = try Self.pipe()
@@ -83,7 +83,7 @@ final class WorkerProcess {
 
   deinit { closePipes() }
 
-  /// Closes the pipes. A worker that waits for a request ends then.
+  /// Closes the pipes. A worker that waits for a request then ends.
   func closePipes() {
     guard !isClosed else { return }
     isClosed = true
@@ -93,13 +93,13 @@ final class WorkerProcess {
 
   // MARK: - Bytes
 
-  /// Adds a request and writes what the pipe takes.
+  /// Adds a request, and writes as much as the pipe takes.
   func send(_ bytes: [UInt8]) {
     unsent += bytes
     flush()
   }
 
-  /// Writes what the pipe takes. That a worker is gone shows when its answers are read.
+  /// Writes as much as the pipe takes. If the worker is gone, this is noticed when its answers are read.
   func flush() {
     while !unsent.isEmpty {
       let count = unsafe unsent.withUnsafeBytes { bytes in
@@ -116,17 +116,17 @@ final class WorkerProcess {
     }
   }
 
-  /// What reading the pipe gave.
+  /// What a read from the worker's pipe gave.
   enum Reading {
-    /// A whole answer.
+    /// A whole answer, without its line end.
     case answer(ArraySlice<UInt8>)
-    /// Not a whole answer yet.
+    /// No whole answer has come yet.
     case waiting
-    /// The worker is gone, or answers without end.
+    /// The worker is gone, or its answer is longer than the maximum.
     case ended
   }
 
-  /// Reads what is there.
+  /// Reads what the pipe has, without blocking.
   func receive() -> Reading {
     var piece = [UInt8](repeating: 0, count: 64 << 10)
     while true {
@@ -136,7 +136,7 @@ final class WorkerProcess {
       if count < 0 { return errno == EAGAIN || errno == EWOULDBLOCK ? .waiting : .ended }
       if count == 0 { return .ended }
       received += piece[..<count]
-      // A worker has one request at a time, so its answer is the end of what it has written.
+      // A worker has one request at a time, so nothing follows the line end of its answer.
       if received.last == 0x0a {
         let answer = received.dropLast()
         received = []
@@ -149,22 +149,22 @@ final class WorkerProcess {
 
   // MARK: - The process
 
-  /// Ends the worker at once.
+  /// Kills the worker with SIGKILL.
   func kill() { _ = CLibrary.kill(process, SIGKILL) }
 
-  /// How the worker has ended; nil while it has not.
+  /// How the worker has ended, in words; nil while it runs.
   func ending() -> String? {
     var status: Int32 = 0
     let process = process
     let result = SystemCalls.retrying { unsafe waitpid(process, &status, WNOHANG) }
     if result == 0 { return nil }
-    guard result == process else { return "it is gone" }
+    guard result == process else { return "the process is gone" }
     let signal = status & 0x7f
     return signal == 0
-      ? "it ended with status \((status >> 8) & 0xff)" : "signal \(signal) ended it"
+      ? "the exit status was \((status >> 8) & 0xff)" : "signal \(signal) ended it"
   }
 
-  /// A pipe whose ends no other process inherits, and that are none of the standard streams.
+  /// A pipe whose ends are closed in other programs, and are not 0, 1 or 2.
   private static func pipe() throws -> (reading: Int32, writing: Int32) {
     var ends: [Int32] = [-1, -1]
     guard unsafe CLibrary.pipe(&ends) == 0 else {
@@ -179,7 +179,7 @@ final class WorkerProcess {
     return (moved[0], moved[1])
   }
 
-  /// The path of this program, whatever it was started by.
+  /// The path of the running program, whatever name it was started by.
   private static var program: String {
     #if canImport(Darwin)
       var bytes = [CChar](repeating: 0, count: 4096)
@@ -188,7 +188,7 @@ final class WorkerProcess {
         return unsafe String(cString: bytes)
       }
     #else
-      // The program itself, even if another file has its name by now.
+      // This link leads to the running program, even if another file has its name by now.
       if unsafe access("/proc/self/exe", X_OK) == 0 { return "/proc/self/exe" }
     #endif
     return CommandLine.arguments[0]
@@ -210,9 +210,9 @@ final class WorkerProcess {
     }
     unsafe posix_spawn_file_actions_adddup2(&actions, input, 0)
     unsafe posix_spawn_file_actions_adddup2(&actions, output, 1)
-    // What a crash prints is told by the line of its input.
+    // Standard error goes nowhere: the line of the input reports a crash.
     unsafe posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
-    // Ctrl-C is for the program that was started by hand; it ends its workers.
+    // A process group of its own keeps Ctrl-C from the worker. The program that was started by hand ends its workers.
     unsafe posix_spawnattr_setflags(
       &attributes,
       Int16(POSIX_SPAWN_SETPGROUP) | Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETSIGMASK))
@@ -228,7 +228,7 @@ final class WorkerProcess {
     var variables = ProcessInfo.processInfo.environment
     variables["TMPDIR"] = folder
     variables[WorkerFolders.variable] = folder
-    // A crash is told by its signal; the runtime would take seconds to describe it.
+    // The signal is enough to report a crash. The runtime would take seconds to describe it.
     variables["SWIFT_BACKTRACE"] = "enable=no"
     var process: pid_t = 0
     let result = unsafe withStrings(["lifeboat", TriageWorker.name]) {
@@ -243,14 +243,14 @@ final class WorkerProcess {
     return process
   }
 
-  /// Calls a body with texts as C has them.
+  /// Calls `body` with an array of C strings that ends with nil.
   private static func withStrings(
     _ texts: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Int32
   ) -> Int32 {
     var pointers = unsafe texts.map { unsafe strdup($0) } + [nil]
     defer { unsafe pointers.forEach { unsafe free($0) } }
     return unsafe pointers.withUnsafeMutableBufferPointer { buffer in
-      // Never empty: it ends with nil.
+      // The array ends with nil, so it is never empty.
       unsafe buffer.baseAddress.map { unsafe body(UnsafePointer($0)) } ?? EINVAL
     }
   }

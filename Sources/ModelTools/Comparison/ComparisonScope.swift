@@ -1,15 +1,17 @@
 import ObjectModel
 
-/// What two models can both express, given the forms they were read from. What one form cannot hold does not count as a
-/// difference.
+/// Which parts of two models are compared: those that the file forms of both can hold. What one form cannot hold does
+/// not count as a difference.
 public enum ComparisonScope: Sendable, Hashable, CaseIterable {
-  /// Both were read from `.xcdatamodel` files: everything is compared.
+  /// Both models were read from `.xcdatamodel` files. Everything is compared.
   case everything
-  /// At least one is a compiled model (`.mom`) or otherwise archived. What only an `.xcdatamodel` holds is not
-  /// compared: code generation, the names of composites, and the use with CloudKit or SwiftData. Nor is what a compiler
-  /// adds: a class with the entity's name, and the index of a property with the indexed flag.
+  /// At least one of the models is a compiled model (`.mom`) or another archive. What only an `.xcdatamodel` holds is
+  /// not compared: code generation, the names of composites, and the use with CloudKit or SwiftData. What only a
+  /// compiler adds is not compared either: a class with the entity's name, and the index of a property with the indexed
+  /// flag.
   case compiled
-  /// At least one is a store's cached model, which never has fetch request templates either.
+  /// At least one of the models is a store's cached model. Fetch request templates are not compared either, because a
+  /// cached model never has any.
   case cached
 
   var hasSourceTraits: Bool { self == .everything }

@@ -1,10 +1,10 @@
 import ObjectModel
 
-/// Pairs the entities of an old and a new model, and knows their positions in the hierarchies.
+/// The pairs of corresponding entities in an old and a new model, and what is known of the two hierarchies.
 final class EntityPairing {
   let oldIndex: ModelIndex
   let newIndex: ModelIndex
-  /// The entities in both models, in the order of the new names.
+  /// The entities that both models have, sorted by the new name.
   let pairs: [(old: Entity, new: Entity)]
   let added: [Entity]
   let removed: [Entity]
@@ -30,14 +30,14 @@ final class EntityPairing {
     oldNames = Dictionary(pairing.pairs.map { ($0.new.name, $0.old.name) }) { first, _ in first }
   }
 
-  /// The new name of an entity of the old model; nil when it is gone.
+  /// The new name of an entity of the old model; nil if the new model does not have the entity.
   func newName(ofOld name: String) -> String? { newNames[name] }
 
-  /// The old name of an entity of the new model; nil when it is new.
+  /// The old name of an entity of the new model; nil if the old model does not have the entity.
   func oldName(ofNew name: String) -> String? { oldNames[name] }
 
-  /// An entity that shares a hierarchy with the entity `name` (a new name) in the new model but not in the old one.
-  /// Core Data does not merge hierarchies.
+  /// The new name of an entity that has a common ancestor with `name` in the new model, but had none in the old model;
+  /// nil if there is none. `name` is a new name too. Core Data does not merge hierarchies.
   func entity(mergedWith name: String) -> String? {
     guard let root = hierarchies.oldRoots[name] else { return nil }
     return hierarchies.firstByOldRoot[Self.root(of: name, in: new)]?
@@ -45,10 +45,10 @@ final class EntityPairing {
   }
 
   private struct Hierarchies {
-    /// For each entity in both models, by its new name: the old name of its topmost ancestor.
+    /// The old name of the topmost ancestor of each entity that both models have, by the entity's new name.
     var oldRoots: [String: String] = [:]
-    /// For each topmost ancestor in the new model: up to two entities below it that are also in the old model, the
-    /// first from each of the first two old hierarchies.
+    /// For each topmost ancestor in the new model, by name: at most two entities below it that both models have. They
+    /// come from two different hierarchies of the old model.
     var firstByOldRoot: [String: [String]] = [:]
   }
 

@@ -1,6 +1,6 @@
 import ObjectModel
 
-/// An entity whose version hash changed, and why.
+/// An entity whose version hash changes between two models, with the cause.
 package struct HashEffect: Sendable, Hashable {
   /// Why the hash changed.
   package enum Cause: Sendable, Hashable {
@@ -10,24 +10,24 @@ package struct HashEffect: Sendable, Hashable {
     case removed
     /// The entity has a new name.
     case renamed
-    /// Something changed that the entity declares itself: see the changes of this entity that affect
-    /// the version hash.
+    /// The entity's own declaration changed. See the entity's changes that affect the version hash.
     case ownChanges
-    /// An ancestor's hash changed, and it is part of this hash. The value is the nearest ancestor with changes of its
-    /// own.
+    /// The hash of an ancestor changed, and an ancestor's hash is part of the entity's hash. The value is the name of
+    /// the nearest ancestor with changes of its own.
     case ancestor(String)
   }
 
-  /// The entity, by its new name; by its old one when it is gone.
+  /// The new name of the entity; the old name if the entity is gone.
   package let entityName: String
-  /// The old name, if the entity was renamed; nil otherwise.
+  /// The old name of a renamed entity; nil if the entity was not renamed.
   package let oldName: String?
   /// Why the hash changed.
   package let cause: Cause
-  /// Why the effect is uncertain (no recorded hash confirms the rule for this entity); nil if it is certain.
+  /// Why the effect is uncertain, as a clause: no recorded hash confirms the rule for this entity. Nil if it is
+  /// certain.
   package let doubt: String?
 
-  /// The effect as a sentence for a reader.
+  /// The effect as one sentence for people.
   package var sentence: String {
     guard let doubt else { return plainSentence }
     return plainSentence.dropLast() + "; this is not certain, because \(doubt)."
@@ -44,13 +44,13 @@ package struct HashEffect: Sendable, Hashable {
     }
   }
 
-  /// Follows the changes down the hierarchy.
+  /// The effects of changes on the entities and on all of their descendants, sorted by entity name.
   static func effects(of changes: [ModelChange], _ entities: EntityPairing) -> [HashEffect] {
     let unknown = entities.oldIndex.hashes.unknown
       .merging(entities.newIndex.hashes.unknown) { _, new in new }
     var changed: Set<String> = []
     for change in changes where change.affectsVersionHash {
-      // A removed entity is listed by its old name, which another entity may have now.
+      // A removed entity is listed by its old name. Another entity may have this name now.
       let isGone = change.part == .entity && change.action == .removed
       if !isGone, let name = change.entityName { changed.insert(name) }
     }
@@ -85,6 +85,6 @@ package struct HashEffect: Sendable, Hashable {
 }
 
 extension HashEffect: CustomStringConvertible {
-  /// ``sentence``.
+  /// The same as ``sentence``.
   package var description: String { sentence }
 }

@@ -1,11 +1,12 @@
 import ObjectModel
 
-/// The entities of a model in pre-order: all descendants of an entity follow it without a gap. A
-/// cycle is entered at its first entity by name.
+/// The entities of a model in pre-order: an entity is followed directly by all of its descendants. In a cycle, the
+/// entity that is first by name counts as the topmost one.
 struct HierarchyPositions {
-  /// The entity names by position.
+  /// The entity names in the order of their positions.
   private(set) var order: [String] = []
-  /// For each entity, the range from its own position to the end of its descendants.
+  /// The range of positions of each entity and all of its descendants, by entity name. It starts with the entity
+  /// itself.
   private(set) var ranges: [String: Range<Int>] = [:]
 
   init(_ model: ManagedObjectModel, children: [String: [String]]) {

@@ -1,6 +1,6 @@
 import ObjectModel
 
-/// What Core Data's inferred migration can do.
+/// The rules for what Core Data's inferred (lightweight) migration can do.
 ///
 /// Sources, in the order in which they count:
 /// - [M] Apple, "Migrating your data model automatically" (the former "Using lightweight migration"
@@ -18,28 +18,28 @@ import ObjectModel
 /// - [A] Public apps, which infer steps that [M] does not name: to another destination and another
 ///   inverse (Artsy Folio 1.4 and 2.0). That proves nothing, but shows that silence does not mean "no".
 ///
-/// Where these are silent the verdict is unknown.
+/// Where these sources are silent, the verdict is unknown.
 struct LightweightRules {
   let entities: EntityPairing
 
   // MARK: Entities
 
-  /// [M] A new parent is allowed, and so is leaving a hierarchy, but two hierarchies are not merged.
+  /// Source [M]. A new parent is allowed, and so is leaving a hierarchy. Two hierarchies are not merged.
   func parentChange(of entity: Entity) -> LightweightVerdict {
     guard let other = entities.entity(mergedWith: entity.name) else { return .handled }
     return .notHandled(
       reason: "`\(entity.name)` and `\(other)` had no common parent before and have one now")
   }
 
-  /// Not named by Apple. An abstract entity may become concrete; a concrete one may become abstract
-  /// only if it has no objects.
+  /// Apple's documentation does not name a changed abstract flag. An abstract entity can become concrete. A concrete
+  /// entity can become abstract only if it has no objects of its own.
   func abstractChange(of entity: Entity) -> LightweightVerdict {
     guard entity.isAbstract else { return .handled }
     return .handledIfDataAllows(
       reason: "there are objects of `\(entity.name)` itself, not of a subentity")
   }
 
-  /// [E]
+  /// Source [E]. A new uniqueness constraint is handled unless the data violate it.
   func constraintAdded(_ names: String, to entity: Entity) -> LightweightVerdict {
     .handledIfDataAllows(
       reason: "two objects of `\(entity.name)` already have the same \(names)")
@@ -47,7 +47,7 @@ struct LightweightRules {
 
   // MARK: Attributes
 
-  /// Conversions between number types that keep every value exactly.
+  /// The conversions between number types that keep every value exactly: the new types, by the old type.
   private static let exactConversions: [AttributeType: Set<AttributeType>] = [
     .integer16: [.integer32, .integer64, .decimal, .double, .float],
     .integer32: [.integer64, .decimal, .double],
@@ -55,7 +55,8 @@ struct LightweightRules {
     .float: [.double],
   ]
 
-  /// [M], [E]
+  /// Sources [M] and [E]. A new attribute is handled if it is optional, derived or has a default. Otherwise it is
+  /// handled only if the entity has no objects.
   func added(_ attribute: Attribute, to entity: Entity) -> LightweightVerdict {
     if attribute.isDerived || attribute.isOptional || attribute.defaultValue != nil {
       return .handled
@@ -66,7 +67,8 @@ struct LightweightRules {
         + "has no default")
   }
 
-  /// [M], [E]
+  /// Sources [M] and [E]. An attribute may become optional. It may become mandatory if it has a default, or if no
+  /// object lacks a value.
   func optionalChange(of attribute: Attribute, in entity: Entity) -> LightweightVerdict {
     if attribute.isOptional || attribute.isDerived || attribute.defaultValue != nil {
       return .handled
@@ -76,7 +78,8 @@ struct LightweightRules {
         "an object of `\(entity.name)` has no `\(attribute.name)`, which has no default")
   }
 
-  /// [E], and [W] for numbers.
+  /// Source [E], and [W] for numbers. Number types are converted into each other. Changes to or from Boolean or a
+  /// composite are unknown. No other change of type is handled.
   func typeChange(from old: Attribute, to new: Attribute) -> LightweightVerdict {
     if Self.exactConversions[old.type]?.contains(new.type) == true { return .handled }
     let numbers: Set<AttributeType> = [
@@ -96,32 +99,33 @@ struct LightweightRules {
     return .notHandled(reason: "values of one type are not converted into values of the other")
   }
 
-  /// Not named by Apple; losses are on record (S: nickkuh.com 2012).
+  /// Apple's documentation does not name a change of external storage. Lost values are on record (nickkuh.com, 2012).
   func externalStorageChange() -> LightweightVerdict {
     .unknown(
       reason: "Apple's documentation does not name it, and values kept in files beside the store "
         + "have been lost this way")
   }
 
-  /// Not named by Apple.
+  /// Apple's documentation does not name a changed derivation.
   func derivationChange() -> LightweightVerdict {
     .unknown(
       reason: "Apple's documentation does not name changes of what an attribute is derived from")
   }
 
-  /// Not named by Apple.
+  /// Apple's documentation does not name changes within a composite attribute.
   func compositeChange() -> LightweightVerdict {
     .unknown(reason: "Apple's documentation does not name changes within a composite attribute")
   }
 
-  /// Not named by Apple; Xcode cannot set the flag.
+  /// Apple's documentation does not name a changed read-only flag. Xcode cannot set the flag.
   func readOnlyChange() -> LightweightVerdict {
     .unknown(reason: "Apple's documentation does not name the read-only flag")
   }
 
   // MARK: Relationships
 
-  /// [M], [E]
+  /// Sources [M] and [E]. A new relationship is handled if it may be empty. Otherwise it is handled only if the entity
+  /// has no objects.
   func added(_ relationship: Relationship, to entity: Entity) -> LightweightVerdict {
     if Self.mayBeEmpty(relationship) { return .handled }
     return .handledIfDataAllows(
@@ -129,20 +133,21 @@ struct LightweightRules {
         + "empty")
   }
 
-  /// [M], [E]
+  /// Sources [M] and [E]. A relationship may become optional. It may become mandatory if no object has an empty one.
   func optionalChange(of relationship: Relationship, in entity: Entity) -> LightweightVerdict {
     if Self.mayBeEmpty(relationship) { return .handled }
     return .handledIfDataAllows(
       reason: "an object of `\(entity.name)` has no `\(relationship.name)`")
   }
 
-  /// A to-many relationship that is not optional is satisfied by an empty set, unless it has a lower
-  /// bound.
+  /// Whether a relationship may be empty. A mandatory to-many relationship may be empty too, unless it has a minimum
+  /// count.
   private static func mayBeEmpty(_ relationship: Relationship) -> Bool {
     relationship.isOptional || (relationship.isToMany && relationship.minCount <= 0)
   }
 
-  /// [M] covers a destination entity that was renamed; Apple names nothing else. The apps of [A] infer such steps.
+  /// Source [M] covers a destination entity that was renamed. Apple names no other change of the destination. The apps
+  /// of [A] infer such steps.
   func destinationChange(from old: Relationship, to new: Relationship) -> LightweightVerdict {
     if entities.newName(ofOld: old.destinationEntityName) == new.destinationEntityName {
       return .handled
@@ -151,8 +156,8 @@ struct LightweightRules {
       reason: "Apple's documentation does not name a relationship whose destination changes")
   }
 
-  /// A changed inverse affects both ends. If it only follows a rename, or is added or removed with its relationship,
-  /// nothing has to be inferred.
+  /// The verdict on a changed inverse, which affects both relationships. Nothing has to be inferred if the inverse only
+  /// follows a rename, or is added or removed together with its relationship.
   func inverseChange(
     from old: Relationship, to new: Relationship, renamedTo: String?
   ) -> LightweightVerdict {
@@ -162,7 +167,7 @@ struct LightweightRules {
       reason: "Apple's documentation does not name a relationship whose inverse changes")
   }
 
-  /// [M] names to-one becoming to-many and is silent on the reverse.
+  /// Source [M] names to-one becoming to-many and is silent on the reverse.
   func maxCountChange(from old: Relationship, to new: Relationship) -> LightweightVerdict {
     if old.isToMany, !new.isToMany {
       return .unknown(
@@ -176,7 +181,7 @@ struct LightweightRules {
       reason: "an object has more than \(new.maxCount) in `\(new.name)`")
   }
 
-  /// Core Data checks a lower bound when it validates objects.
+  /// The verdict on a changed minimum count. Core Data checks this count when it validates objects.
   func minCountChange(from old: Relationship, to new: Relationship) -> LightweightVerdict {
     if new.minCount <= old.minCount { return .handled }
     if new.minCount <= 1, !new.isToMany {

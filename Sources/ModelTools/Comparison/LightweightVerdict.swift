@@ -1,24 +1,24 @@
 import ObjectModel
 
-/// Whether Core Data's inferred ("lightweight") migration can do a change.
+/// Whether Core Data's inferred ("lightweight") migration can do a change of a model.
 ///
-/// The rules are those of Apple's documentation, see ``LightweightRules``; where it is silent the
+/// The rules are those of Apple's documentation, see ``LightweightRules``. Where the documentation is silent, the
 /// verdict is ``unknown(reason:)``.
 public enum LightweightVerdict: Sendable, Hashable {
-  /// Lightweight migration can do the change, whatever the data.
+  /// Lightweight migration can do the change, whatever the store contains.
   case handled
-  /// Lightweight migration can do the change unless the data prevent it; the reason completes
-  /// "unless …".
+  /// Lightweight migration can do the change unless the store's data prevent it. The reason completes "unless …".
   case handledIfDataAllows(reason: String)
-  /// Lightweight migration cannot do the change; the reason is a clause of its own.
+  /// Lightweight migration cannot do the change. The reason is a clause, for use after "because".
   case notHandled(reason: String)
-  /// The change alters no version hash: a store opens as before, without any migration.
+  /// The change alters no version hash. A store opens as before, without any migration.
   case nothingToDo
-  /// Apple's documentation does not settle it; the reason says what is missing.
+  /// Apple's documentation does not say whether lightweight migration can do the change. The reason is a clause that
+  /// says what is not documented.
   case unknown(reason: String)
 
-  /// The stable word for programs: `handled`, `handledIfDataAllows`, `notHandled`, `nothingToDo`
-  /// or `unknown`.
+  /// The verdict as a stable word for programs: `handled`, `handledIfDataAllows`, `notHandled`, `nothingToDo` or
+  /// `unknown`.
   public var name: String {
     switch self {
     case .handled: "handled"
@@ -29,7 +29,7 @@ public enum LightweightVerdict: Sendable, Hashable {
     }
   }
 
-  /// The reason for the verdict; nil if it needs none.
+  /// The reason for the verdict, as a clause; nil for ``handled`` and ``nothingToDo``.
   public var reason: String? {
     switch self {
     case .handled, .nothingToDo: nil
@@ -37,7 +37,7 @@ public enum LightweightVerdict: Sendable, Hashable {
     }
   }
 
-  /// The verdict as a clause for a reader: `lightweight migration can do this`.
+  /// The verdict as a clause for people, such as `lightweight migration can do this`.
   public var text: String {
     switch self {
     case .handled: "lightweight migration can do this"
@@ -49,7 +49,7 @@ public enum LightweightVerdict: Sendable, Hashable {
     }
   }
 
-  /// The rank of a verdict when several are combined: the worst one counts.
+  /// The rank of the verdict from 0 (best) to 4 (worst). Of several verdicts the worst one counts.
   var weight: Int {
     switch self {
     case .nothingToDo: 0

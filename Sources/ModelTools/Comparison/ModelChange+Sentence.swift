@@ -1,14 +1,14 @@
 import ObjectModel
 
 extension ModelChange {
-  /// The change and what it means for a store, as one sentence for a person who knows the app but
-  /// not its source: `Note.updatedAt` was added, Date, optional: lightweight migration can do this.
+  /// The change and what it means for a store, as one sentence. It is for a person who knows the app but not its
+  /// source: `Note.updatedAt` was added, Date, optional: lightweight migration can do this.
   public var sentence: String {
     let text = summary
     return "\(text.prefix(1).uppercased())\(text.dropFirst()): \(verdict.text)."
   }
 
-  /// The change alone, without a full stop: `Note.updatedAt` was added, Date, optional.
+  /// The change without its verdict, as a clause without a full stop: `Note.updatedAt` was added, Date, optional.
   package var summary: String {
     if part == .uniquenessConstraint {
       let verb = action == .added ? "now requires" : "no longer requires"
@@ -24,7 +24,7 @@ extension ModelChange {
     }
   }
 
-  /// What the change is about, in words for a reader.
+  /// The part that changed, in words for people: "the index `byDate` of `Note`".
   private var subject: String {
     switch part {
     case .model: "the model"
@@ -39,7 +39,7 @@ extension ModelChange {
     }
   }
 
-  /// The key of a user info entry, with the entity or property it belongs to.
+  /// The key of a user info entry, with the entity or property that the entry belongs to.
   private var entry: String {
     let parts = (name ?? "").utf8
       .split(separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false)

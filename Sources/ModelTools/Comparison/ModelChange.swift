@@ -2,7 +2,8 @@ import ObjectModel
 
 /// One difference between two versions of a model.
 public struct ModelChange: Sendable, Hashable {
-  /// What happened to what, as a stable string such as `attributeAdded`; more may be added.
+  /// The part that changed and what happened to it, as a stable string such as `attributeAdded`. Later versions may add
+  /// kinds.
   package struct Kind: RawRepresentable, Sendable, Hashable {
     /// The stable text of the kind.
     package let rawValue: String
@@ -15,39 +16,40 @@ public struct ModelChange: Sendable, Hashable {
         part.rawValue + action.rawValue.prefix(1).uppercased() + action.rawValue.dropFirst()
     }
 
-    /// A new entity.
+    /// An entity was added.
     package static let entityAdded = Kind(.entity, .added)
-    /// An entity that is gone.
+    /// An entity was removed.
     package static let entityRemoved = Kind(.entity, .removed)
-    /// An entity under a new name, as its renaming identifier says.
+    /// An entity was renamed, as its renaming identifier says.
     package static let entityRenamed = Kind(.entity, .renamed)
-    /// A changed trait of an entity, see ``ModelChange/trait``.
+    /// A trait of an entity changed, see ``ModelChange/trait``.
     package static let entityChanged = Kind(.entity, .changed)
-    /// A new attribute.
+    /// An attribute was added.
     package static let attributeAdded = Kind(.attribute, .added)
-    /// An attribute that is gone.
+    /// An attribute was removed.
     package static let attributeRemoved = Kind(.attribute, .removed)
-    /// An attribute under a new name, as its renaming identifier says.
+    /// An attribute was renamed, as its renaming identifier says.
     package static let attributeRenamed = Kind(.attribute, .renamed)
-    /// A changed trait of an attribute, see ``ModelChange/trait``.
+    /// A trait of an attribute changed, see ``ModelChange/trait``.
     package static let attributeChanged = Kind(.attribute, .changed)
-    /// A new relationship.
+    /// A relationship was added.
     package static let relationshipAdded = Kind(.relationship, .added)
-    /// A relationship that is gone.
+    /// A relationship was removed.
     package static let relationshipRemoved = Kind(.relationship, .removed)
-    /// A relationship under a new name, as its renaming identifier says.
+    /// A relationship was renamed, as its renaming identifier says.
     package static let relationshipRenamed = Kind(.relationship, .renamed)
-    /// A changed trait of a relationship, see ``ModelChange/trait``.
+    /// A trait of a relationship changed, see ``ModelChange/trait``.
     package static let relationshipChanged = Kind(.relationship, .changed)
   }
 
-  /// The kinds of things that change.
+  /// The kind of part of a model that changed.
   public enum Part: String, Sendable, Hashable {
     /// The model itself.
     case model
     /// An entity.
     case entity
-    /// An attribute, or an element of a composite one: then the name is a path, `place.city`.
+    /// An attribute of an entity, or an element of a composite attribute. The name of an element is a path:
+    /// `place.city`.
     case attribute
     /// A relationship.
     case relationship
@@ -55,11 +57,12 @@ public struct ModelChange: Sendable, Hashable {
     case fetchedProperty
     /// A fetch index.
     case fetchIndex
-    /// An old-style compound index; its name is the list of its properties.
+    /// An old-style compound index. Its name is the list of its properties.
     case compoundIndex
-    /// A uniqueness constraint; its name is the list of its properties.
+    /// A uniqueness constraint. Its name is the list of its properties.
     case uniquenessConstraint
-    /// An entry of the user info of an entity, or of a property: then the name is `property/key`.
+    /// A user info entry of an entity or of a property. Its name is `/key` for an entity and `property/key` for a
+    /// property.
     case userInfoEntry
     /// A configuration of the model.
     case configuration
@@ -67,39 +70,41 @@ public struct ModelChange: Sendable, Hashable {
     case fetchRequest
   }
 
-  /// What happened to the part.
+  /// What happened to a part of the model.
   public enum Action: String, Sendable, Hashable {
-    /// It is new.
+    /// The part is new.
     case added
-    /// It is gone.
+    /// The part is gone.
     case removed
-    /// It has a new name.
+    /// The part has a new name.
     case renamed
-    /// A ``Trait`` of it changed.
+    /// A trait of the part changed, such as its type.
     case changed
   }
 
-  /// What kind of thing changed.
+  /// The kind of part that changed.
   public let part: Part
-  /// What happened to it.
+  /// What happened to the part.
   public let action: Action
-  /// The new name of the entity, or the old name if it is gone; nil for changes of the model itself.
+  /// The new name of the entity; the old name if the entity is gone. Nil for changes of the model itself.
   public let entityName: String?
-  /// The new name of the property, index, constraint, entry, configuration or template, or the old name if it is gone;
-  /// nil for the entity or the model itself.
+  /// The new name of the property, index, constraint, user info entry, configuration or template; the old name if it is
+  /// gone. Nil if the change is one of the entity or the model itself.
   public let name: String?
-  /// Which trait changed; nil when something was added, removed or renamed.
+  /// The trait that changed; nil if the part was added, removed or renamed.
   package let trait: ModelTrait?
-  /// The state before, as text: the trait's value, the old name, or a description of what is gone.
+  /// The state before the change, as text: the trait's value, the old name, or a description of what is gone. Nil if
+  /// there was nothing.
   public let oldValue: String?
-  /// The state after, as text: the trait's value, the new name, or a description of what is new.
+  /// The state after the change, as text: the trait's value, the new name, or a description of what is new. Nil if
+  /// there is nothing.
   public let newValue: String?
-  /// Whether the change alters the entity's version hash, so that old stores do not open without migration. The effects
-  /// on other entities are in ``ModelDifference/hashEffects``.
+  /// Whether the change alters the entity's version hash, so that a store of the old version needs a migration. The
+  /// effects on other entities are in ``ModelDifference/hashEffects``.
   public let affectsVersionHash: Bool
-  /// Whether lightweight migration can do the change.
+  /// Whether lightweight migration can do this change.
   public let verdict: LightweightVerdict
-  /// What else a reader should know, as a sentence; nil when there is nothing.
+  /// What else people should know about the change, as a sentence; nil if there is nothing.
   package let remark: String?
 
   init(
@@ -119,10 +124,10 @@ public struct ModelChange: Sendable, Hashable {
     self.remark = remark
   }
 
-  /// What happened to what, in one word for programs.
+  /// The part and the action in one word for programs, such as `attributeAdded`.
   package var kind: Kind { Kind(part, action) }
 
-  /// The property that changed, or that the change belongs to; nil for changes of an entity or of the model.
+  /// The name of the property that changed; nil if the change is not one of a property.
   package var propertyName: String? {
     switch part {
     case .attribute, .relationship, .fetchedProperty: name
@@ -130,11 +135,11 @@ public struct ModelChange: Sendable, Hashable {
     }
   }
 
-  /// ``trait`` in words; nil when something was added, removed or renamed.
+  /// The name of ``trait``; nil if the part was added, removed or renamed.
   package var field: String? { trait?.name }
 }
 
 extension ModelChange: CustomStringConvertible {
-  /// ``sentence``.
+  /// The same as ``sentence``.
   public var description: String { sentence }
 }

@@ -43,12 +43,13 @@ extension ModelComparison {
     }
   }
 
-  /// The hash of a derived or composite attribute does not include its name.
+  /// Whether the attribute's name is not part of its hash, which is so for derived and composite attributes.
   private static func isNameless(_ attribute: Attribute) -> Bool {
     attribute.isDerived || attribute.type == .composite
   }
 
-  /// Property hashes are joined in name order, so the position of a name counts too.
+  /// Whether a rename moves the attribute among the properties of the entity. Property hashes are joined in name order,
+  /// so the position of a name affects the hash too.
   private func isReordered(
     _ before: Attribute, _ after: Attribute, _ old: Entity, _ new: Entity
   ) -> Bool {
@@ -63,14 +64,15 @@ extension ModelComparison {
     return place(before.name, old.name, entities.old) != place(after.name, new.name, entities.new)
   }
 
-  /// The entity that an attribute moved to, up or down the hierarchy; nil when it is gone.
+  /// The entity to which a removed attribute moved, up or down the hierarchy; nil if the attribute is gone.
   private func newHome(of attribute: Attribute, from entity: Entity) -> String? {
     let names = [attribute.renamingIdentifier ?? attribute.name, attribute.name]
     let found = names.compactMap { entities.newIndex.newAttributes.find($0, from: entity.name) }
     return (found.first { $0.isAbove } ?? found.first)?.declaration.entity
   }
 
-  /// Where an attribute was before, up or down the hierarchy; nil when it is new.
+  /// The entity and the form in which a new attribute was in the old model, up or down the hierarchy, and whether the
+  /// entity inherited it. Nil if the attribute is new.
   private func oldHome(
     of attribute: Attribute, from entity: Entity
   ) -> (entity: String, attribute: Attribute, isInherited: Bool)? {
@@ -83,15 +85,15 @@ extension ModelComparison {
 
   // MARK: Traits
 
-  /// Compares an attribute, or an element of a composite one under its path.
+  /// Compares an attribute, or an element of a composite attribute. `path` is the name, for an element with the names
+  /// of the composites before it.
   private mutating func compare(
     _ old: Attribute, _ new: Attribute, in entity: Entity, path: String
   ) {
     let isStored = !(old.isTransient && new.isTransient)
     // The hash of a derived attribute includes its derivation and nothing else.
     let isPlain = isStored && !(old.isDerived && new.isDerived)
-    // If one side stores nothing, there is nothing to carry over: it counts as an attribute added or
-    // removed.
+    // If one side is transient, there is no value to carry over. The change counts like a removal or an addition.
     let isCarried = !old.isTransient && !new.isTransient
     var traits = TraitComparison(.attribute, entity: entity.name, name: path)
     traits.compare(
@@ -128,7 +130,7 @@ extension ModelComparison {
     compareUserInfo(old.userInfo, new.userInfo, entity: entity.name, owner: path)
   }
 
-  /// The traits that no hash includes.
+  /// Compares the traits that are not part of any hash.
   private func compareQuietTraits(
     _ old: Attribute, _ new: Attribute, _ traits: inout TraitComparison
   ) {

@@ -70,9 +70,9 @@ extension ModelComparison {
     }
   }
 
-  /// The indexes of an entity, without those that only repeat the indexed flag of a property in the
-  /// other entity. The compiler turns `indexed="YES"` into an index with the property's name (168
-  /// in real cached models).
+  /// The indexes of an entity, without those that only repeat the indexed flag of a property in the other entity.
+  /// Xcode's compiler turns `indexed="YES"` into an index with the property's name (168 of these are in real cached
+  /// models).
   private static func indexes(
     of entity: Entity, besides other: Entity, _ scope: ComparisonScope
   ) -> [FetchIndex] {
@@ -87,7 +87,7 @@ extension ModelComparison {
     }
   }
 
-  /// Compares user info; `owner` is the name of a property, or empty for the entity itself.
+  /// Compares two user info dictionaries. `owner` is the name of a property, or empty for the entity itself.
   mutating func compareUserInfo(
     _ old: [String: ArchivedValue], _ new: [String: ArchivedValue], entity: String, owner: String
   ) {
@@ -171,7 +171,7 @@ extension ModelComparison {
 
   // MARK: Texts
 
-  /// The settings of a request other than its entity and predicate; nil if all have their defaults.
+  /// The settings of a request other than its entity and predicate, as text; nil if all have their defaults.
   private static func rest(_ request: FetchRequest) -> String? {
     var parts: [String] = []
     if !request.sortDescriptors.isEmpty {
@@ -197,7 +197,7 @@ extension ModelComparison {
     return parts.isEmpty ? nil : parts.joined(separator: ", ")
   }
 
-  /// An empty identifier does not count.
+  /// The identifiers as a list, without empty ones; nil if there are none.
   private static func list(_ parts: [String]) -> String? {
     let parts = parts.filter { !$0.isEmpty }
     return parts.isEmpty ? nil : parts.joined(separator: ", ")

@@ -85,7 +85,7 @@ extension ModelComparison {
     compareUserInfo(old.userInfo, new.userInfo, entity: entity.name, owner: new.name)
   }
 
-  /// The new name of the inverse, if only its name changed.
+  /// The new name of the inverse; nil if the inverse is gone or now belongs to another entity.
   private func newName(ofInverse relationship: Relationship) -> String? {
     let holder = relationship.inverseEntityName ?? relationship.destinationEntityName
     guard let inverse = relationship.inverseName, let old = entities.old.entities[holder],
@@ -97,7 +97,7 @@ extension ModelComparison {
     return pairing.pairs.first { $0.old.name == inverse }?.new.name
   }
 
-  /// 0 and -1 both mean unbounded and hash differently.
+  /// A maximum count in words. The numbers 0 and -1 both mean unbounded, but give different hashes.
   private static func limit(_ count: Int32) -> String {
     count <= 0 ? "unbounded (\(count))" : String(count)
   }

@@ -113,7 +113,8 @@ struct ModelComparison {
     }
   }
 
-  /// The texts that occur more often in one list than in the other, sorted.
+  /// The texts that occur more often in one list than in the other, sorted. Each is repeated as often as it is in
+  /// excess.
   static func difference(_ old: [String], _ new: [String]) -> (removed: [String], added: [String]) {
     var counts: [String: Int] = [:]
     for text in new { counts[text, default: 0] += 1 }

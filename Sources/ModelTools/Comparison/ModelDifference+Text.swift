@@ -1,7 +1,7 @@
 import ObjectModel
 
 extension ModelDifference {
-  /// What the difference means for a store of the first version, as one sentence.
+  /// What the difference means for a store of the old version, as one or more sentences.
   package var outcome: String {
     guard affectsVersionHashes else {
       return isEmpty
@@ -23,20 +23,20 @@ extension ModelDifference {
     }
   }
 
-  /// The first few reasons; the others are listed with their changes.
+  /// The first three reasons, and the number of the others. The others are listed with their changes.
   private static func list(_ reasons: [String], joiner: String) -> String {
     let shown = reasons.prefix(3).joined(separator: joiner)
     let rest = reasons.count - 3
     return rest > 0 ? shown + joiner + "for \(count(rest, "more reason"))" : shown
   }
 
-  /// How much changed, as one sentence.
+  /// The numbers of changes, entities and version hashes, as one sentence.
   package var countText: String {
     let hashed = changes.count(where: \.affectsVersionHash)
     let entities = Set(changes.compactMap(\.entityName)).count
     var text = "\(Self.count(changes.count, "change")) in \(Self.count(entities, "entity"))"
     text += hashed == changes.count ? "" : ", \(hashed) of them with an effect on version hashes"
-    // A renamed entity counts once, not once under each name.
+    // A renamed entity counts only once, not once under each name.
     let hashes = hashEffects.count
     return text
       + (hashes == 0 ? "." : "; \(Self.count(hashes, "version hash")) no longer the same.")

@@ -1,26 +1,25 @@
 public import ObjectModel
 
-/// What changed from one version of a model to another.
+/// The changes from one version of a model to another.
 ///
-/// Renames are recognised as Core Data does, by renaming identifiers. If something disappeared and
-/// something of the same shape appeared, that is reported as a guess (``guesses``) beside the two
-/// changes; no mapping uses it.
+/// Renames are recognised as in Core Data, by renaming identifiers. If something disappeared and something of the same
+/// shape appeared, ``guesses`` lists it as a possible rename, beside the two changes. No mapping uses a guess.
 public struct ModelDifference: Sendable, Hashable {
-  /// All changes: first those of the entities, in name order, then those of the model itself.
+  /// All changes: first those of entities, in the order of the entity names, then those of the model itself.
   public let changes: [ModelChange]
 
-  /// The entities whose version hash changed, with the reason, sorted by name.
+  /// The entities whose version hash changed, each with the cause, sorted by name.
   package let hashEffects: [HashEffect]
 
   /// Possible renames that no renaming identifier confirms.
   package let guesses: [RenameGuess]
 
-  /// Compares two versions.
+  /// Compares two versions of a model.
   ///
   /// - Parameters:
-  ///   - old: the version to start from, not necessarily the older one.
+  ///   - old: the version to start from, which need not be the older one.
   ///   - new: the version to get to.
-  ///   - scope: what both models can express, given the forms they were read from.
+  ///   - scope: what both models can express, given the kinds of files they were read from.
   public init(
     from old: ManagedObjectModel, to new: ManagedObjectModel, scope: ComparisonScope = .everything
   ) {
@@ -34,16 +33,16 @@ public struct ModelDifference: Sendable, Hashable {
   /// Whether the comparison found no change.
   public var isEmpty: Bool { changes.isEmpty }
 
-  /// Whether any change alters a version hash, so that a store of the old version needs migration.
+  /// Whether the version hash of any entity changed, so that a store of the old version needs a migration.
   public var affectsVersionHashes: Bool { !hashEffects.isEmpty }
 
-  /// The names of entities whose version hash differs between the models, including entities that
-  /// only one model has.
+  /// The names of the entities whose version hash differs between the models, under the new and the old name. Entities
+  /// that only one model has are included.
   package var namesWithOtherHash: Set<String> {
     Set(hashEffects.flatMap { [$0.entityName, $0.oldName ?? $0.entityName] })
   }
 
-  /// The overall verdict: the worst one among the changes, with all of its reasons.
+  /// The overall verdict: the worst verdict among the changes, with the reasons of all changes that have it.
   public var verdict: LightweightVerdict {
     let (worst, reasons) = worstVerdict
     switch worst {
@@ -67,13 +66,13 @@ public struct ModelDifference: Sendable, Hashable {
     return (worst, reasons)
   }
 
-  /// The effects on entities without changes of their own: the descendants of a changed entity.
+  /// The effects on entities without changes of their own, which are descendants of a changed entity.
   package var indirectEffects: [HashEffect] {
     let named = Set(changes.compactMap(\.entityName))
     return hashEffects.filter { !named.contains($0.entityName) }
   }
 
-  /// The changes of one entity, given by its new name, or by its old name if it is gone.
+  /// The changes of one entity. The entity is given by its new name, or by its old name if it is gone.
   public func changes(of entityName: String) -> [ModelChange] {
     changes.filter { $0.entityName == entityName }
   }

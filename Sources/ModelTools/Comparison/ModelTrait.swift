@@ -1,25 +1,25 @@
 package import ObjectModel
 
-/// A changeable trait of an entity, a property or the model, by its stable name for programs; more may be added.
+/// A trait of an entity, a property or the model that can change. Its name is stable; later versions may add traits.
 package struct ModelTrait: RawRepresentable, Sendable, Hashable {
-  /// The stable name: words, such as `external storage`.
+  /// The stable name, in words: `external storage`.
   package let rawValue: String
 
   /// Makes a trait from its stable name.
   package init(rawValue: String) { self.rawValue = rawValue }
 
-  /// The name for a reader; the same as for programs.
+  /// The name for people, the same as for programs.
   package var name: String { rawValue }
 
   // MARK: Entities
 
-  /// An entity's parent.
+  /// The parent of an entity.
   package static let parent = ModelTrait(rawValue: "parent")
-  /// Whether an entity has no objects of its own.
+  /// Whether an entity is abstract, without objects of its own.
   package static let isAbstract = ModelTrait(rawValue: "abstract")
-  /// The managed object class.
+  /// The managed object class of an entity.
   package static let className = ModelTrait(rawValue: "class")
-  /// How Xcode generates the class.
+  /// How Xcode generates the class of an entity.
   package static let codeGeneration = ModelTrait(rawValue: "code generation")
   /// The expression that Spotlight takes the display name from.
   package static let spotlightName = ModelTrait(rawValue: "Spotlight name")
@@ -32,9 +32,9 @@ package struct ModelTrait: RawRepresentable, Sendable, Hashable {
   package static let renamingIdentifier = ModelTrait(rawValue: "renaming identifier")
   /// Whether a property may be empty.
   package static let isOptional = ModelTrait(rawValue: "optional")
-  /// Whether a property is never stored.
+  /// Whether a property is transient: it is never stored.
   package static let isTransient = ModelTrait(rawValue: "transient")
-  /// Whether the old indexed flag is set.
+  /// Whether the old indexed flag of a property is set.
   package static let isIndexed = ModelTrait(rawValue: "indexed")
   /// An attribute's type.
   package static let type = ModelTrait(rawValue: "type")
@@ -42,41 +42,41 @@ package struct ModelTrait: RawRepresentable, Sendable, Hashable {
   package static let derivation = ModelTrait(rawValue: "derivation")
   /// The filtering predicate of a derived attribute.
   package static let derivationFilter = ModelTrait(rawValue: "derivation filter")
-  /// Whether big values may go to files beside the store.
+  /// Whether Core Data may keep large values of an attribute in files beside the store.
   package static let externalStorage = ModelTrait(rawValue: "external storage")
   /// Whether persistent history keeps the value of a deleted row.
   package static let preservedOnDeletion = ModelTrait(rawValue: "preserved in history on deletion")
   /// Whether the archived model marks a property as read-only.
   package static let isReadOnly = ModelTrait(rawValue: "read-only")
-  /// The default value.
+  /// The default value of an attribute.
   package static let defaultValue = ModelTrait(rawValue: "default")
-  /// The value transformer.
+  /// The value transformer of a transformable attribute.
   package static let valueTransformer = ModelTrait(rawValue: "value transformer")
-  /// The class of the values.
+  /// The class of an attribute's values.
   package static let valueClass = ModelTrait(rawValue: "value class")
   /// The destination entity of a relationship, a fetched property or a template.
   package static let destination = ModelTrait(rawValue: "destination")
-  /// The name of the inverse.
+  /// The name of a relationship's inverse.
   package static let inverse = ModelTrait(rawValue: "inverse")
-  /// The entity that declares the inverse.
+  /// The entity that declares a relationship's inverse.
   package static let inverseEntity = ModelTrait(rawValue: "inverse entity")
-  /// The minimum number of objects.
+  /// The minimum number of objects of a relationship.
   package static let minCount = ModelTrait(rawValue: "least count")
-  /// The maximum number of objects.
+  /// The maximum number of objects of a relationship.
   package static let maxCount = ModelTrait(rawValue: "greatest count")
   /// Whether a to-many relationship keeps an order.
   package static let isOrdered = ModelTrait(rawValue: "ordered")
   /// The delete rule of a relationship.
   package static let deleteRule = ModelTrait(rawValue: "delete rule")
-  /// The rules that values must follow.
+  /// The validation rules of an attribute.
   package static let validation = ModelTrait(rawValue: "validation")
-  /// Whether Spotlight indexes the values.
+  /// Whether Spotlight indexes the values of a property.
   package static let isIndexedBySpotlight = ModelTrait(rawValue: "indexed by Spotlight")
   /// Whether a property is kept in external record files for Spotlight.
   package static let isStoredInTruthFile = ModelTrait(rawValue: "stored in record files")
   /// Whether generated code has a number or a flag instead of an object.
   package static let usesScalarValueType = ModelTrait(rawValue: "scalar in generated code")
-  /// The name of a composite.
+  /// The name of a composite attribute's type.
   package static let composite = ModelTrait(rawValue: "composite")
 
   // MARK: Others
@@ -107,7 +107,7 @@ package struct ModelTrait: RawRepresentable, Sendable, Hashable {
   static let yes = "yes"
   static let no = "no"
 
-  /// Whether the values are "yes" and "no".
+  /// Whether the trait is a flag, with the values "yes" and "no".
   var isFlag: Bool { Self.flags.contains(self) }
 
   private static let flags: Set<ModelTrait> = [
@@ -116,10 +116,10 @@ package struct ModelTrait: RawRepresentable, Sendable, Hashable {
     .isUsedWithCloudKit, .isUsedWithSwiftData,
   ]
 
-  /// The trait as it is written before a value: `the parent`.
+  /// The trait's name as it is written before a value: `the parent`.
   var phrase: String { "the \(name)" }
 
-  /// A value as it is written in a sentence: words as they are, names and texts in backticks.
+  /// A value as it is written in a sentence: numbers and fixed words as they are, names and texts in backticks.
   func quoted(_ value: String) -> String { Self.inWords.contains(self) ? value : "`\(value)`" }
 
   private static let inWords: Set<ModelTrait> = [

@@ -1,13 +1,14 @@
 import ObjectModel
 
-/// Pairs old elements with new ones.
+/// The pairs of corresponding old and new elements, and the elements without a partner.
 ///
-/// Core Data's rule (Apple, "Migrating your data model automatically"): the renaming identifier is the canonical name,
-/// and an element without one goes by its name. So a new element belongs to the old one with the same canonical name,
-/// else to the old one that its identifier names, else to the old one with the same name. Guesses are not included.
+/// The pairs follow Core Data's rule (Apple, "Migrating your data model automatically"). An element's canonical name is
+/// its renaming identifier, or its name if it has no identifier. A new element belongs to the old one with the same
+/// canonical name. If there is none, it belongs to the old one that its identifier names, or else to the old one with
+/// the same name. Guesses are not used.
 ///
-/// Archives may hold several elements of one name, such as indexes. Equal ones among them are paired first, the others
-/// in their order.
+/// Archives may hold several elements with the same name, such as indexes. Equal ones among them are paired first, the
+/// others in their order.
 struct Pairing<Element: Hashable> {
   private(set) var pairs: [(old: Element, new: Element)] = []
   private(set) var added: [Element] = []
@@ -20,7 +21,8 @@ struct Pairing<Element: Hashable> {
     var byName: [String: [Int]] = [:]
     for (index, element) in old.enumerated() {
       let key = identifier(element) ?? name(element)
-      // If an identifier is claimed twice, the first element with that name gets it.
+      // A canonical name that several old elements have goes to the first one that has it as its own name, or else to
+      // the first one.
       let isNamedSo = name(element) == key && byName[key] == nil
       if byCanonicalName[key] == nil || isNamedSo { byCanonicalName[key] = index }
       byName[name(element), default: []].append(index)
@@ -45,7 +47,7 @@ struct Pairing<Element: Hashable> {
     for (index, element) in new.enumerated() {
       if let identifier = identifier(element) { claim(index, byName[identifier]?.first) }
     }
-    // Reversed, so that each index is visited once.
+    // The indexes are reversed so that each can be taken from the end, once.
     var left = byName.mapValues { Array($0.reversed()) }
     for (index, element) in new.enumerated() where partners[index] == nil {
       while let partner = left[name(element)]?.popLast() {

@@ -1,7 +1,7 @@
 import ObjectModel
 
-/// The declarations of one kind of property in a model. Finds a property above or below an entity in the hierarchy
-/// without a search through all entities.
+/// The declarations of one kind of property in a model. They make it possible to find a property above or below an
+/// entity in the hierarchy without a search through all entities.
 struct PropertyDeclarations<Property> {
   struct Declaration {
     let entity: String
@@ -9,10 +9,10 @@ struct PropertyDeclarations<Property> {
   }
 
   private let positions: HierarchyPositions
-  /// The declarations by name and by renaming identifier, in the order of the positions.
+  /// The declarations by name and by renaming identifier. Each list has the order of the entities' positions.
   private var declarations: [String: [Declaration]] = [:]
 
-  /// Reads a model once; `names` returns the names by which a property is found.
+  /// Reads a model once. `names` returns the names by which a property can be found.
   init(
     _ model: ManagedObjectModel, _ positions: HierarchyPositions,
     _ list: KeyPath<Entity, [Property]>,
@@ -29,10 +29,11 @@ struct PropertyDeclarations<Property> {
     }
   }
 
-  /// The nearest ancestor that declares a property, else the first descendant that does.
+  /// The declaration of a property in the nearest ancestor, else in the first descendant, of an entity; nil if neither
+  /// has one. `isAbove` tells an ancestor from a descendant.
   func find(_ key: String, from entity: String) -> (declaration: Declaration, isAbove: Bool)? {
     guard let place = positions.ranges[entity], let found = declarations[key] else { return nil }
-    // Ancestors come before their descendants, the nearest last.
+    // Ancestors come before their descendants; the nearest ancestor is the last of them.
     let own = Self.firstIndex(found, positions, from: place.lowerBound)
     for declaration in found[..<own].reversed() {
       if positions.ranges[declaration.entity]?.contains(place.lowerBound) == true {

@@ -1,18 +1,18 @@
 import ObjectModel
 
-/// Something that disappeared and something of the same shape that appeared: it may be a rename that
-/// the model does not record. It is a guess, and no mapping uses it.
+/// A possible rename that the model does not record: something disappeared, and something of the same shape appeared.
+/// No mapping uses the guess.
 package struct RenameGuess: Sendable, Hashable {
-  /// What kind of thing: an entity, an attribute or a relationship.
+  /// The kind of part that may have been renamed: an entity, an attribute or a relationship.
   package let part: ModelChange.Part
-  /// The entity that the property belongs to, by its new name; nil for an entity.
+  /// The new name of the entity that the property belongs to; nil if the guess is about an entity.
   package let entityName: String?
-  /// The name of what disappeared.
+  /// The name of the part that disappeared.
   package let oldName: String
-  /// The name of what appeared.
+  /// The name of the part that appeared.
   package let newName: String
 
-  /// The guess as a sentence for a reader.
+  /// The guess as one or more sentences for people.
   package var sentence: String {
     let prefix = entityName.map { "\($0)." } ?? ""
     return "`\(prefix)\(oldName)` may have been renamed to `\(prefix)\(newName)`: this is a guess "
@@ -48,7 +48,7 @@ package struct RenameGuess: Sendable, Hashable {
     return found
   }
 
-  /// The pairs with the same shape, if the shape occurs exactly once on each side.
+  /// The pairs of an old and a new element with the same shape, if the shape occurs exactly once on each side.
   private static func pairs<Element, Shape: Hashable>(
     _ old: [Element], _ new: [Element], shape: (Element) -> Shape?
   ) -> [(old: Element, new: Element)] {
@@ -66,7 +66,7 @@ package struct RenameGuess: Sendable, Hashable {
 }
 
 extension RenameGuess: CustomStringConvertible {
-  /// ``sentence``.
+  /// The same as ``sentence``.
   package var description: String { sentence }
 }
 
@@ -105,7 +105,7 @@ private struct EntityShape: Hashable {
   let attributes: [String: AttributeType]
   let relationships: Set<String>
 
-  /// Nil for an entity without properties, because all such entities look the same.
+  /// Makes the shape of an entity; nil for an entity without properties, because all of those have the same shape.
   init?(_ entity: Entity) {
     guard !entity.attributes.isEmpty || !entity.relationships.isEmpty else { return nil }
     isAbstract = entity.isAbstract

@@ -1,6 +1,6 @@
 import ObjectModel
 
-/// Compares the traits of one element before and after.
+/// Collects the changed traits of one entity, property, index, template or model.
 struct TraitComparison {
   private let part: ModelChange.Part
   private let entity: String?
@@ -13,7 +13,7 @@ struct TraitComparison {
     self.name = name
   }
 
-  /// Notes a change of a trait as text; nil means no value.
+  /// Adds a change if the old and the new text of a trait differ. Nil means that the trait has no value.
   mutating func compare(
     _ trait: ModelTrait, _ old: String?, _ new: String?, affects: Bool = false,
     verdict: @autoclosure () -> LightweightVerdict = .handled, remark: String? = nil
@@ -25,7 +25,7 @@ struct TraitComparison {
         affects: affects, verdict: affects ? verdict() : .nothingToDo, remark: remark))
   }
 
-  /// Notes a change of a flag.
+  /// Adds a change if the old and the new value of a flag differ.
   mutating func compare(
     _ trait: ModelTrait, _ old: Bool, _ new: Bool, affects: Bool = false,
     verdict: @autoclosure () -> LightweightVerdict = .handled, remark: String? = nil

@@ -1,16 +1,16 @@
 package import ObjectModel
 
-/// Derivation expressions as they are typed in an `.xcdatamodel`.
+/// Reads and writes derivation expressions in the form in which they are typed in an `.xcdatamodel`.
 enum DerivationText {
-  /// The collection operators of key paths and the functions that Core Data turns them into. If a
-  /// function has several operators, the first one is written.
+  /// The collection operators of key paths, each with the function that Core Data turns it into. If a function has
+  /// several operators, the first one is written.
   private static let functions = [
     ("@count", "count:"), ("@sum", "sum:"), ("@total", "sum:"), ("@min", "min:"),
     ("@max", "max:"), ("@average", "average:"), ("@avg", "average:"),
   ]
 
-  /// Parses typed text: `pages.@count` becomes `count:(pages)`, `pages.@sum.words` becomes
-  /// `sum:(pages.words)`; anything else stays as it is.
+  /// Parses a typed expression. `pages.@count` becomes `count:(pages)`, and `pages.@sum.words` becomes
+  /// `sum:(pages.words)`. Any other expression stays as it is.
   static func expression(_ typed: String) -> ModelExpression {
     let parsed = ModelExpression(text: typed)
     guard let path = parsed.plainKeyPath else { return parsed }
@@ -23,8 +23,8 @@ enum DerivationText {
     return .call(function, .path(parts.joined(separator: ".")))
   }
 
-  /// The text of an expression in an `.xcdatamodel`. The operator comes after the relationship, the
-  /// first part of the path.
+  /// The text of an expression in an `.xcdatamodel`. A collection operator comes after the first key of the path, which
+  /// is the relationship.
   static func source(_ expression: ModelExpression) -> String {
     guard case .function(target: nil, let selector, let arguments) = expression,
       arguments.count == 1, let path = arguments.first?.plainKeyPath,
@@ -45,6 +45,6 @@ extension Derivation {
       filterPredicate: filter.map { ModelPredicate(text: $0) })
   }
 
-  /// The expression as an `.xcdatamodel` spells it: `pages.@count` for `count:(pages)`.
+  /// The expression in the form in which an `.xcdatamodel` has it: `pages.@count` for `count:(pages)`.
   package var sourceText: String { DerivationText.source(expression) }
 }

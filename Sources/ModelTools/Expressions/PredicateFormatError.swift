@@ -1,6 +1,6 @@
-/// Why a text is not an expression or predicate of Apple's predicate format.
+/// The error when a text is not an expression or predicate in Apple's predicate format.
 package struct PredicateFormatError: Error, Sendable, Hashable {
-  /// What went wrong, as a stable string; more may be added.
+  /// What went wrong, as a stable string such as `predicate.syntax`. Later versions may add codes.
   package struct Code: RawRepresentable, Sendable, Hashable {
     /// The stable text of the code.
     package let rawValue: String
@@ -14,14 +14,14 @@ package struct PredicateFormatError: Error, Sendable, Hashable {
     package static let tooComplex = Code(rawValue: "predicate.tooComplex")
   }
 
-  /// What went wrong.
+  /// What went wrong, as a stable code.
   package let code: Code
-  /// One sentence for a reader.
+  /// The error as one sentence for people.
   package let message: String
-  /// The position, in UTF-8 bytes from the start of the text.
+  /// The position of the error, in UTF-8 bytes from the start of the text.
   package let offset: Int
 
-  /// Makes an error.
+  /// Makes an error from its code, message and offset.
   package init(code: Code, message: String, offset: Int) {
     self.code = code
     self.message = message
@@ -30,6 +30,6 @@ package struct PredicateFormatError: Error, Sendable, Hashable {
 }
 
 extension PredicateFormatError: CustomStringConvertible {
-  /// The offset and the message in one line.
+  /// The offset, the message and the code in one line.
   package var description: String { "offset \(offset): \(message) [\(code.rawValue)]" }
 }

@@ -2,10 +2,10 @@ package import ObjectModel
 
 /// Parses Apple's predicate format by recursive descent.
 struct PredicateParser {
-  /// Higher than ``ModelExpression/maximumDepth``, because brackets count here but add no depth to
-  /// the tree.
+  /// The maximum depth of the grammar. It is higher than ``ModelExpression/maximumDepth``, because brackets count here
+  /// but add no depth to the tree.
   private static let maximumNesting = ModelExpression.maximumDepth * 2 + 8
-  /// The most left-nesting operators (`a + b + c`, `a[0][1]`) in one text.
+  /// The maximum number of left-nesting operators (`a + b + c`, `a[0][1]`) in one text.
   private static let maximumFolds = 200
 
   private let tokens: [PredicateTokens.Token]
@@ -13,7 +13,7 @@ struct PredicateParser {
   private var place = 0
   private var nesting = 0
   private var folds = 0
-  /// How many parts of the grammar were started.
+  /// The number of parts of the grammar that were started, which is a measure of the work.
   private(set) var parts = 0
 
   init(_ text: String) throws(PredicateFormatError) {
@@ -24,13 +24,13 @@ struct PredicateParser {
 
   mutating func wholePredicate() throws(PredicateFormatError) -> ModelPredicate {
     let predicate = try predicate()
-    guard kind == .end else { throw error("There is more after the predicate.") }
+    guard kind == .end else { throw error("There is more text after the end of the predicate.") }
     return predicate
   }
 
   mutating func wholeExpression() throws(PredicateFormatError) -> ModelExpression {
     let expression = try expression()
-    guard kind == .end else { throw error("There is more after the expression.") }
+    guard kind == .end else { throw error("There is more text after the end of the expression.") }
     return expression
   }
 
@@ -107,7 +107,8 @@ struct PredicateParser {
     }
   }
 
-  /// Whether the token after a bracket makes its content an operand, not a predicate.
+  /// Whether the token after a closing bracket makes the content of the brackets an operand. Otherwise it is a
+  /// predicate.
   private func startsOperator(at place: Int) -> Bool {
     guard place < tokens.count else { return false }
     if comparisonOperator(at: place) != nil { return true }
@@ -167,10 +168,10 @@ struct PredicateParser {
     return left
   }
 
-  /// A primary expression with key paths and indexes after it.
+  /// Parses a primary expression and the key paths and indexes after it.
   private mutating func suffixed() throws(PredicateFormatError) -> ModelExpression {
     var object = try primary()
-    // A name and the dotted keys after it are one key path.
+    // A name and the keys that follow it with dots are one key path.
     var path: String?
     if case .keyPath(let first, of: .evaluatedObject) = object,
       tokens[place - 1].kind != .sign(")")
@@ -241,8 +242,8 @@ struct PredicateParser {
     }
   }
 
-  /// The scanner returns 2^63, which only fits an integer with a minus sign, as a real of that
-  /// value.
+  /// Whether a number is 2^63. The scanner returns this integer as a real, because it fits an integer only with a minus
+  /// sign.
   private func isWholeLiteral(_ token: PredicateTokens.Token) -> Bool {
     token.kind == .real(9_223_372_036_854_775_808)
   }
@@ -347,7 +348,7 @@ struct PredicateParser {
 
   private var kind: PredicateTokens.Kind { tokens[place].kind }
 
-  /// The class in `<opaque "Name">`, the text of an object that was not read.
+  /// The class name in `<opaque "Name">`, the text of an object that was not read; nil if this text is not here.
   private func opaqueName() -> String? {
     guard place + 3 < tokens.count, kind == .sign("<"),
       tokens[place + 1].kind == .name("opaque", isEscaped: false),
@@ -409,15 +410,15 @@ struct PredicateParser {
 }
 
 extension ModelExpression {
-  /// Reads a text in Apple's predicate format, as typed in an `.xcdatamodel`.
+  /// Reads an expression in Apple's predicate format, as it is typed in an `.xcdatamodel`.
   ///
-  /// - Throws: ``PredicateFormatError`` with the offset.
+  /// - Throws: ``PredicateFormatError`` with the offset of the error.
   package init(parsing text: String) throws(PredicateFormatError) {
     var parser = try PredicateParser(text)
     self = try parser.wholeExpression()
   }
 
-  /// Reads a text in Apple's predicate format; what cannot be parsed is kept as ``unparsed(_:)``.
+  /// Reads an expression in Apple's predicate format. A text that cannot be parsed becomes ``unparsed(_:)``.
   package init(text: String) {
     do {
       self = try ModelExpression(parsing: text)
@@ -428,15 +429,15 @@ extension ModelExpression {
 }
 
 extension ModelPredicate {
-  /// Reads a text in Apple's predicate format, as typed in an `.xcdatamodel`.
+  /// Reads a predicate in Apple's predicate format, as it is typed in an `.xcdatamodel`.
   ///
-  /// - Throws: ``PredicateFormatError`` with the offset.
+  /// - Throws: ``PredicateFormatError`` with the offset of the error.
   package init(parsing text: String) throws(PredicateFormatError) {
     var parser = try PredicateParser(text)
     self = try parser.wholePredicate()
   }
 
-  /// Reads a text in Apple's predicate format; what cannot be parsed is kept as ``unparsed(_:)``.
+  /// Reads a predicate in Apple's predicate format. A text that cannot be parsed becomes ``unparsed(_:)``.
   package init(text: String) {
     do {
       self = try ModelPredicate(parsing: text)

@@ -3,8 +3,8 @@ import ObjectModel
 /// The tokens of a text in Apple's predicate format.
 struct PredicateTokens {
   enum Kind: Equatable {
-    /// A name, or a selector if it has colons. It is escaped if a `#` or quotation marks keep it
-    /// from being a reserved word.
+    /// A name; a selector if it has colons. An escaped name is not a reserved word, because it has a `#` or quotation
+    /// marks.
     case name(String, isEscaped: Bool)
     case variable(String)
     case string(String)
@@ -21,10 +21,10 @@ struct PredicateTokens {
     let offset: Int
   }
 
-  /// The longest text that is read, in bytes.
+  /// The maximum length in bytes of a text that is read.
   static let maximumLength = 1 << 16
 
-  /// The signs of one or two characters, by their bytes.
+  /// The signs of one or two characters, by the number that their bytes make.
   private static let signs: [UInt16: String] = {
     let texts = [
       "**", "==", "!=", "<>", "<=", "=<", ">=", "=>", "&&", "||", "=", "<", ">", "!", "(", ")",
@@ -39,9 +39,9 @@ struct PredicateTokens {
 
   private let bytes: [UInt8]
   private var index = 0
-  /// All tokens; the last one is the end.
+  /// All tokens of the text. The last token is always the end.
   private(set) var tokens: [Token] = []
-  /// The token index of each closing bracket, by that of its opening bracket.
+  /// The token index of each closing bracket, by the token index of its opening bracket.
   private(set) var closing: [Int: Int] = [:]
 
   init(_ text: String) throws(PredicateFormatError) {
@@ -58,7 +58,7 @@ struct PredicateTokens {
       switch kind {
       case .sign("("), .sign("["), .sign("{"): open.append(tokens.count)
       case .sign(")"), .sign("]"), .sign("}"):
-        // The parser checks whether the kinds of bracket match.
+        // The parser checks later whether the kinds of the two brackets match.
         if let start = open.popLast() { closing[start] = tokens.count }
       default: break
       }
@@ -85,12 +85,12 @@ struct PredicateTokens {
       return .variable(try name())
     case UInt8(ascii: "#"): return try escaped()
     case UInt8(ascii: "@"):
-      // A collection operator, always after a dot.
+      // `@` starts a collection operator, which always comes after a dot.
       index += 1
       return .name("@" + (try name()), isEscaped: true)
     case 48...57: return try number()
     case UInt8(ascii: ".") where index + 1 < bytes.count && (48...57).contains(bytes[index + 1]):
-      // `.5`, but not the dot in `a.5`, which is not a key path anyway.
+      // A number such as `.5`. The text `a.5` is not a key path, so its dot needs no check.
       return try number()
     default: break
     }
@@ -134,7 +134,7 @@ struct PredicateTokens {
     return String(decoding: bytes[start..<index], as: UTF8.self)
   }
 
-  /// A name; with colons a selector such as `add:to:`.
+  /// Scans a name, or a selector with colons such as `add:to:`.
   private mutating func selector() throws(PredicateFormatError) -> String {
     var text = try name()
     while index < bytes.count, bytes[index] == UInt8(ascii: ":") {
@@ -195,7 +195,7 @@ struct PredicateTokens {
       throw error("A name must not begin with a digit.")
     }
     if !isReal, let value = Int64(text) { return .integer(value) }
-    // The smallest integer has no positive counterpart; the parser applies the sign.
+    // The smallest integer has no positive counterpart. The parser applies the minus sign.
     if !isReal, text == "9223372036854775808" { return .real(9_223_372_036_854_775_808) }
     guard isReal, let value = Double(text.utf8.first == UInt8(ascii: ".") ? "0" + text : text),
       value.isFinite
@@ -245,8 +245,7 @@ struct PredicateTokens {
     return String(decoding: output, as: UTF8.self)
   }
 
-  /// The character of an escape such as `\u0041`, from its digits; nil unless four hexadecimal
-  /// digits follow.
+  /// The character of an escape such as `\u0041`, from its digits; nil unless four hexadecimal digits follow.
   private mutating func fourDigits() -> Unicode.Scalar? {
     guard index + 4 <= bytes.count,
       let value = UInt32(String(decoding: bytes[index..<index + 4], as: UTF8.self), radix: 16),

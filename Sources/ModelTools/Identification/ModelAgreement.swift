@@ -1,19 +1,20 @@
 package import ObjectModel
 
-/// Compares what a store records with one version of a model: whether the store opens with it, and which entities
-/// agree.
+/// The result of comparing what a store records with one version of a model: whether the store opens with the version,
+/// and which entities agree.
 ///
-/// The rules are Core Data's as far as they are known: the same number of entities, and with hashes version 3 every
-/// hash equal; the configuration and the version identifiers play no part. A result of an unconfirmed rule is reported
-/// as unknown, never as a difference.
+/// The rules are Core Data's as far as they are known. The number of entities must be the same, and with hashes version
+/// 3 every hash must be equal. The configuration and the version identifiers play no part. Where the rule for a hash is
+/// unconfirmed, the result is unknown, never a difference.
 package struct ModelAgreement: Sendable, Hashable {
   /// Whether Core Data opens the store with the model, without migration.
   package enum Compatibility: Sendable, Hashable {
-    /// The store opens: all hashes are equal.
+    /// The store opens, because all hashes are equal.
     case compatible
-    /// The store does not open: an entity is missing on one side, or certainly has a different hash.
+    /// The store does not open: one side lacks an entity, or an entity certainly has a different hash.
     case incompatible
-    /// The store may open: nothing contradicts it, but it depends on an unconfirmed rule; the reason says which.
+    /// The store may open. Nothing contradicts it, but a hash depends on an unconfirmed rule. The reason is a clause
+    /// that says which one.
     case unknown(reason: String)
   }
 
@@ -23,16 +24,16 @@ package struct ModelAgreement: Sendable, Hashable {
   package let agreeing: [String]
   /// The entities with certainly different hashes, sorted by name.
   package let differing: [String]
-  /// The entities on both sides whose hashes cannot be compared, each with the reason.
+  /// The entities on both sides whose hashes cannot be compared, by name, each with the reason as a clause.
   package let undecided: [String: String]
-  /// The entities only the store has, sorted by name.
+  /// The entities that only the store has, sorted by name.
   package let onlyInStore: [String]
-  /// The entities only the model has, sorted by name.
+  /// The entities that only the model has, sorted by name.
   package let onlyInModel: [String]
 
-  /// Compares what a store records with a version, in each way in which Core Data may hash the version: as recorded
-  /// beside it, as computed, with tombstone entries, and, for frameworks up to about 2011, in the old style. The best
-  /// result counts.
+  /// Compares what a store records with each set of hashes that Core Data may have for a version: recorded ones,
+  /// computed ones, those with tombstone entries, and, for frameworks up to about 2011, those in the old style. The set
+  /// that agrees best gives the result.
   package init(_ record: StoreModelRecord, _ version: ModelCollection.Version) {
     let derived = version.hashes?.entitiesWithDerivedAttributes ?? []
     var best: ModelAgreement?
@@ -65,7 +66,7 @@ package struct ModelAgreement: Sendable, Hashable {
     self = best ?? ModelAgreement(record, hashes: [:], unknown: [:], derived: [])
   }
 
-  /// Compares what a store records with one set of hashes, which may lack the entities in `unknown`.
+  /// Compares what a store records with one set of hashes. Entities in `unknown` may be missing from the set.
   private init(
     _ record: StoreModelRecord, hashes: [String: VersionHash], unknown: [String: String],
     derived: Set<String>
@@ -116,14 +117,14 @@ package struct ModelAgreement: Sendable, Hashable {
     return .compatible
   }
 
-  /// How far apart store and model are: first the proven differences, then the undecided entities.
+  /// The distance between store and model: the number of proven differences, then that of undecided entities.
   private var distance: (Int, Int) {
     (differing.count + onlyInStore.count + onlyInModel.count, undecided.count)
   }
 }
 
 extension StoreModelRecord {
-  /// Why a different hash proves nothing; nil when it proves a difference.
+  /// Why a different hash proves nothing, as a clause; nil if it proves a difference.
   fileprivate func doubt(_ hash: VersionHash) -> String? {
     guard let version = hashesVersion, version != Self.confirmedHashesVersion else { return nil }
     return version < Self.confirmedHashesVersion
@@ -133,7 +134,7 @@ extension StoreModelRecord {
 }
 
 extension ModelCollection.Version {
-  /// The hashes that Core Data may compute for the version, the ordinary ones first.
+  /// The sets of hashes that Core Data may compute for the version. The ordinary set comes first.
   fileprivate var computedHashes: [ModelHashes] {
     guard let hashes else { return [] }
     guard let model, model.hasTombstoneEntries else { return [hashes] }

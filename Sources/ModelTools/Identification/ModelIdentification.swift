@@ -1,15 +1,14 @@
 package import ObjectModel
 
-/// The version of a model that wrote a store, as far as the store's recorded hashes tell.
+/// The versions of a model that may have written a store, as far as the store's recorded hashes tell.
 package struct ModelIdentification: Sendable {
-  /// A version and how it compares with the store.
+  /// A version of a model, and how it compares with the store.
   package struct Candidate: Sendable {
-    /// The version.
+    /// The version that is compared.
     package let version: ModelCollection.Version
-    /// What agrees and what does not.
+    /// The result of comparing the version with the store.
     package let agreement: ModelAgreement
-    /// Whether the store names a version identifier that the version has too: a hint where several
-    /// versions fit.
+    /// Whether the store and the version have a version identifier in common. This is a hint if several versions fit.
     package let sharesIdentifier: Bool
   }
 
@@ -17,42 +16,44 @@ package struct ModelIdentification: Sendable {
   package enum Age: Sendable, Hashable {
     /// The store fits the current version.
     case current
-    /// The store fits a version that is known to be earlier.
+    /// The store fits a version that is known to be earlier than the current one.
     case older
-    /// The store was written by later rules or a later framework; the reason is a clause.
+    /// The store was written by later hash rules or a later framework. The reason is a clause about the store.
     case newer(reason: String)
-    /// The age is unknown; the reason is a clause. The doubt, if any, is why the order of the versions is unknown.
+    /// The age is unknown. The reason is a clause about the store. The doubt says why the order of the versions is
+    /// unknown; nil if the order is not the reason.
     case unknown(reason: String, doubt: String? = nil)
   }
 
   /// What the store records.
   package let record: StoreModelRecord
-  /// All versions that fit: the store opens with each of them. Those that share a version identifier
-  /// with the store come first. More than one when versions have equal hashes.
+  /// All versions that fit: the store opens with each of them. Those that share a version identifier with the store
+  /// come first. There are several if versions have equal hashes.
   package let matches: [Candidate]
-  /// The versions that nothing rules out, but that have a hash which cannot be judged.
+  /// The versions that nothing rules out but that have a hash which cannot be judged, the nearest first.
   package let possible: [Candidate]
-  /// All other versions with an entity in common, the nearest first: by the number of equal hashes,
-  /// then by the fewest entities that the store does not have or that differ, then the latest.
+  /// All other versions with an entity in common, the nearest first. The nearest has the most equal hashes; of several,
+  /// the fewest entities that the store lacks or that differ; of several, the latest position.
   package let others: [Candidate]
-  /// The versions that could not be read, so that nothing is known of them: each may be the one that
-  /// wrote the store. Its ``ModelCollection/Version/problem`` says why.
+  /// The versions of which nothing is known, because they could not be read. Each may be the one that wrote the store.
+  /// ``ModelCollection/Version/problem`` of a version says why it could not be read.
   package let unread: [ModelCollection.Version]
   /// The age of the store compared with the current version.
   package let age: Age
 
-  /// The nearest version if none certainly fits; nil if one does, or if no hash is equal.
+  /// The nearest version if no version certainly fits; nil if one does, or if no version has an equal hash.
   package var nearest: Candidate? {
     matches.isEmpty ? (possible + others).first { !$0.agreement.agreeing.isEmpty } : nil
   }
 
-  /// Looks for the version that wrote a store.
+  /// Looks for the versions that may have written a store.
   ///
   /// - Parameters:
   ///   - record: what the store records.
-  ///   - collections: the versions to look at; the current one is looked for in each.
-  ///   - frameworkVersion: the framework of the system that the app runs on (`NSPersistenceFrameworkVersion` of a store
-  ///     it writes); nil when it is not known. A store written by a later framework counts as newer.
+  ///   - collections: the versions to look at. The current version is looked for in each collection.
+  ///   - frameworkVersion: the framework of the system that the app runs on, as `NSPersistenceFrameworkVersion` of a
+  ///     store
+  ///     that it writes; nil if it is not known. A store written by a later framework counts as newer.
   package init(
     _ record: StoreModelRecord, in collections: [ModelCollection], frameworkVersion: Int64? = nil
   ) {
@@ -113,9 +114,9 @@ package struct ModelIdentification: Sendable {
       guard let place = order.index(of: current) else { continue }
       for match in matches {
         guard let index = order.index(of: match.version) else { continue }
-        // Where the current version fits, the others that fit as well do not matter.
+        // If the current version fits, other versions that fit do not matter.
         if index == place { return later(record, than: frameworkVersion) ?? .current }
-        // Where the order is known, the current version is the last.
+        // If the order is known, the current version is the last one.
         other =
           order.doubt.map { doubt in
             .unknown(
@@ -130,7 +131,7 @@ package struct ModelIdentification: Sendable {
     return .unknown(reason: "no version is marked as the current one")
   }
 
-  /// The age of a store written by a later framework than the one the app runs on; nil for any other store.
+  /// The age of a store that a later framework wrote than the one that the app runs on; nil for any other store.
   private static func later(_ record: StoreModelRecord, than frameworkVersion: Int64?) -> Age? {
     guard let frameworkVersion, let latest = record.latestFramework, latest > frameworkVersion
     else { return nil }
@@ -138,14 +139,15 @@ package struct ModelIdentification: Sendable {
       reason: "framework \(latest) wrote it, and the app runs on \(frameworkVersion)")
   }
 
-  /// The reason when no version fits. It names entities of the store that no version has, as in a newer store.
+  /// The reason if no version fits, as a clause. It names entities of the store that no version has; a newer store has
+  /// some.
   private static func noMatchReason(
     _ record: StoreModelRecord, _ collections: [ModelCollection]
   ) -> String {
     var known: Set<String> = []
     for version in collections.flatMap(\.versions) {
       known.formUnion(version.entityNames ?? [])
-      // The strings of an optimised model include its entity names; a hash in it also identifies an entity.
+      // The strings of an optimised model include entity names. A hash in the model identifies an entity too.
       guard let optimised = version.optimised else { continue }
       known.formUnion(optimised.entityStrings)
       known.formUnion(optimised.strings)

@@ -1,21 +1,21 @@
 package import ObjectModel
 import SafeText
 
-/// Orders the versions of a model by age.
+/// The versions of a model in the order of their age.
 ///
 /// Neither an `.xcdatamodel` nor a compiled model carries a date. The evidence is:
-/// 1. the numbers in their names: `Moody`, `Moody 2`, … `Moody 10`. Xcode proposes the next number for a new version,
-///    and leaves the first one without.
-/// 2. the marker of the current version, which is the newest one in an app that was released.
-/// 3. the entities' hashes: adjacent versions have more of them in common than versions further apart.
+/// 1. the numbers in the names: `Moody`, `Moody 2`, … `Moody 10`. Xcode proposes the next number for a new version, and
+///    leaves the first version without a number.
+/// 2. the marker of the current version. In an app that was released, the current version is the newest.
+/// 3. the hashes of the entities. Adjacent versions have more hashes in common than versions further apart.
 ///
-/// The numbers determine the order. The other two can only contradict it; then the order is unknown. It is also unknown
-/// if names are not numbered in the same way. Versions not named by age get no answer rather than a wrong one.
+/// The numbers determine the order. The marker and the hashes can only contradict it. If they do, or if the names are
+/// not numbered in the same way, the order is unknown. No answer is better than a wrong one.
 package struct ModelVersionOrder: Sendable {
-  /// The versions in the natural order of their names: the oldest first, unless there is a ``doubt``.
+  /// The versions in the natural order of their names. The oldest is first, unless there is a ``doubt``.
   package let versions: [ModelCollection.Version]
 
-  /// Why the order is not known, as a clause; nil when numbers, marker and similarity agree.
+  /// Why the order is not known, as a clause; nil if numbers, marker and hashes agree.
   package let doubt: String?
 
   /// Orders the versions of one bundle or folder.
@@ -24,7 +24,7 @@ package struct ModelVersionOrder: Sendable {
     doubt = Self.doubt(collection)
   }
 
-  /// The position of a version in the order; nil when it is of another collection.
+  /// The position of a version in the order, counted from 0; nil if the version is not in this collection.
   func index(of version: ModelCollection.Version) -> Int? {
     versions.firstIndex { $0.path == version.path && $0.name == version.name }
   }
@@ -45,7 +45,8 @@ package struct ModelVersionOrder: Sendable {
 
   // MARK: Numbers
 
-  /// Names are numbered if each is the same stem with a number, as `Notes 1.2`; the first may be the stem alone.
+  /// Why names are not numbered, as a clause; nil if they are. Names are numbered if each is the same stem with a
+  /// number, such as `Notes 1.2`. The first may be the stem without a number.
   private static func numberDoubt(_ names: [String]) -> String? {
     guard let first = names.first else { return nil }
     // In natural order a stem without a number comes first.
@@ -68,7 +69,7 @@ package struct ModelVersionOrder: Sendable {
     "`\(one)` and `\(other)` are not numbered in the same way"
   }
 
-  /// The first name that has no number, or one that an earlier name has too; nil when there is none.
+  /// The first name that has no number, or has a number that an earlier name has too; nil if there is no such name.
   private static func firstOdd(
     _ names: ArraySlice<String>, number: ([UInt8]) -> [[UInt8]]?
   ) -> String? {
@@ -79,13 +80,13 @@ package struct ModelVersionOrder: Sendable {
     }
   }
 
-  /// A number at the end of a name: digits, with dots between its parts.
+  /// A version number at the end of a name: digits, with dots between the parts.
   private struct VersionNumber {
     /// The parts of the number, without leading zeros.
     let parts: [[UInt8]]
-    /// The rest of the name, before the number.
+    /// The part of the name before the number.
     let rest: [UInt8]
-    /// Whether the rest is only characters that join a number to a name: blanks, `-`, `_`, `.` and a `v`.
+    /// Whether the part before the number only joins it to a name: blanks, `-`, `_`, `.` and a `v`.
     var isWhole: Bool {
       let joints = Set(" -_.".utf8)
       let bare = rest.filter { !joints.contains($0) }
@@ -111,8 +112,8 @@ package struct ModelVersionOrder: Sendable {
 
   // MARK: Similarity
 
-  /// Of three successive versions, the outer ones must not have more in common than both have with
-  /// the middle one.
+  /// Why the hashes contradict the order, as a clause; nil if they do not. Of three successive versions, the outer ones
+  /// must not have more hashes in common with each other than each has with the middle one.
   private static func similarityDoubt(_ versions: [ModelCollection.Version]) -> String? {
     let hashes = versions.map(\.knownHashes)
     for middle in hashes.indices.dropFirst().dropLast() {
@@ -134,8 +135,8 @@ package struct ModelVersionOrder: Sendable {
 }
 
 extension ModelCollection {
-  /// The bundles in the collection, each with its own order and marker. A bundle is the versions of a folder, one of
-  /// them marked as current. If no version is marked, the whole collection is one bundle.
+  /// The bundles in the collection, each with its own order and marker. A bundle is the versions of one folder, if one
+  /// of them is marked as current. If no version is marked, the whole collection is one bundle.
   var bundles: [ModelCollection] {
     var folders: [String] = []
     var members: [String: [Version]] = [:]

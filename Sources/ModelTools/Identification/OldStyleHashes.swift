@@ -1,11 +1,13 @@
 package import ObjectModel
 
 extension ManagedObjectModel {
-  /// The old-style hashes that frameworks up to 386 (about 2011) try when the ordinary ones do not fit: for an entity
-  /// that inherits a relationship which is its own inverse, they include the inverse's name. No recorded hash confirms
-  /// either style for such entities, so they stay unknown, and only equality proves anything.
+  /// The old-style hashes by entity name. Frameworks up to 386 (about 2011) try them if the ordinary hashes do not fit.
   ///
-  /// Nil if no entity inherits such a relationship: then the two styles cannot differ.
+  /// The styles differ for an entity that inherits a relationship which is its own inverse: the old-style hash includes
+  /// the inverse's name. No recorded hash confirms either style for such an entity. The entity stays unknown, and only
+  /// equality proves anything.
+  ///
+  /// Nil if no entity inherits such a relationship, because the two styles are then equal.
   package func oldStyleHashes() -> [String: VersionHash]? {
     var found: [String: VersionHash] = [:]
     for (name, entity) in entities {
@@ -19,8 +21,9 @@ extension ManagedObjectModel {
     return found.isEmpty ? nil : found
   }
 
-  /// The recipe of ``VersionHashing/entity(name:isAbstract:superentityHash:properties:modifier:uniquenessConstraints:)``
-  /// from the root down, each level with the properties above it as inherited ones.
+  /// Applies the recipe of
+  /// ``VersionHashing/entity(name:isAbstract:superentityHash:properties:modifier:uniquenessConstraints:)`` from the
+  /// root entity down. The properties of the entities above a level count as inherited there.
   private func oldStyleHash(of entity: Entity, _ lineage: [Entity]) -> VersionHash? {
     var above: VersionHash?
     let levels = Array((lineage.reversed() + [entity]).enumerated())

@@ -1,21 +1,22 @@
 import Foundation
 package import ObjectModel
 
-/// A version hash as somebody pasted it: whole, or with its middle left out.
+/// A version hash from a text that somebody pasted: whole, or with its middle left out.
 package struct PastedHash: Sendable, Equatable {
-  /// The hexadecimal digits that it begins with, in lower case; 64 of a whole hash.
+  /// The lowercase hexadecimal digits at the start of the hash. There are 64 if the hash is whole.
   package let first: String
-  /// The digits that it ends with; empty when they are not known, and in a whole hash.
+  /// The lowercase hexadecimal digits at the end of the hash; empty if they are not known, and for a whole hash.
   package var last = ""
 
-  /// Whether a hash may be the one that was pasted.
+  /// Whether a hash may be the pasted one: whether it has the known digits at its start and its end.
   package func fits(_ hash: VersionHash) -> Bool {
     let digits = Array(hash.hex.utf8)
     return digits.starts(with: first.utf8)
       && digits.suffix(last.utf8.count).elementsEqual(last.utf8)
   }
 
-  /// The hash itself, or, when only a part of it is known, one that has this part and zeroes: no model has it.
+  /// The hash if it is whole. Otherwise a hash with zeros in place of the unknown digits, which no model has. Nil if
+  /// there are too many digits, or if they are not hexadecimal.
   var padded: VersionHash? {
     let missing = 2 * VersionHash.byteCount - first.utf8.count - last.utf8.count
     guard missing >= 0 else { return nil }
@@ -24,22 +25,23 @@ package struct PastedHash: Sendable, Equatable {
   }
 }
 
-/// Bare version hashes, as people send them: in a log, in a mail, in a property list of a store's metadata.
+/// Reads version hashes without their store, as people send them: in a log, in a mail, or in a property list with a
+/// store's metadata.
 package enum PastedHashes {
-  /// The most bytes of a file that are looked at: 1 MiB.
+  /// The maximum number of bytes of a file that is read: 1 MiB. Larger files have no hashes here.
   package static let maximumByteCount = 1 << 20
 
-  /// The entities whose hashes the bytes hold, sorted; nil when they hold none.
+  /// The names of the entities whose hashes are in the bytes, sorted; nil if there are none.
   package static func entityNames(in bytes: [UInt8]) -> [String]? {
     let names = hashes(in: bytes).keys
     return names.isEmpty ? nil : ByteOrder.sorted(names)
   }
 
-  /// The hashes that the bytes hold, by entity. Several hashes of one entity are several sets, as in a text that shows
-  /// a store's hashes and a model's.
+  /// The hashes in the bytes, by entity name; empty if there are none. A text may show the hashes of a store and those
+  /// of a model: an entity then has several hashes.
   ///
-  /// In text, a hash counts if a name precedes it on its line and it has the form used in Core Data's errors, a
-  /// debugger, JSON, base64 or our own tables, which shorten it.
+  /// In a text, a hash counts only if a name precedes it on its line. The hash must have the form that Core Data's
+  /// errors, a debugger, JSON, base64 or our own tables use. Our tables shorten hashes.
   package static func hashes(in bytes: [UInt8]) -> [String: [PastedHash]] {
     guard bytes.count <= maximumByteCount else { return [:] }
     if let list = try? PropertyList(bytes: bytes) { return hashes(in: list) }
@@ -48,14 +50,14 @@ package enum PastedHashes {
       var scan = TextScan(bytes: Array(text.utf8))
       return scan.hashes()
     }
-    // Text in the encodings that people mail has no zero bytes; files of other kinds have.
+    // In the encodings that people mail, text has no zero bytes. Files of other kinds do.
     guard !bytes.contains(0) else { return [:] }
     var scan = TextScan(bytes: bytes)
     return scan.hashes()
   }
 
-  /// Hashes of which every one is known, with the help of models: a part of a hash is taken for the hash of a model that
-  /// has this part, if there is only one.
+  /// Completes shortened hashes with the help of models. If exactly one known hash of the entity has the digits of a
+  /// shortened hash, that hash is taken. Otherwise zeros fill the gap, and no model matches.
   package static func completed(
     _ hashes: [String: PastedHash], by collections: [ModelCollection]
   ) -> [String: VersionHash] {
@@ -87,23 +89,23 @@ package enum PastedHashes {
   }
 }
 
-/// Scans text once, and looks back from each hash to the name before it.
+/// Scans a text once. From each hash it looks back to the name before the hash.
 private struct TextScan {
   let bytes: [UInt8]
   private var place = 0
 
   init(bytes: [UInt8]) { self.bytes = bytes }
 
-  /// How `Data` is described since 2019, with its middle left out.
+  /// The start of the description of `Data` since 2019, which leaves out the middle of the bytes.
   private static let described = Array("{length = 32, bytes = 0x".utf8)
-  /// What follows the first digits of a shortened hash, and the minimum number of these digits.
+  /// The texts that may follow the first digits of a shortened hash.
   private static let ellipses = [Array("…".utf8), Array("...".utf8)]
   private static let minimumDigits = 12
-  /// What comes between a name and its hash.
+  /// The bytes that may come between a name and its hash.
   private static let between = Set(" \t\"'=:<".utf8)
-  /// Names that precede hashes of other things.
+  /// The names before hashes that are not version hashes.
   private static let otherHashes: Set = ["sha", "sha256", "sha-256", "digest", "checksum", "hash"]
-  /// The maximum number of bytes between a name and its hash, and in a name.
+  /// The maximum number of bytes between a name and its hash.
   private static let reach = 64
   private static let maximumNameLength = 256
 
@@ -121,7 +123,7 @@ private struct TextScan {
     return hashes
   }
 
-  /// The hash that begins here; moves past the word that was looked at.
+  /// The hash that begins at the current place; nil if none does. Moves past the word that was looked at.
   private mutating func hash() -> PastedHash? {
     let rest = bytes[place...]
     if rest.starts(with: Self.described) {
@@ -146,7 +148,7 @@ private struct TextScan {
     }
   }
 
-  /// Reads hexadecimal digits, with spaces between them if they are written so.
+  /// Reads hexadecimal digits and returns them in lower case. With `areSpaced`, spaces between them are skipped.
   private mutating func digits(areSpaced: Bool) -> [UInt8] {
     var digits: [UInt8] = []
     while place < bytes.count {
@@ -166,7 +168,8 @@ private struct TextScan {
       || !Self.isWordByte(bytes[place]) && bytes[place] != UInt8(ascii: "=")
   }
 
-  /// A whole hash, or the digits of one that is cut short here, with those after the gap; nil for other numbers of digits.
+  /// Makes a hash from its digits. If the digits are cut short here, the digits after the gap are read too. Nil for any
+  /// other number of digits.
   private mutating func pasted(_ first: [UInt8]) -> PastedHash? {
     let length = 2 * VersionHash.byteCount
     let text = String(decoding: first, as: UTF8.self)
@@ -180,7 +183,7 @@ private struct TextScan {
     return PastedHash(first: text, last: String(decoding: last, as: UTF8.self))
   }
 
-  /// Whether the rest of a hash is left out here.
+  /// Whether an ellipsis at the current place stands for the rest of a hash.
   private var isCutShort: Bool {
     Self.ellipses.contains { bytes[place...].starts(with: $0) }
   }
@@ -198,7 +201,7 @@ private struct TextScan {
       !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[first])
     else { return nil }
     let text = String(decoding: bytes[first..<end], as: UTF8.self)
-    // Web pages indent with spaces that are not ASCII.
+    // Text from web pages is indented with spaces that are not ASCII.
     let name = String(
       text.unicodeScalars.drop { $0.properties.isWhitespace }.map(Character.init))
     return Self.otherHashes.contains(name.lowercased()) ? nil : name
@@ -213,7 +216,7 @@ private struct TextScan {
       || byte >= 0x80
   }
 
-  /// A byte of hexadecimal, base64 or a name.
+  /// Whether a byte may be part of a hexadecimal number, of base64 or of a name.
   private static func isWordByte(_ byte: UInt8) -> Bool {
     isNameByte(byte) || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "/")
   }

@@ -15,8 +15,8 @@ extension MappingModel {
 
 /// Builds a mapping model from the object table of an archive.
 struct CompiledMappingReader {
-  /// The most elements visited. An archive may share its parts, so its size does not bound the
-  /// work.
+  /// The maximum number of elements that are visited. The parts of an archive may be shared, so the file's size does
+  /// not limit the work.
   static let maximumWork = 1_000_000
 
   private enum Key {
@@ -34,7 +34,7 @@ struct CompiledMappingReader {
   }
 
   private let archive: KeyedArchive
-  /// How much of ``maximumWork`` was used.
+  /// The part of ``maximumWork`` that was used.
   private(set) var work = 0
 
   init(archive: KeyedArchive) { self.archive = archive }
@@ -61,7 +61,7 @@ struct CompiledMappingReader {
       mappings.append(mapping)
       if let place = archive.index(stored) { places.insert(place) }
     }
-    // The table has the same mappings by name; mappings found only here come last.
+    // The table has the same mappings by name. Mappings that are only in the table come last.
     let table = archive.namedEntries(archive.field("NSEntityMappingsByName", of: root)) ?? []
     try spend(table.count)
     for (name, stored) in table where archive.index(stored).map(places.contains) != true {
@@ -83,7 +83,9 @@ struct CompiledMappingReader {
     let destination = try text("NSDestinationEntityName", of: value)
     let name = try text("NSMappingName", of: value)
     let number = archive.integer(archive.field("NSMappingType", of: value)) ?? 0
-    guard let kind = Int(exactly: number) else { throw malformed("A mapping has type \(number).") }
+    guard let kind = Int(exactly: number) else {
+      throw malformed("An entity mapping has the unknown type \(number).")
+    }
     let policy = try text("NSEntityMigrationPolicyClassName", of: value)
     return EntityMapping(
       name: name ?? EntityMapping.standardName(source, destination), kind: .init(rawValue: kind),

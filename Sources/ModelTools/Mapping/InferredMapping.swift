@@ -7,15 +7,14 @@ extension MappingModel {
   /// The rules are those of ``LightweightVerdict``. A change that depends on the data, or that Apple does not document,
   /// does not prevent a mapping. Renames are followed if a renaming identifier records them; guesses are not used.
   ///
-  /// Each entity of the destination gets one mapping: `IEM_Add_…` for a new one, `IEM_Copy_…` where
-  /// the version hash is the same, `IEM_Transform_…` otherwise; each entity that is gone gets
-  /// `IEM_Remove_…`. The mappings are bound to the version hashes of both entities; where the rule
-  /// of a hash is not confirmed, that hash is nil.
+  /// Each entity of the destination gets one mapping: `IEM_Add_…` for a new entity, `IEM_Copy_…` if the version hash is
+  /// the same, `IEM_Transform_…` otherwise. Each entity that is gone gets `IEM_Remove_…`. The mappings are bound to the
+  /// version hashes of both entities. If the rule of a hash is not confirmed, that hash is nil.
   ///
   /// No archived inferred mapping was found to compare with. The expressions are those that Xcode's compiler writes for
-  /// the same purpose (V: `V2toV3.cdm`): `$source.name` for attributes; for relationships the instances that the
-  /// destination's mapping made, or, if the destination has subentities and so more than one mapping, the instances
-  /// made for the source relationship.
+  /// the same purpose, as seen in `V2toV3.cdm`. An attribute takes `$source.name`. A relationship takes the instances
+  /// that the destination's mapping made. A destination with subentities has more than one mapping, so the relationship
+  /// takes the instances made for the source relationship instead.
   ///
   /// - Throws: ``InferredMappingError`` with every change that prevents the mapping.
   package static func inferred(
@@ -32,15 +31,15 @@ extension MappingModel {
   }
 }
 
-/// One run of inference over two versions; the mapping is valid only if their changes allow it.
+/// The inference of a mapping between two versions. The mapping is valid only if no change prevents it.
 final class MappingInference {
   private let entities: EntityPairing
-  /// What changed between the two versions.
+  /// All changes between the two versions.
   let changes: [ModelChange]
   private var oldHashes: ModelHashes { entities.oldIndex.hashes }
   private var newHashes: ModelHashes { entities.newIndex.hashes }
 
-  /// The mapping names of the destination entities.
+  /// The names of the mappings, by destination entity.
   private lazy var names: [String: String] = {
     var names: [String: String] = [:]
     for entity in entities.added { names[entity.name] = "IEM_Add_" + entity.name }
@@ -84,7 +83,7 @@ final class MappingInference {
       entityMappings: mappings, sourceModel: entities.old, destinationModel: entities.new)
   }
 
-  /// The losses of ``mappingModel()`` without making the mapping, see ``MappingModel/losses(of:)``.
+  /// The losses of ``mappingModel()``, found without making the mapping; see ``MappingModel/losses(of:)``.
   func losses() -> [MappingLoss] {
     var losses: [String: [MappingLoss]] = [:]
     for entity in entities.removed where !entity.isAbstract {
@@ -101,7 +100,7 @@ final class MappingInference {
     return entities.oldIndex.entities.flatMap { losses[$0.name] ?? [] }
   }
 
-  /// Whether an entity and all of its ancestors are unchanged.
+  /// Whether an entity and all of its ancestors are equal in both models.
   private func isUntouched(_ old: Entity, _ new: Entity) -> Bool {
     old == new
       && (old.superentityName == nil
@@ -122,8 +121,8 @@ final class MappingInference {
 
   // MARK: Properties
 
-  /// One mapping per persistent attribute, inherited ones included, so that properties that move up or down the
-  /// hierarchy keep their values. A new attribute has no expression and gets its default.
+  /// Makes one mapping for each persistent attribute, inherited ones included. Attributes that move up or down the
+  /// hierarchy so keep their values. A new attribute has no expression and gets its default.
   private func attributes(from old: Entity, to new: Entity) -> [PropertyMapping] {
     let sources = Dictionary(
       attributePairing(from: old, to: new).pairs.map { ($0.new.name, $0.old.name) }
@@ -164,8 +163,7 @@ final class MappingInference {
   private func instances(of source: Relationship, for relationship: Relationship) -> ModelExpression
   {
     let destination = relationship.destinationEntityName
-    // The mapping of the new destination makes the related objects only if the destination is the same entity as
-    // before.
+    // The destination's mapping makes the related objects only if the destination is the same entity as before.
     if let mapping = names[destination], !parents.contains(destination),
       entities.newName(ofOld: source.destinationEntityName) == destination
     {

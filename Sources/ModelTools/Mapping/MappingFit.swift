@@ -1,7 +1,8 @@
 package import ObjectModel
 
-/// Whether a mapping model is for a step between two models, as `NSMappingModel(from:forSourceModel:destinationModel:)`
-/// decides it: the hash of every source and destination entity that it names must equal the model's hash.
+/// Whether a mapping model is made for a step between two models. The rule is that of
+/// `NSMappingModel(from:forSourceModel:destinationModel:)`: the hash of every source and destination entity that the
+/// mapping model names must equal the hash in the model.
 package struct MappingFit: Sendable, Hashable {
   /// One of the two models of a step.
   package enum Side: String, Sendable, Hashable {
@@ -11,44 +12,44 @@ package struct MappingFit: Sendable, Hashable {
     case destination
   }
 
-  /// An entity that does not fit.
+  /// An entity of the mapping model that does not fit one of the two models.
   package struct Mismatch: Sendable, Hashable {
-    /// The model that the entity belongs to.
+    /// The side of the step that the entity is on.
     package let side: Side
     /// The entity's name.
     package let entityName: String
-    /// Whether the model lacks the entity; otherwise its hash differs.
+    /// Whether the model does not have the entity. If false, the entity has a different hash.
     package let isMissing: Bool
   }
 
-  /// The entities that do not fit, in the order of the mapping.
+  /// The entities that do not fit, in the order of the entity mappings.
   package let mismatches: [Mismatch]
-  /// The entities that cannot be compared, because the mapping or the model has no hash for them.
+  /// The entities that cannot be compared, because the mapping or the model has no certain hash for them.
   package let unverified: [String]
-  /// How many entities agree, on both sides together.
+  /// The number of entities that agree, on both sides together.
   package let agreeing: Int
-  /// The source entities that are not abstract and that the mapping does not take: their objects are left behind. Empty
-  /// if only hashes of the model are known.
+  /// The source entities that are not abstract and that the mapping does not take, sorted by name. Their objects are
+  /// left behind. Empty if only the hashes of the model are known.
   package let entitiesLeftBehind: [String]
 
-  /// Whether all entities agree.
+  /// Whether all entities agree, and there is at least one.
   package var fits: Bool { mismatches.isEmpty && unverified.isEmpty && agreeing > 0 }
-  /// Whether nothing contradicts a fit, even if not everything could be compared.
+  /// Whether nothing contradicts a fit. Some entities may not be comparable.
   package var mayFit: Bool { mismatches.isEmpty }
-  /// How many entities were to be compared.
+  /// The number of entities that were looked at, on both sides together.
   package var compared: Int { mismatches.count + unverified.count + agreeing }
 }
 
-/// What is known of a model for comparing hashes: the model itself, its recorded hashes, or both.
+/// What is known of a model for a comparison of hashes: the model itself, its recorded hashes, or both.
 struct HashedModel: Sendable {
   let model: ManagedObjectModel?
-  /// For each entity the hashes that it may have: as recorded, else as computed, with and without
-  /// tombstone entries, confirmed or not.
+  /// The hashes that each entity may have, by entity name. If hashes are recorded, there is one. Otherwise there are
+  /// the computed ones, with and without tombstone entries, confirmed or not.
   let candidates: [String: Set<VersionHash>]
   /// The entities for which a different hash proves nothing.
   let doubtful: Set<String>
 
-  /// `computed` are the hashes of the model without tombstone entries, if already known.
+  /// Makes the value. `computed` are the model's hashes without tombstone entries, if they are already known.
   init(
     model: ManagedObjectModel?, recorded: [String: VersionHash]?, computed: ModelHashes? = nil
   ) {
@@ -78,7 +79,7 @@ struct HashedModel: Sendable {
       model: version.model, recorded: version.recorded?.hashes, computed: version.hashes)
   }
 
-  /// Whether both are the same version, as far as hashes show: the same entities, each with a possible hash in common.
+  /// Whether both are the same version as far as hashes show: they have the same entities, each with a hash in common.
   func isSame(as other: HashedModel) -> Bool {
     candidates.count == other.candidates.count && !candidates.isEmpty
       && candidates.allSatisfy { name, hashes in
@@ -99,7 +100,8 @@ struct HashedModel: Sendable {
 }
 
 extension MappingModel {
-  /// The entities that the mapping names on one side, each with the hash that it must have.
+  /// The entities that the mapping names on one side, each with the hash that it must have; nil if the mapping has
+  /// none.
   func demands(on side: MappingFit.Side) -> [(name: String, hash: VersionHash?)] {
     entityMappings.compactMap { mapping in
       switch side {
@@ -110,7 +112,7 @@ extension MappingModel {
     }
   }
 
-  /// Compares the mapping's hashes with those of one model.
+  /// Compares the hashes in the mapping with those of one model.
   func agreement(
     with model: HashedModel, on side: MappingFit.Side
   ) -> (mismatches: [MappingFit.Mismatch], unverified: [String], agreeing: Int) {
@@ -142,8 +144,8 @@ extension MappingModel {
       entitiesLeftBehind: ByteOrder.sorted(behind?.map(\.name) ?? []))
   }
 
-  /// Whether this mapping is for the step from one model to another. A mapping not yet bound to hashes is bound to
-  /// those of the models it carries, or else of the given models.
+  /// Compares this mapping with the step from one model to another. A mapping that is not yet bound to hashes is bound
+  /// to those of the models that it carries, or else to those of the given models.
   package func fit(
     from source: ManagedObjectModel, to destination: ManagedObjectModel
   ) -> MappingFit {
@@ -154,7 +156,7 @@ extension MappingModel {
 }
 
 extension MappingModelSet {
-  /// The mapping models that are for the step from one model to another.
+  /// The mapping models that fit the step from one model to another.
   package func items(
     fittingFrom source: ManagedObjectModel, to destination: ManagedObjectModel
   ) -> [Item] {
@@ -163,8 +165,7 @@ extension MappingModelSet {
     return items.filter { $0.compiled?.fit(from: from, to: to).fits == true }
   }
 
-  /// The mapping models that are for the step from one version to another, by their recorded hashes
-  /// where there are any.
+  /// The mapping models that fit the step from one version to another. Recorded hashes are used if there are any.
   package func items(
     fittingFrom source: ModelCollection.Version, to destination: ModelCollection.Version
   ) -> [Item] {

@@ -1,17 +1,17 @@
 package import ObjectModel
 
-/// What a step leaves behind.
+/// A part of the source model that a migration step leaves behind.
 package struct MappingLoss: Sendable, Hashable {
-  /// The entity of the source.
+  /// The name of the source entity.
   package let entityName: String
-  /// The property whose values are not taken over; nil for all objects of the entity.
+  /// The name of the property whose values are not taken over; nil if all objects of the entity are left behind.
   package let propertyName: String?
 }
 
 extension MappingModel {
-  /// What this mapping leaves behind of a source model: entities without a mapping, and persistent
-  /// properties that no value expression reads. What a policy class does cannot be known, so its
-  /// entities are left out.
+  /// The parts of a source model that this mapping leaves behind: entities without a mapping, and persistent properties
+  /// that no value expression reads. Entities with a policy class are left out, because what the class does is not
+  /// known.
   package func losses(of source: ManagedObjectModel) -> [MappingLoss] {
     var losses: [MappingLoss] = []
     let bySource = Dictionary(grouping: entityMappings.filter { $0.kind != .remove }) {
@@ -46,7 +46,7 @@ extension MappingModel {
 }
 
 extension ModelExpression {
-  /// The first keys of all key paths of `$source`.
+  /// Adds the first keys of all key paths of `$source` to `keys`.
   fileprivate func collectSourceKeys(_ keys: inout Set<String>) {
     if case .keyPath(let path, of: .variable("source")) = self {
       keys.insert(String(Substring(path.utf8.prefix { $0 != UInt8(ascii: ".") })))

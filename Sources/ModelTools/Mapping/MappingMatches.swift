@@ -1,21 +1,21 @@
 import ObjectModel
 
-/// The places (models on the way) that each mapping model of a set fits, found by hash in one pass over all mapping
-/// models.
+/// The places of a plan (models on the way) that each mapping model of a set fits. They are found by hash, in one pass
+/// over all mapping models.
 struct MappingMatches {
-  /// One side of a mapping model.
+  /// The places that fit one side (source or destination) of a mapping model.
   struct Side {
-    /// The indices of the places that have the hash of every entity that the mapping names on this side.
+    /// The indexes of the places that have the hash of every entity that the mapping names on this side.
     var places: Set<Int> = []
-    /// The index of the first place with the most of these hashes; nil if no place has any.
+    /// The index of the place with the most of these hashes, the first of several; nil if no place has any.
     var nearest: Int?
   }
 
-  /// The source sides, by the index of the mapping model in its set.
+  /// The source sides of the mapping models, by the index of the mapping model in its set.
   private(set) var sources: [Side] = []
   private(set) var destinations: [Side] = []
 
-  /// Compares each mapping model; nil means that it could not be read.
+  /// Compares each mapping model with each place. A mapping model that could not be read is nil.
   init(_ mappings: [MappingModel?], among places: [HashedModel]) {
     var holders: [String: [VersionHash: [Int]]] = [:]
     for (place, model) in places.enumerated() {
@@ -42,7 +42,7 @@ struct MappingMatches {
     }
     var side = Side()
     for (place, number) in agreeing.enumerated() where number > 0 {
-      // A mapping that only adds has no source.
+      // A mapping that only adds entities has no source, and so fits no place there.
       if number == met.count { side.places.insert(place) }
       if number > side.nearest.map({ agreeing[$0] }) ?? 0 { side.nearest = place }
     }

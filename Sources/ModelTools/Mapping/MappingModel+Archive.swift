@@ -2,10 +2,10 @@ import ObjectModel
 import SafeText
 
 extension MappingModel {
-  /// Writes the mapping as a compiled mapping model (`.cdm`), in the form of `V2toV3.cdm`, and reports what that form
-  /// does not hold: embedded models, paths, and what only an `.xcmappingmodel` has.
+  /// Writes the mapping as a compiled mapping model (`.cdm`), in the form of `V2toV3.cdm`. Reports what that form does
+  /// not hold: embedded models, paths, and what only an `.xcmappingmodel` has.
   ///
-  /// Core Data finds a mapping model by its hashes, so one that is not ``isBound`` is of no use; see
+  /// Core Data finds a mapping model by its hashes, so a mapping that is not ``isBound`` is of no use. Bind it with
   /// ``compiled(from:to:)``.
   package func archive() -> (bytes: [UInt8], losses: [ModelLoss]) {
     var writer = CompiledMappingWriter()
@@ -15,13 +15,13 @@ extension MappingModel {
 }
 
 private struct CompiledMappingWriter {
-  /// The mapping and the property that lose something.
+  /// The entity mapping and the property mapping that lose something; nil for the whole.
   private struct Place {
     var mapping: String?
     var property: String?
   }
 
-  /// Names of the `.xcmappingmodel` that have no use once the mapping is compiled.
+  /// The names of `.xcmappingmodel` fields that have no use once the mapping is compiled.
   private static let settled: Set<String> = [EntityMapping.generatesName, "mappingnumber"]
 
   private var builder = KeyedArchiveBuilder()
@@ -29,10 +29,10 @@ private struct CompiledMappingWriter {
 
   mutating func bytes(_ mapping: MappingModel) -> [UInt8] {
     if mapping.sourceModel != nil || mapping.destinationModel != nil {
-      lose(Place(), "A compiled mapping model holds no models, only their hashes.")
+      lose(Place(), "A compiled mapping model does not contain models, only their hashes.")
     }
     if mapping.sourceModelPath != nil || mapping.destinationModelPath != nil {
-      lose(Place(), "A compiled mapping model holds no paths of models.")
+      lose(Place(), "A compiled mapping model does not contain the paths of models.")
     }
     if !mapping.isBound {
       lose(
@@ -118,7 +118,8 @@ private struct CompiledMappingWriter {
     return builder.dictionary(written)
   }
 
-  /// Other fields of a `.cdm` are written back; names of the `.xcmappingmodel` have no meaning in it.
+  /// The other fields in archived form. Fields of a `.cdm` are written back. Fields of an `.xcmappingmodel` have no
+  /// meaning in a `.cdm` and are noted as losses.
   private mutating func others(
     _ others: [String: ArchivedValue], of subject: Place
   ) -> [String: PropertyList] {

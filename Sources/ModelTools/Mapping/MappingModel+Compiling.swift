@@ -2,21 +2,22 @@ package import ObjectModel
 import SafeText
 
 extension EntityMapping {
-  /// The name that Xcode gives a mapping: `CarToCar`, or the entity's name if there is only one entity.
+  /// The name that Xcode gives an entity mapping: `CarToCar`, or the entity's name if the mapping has only one entity.
   static func standardName(_ source: String?, _ destination: String?) -> String {
     guard let source, let destination else { return source ?? destination ?? "" }
     return "\(source)To\(destination)"
   }
 
-  /// Whether the mapping has Xcode's form and the compiler generates its source expression (`autogenerateexpression`).
+  /// Whether Xcode's compiler generates the source expression of this mapping (`autogenerateexpression` in Xcode's
+  /// form).
   var generatesSourceExpression: Bool { others[Self.generatesName] == .bool(true) }
 
   static let generatesName = "autogenerateexpression"
 }
 
 extension PropertyMapping {
-  /// Whether the mapping has Xcode's form and the compiler generates its value expression (`autogenerateexpression`). A
-  /// missing expression of an attribute mapping is always generated.
+  /// Whether Xcode's compiler generates the value expression of this mapping (`autogenerateexpression` in Xcode's
+  /// form). A missing expression of an attribute mapping is generated without this flag too.
   var generatesExpression: Bool { others[EntityMapping.generatesName] == .bool(true) }
 }
 
@@ -25,12 +26,11 @@ enum GeneratedExpression {
   static let manager = ModelExpression.variable("manager")
   static let source = ModelExpression.variable("source")
 
-  /// `$source.key.path`.
+  /// The value at a key path of the source object: `$source.key.path`.
   static func sourceValue(_ keyPath: String) -> ModelExpression { .keyPath(keyPath, of: source) }
 
-  /// All objects of an entity:
-  /// `FETCH(FUNCTION($manager, "fetchRequestForSourceEntityNamed:predicateString:", "Car",
-  /// "TRUEPREDICATE"), $manager.sourceContext, NO)`.
+  /// The expression for all objects of a source entity: `FETCH(FUNCTION($manager,
+  /// "fetchRequestForSourceEntityNamed:predicateString:", "Car", "TRUEPREDICATE"), $manager.sourceContext, NO)`.
   static func allObjects(of entityName: String) -> ModelExpression {
     .fetch(
       request: .function(
@@ -39,15 +39,15 @@ enum GeneratedExpression {
       context: .keyPath("sourceContext", of: manager), countOnly: false)
   }
 
-  /// The destination objects that one entity mapping made from the source objects at a key path, or, without a key
-  /// path, from the object itself.
+  /// The expression for the destination objects that one entity mapping made from the source objects at a key path.
+  /// Without a key path, it is for those made from the source object itself.
   static func destinations(mappingName: String, keyPath: String?) -> ModelExpression {
     .function(
       target: manager, selector: "destinationInstancesForEntityMappingNamed:sourceInstances:",
       arguments: [.constant(.string(mappingName)), keyPath.map(sourceValue) ?? source])
   }
 
-  /// The destination objects of the objects of a source relationship, made by any mapping.
+  /// The expression for the destination objects that any mapping made from the objects of a source relationship.
   static func destinations(relationshipName: String) -> ModelExpression {
     .function(
       target: manager, selector: "destinationInstancesForSourceRelationshipNamed:sourceInstances:",
@@ -56,7 +56,7 @@ enum GeneratedExpression {
 }
 
 extension MappingModel {
-  /// Whether every entity mapping has the hash of each of its entities, as in a `.cdm`.
+  /// Whether every entity mapping has a hash for each of its entities, as in a `.cdm`.
   package var isBound: Bool {
     entityMappings.allSatisfy { mapping in
       (mapping.sourceEntityName == nil) == (mapping.sourceEntityVersionHash == nil)
@@ -68,13 +68,13 @@ extension MappingModel {
   /// expressions.
   ///
   /// Existing values stay. A model that is not given is replaced by the one that the mapping carries; without either,
-  /// hashes stay nil. An entity whose hash follows no confirmed rule gets none.
+  /// hashes stay nil. An entity whose hash follows no confirmed rule gets no hash.
   ///
-  /// The rules are those by which `V2toV3.xcmappingmodel` became `V2toV3.cdm`, the one pair known: a mapping with a
-  /// policy is custom, one without a source adds, one without a destination removes, any other is a copy even where the
-  /// hashes differ. An attribute takes `$source.name`, a relationship the destination objects of the source
-  /// relationship of its name, if the source entity has one. If the destination entity has subentities, the mapping is
-  /// found by relationship, otherwise by name.
+  /// The rules are those by which `V2toV3.xcmappingmodel` became `V2toV3.cdm`, the only pair known. A mapping with a
+  /// policy is custom, one without a source adds, one without a destination removes. Any other mapping is a copy, even
+  /// if the hashes differ. An attribute takes `$source.name`. A relationship takes the destination objects of the
+  /// source relationship with the same name, if the source entity has one. If the relationship's destination entity has
+  /// subentities, these objects are found by relationship, otherwise by mapping name.
   package func compiled(
     from source: ManagedObjectModel? = nil, to destination: ManagedObjectModel? = nil
   ) -> MappingModel {
@@ -91,12 +91,13 @@ private struct MappingCompiler {
   let destination: ManagedObjectModel?
   let sourceHashes: [String: VersionHash]
   let destinationHashes: [String: VersionHash]
-  /// The names of all properties of each source entity, inherited ones included.
+  /// The names of all properties of each source entity, inherited ones included, by entity name.
   let sourceProperties: [String: Set<String>]
-  /// The relationships of each destination entity, inherited ones included, with the entities they lead to.
+  /// The destination of each relationship, by destination entity of a mapping and by relationship name. Inherited
+  /// relationships are included.
   let destinationEntities: [String: [String: String]]
   let parents: Set<String>
-  /// The name of the mapping of each destination entity that has exactly one.
+  /// The name of the entity mapping of each destination entity that has exactly one, by entity name.
   let mappingNames: [String: String]
 
   init(source: ManagedObjectModel?, destination: ManagedObjectModel?, mapping: MappingModel) {
@@ -175,7 +176,7 @@ private struct MappingCompiler {
     _ property: PropertyMapping, leadsTo entityName: String?, known: Set<String>
   ) -> ModelExpression? {
     if let mappingName = property.sourceMappingName, let keyPath = property.sourceKeyPath {
-      // The editor shows, and stores, the whole of `$source.country`; `$source` is the object itself.
+      // The editor shows and stores the whole text `$source.country`. The text `$source` is the object itself.
       let isObject = PathText.isSame(keyPath, "$source")
       return GeneratedExpression.destinations(
         mappingName: mappingName,

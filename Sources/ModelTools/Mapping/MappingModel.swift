@@ -1,23 +1,23 @@
 package import ObjectModel
 
-/// A mapping model (`NSMappingModel`): how the objects of a store of one model become those of a
-/// store of another.
+/// A mapping model (`NSMappingModel`): how a migration makes the objects of a new store from those of an old one with a
+/// different model.
 ///
-/// It comes from `.xcmappingmodel` (`xcmapping.xml`), from a compiled `.cdm`, or is inferred.
+/// A mapping model is read from an `.xcmappingmodel` (`xcmapping.xml`) or a compiled `.cdm`, or is inferred.
 package struct MappingModel: Sendable, Hashable {
   /// The entity mappings in the order in which they run (`NSMappingModel.entityMappings`).
   package var entityMappings: [EntityMapping]
-  /// The model of the old store, if the mapping carries it (`sourcemodeldata` of `xcmapping.xml`);
-  /// nil in a `.cdm`.
+  /// The model of the old store (`sourcemodeldata` of `xcmapping.xml`); nil if the mapping does not carry it, and in a
+  /// `.cdm`.
   package var sourceModel: ManagedObjectModel?
-  /// The model of the new store, if the mapping carries it (`destinationmodeldata` of
-  /// `xcmapping.xml`); nil in a `.cdm`.
+  /// The model of the new store (`destinationmodeldata` of `xcmapping.xml`); nil if the mapping does not carry it, and
+  /// in a `.cdm`.
   package var destinationModel: ManagedObjectModel?
-  /// Where the old model was on the developer's machine (`sourcemodelpath`): a hint only.
+  /// The path of the old model on the developer's machine (`sourcemodelpath`). It is only a hint.
   package var sourceModelPath: String?
-  /// Where the new model was on the developer's machine (`destinationmodelpath`): a hint only.
+  /// The path of the new model on the developer's machine (`destinationmodelpath`). It is only a hint.
   package var destinationModelPath: String?
-  /// The other fields of the file, under the file's names.
+  /// The fields of the file that have no property here, under the file's names.
   package var others: [String: ArchivedValue]
 
   /// Makes a mapping model.
@@ -34,7 +34,7 @@ package struct MappingModel: Sendable, Hashable {
     self.others = others
   }
 
-  /// The first entity mapping with a name (`entityMappingsByName`); nil when there is none.
+  /// The first entity mapping with a name (`entityMappingsByName`); nil if there is none.
   package func entityMapping(named name: String) -> EntityMapping? {
     entityMappings.first { $0.name == name }
   }

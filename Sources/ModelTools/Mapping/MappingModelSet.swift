@@ -4,20 +4,19 @@ import SafeText
 
 /// The mapping models of a folder, an app bundle or a list of files.
 package struct MappingModelSet: Sendable {
-  /// One mapping model and its path.
+  /// A mapping model, its name and its path.
   package struct Item: Sendable {
-    /// The name without extension: `Moody 2-Moody 3`.
+    /// The name of the file or folder, without its extension: `Moody 2-Moody 3`.
     package let name: String
-    /// The file's or folder's name: `Moody 2-Moody 3.xcmappingmodel`.
+    /// The name of the file or folder: `Moody 2-Moody 3.xcmappingmodel`.
     package let fileName: String
     /// The path of the file or folder.
     package let path: String
-    /// The mapping as the file has it; nil when it could not be read, see ``problem``.
+    /// The mapping model as the file has it; nil if it could not be read, see ``problem``.
     package let mapping: MappingModel?
-    /// The mapping bound to hashes, as far as it names or carries its models; nil when it could not
-    /// be read.
+    /// The mapping model bound to hashes, as far as it has hashes or carries its models; nil if it could not be read.
     package let compiled: MappingModel?
-    /// Why ``mapping`` is nil.
+    /// Why ``mapping`` is nil; nil if there is a mapping.
     package let problem: ModelError?
 
     init(path: String, name: String? = nil, mapping: MappingModel?, problem: ModelError? = nil) {
@@ -33,7 +32,7 @@ package struct MappingModelSet: Sendable {
 
   /// The mapping models, in natural order of their paths.
   package let items: [Item]
-  /// The folders that a search did not read, or not completely, each with the reason.
+  /// The folders that a search did not read, or only in part, each with the reason.
   package let notEntered: [ModelError]
 
   /// Makes a set from the items of other sets.
@@ -42,14 +41,14 @@ package struct MappingModelSet: Sendable {
     self.notEntered = notEntered
   }
 
-  /// Gathers the mapping models at a path: an `.xcmappingmodel`, an `xcmapping.xml`, a `.cdm`, or a
-  /// folder that contains any of these at any depth, such as an app.
+  /// Reads the mapping models at a path: an `.xcmappingmodel`, an `xcmapping.xml`, a `.cdm`, or a folder that contains
+  /// any of these at any depth, such as an app.
   ///
-  /// A mapping model that cannot be read is listed with its ``Item/problem``. Symbolic links below
-  /// the path are not followed. A folder without mapping models yields an empty set.
+  /// A mapping model that cannot be read is listed with its ``Item/problem``. Symbolic links below the path are not
+  /// followed. A folder without mapping models gives an empty set.
   ///
-  /// - Throws: ``ModelError`` if there is nothing at the path; for a single file or an
-  ///   `.xcmappingmodel`, also if it cannot be read.
+  /// - Throws: ``ModelError`` if the path has no file or folder. For a single file or an `.xcmappingmodel`, also if it
+  ///   cannot be read.
   package init(at path: String) throws(ModelError) {
     let resolved = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     switch ModelFile.kind(at: resolved) {
@@ -66,8 +65,8 @@ package struct MappingModelSet: Sendable {
     }
   }
 
-  /// Gathers the mapping models directly beside a file or folder; subfolders are not searched.
-  /// Empty if there are none.
+  /// Reads the mapping models in the folder of a file or folder, beside it. Subfolders are not searched. The set is
+  /// empty if there are none.
   package init(beside path: String) {
     let resolved = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     let folder = PathText.folder(of: resolved)
@@ -80,9 +79,10 @@ package struct MappingModelSet: Sendable {
       notEntered: names.count > most ? [.tooMany(folder)] : [])
   }
 
-  /// Gathers the mapping models that were named, those in folders of models, and those beside single models, each once.
+  /// Reads the mapping models at named paths, those in folders of models, and those beside single models. Each is taken
+  /// once.
   ///
-  /// - Throws: ``ModelError`` when a named one cannot be read.
+  /// - Throws: ``ModelError`` if a named mapping model cannot be read.
   package init(named mappings: [String], withModelsAt models: [String]) throws(ModelError) {
     var items: [Item] = []
     var notEntered: [ModelError] = []
@@ -96,7 +96,7 @@ package struct MappingModelSet: Sendable {
       if Self.isMapping(at: path) {
         add(try MappingModelSet(at: path))
       } else {
-        // Nothing else that is a file, such as a store, holds mapping models.
+        // Any other file, such as a store, contains no mapping models.
         if ModelFile.kind(at: path) == .folder, let inside = try? MappingModelSet(at: path) {
           add(inside)
         }
@@ -106,7 +106,7 @@ package struct MappingModelSet: Sendable {
     self.init(items, notEntered: notEntered)
   }
 
-  /// Whether a path looks like a mapping model, by its extension or as an `xcmapping.xml`.
+  /// Whether a path looks like a mapping model: it ends with `.xcmappingmodel` or `.cdm`, or is an `xcmapping.xml`.
   package static func isMapping(at path: String) -> Bool {
     ["xcmappingmodel", "cdm"].contains(ModelFile.pathExtension(path))
       || ModelFile.lastComponent(path) == "xcmapping.xml"
@@ -118,7 +118,7 @@ package struct MappingModelSet: Sendable {
     return item
   }
 
-  /// Reads one mapping model, whose form is recognised by content.
+  /// Reads one mapping model. Its form is recognised by the content.
   private static func item(_ path: String) -> Item {
     let isBundle = ModelFile.kind(at: path) == .folder
     let file = isBundle ? path + "/xcmapping.xml" : path

@@ -1,14 +1,14 @@
 import ObjectModel
 
-/// Finds the mapping models between two places, which a step from one to the other skips.
+/// Counts the mapping models between two places, which a step from one place to the other skips.
 struct MappingSpans {
   private let positions: [Int]
   private let goesBack: Bool
-  /// For each mapping model and each position: the nearest end of its spans that begin at this position or later; nil
-  /// if none begins there. On the way back, positions are counted from the last one.
+  /// For each mapping model and each position: the nearest end of its spans that begin at this position or later. Nil
+  /// if no span begins there. On the way back, positions are counted from the last one.
   private let ends: [[Int?]]
 
-  /// `positions` are those of the places, by index.
+  /// Makes the table. `positions` are the positions of the places, by the index of the place.
   init(_ matches: MappingMatches, _ positions: [Int], goesBack: Bool) {
     self.positions = positions
     self.goesBack = goesBack
@@ -17,8 +17,8 @@ struct MappingSpans {
     ends = zip(matches.sources, matches.destinations).map { source, destination in
       let begins = Set(source.places.map(along))
       let stops = Set(destination.places.map(along))
-      // From the last position down: the next stop after each position, and the nearest stop of all spans
-      // that begin there or later.
+      // The positions are visited from the last one down. `nextStop` is the next stop after a position, `nearestStop`
+      // the nearest stop of all spans that begin at it or later.
       var nextStop: Int?
       var nearestStop: Int?
       var ends: [Int?] = Array(repeating: nil, count: count)
@@ -33,7 +33,7 @@ struct MappingSpans {
     }
   }
 
-  /// How many mapping models a step from one place to another skips.
+  /// The number of mapping models that a step from one place to another skips.
   func passed(_ from: Int, _ to: Int) -> Int {
     let last = (ends.first?.count ?? 1) - 1
     let low = goesBack ? last - positions[from] : positions[from]

@@ -1,111 +1,111 @@
 package import ObjectModel
 
-/// The steps that would migrate a store to a version of its model.
+/// The steps that migrate a store to a version of its model, and the reasons if there are none.
 package struct MigrationPlan: Sendable {
-  /// A model on the way. Versions with equal hashes count as one.
+  /// A model on the way of a migration. Versions with equal hashes are one place.
   package struct Place: Sendable {
-    /// The names of the versions; empty for a model that only the store has.
+    /// The names of the versions at this place; empty for a model that only the store has.
     package let versionNames: [String]
-    /// The path of the first version; nil for a model that only the store has.
+    /// The path of the place's first version; nil for a model that only the store has.
     package let path: String?
-    /// The model; nil when only hashes are known.
+    /// The model at this place; nil if only its hashes are known.
     package internal(set) var model: ManagedObjectModel?
     let hashed: HashedModel
-    /// The hashes computed from the model, if they are known already.
+    /// The hashes computed from the model; nil if they are not known yet.
     let computed: ModelHashes?
-    /// The position in the order of versions; for a model that only the store has, the position of the nearest version.
+    /// The position in the order of versions. A model that only the store has gets the position of the nearest version.
     let position: Int
 
-    /// The name for a reader.
+    /// The name of the place for people: that of its first version, or "the store's own model".
     package var name: String { versionNames.first ?? "the store's own model" }
   }
 
-  /// How a step is done.
+  /// How a step is done: by mapping models or by inference.
   package enum Way: Sendable {
-    /// By the developer's mapping models: one, or several that divide the entities among them, each to be run over the
-    /// whole store. No file says in which order the app runs several. Mapping models that need no class of the app come
-    /// first here, so that the others find the objects they make.
+    /// The developer's mapping models do the step: one, or several that divide the entities among them. Each is to be
+    /// run over the whole store. No file says in which order the app runs several. Here, mapping models that need no
+    /// class of the app come first, so that the others find the objects that these make.
     case mappings([MappingModelSet.Item])
-    /// By inference; the reasons each complete "unless …".
+    /// Inference does the step. The reasons say what in the data may prevent it; each completes "unless …".
     case inferred(MappingModel?, unless: [String])
-    /// By inference, but it is not documented whether inference can do the step. The reasons say what is missing.
+    /// Inference may do the step, but this is not documented. The reasons say what is not documented.
     case uncertain(MappingModel?, [String])
   }
 
-  /// One migration.
+  /// A migration from one model to another.
   package struct Step: Sendable {
-    /// The model before.
+    /// The place of the model before the step.
     package let from: Place
-    /// The model after.
+    /// The place of the model after the step.
     package let to: Place
-    /// How the step is done.
+    /// The mapping models or the inference that do the step.
     package let way: Way
-    /// What is left behind, on purpose or by mistake; see ``MappingModel/losses(of:)``.
+    /// The entities and properties that the step leaves behind, intended or not; see ``MappingModel/losses(of:)``.
     package let losses: [MappingLoss]
   }
 
-  /// The outcome of trying one step between two models.
+  /// The result of looking for one step between two models.
   package struct Attempt: Sendable {
-    /// The model before.
+    /// The place of the model before the step.
     package let from: Place
-    /// The model after.
+    /// The place of the model after the step.
     package let to: Place
-    /// The step; nil if it is impossible.
+    /// The step; nil if no step is possible.
     package let step: Step?
-    /// Why the step cannot be inferred; empty if it can, or if a mapping model does it.
+    /// Why the step cannot be inferred, as clauses; empty if it can, or if a mapping model does it.
     package let refusals: [String]
   }
 
   /// How a mapping model of the set relates to the versions.
   package struct Standing: Sendable {
-    /// The mapping model.
+    /// The mapping model and its path.
     package let item: MappingModelSet.Item
-    /// The steps that the mapping model fits, by version name; several if versions have equal hashes.
+    /// The steps that the mapping model fits, by version names. There are several if versions have equal hashes.
     package let fits: [(from: String, to: String)]
-    /// The version nearest to its source; nil if no version agrees in any entity.
+    /// The version nearest to the source of the mapping model; nil if no version agrees in any entity.
     package let nearestSource: Nearest?
-    /// The version nearest to its destination; nil if no version agrees in any entity.
+    /// The version nearest to the destination of the mapping model; nil if no version agrees in any entity.
     package let nearestDestination: Nearest?
 
-    /// Whether the mapping model fits no step between the versions, as happens when a hash changes after it was made.
-    /// False if it could not be read.
+    /// Whether the mapping model fits no step between the versions. This happens if a hash changes after the mapping
+    /// model was made. False if it could not be read.
     package var isOrphaned: Bool { item.compiled != nil && fits.isEmpty }
   }
 
-  /// The version nearest to some hashes.
+  /// The version whose hashes agree best with those of a store or a mapping model.
   package struct Nearest: Sendable {
     /// The version's name.
     package let versionName: String
-    /// How many entities agree.
+    /// The number of entities that agree.
     package let agreeing: Int
-    /// How many entities were compared.
+    /// The number of entities that were compared.
     package let of: Int
     /// The entities that do not agree, sorted by name.
     package let differing: [String]
   }
 
-  /// The store's model.
+  /// The place of the store's model.
   package let start: Place
-  /// If no version fits the store, the nearest one; nil if no version agrees in any entity.
+  /// The version nearest to the store if no version fits it; nil if one fits, or if none agrees in any entity.
   package let nearest: Nearest?
-  /// The versions that could not be read, so that nothing is known of them. If no version fits the store, any of them
-  /// may have written it.
+  /// The versions of which nothing is known, because they could not be read. If no other version fits the store, any of
+  /// these may have written it.
   package let unread: [ModelCollection.Version]
-  /// The model to migrate to.
+  /// The place of the model to migrate to.
   package let target: Place
-  /// The steps; empty when the store opens as it is, nil when there is no way.
+  /// The steps in order; empty if the store opens as it is, nil if there is no way.
   package let steps: [Step]?
-  /// The outcome of one step straight to the target, which is what Core Data does by itself.
+  /// The result of looking for a single step to the target, which is what Core Data does by itself.
   package let direct: Attempt
-  /// If there is no way: the step nearest to the target among those that fail.
+  /// If there is no way: the failed step to the target from the nearest place that can be reached. Otherwise nil.
   package let obstacle: Attempt?
-  /// How each mapping model of the set relates to the versions.
+  /// How each mapping model of the set relates to the versions, in the order of the set.
   package let standings: [Standing]
   /// Whether the target is certainly an older version than the store's.
   package let goesBack: Bool
-  /// Why it is uncertain that the target is older although the version names say so, as a clause; nil if it is certain,
+  /// Why it is uncertain that the target is older although the version names say so, as a clause. Nil if it is certain,
   /// and if the names say that the target is newer.
   package let orderDoubt: String?
-  /// How many pairs of models were compared to find the steps.
+  /// The number of pairs of models that were compared to find the steps.
   let comparisonCount: Int
 }

@@ -2,13 +2,13 @@ package import ObjectModel
 
 /// Finds the way from a store's model to a version.
 ///
-/// A step uses mapping models that fit, or an inferred mapping. The plan has as few steps as three rules of higher
-/// priority allow: a certain step is preferred to an uncertain one; a mapping model for a step on the way is not
-/// skipped; and a way that leaves less behind is preferred, where all objects of one entity weigh more than any number
-/// of properties. On the way back to an earlier version, a direct step is preferred to several steps that leave
-/// something behind.
+/// A step uses mapping models that fit, or an inferred mapping. A way is chosen by these rules, the most important
+/// first: a certain step is preferred to an uncertain one; a mapping model for a step on the way is not skipped; as
+/// little as possible is left behind, where all objects of one entity weigh more than any number of properties; the way
+/// has as few steps as possible. On the way back to an earlier version, a direct step is preferred to several steps
+/// that leave something behind.
 package struct MigrationPlanner: Sendable {
-  /// Returns the inferred step between two models.
+  /// A function that judges the inferred step between two models.
   package typealias Inference =
     @Sendable (_ from: ManagedObjectModel, _ to: ManagedObjectModel) -> InferredStep
 
@@ -16,8 +16,8 @@ package struct MigrationPlanner: Sendable {
   private let mappings: MappingModelSet
   private let inference: Inference?
 
-  /// Makes a planner for the versions of some collections, in their order. The inferred steps follow
-  /// Apple's documented rules, unless `inference` is given.
+  /// Makes a planner for the versions of some collections, in the order given. Inferred steps follow Apple's documented
+  /// rules, unless `inference` is given.
   package init(
     _ collections: [ModelCollection], mappings: MappingModelSet = MappingModelSet(),
     inference: Inference? = nil
@@ -27,13 +27,13 @@ package struct MigrationPlanner: Sendable {
     self.inference = inference
   }
 
-  /// Plans the way to a version.
+  /// Plans the way from a store to a version.
   ///
   /// - Parameters:
-  ///   - hashes: What the store recorded.
-  ///   - model: The model that the store carries, if any.
-  ///   - target: One of the versions.
-  /// - Returns: The plan; its ``MigrationPlan/steps`` are nil when there is no way.
+  ///   - hashes: The version hashes that the store recorded, by entity name.
+  ///   - model: The model that the store carries; nil if there is none.
+  ///   - target: The version to migrate to, one of the planner's versions.
+  /// - Returns: The plan. Its ``MigrationPlan/steps`` are nil if there is no way.
   package func plan(
     from hashes: [String: VersionHash], model: ManagedObjectModel?,
     to target: ModelCollection.Version

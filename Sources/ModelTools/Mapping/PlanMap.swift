@@ -1,7 +1,7 @@
 import ObjectModel
 import SafeText
 
-/// The places that a plan can lead through, and what is known of their order.
+/// The places (models) that a plan can lead through, and what is known of their order.
 struct PlanMap {
   typealias Place = MigrationPlan.Place
 
@@ -11,11 +11,11 @@ struct PlanMap {
   private(set) var places: [Place] = []
   private(set) var start = 0
   private(set) var target = 0
-  /// Whether the start is one of the versions beside the target.
+  /// Whether the store's model is one of the versions in the target's folder.
   private(set) var isStartAmongVersions = true
-  /// The versions that could not be read.
+  /// The versions of which nothing is known, because they could not be read.
   let unread: [ModelCollection.Version]
-  /// The version nearest to the store, when none fits.
+  /// The version nearest to the store; nil if a version fits, or if none agrees in any entity.
   private(set) var nearest: MigrationPlan.Nearest?
   /// Why the order of the places may be wrong, as a clause; nil if nothing contradicts it.
   private(set) var doubt: String?
@@ -79,7 +79,7 @@ struct PlanMap {
     }
     isStartAmongVersions = false
     doubt = "the store's model is not among the versions beside the target"
-    // A fitting version elsewhere provides the model; without one, the store's own model is used.
+    // A version in another folder that fits provides the model. Without one, the store's own model is used.
     let elsewhere = fitting.first { $0.model != nil } ?? fitting.first
     let known = elsewhere?.model ?? model
     let closest = places.max { left, right in
@@ -103,8 +103,8 @@ struct PlanMap {
     hashes.count { place.hashed.candidates[$0.key]?.contains($0.value) == true }
   }
 
-  /// Makes equal entities of the models share one value in memory, so that comparing them costs
-  /// next to nothing: adjacent versions have nearly all entities in common.
+  /// Makes equal entities of the models share one value in memory, so that comparing them costs next to nothing.
+  /// Adjacent versions have nearly all entities in common.
   mutating func shareEntities() {
     var pool: Set<Entity> = []
     for index in places.indices {
@@ -116,8 +116,7 @@ struct PlanMap {
     }
   }
 
-  /// Whether the store and the versions have no entity in common, so that nothing of the store
-  /// would be left.
+  /// Whether the store and the versions have no entity in common. A migration would then keep nothing of the store.
   var isForeign: Bool {
     let known = places[start].hashed.candidates.keys
     guard places[start].path == nil, let model = places[target].model else { return false }

@@ -1,19 +1,19 @@
 import ObjectModel
 
-/// One search for the cheapest way. Steps are tried in the order of their minimum cost. The two models of a step are
+/// The search for the cheapest way. Steps are tried in the order of their minimum cost. The two models of a step are
 /// compared only when its turn comes, because comparisons are slow.
 struct PlanSearch {
   typealias Place = MigrationPlan.Place
   typealias Attempt = MigrationPlan.Attempt
 
-  /// With more places than this, steps are tried only to neighbours, to the target, and to where a mapping model leads
-  /// or begins.
+  /// The maximum number of places for which every step is tried. With more, steps are tried only to neighbours, to the
+  /// target, and to places where a mapping model leads or begins.
   static let maximumComplete = 20
-  /// The maximum number of pairs of models that are compared freely; after that only neighbours, and each place
-  /// with the target.
+  /// The maximum number of pairs of models that are compared freely. After that, a place is compared only with its
+  /// neighbours and with the target.
   static let maximumComparisons = 400
 
-  /// The cost of a way. Earlier parts outweigh later ones.
+  /// The cost of a way or a step. Earlier properties outweigh all later ones.
   struct Cost: Comparable {
     var uncertain = 0
     var passedOver = 0
@@ -86,7 +86,7 @@ struct PlanSearch {
       orderDoubt: map.namesGoBack ? map.doubt : nil, comparisonCount: finder.comparisonCount)
   }
 
-  /// Whether several steps go back, or may do so, and leave something behind, so that one direct step is better.
+  /// Whether several steps are worse than one direct step: they go back, or may do so, and leave something behind.
   private func isWorse(_ steps: [MigrationPlan.Step], than direct: MigrationPlan.Step) -> Bool {
     map.namesGoBack && steps.count > 1 && steps.contains { !$0.losses.isEmpty }
   }
@@ -104,7 +104,7 @@ struct PlanSearch {
 
   // MARK: Search
 
-  /// A step that waits for its turn, with the minimum cost of a way that ends with it.
+  /// A step that waits for its turn, with the minimum cost of a way that ends with this step.
   private struct Waiting: Comparable {
     let cost: Cost
     let number: Int
@@ -119,7 +119,7 @@ struct PlanSearch {
     }
   }
 
-  /// The cheapest way, nil if there is none, and the places that can be reached.
+  /// Searches for the cheapest way. Returns its steps, or nil if there is no way, and the places that can be reached.
   private mutating func search() -> (way: [(from: Int, to: Int)]?, reached: Set<Int>) {
     var previous: [Int: Int] = [:]
     var done: Set<Int> = []
@@ -172,25 +172,25 @@ struct PlanSearch {
     if from == to || to == start || from == target { return false }
     if to == target { return true }
     let isMapped = begins.contains(to) || finder.hasMapping(from, to)
-    // If the order may be reversed, it does not show which places are in between.
+    // If the order may be reversed, the order does not show which places are in between.
     if map.namesGoBack, map.doubt != nil { return isMapped }
     guard isForward(from, to) else { return false }
     return isMapped || places.count <= Self.maximumComplete || isNear(from, to)
   }
 
-  /// Whether a step from one place to another leads from the start towards the target.
+  /// Whether a step from one place to another leads away from the start and towards the target.
   private func isForward(_ from: Int, _ to: Int) -> Bool {
     let (low, high) = (places[from].position, places[to].position)
     let last = places[target].position
     if map.namesGoBack { return high < low && high > last }
-    // A model that only the store has may come before the version that is nearest to it.
+    // A model that only the store has may be older than the version that is nearest to it.
     let isOwn = from == start && !map.isStartAmongVersions
     return (isOwn ? high >= low : high > low) && high < last
   }
 
   // MARK: Costs
 
-  /// The minimum cost of a step, before the two models are compared.
+  /// The minimum cost of a step, which is known before the two models are compared.
   private func minimumCost(_ from: Int, _ to: Int) -> Cost {
     if finder.hasMapping(from, to) { return Cost(steps: 1) }
     return Cost(passedOver: spans.passed(from, to), steps: 1, inferred: 1)
@@ -258,7 +258,7 @@ struct PlanSearch {
   }
 }
 
-/// A binary heap: a queue that returns its elements from the smallest up.
+/// A binary heap: a queue that returns its elements in ascending order.
 private struct MinHeap<Element: Comparable> {
   private var heap: [Element] = []
 

@@ -4,21 +4,20 @@ package import ObjectModel
 package struct PropertyMapping: Sendable, Hashable {
   /// The name of the destination property (`name`).
   package var name: String
-  /// The expression for the value (`valueExpression`); nil if the mapping sets none, as for an
-  /// attribute that keeps its default or that the policy class fills.
+  /// The expression for the value (`valueExpression`). Nil if the mapping sets none: an attribute keeps its default, or
+  /// the policy class sets the value.
   package var valueExpression: ModelExpression?
-  /// The relationship of the source that the value follows, in Xcode's form only
-  /// (`sourcekeypath`); nil elsewhere.
+  /// The source relationship that the value follows (`sourcekeypath`). Only Xcode's form has it; otherwise nil.
   package var sourceKeyPath: String?
-  /// The entity mapping whose results the value takes, in Xcode's form only (`sourcemappingname`);
-  /// nil elsewhere.
+  /// The name of the entity mapping whose results are the value (`sourcemappingname`). Only Xcode's form has it;
+  /// otherwise nil.
   package var sourceMappingName: String?
-  /// The user info (`userInfo`), by the entries whose keys are text.
+  /// The entries of the user info (`userInfo`) whose keys are text.
   package var userInfo: [String: ArchivedValue]
-  /// Core Data's own list of steps (`NSPropertyTransforms`), present in inferred mappings; empty
-  /// where there is none.
+  /// Core Data's own list of transforming steps (`NSPropertyTransforms`), which inferred mappings have; empty if there
+  /// is none.
   package var transforms: [ArchivedValue]
-  /// The other fields of the file, under the file's names.
+  /// The fields of the file that have no property here, under the file's names.
   package var others: [String: ArchivedValue]
 
   /// Makes a property mapping.

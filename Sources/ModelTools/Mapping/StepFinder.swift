@@ -1,6 +1,6 @@
 import ObjectModel
 
-/// Finds the outcome of one step between two places, and its cost. Each step is examined once.
+/// Finds out whether and how one step between two places can be done. Each step is examined once.
 struct StepFinder {
   typealias Place = MigrationPlan.Place
   typealias Attempt = MigrationPlan.Attempt
@@ -9,13 +9,13 @@ struct StepFinder {
   let mappings: MappingModelSet
   let matches: MappingMatches
   private let inference: MigrationPlanner.Inference?
-  /// Whether mapping models lead from one place to another, by ``key(_:_:)``.
+  /// Whether mapping models lead from one place to another, at the index ``key(_:_:)``.
   private var mapped: [Bool]
   private var indexes: [Int: ModelIndex] = [:]
   private var attempts: [Int: Attempt] = [:]
   /// The models that mapping models carry, by the index of the mapping model in the set.
   private var embedded: [Int: (source: HashedModel, destination: HashedModel)] = [:]
-  /// How many pairs of models were compared.
+  /// The number of pairs of models that were compared.
   private(set) var comparisonCount = 0
 
   init(
@@ -36,7 +36,7 @@ struct StepFinder {
   /// Whether mapping models lead from one place to another.
   func hasMapping(_ from: Int, _ to: Int) -> Bool { mapped[key(from, to)] }
 
-  /// Whether a step was examined already, or costs no comparison.
+  /// Whether a step needs no comparison of models, because it was examined already or a mapping model does it.
   func isCheap(_ from: Int, _ to: Int) -> Bool {
     attempts[key(from, to)] != nil || hasMapping(from, to)
   }
@@ -49,7 +49,7 @@ struct StepFinder {
 
   // MARK: Steps
 
-  /// The outcome of one step. An inferred one has no mapping yet: ``whole(_:_:_:)`` adds it.
+  /// The result of looking for one step. An inferred step has no mapping yet; ``whole(_:_:_:)`` adds it.
   mutating func attempt(_ from: Int, _ to: Int) -> Attempt {
     if let known = attempts[key(from, to)] { return known }
     let made = makeAttempt(from, to)
@@ -57,7 +57,7 @@ struct StepFinder {
     return made
   }
 
-  /// Completes the step of an attempt with its inferred mapping.
+  /// Adds the inferred mapping to the step of an attempt.
   mutating func whole(_ attempt: Attempt, _ from: Int, _ to: Int) -> Attempt {
     guard let step = attempt.step else { return attempt }
     var way = step.way
@@ -139,10 +139,10 @@ struct StepFinder {
 
   // MARK: Mapping models
 
-  /// The mapping models for a step. Mapping models that carry exactly these two models are preferred to those that only
-  /// fit by the entities they name; among equals, the one that names the most of the models' entities comes first.
-  /// Others of the same rank are added if they name no entity that is already covered: several mapping models may do
-  /// one step.
+  /// The mapping models for a step; empty if none fits. Mapping models that carry exactly the two models are preferred
+  /// to those that only fit by the entities they name. Of several, the one that names the most entities of the models
+  /// comes first. Others of the same rank are added if they name no entity that is already covered, because several
+  /// mapping models may do one step together.
   private mutating func chosenMappings(_ from: Int, _ to: Int) -> [MappingModelSet.Item] {
     let fitting = mappings.items.indices.filter { fits($0, from, to) }
     guard let first = fitting.first else { return [] }
@@ -171,7 +171,7 @@ struct StepFinder {
     return items.filter { !needsClass($0) } + items.filter(needsClass)
   }
 
-  /// An entity of one of the two models.
+  /// An entity on one side of a step.
   private struct Part: Hashable {
     let side: MappingFit.Side
     let entityName: String

@@ -3,9 +3,9 @@ package import ObjectModel
 extension MappingModel {
   /// Reads an uncompiled mapping model: the file `xcmapping.xml` inside an `.xcmappingmodel`.
   ///
-  /// It is an XML store of the model `XDDevMappingModel`. What Xcode's compiler would fill in (the
-  /// expressions of properties that keep their name, the kinds, the hashes) is left open here:
-  /// ``compiled(from:to:)`` adds it.
+  /// The file is an XML store of the model `XDDevMappingModel`. Xcode's compiler would add the expressions of
+  /// properties that keep their name, the kinds and the hashes. They are left open here, and ``compiled(from:to:)``
+  /// adds them.
   ///
   /// - Throws: ``ModelError``; `model.notAMapping` if the bytes are other XML or none.
   package init(xcmapping bytes: [UInt8]) throws(ModelError) {
@@ -16,10 +16,10 @@ extension MappingModel {
 
 /// Builds a mapping model from the objects of an `xcmapping.xml`.
 ///
-/// The names are those found in 24 files. An attribute that none of them has is kept under its name
-/// in the `others` of its owner; unreferenced objects are kept as well.
+/// The names are those found in 24 files. An attribute that is in none of these files is kept under its name in the
+/// `others` of its owner. Objects that nothing refers to are kept as well.
 struct XMLMappingReader {
-  /// The entities, in capitals as the file has them.
+  /// The names of the entities, in capitals as in the file.
   enum EntityName {
     static let model = "XDDEVMAPPINGMODEL"
     static let entity = "XDDEVENTITYMAPPING"
@@ -27,17 +27,17 @@ struct XMLMappingReader {
     static let relationship = "XDDEVRELATIONSHIPMAPPING"
   }
 
-  /// The name under which ``MappingModel/others`` has the unreferenced objects. Xcode leaves such
-  /// objects behind when a model changes.
+  /// The name of the entry in ``MappingModel/others`` for objects that nothing refers to. Xcode leaves such objects
+  /// behind when a model changes.
   static let unreachableName = "unreachable"
 
-  /// The most archived values that are read: a small archive that shares its parts can expand to a
-  /// huge one, and a file has many archives. Real files stay below 2,000.
+  /// The maximum number of archived values that are read. A small archive that shares its parts can expand to a huge
+  /// one, and a file has many archives. Real files stay below 2,000.
   static let maximumWork = 1_000_000
 
   private let store: XMLStore
   private var reached: Set<String> = []
-  /// How much of ``maximumWork`` was used.
+  /// The part of ``maximumWork`` that was used.
   private(set) var work = 0
 
   init(store: XMLStore) { self.store = store }
@@ -46,7 +46,8 @@ struct XMLMappingReader {
     let roots = store.objects.filter { $0.entityName == EntityName.model }
     guard let root = roots.first else {
       throw ModelError(
-        code: .notAMapping, message: "The store holds no mapping model (XDDevMappingModel).")
+        code: .notAMapping,
+        message: "The XML store does not contain a mapping model (XDDevMappingModel).")
     }
     guard roots.count == 1 else {
       throw ModelError(
@@ -59,7 +60,7 @@ struct XMLMappingReader {
     for object in try members("entitymappings", EntityName.entity, of: root, &fields) {
       mappings.append(try entity(object))
     }
-    // Stable: equal numbers stay in stored order.
+    // The sort is stable: mappings with equal numbers stay in stored order.
     mappings.sort { $0.number < $1.number }
     var mapping = MappingModel(
       entityMappings: mappings.map(\.mapping),
@@ -129,7 +130,7 @@ struct XMLMappingReader {
     return mapping
   }
 
-  /// The objects that a relationship leads to; each belongs to one owner only.
+  /// The objects that a relationship leads to. Throws if an object is of another kind or has two owners.
   private mutating func members(
     _ name: String, _ entityName: String, of owner: XMLStore.Object, _ fields: inout Fields
   ) throws(ModelError) -> [XMLStore.Object] {
@@ -223,7 +224,7 @@ struct XMLMappingReader {
     mappings.sorted { ByteOrder.precedes($0.name, $1.name) }
   }
 
-  /// An unreferenced object as a value.
+  /// An object that nothing refers to, as a value.
   private static func value(_ object: XMLStore.Object) -> ArchivedValue {
     var entries: [ArchivedValue.Entry] = [
       .init(key: "entity", value: .string(object.entityName)),
@@ -236,7 +237,7 @@ struct XMLMappingReader {
   }
 }
 
-/// The attributes of an object that were not taken yet.
+/// The attributes and relationships of an object that were not read yet.
 private struct Fields {
   var rest: [String: ArchivedValue]
   var relationships: [String: [String]]
@@ -246,14 +247,14 @@ private struct Fields {
     relationships = object.relationships
   }
 
-  /// Takes a text; nil when it is absent or empty.
+  /// Removes and returns a text; nil if it is absent or empty.
   mutating func text(_ name: String) -> String? {
     guard case .string(let text)? = rest[name] else { return nil }
     rest[name] = nil
     return text.isEmpty ? nil : text
   }
 
-  /// Takes bytes; nil when there are none.
+  /// Removes and returns bytes; nil if there are none.
   mutating func data(_ name: String) -> [UInt8]? {
     guard case .data(let bytes)? = rest[name] else { return nil }
     rest[name] = nil

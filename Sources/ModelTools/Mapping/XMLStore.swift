@@ -6,28 +6,28 @@ import ObjectModel
 ///
 /// Names are as in the file: entity names in capitals, property names in lower case.
 struct XMLStore {
-  /// One object.
+  /// An object of the store.
   struct Object {
     /// The entity's name in capitals.
     let entityName: String
     let id: String
     let line: Int
-    /// The attributes by name; one without text is null.
+    /// The attributes by name. An attribute without text is null.
     fileprivate(set) var attributes: [String: ArchivedValue] = [:]
-    /// The ids of the objects that each relationship leads to, by its name, in stored order.
+    /// The ids of the related objects, by relationship name, in stored order.
     fileprivate(set) var relationships: [String: [String]] = [:]
   }
 
-  /// The most references that are read; the largest mapping model known has a thousand.
+  /// The maximum number of references that are read. The largest mapping model known has a thousand.
   static let maximumReferenceCount = 1 << 19
 
   /// The objects in stored order. Their ids are unique, and every reference leads to one of them.
   private(set) var objects: [Object] = []
-  /// The contents of `databaseInfo` by element name, without the metadata.
+  /// The texts in `databaseInfo`, by element name. The metadata are left out.
   private(set) var information: [String: String] = [:]
   private var places: [String: Int] = [:]
 
-  /// The object with an id.
+  /// The object with an id; nil if there is none.
   subscript(id: String) -> Object? { places[id].map { objects[$0] } }
 
   /// Reads the XML.
@@ -99,20 +99,22 @@ struct XMLStore {
       case ("database", "object"):
         guard let type = attributes["type"], let id = attributes["id"], !id.isEmpty else {
           throw ModelError(
-            code: .malformed, message: "There is an object without type or id.", line: line)
+            code: .malformed, message: "An object in the XML store has no type or no id.",
+            line: line)
         }
         object = Object(entityName: type, id: id, line: line)
       case ("object", "attribute"):
         guard let name = attributes["name"], object?.attributes[name] == nil else {
           throw ModelError(
-            code: .malformed, message: "An attribute has no name or occurs twice.",
+            code: .malformed, message: "An attribute in the XML store has no name or occurs twice.",
             line: line)
         }
         attribute = (name, attributes["type"] ?? "", line)
       case ("object", "relationship"):
         guard let name = attributes["name"], object?.relationships[name] == nil else {
           throw ModelError(
-            code: .malformed, message: "A relationship has no name or occurs twice.",
+            code: .malformed,
+            message: "A relationship in the XML store has no name or occurs twice.",
             line: line)
         }
         let text = attributes["idrefs"] ?? ""
@@ -150,7 +152,7 @@ struct XMLStore {
       }
     }
 
-    /// Reads a value by its type as the store writes it; a value of an unknown type stays text.
+    /// Reads the current text by the type that the store gives. A value of an unknown type stays text.
     private func value(
       _ attribute: (name: String, type: String, line: Int)
     ) throws(ModelError) -> ArchivedValue {

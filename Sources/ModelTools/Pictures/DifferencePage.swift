@@ -1,19 +1,19 @@
 package import ObjectModel
 
-/// A difference as one HTML page: what it means, the diagram, and every change in words.
+/// A difference of two models as an HTML page: what it means for stores, the diagram, and every change in words.
 ///
-/// The page is self-contained and runs no script; its content security policy enforces both. All
-/// text from the models is escaped.
+/// The page is self-contained and runs no script. Its content security policy enforces both. All text from the models
+/// is escaped.
 package struct DifferencePage {
   private let oldName: String
   private let newName: String
   private let difference: ModelDifference
   private let diagram: ModelDiagram
 
-  /// The most changes that the page lists.
+  /// The maximum number of changes that the page lists.
   static let maximumChangeCount = 5_000
 
-  /// Makes a page; the names are those by which the reader knows the two models.
+  /// Makes a page. The names are those under which people know the two models.
   package init(
     oldName: String, newName: String, from old: ManagedObjectModel, to new: ManagedObjectModel,
     _ difference: ModelDifference
@@ -24,7 +24,7 @@ package struct DifferencePage {
     diagram = ModelDiagram(from: old, to: new, difference)
   }
 
-  /// The page as text.
+  /// The page as HTML text.
   package var html: String {
     let names = "\(PictureText.html(oldName)) to \(PictureText.html(newName))"
     return """
@@ -122,7 +122,7 @@ package struct DifferencePage {
     return text + "</ul></section>\n"
   }
 
-  /// A sentence as HTML, with the names in backticks as code.
+  /// A sentence as HTML. Names in backticks become code.
   private func marked(_ sentence: String) -> String {
     var text = ""
     for (index, part) in sentence.utf8
@@ -136,6 +136,6 @@ package struct DifferencePage {
 }
 
 extension String {
-  /// The text with its first letter in upper case.
+  /// The text with its first letter in upper case; the rest is unchanged.
   fileprivate var capitalised: String { prefix(1).uppercased() + dropFirst() }
 }

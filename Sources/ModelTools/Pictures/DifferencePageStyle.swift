@@ -1,10 +1,10 @@
-/// The style sheet of ``DifferencePage`` and of other pages with a ``ModelDiagram``: light and dark, every colour with a
-/// sign or a word beside it.
+/// The style sheet of ``DifferencePage`` and of other pages with a ``ModelDiagram``, for light and dark screens. Every
+/// colour has a sign or a word beside it.
 package enum DifferencePageStyle {
   private static let light = PictureColours.light
   private static let dark = PictureColours.dark
 
-  /// The style sheet.
+  /// The whole style sheet as CSS text.
   package static let text = """
     :root { color-scheme: light dark; --back: \(light.back); --text: \(light.text); --quiet: \(light.quiet);
       --rule: \(light.rule); --code: \(light.code);
@@ -47,7 +47,7 @@ package enum DifferencePageStyle {
 
     """
 
-  /// The rules of a ``ModelDiagram`` alone.
+  /// The CSS rules of a ``ModelDiagram`` alone, in the colours given.
   package static func diagram(_ colours: PictureColours) -> String {
     """
     svg { display: block; font: 12px system-ui, sans-serif; }

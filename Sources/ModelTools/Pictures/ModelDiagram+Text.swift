@@ -1,7 +1,7 @@
 import ObjectModel
 
 extension ModelDiagram {
-  /// Colours that people with red-green colour blindness can distinguish, on white.
+  /// The colours of a box or line, on white. People with red-green colour blindness can distinguish them.
   private static func colours(_ status: Status) -> (fill: String, line: String) {
     switch status {
     case .same: ("#f6f8fa", "#6e7781")
@@ -11,7 +11,7 @@ extension ModelDiagram {
     }
   }
 
-  /// The picture in the DOT language of Graphviz.
+  /// The diagram in the DOT language of Graphviz.
   package var dotText: String {
     var text = """
       digraph model {
@@ -50,7 +50,7 @@ extension ModelDiagram {
     return text + "}\n"
   }
 
-  /// The picture as a Mermaid class diagram.
+  /// The diagram as a Mermaid class diagram.
   package var mermaidText: String {
     var text = "classDiagram\n"
     for (number, box) in boxes.enumerated() {
@@ -96,7 +96,7 @@ extension ModelDiagram {
     return box.isAbstract ? title + ", abstract" : title
   }
 
-  /// How many properties a box does not list, in words; nil if there are none.
+  /// The number of properties that a box does not list, in words; nil if the box lists all.
   func rest(_ box: Box) -> String? {
     guard box.unchangedCount > 0 else { return nil }
     let noun = box.unchangedCount == 1 ? "property" : "properties"
@@ -113,10 +113,10 @@ extension ModelDiagram {
 }
 
 extension ModelDiagram {
-  /// What a schema says of each property: its type, or where it leads.
+  /// The rows of a schema for the properties of an entity: the name with the type, or with the destination.
   static func properties(of entity: Entity) -> [Row] {
     func row(_ name: String, _ what: String, _ isOptional: Bool) -> Row {
-      // A box has room for no more.
+      // A box has no room for more characters.
       let name = PictureText.clipped(name, to: 100)
       let what = PictureText.clipped(what, to: 100)
       return Row(text: "\(name): \(what)\(isOptional ? "?" : "")", status: .same)
@@ -129,7 +129,7 @@ extension ModelDiagram {
       }
   }
 
-  /// The diagram as an SVG file.
+  /// The diagram as the text of an SVG file. The title is for readers who do not see the picture.
   package func svgFile(title: String) -> String {
     let drawing = DiagramSVG(self)
     return SVGFile.text(

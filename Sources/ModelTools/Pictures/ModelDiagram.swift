@@ -1,20 +1,20 @@
 package import ObjectModel
 
-/// Two versions of a model in one picture: entities as boxes, relationships and parents as lines, each
-/// with what happened to it.
+/// A picture of a model, or of the difference between two versions. Entities are boxes; relationships and parents are
+/// lines. Each box and line has a status that says what happened to it.
 package struct ModelDiagram: Sendable {
-  /// What happened to a box, a row or a line.
+  /// What happened to a box, a row or a line between two versions.
   package enum Status: String, Sendable, Hashable, CaseIterable {
-    /// It is as before.
+    /// The box, row or line is as before.
     case same
-    /// It is new.
+    /// The box, row or line is new.
     case added
-    /// It is gone.
+    /// The box, row or line is gone.
     case removed
-    /// It changed.
+    /// The box, row or line changed.
     case changed
 
-    /// A sign beside the colour, for readers who cannot see colours.
+    /// A sign beside the colour, for readers who cannot see colours; empty for what is as before.
     var sign: String {
       switch self {
       case .same: ""
@@ -25,30 +25,30 @@ package struct ModelDiagram: Sendable {
     }
   }
 
-  /// One line of text in a box.
+  /// A line of text in a box.
   package struct Row: Sendable, Hashable {
-    /// The text: a property with its type, or another change.
+    /// The text of the row: a property with its type, or another change.
     package let text: String
-    /// What happened to it.
+    /// What happened to the property or other part in this row.
     package let status: Status
 
-    /// The text, with the sign of what happened before it.
+    /// The text, with the sign of the status before it.
     var signed: String { status.sign.isEmpty ? text : "\(status.sign) \(text)" }
   }
 
-  /// An entity.
+  /// The box of an entity.
   package struct Box: Sendable, Hashable {
-    /// The entity's name; its new one where it was renamed.
+    /// The entity's name. A renamed entity has its new name.
     package let name: String
-    /// The old name, if it was renamed; nil otherwise.
+    /// The old name of a renamed entity; nil if the entity was not renamed.
     package let oldName: String?
-    /// Whether it has no objects of its own.
+    /// Whether the entity is abstract, without objects of its own.
     package let isAbstract: Bool
-    /// What happened to it.
+    /// What happened to the entity.
     package let status: Status
-    /// The changes in the entity, in name order.
+    /// The lines of text in the box: the entity's changes, and in a schema its properties.
     package let rows: [Row]
-    /// How many properties are as before.
+    /// The number of properties that are as before and not listed in a row.
     package let unchangedCount: Int
   }
 
@@ -56,56 +56,56 @@ package struct ModelDiagram: Sendable {
   package struct Line: Sendable, Hashable {
     /// What the line represents.
     package enum Kind: Sendable, Hashable {
-      /// From an entity to its parent.
+      /// The line leads from an entity to its parent.
       case parent
-      /// A relationship.
+      /// The line is a relationship, to many objects or to one.
       case relationship(isToMany: Bool)
     }
 
-    /// The number of the box where the line starts.
+    /// The index in ``boxes`` of the box where the line starts.
     package let source: Int
-    /// The number of the box where the line ends.
+    /// The index in ``boxes`` of the box where the line ends.
     package let target: Int
-    /// What the line represents.
+    /// Whether the line is a parent or a relationship.
     package let kind: Kind
-    /// The relationship's name; with the inverse's, if both are drawn as one.
+    /// The name of the relationship, with that of its inverse if both are drawn as one line; empty for a parent.
     package let label: String
-    /// What happened to it.
+    /// What happened to the relationship or parent.
     package let status: Status
   }
 
-  /// The entities, including removed ones.
+  /// The boxes of the entities, including removed ones.
   package let boxes: [Box]
   /// The lines between the boxes.
   package let lines: [Line]
-  /// How many unchanged entities are left out, because no changed entity is linked to them and the picture would be too
-  /// large.
+  /// The number of entities that are left out because the picture would be too large. In a comparison, unchanged
+  /// entities that no changed entity is linked to are left out first.
   package let leftOutCount: Int
-  /// Whether two versions are compared; else the picture is of one.
+  /// Whether the picture compares two versions; if false, it shows one model.
   private(set) var isComparison = true
 
-  /// The most boxes in a picture that shows everything, and in any picture.
+  /// The maximum number of boxes for which a comparison shows everything.
   static let roomyCount = 40
   static let maximumBoxCount = 300
-  /// The most rows in a box.
+  /// The maximum number of rows in a box.
   static let maximumRowCount = 60
-  /// The most bytes of properties in a picture.
+  /// The maximum number of bytes of listed properties in a picture.
   static let maximumListedBytes = 300_000
 
   /// The diagram as an SVG element, for the style sheet of ``DifferencePageStyle``.
   package var svg: String { DiagramSVG(self).text }
 
-  /// Draws a model.
+  /// Draws a model, without the properties of its entities.
   package init(of model: ManagedObjectModel) {
     self.init(drawn: ModelSketch(of: model, about: Set(model.entityNames)))
     isComparison = false
   }
 
-  /// Draws a model as a schema: boxes list their properties with the types.
+  /// Draws a model as a schema. The boxes list the properties with their types.
   ///
   /// - Parameters:
   ///   - model: the model.
-  ///   - names: the entities that the picture is about; those that they are linked to are drawn without properties.
+  ///   - names: the entities that the picture is about. Entities linked to them are drawn without properties.
   package init(schemaOf model: ManagedObjectModel, about names: [String]) {
     var sketch = ModelSketch(of: model, about: Set(names))
     sketch.listsProperties = true
@@ -113,7 +113,7 @@ package struct ModelDiagram: Sendable {
     isComparison = false
   }
 
-  /// Draws a difference.
+  /// Draws the difference between two models.
   package init(
     from old: ManagedObjectModel, to new: ManagedObjectModel, _ difference: ModelDifference
   ) {
@@ -135,7 +135,7 @@ package struct ModelDiagram: Sendable {
   }
 }
 
-/// The picture with entity names in place of box numbers, before anything is left out.
+/// The picture before anything is left out. Lines refer to entities by name, not by index.
 private struct ModelSketch {
   struct NamedLine {
     let source: String
@@ -151,11 +151,11 @@ private struct ModelSketch {
   private let renamed: [String: String]
   private(set) var boxes: [String: ModelDiagram.Box] = [:]
   private(set) var lines: [NamedLine] = []
-  /// The entities that a picture of one model is about; nil for a comparison.
+  /// The names of the entities that a picture of one model is about; nil for a comparison.
   private var subject: Set<String>?
   /// Whether the boxes of ``subject`` list their properties.
   var listsProperties = false
-  /// Bytes of properties that the picture still has room for.
+  /// The number of bytes of properties for which the picture still has room.
   private var room = ModelDiagram.maximumListedBytes
 
   init(
@@ -172,7 +172,7 @@ private struct ModelSketch {
     ) { first, _ in first }
   }
 
-  /// A sketch of one model.
+  /// Makes a sketch of one model.
   init(of model: ManagedObjectModel, about subject: Set<String>) {
     self.init(model, model, ModelDifference(from: model, to: model))
     self.subject = subject
@@ -271,7 +271,7 @@ private struct ModelSketch {
       let destination = relationship.destinationEntityName
       guard let target = new.entities[destination] else { continue }
       let inverse = target.relationships.first { $0.name == relationship.inverseName }
-      // A relationship and its inverse are one line, drawn from the side that comes first.
+      // A relationship and its inverse are one line. It is drawn from the side that comes first by name.
       if let inverse, inverse.destinationEntityName == entity.name,
         (destination, inverse.name) < (entity.name, relationship.name)
       {
@@ -326,8 +326,8 @@ private struct ModelSketch {
 
   // MARK: Choosing
 
-  /// All entity names if there is room; otherwise changed entities and their neighbours. Connected boxes come one after
-  /// another.
+  /// The names of the entities to draw: all if there is room, otherwise the changed entities and their neighbours.
+  /// Connected boxes come one after another.
   func chosenNames() -> [String] {
     let names = ByteOrder.sorted(boxes.keys)
     var wanted = Set(names)

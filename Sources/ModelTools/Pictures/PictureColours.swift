@@ -1,16 +1,17 @@
-/// The colours of pages and pictures. People with red-green colour blindness can distinguish them; text has a contrast of
-/// at least 4.5 to 1 to what is behind it.
+/// The colours of pages and pictures. People with red-green colour blindness can distinguish them. Text has a contrast
+/// of at least 4.5 to 1 to its background.
 package struct PictureColours: Sendable {
-  /// The ground, text on it, text that matters less, and lines between parts.
+  /// The background, text, less important text, and lines between parts of a page.
   package let back, text, quiet, rule: String
-  /// The ground of code.
+  /// The background of code.
   package let code: String
-  /// Grounds and lines of what is as before, new, gone and changed.
+  /// The backgrounds and lines of parts that are as before, new, gone and changed.
   package let same, sameLine, added, addedLine, removed, removedLine, changed, changedLine: String
-  /// Rows, entries of indexes, long values and free pages; what is lost, what stands alone, and the rest.
+  /// The colours of a store's pages: tables, indexes, overflow pages, free pages, damaged pages, orphan pages and all
+  /// others. Other pictures use these colours too.
   package let rows, entries, long, free, lost, alone, rest: String
 
-  /// On white.
+  /// The colours for a white background.
   package static let light = PictureColours(
     back: "#ffffff", text: "#1f2328", quiet: "#59636e", rule: "#d1d9e0", code: "#eef1f4",
     same: "#f6f8fa", sameLine: "#6e7781", added: "#d3ecff", addedLine: "#0550ae",
@@ -18,7 +19,7 @@ package struct PictureColours: Sendable {
     rows: "#2f6fb7", entries: "#7a5ea8", long: "#2b8a7a", free: "#c9d1d9", lost: "#b3261e",
     alone: "#b26a00", rest: "#8a949e")
 
-  /// On black.
+  /// The colours for a black background.
   package static let dark = PictureColours(
     back: "#0d1117", text: "#e6edf3", quiet: "#9da7b1", rule: "#3d444d", code: "#212830",
     same: "#1c2128", sameLine: "#8b949e", added: "#0c2d57", addedLine: "#79b8ff",
@@ -26,7 +27,7 @@ package struct PictureColours: Sendable {
     rows: "#5b9ae0", entries: "#a78bd6", long: "#45b3a0", free: "#3d444d", lost: "#ff7b72",
     alone: "#e3a341", rest: "#6e7681")
 
-  /// The names that the style sheet of a page gives them.
+  /// References to the variables in which a page's style sheet keeps the colours.
   package static let named = PictureColours(
     back: "var(--back)", text: "var(--text)", quiet: "var(--quiet)", rule: "var(--rule)",
     code: "var(--code)", same: "var(--same)", sameLine: "var(--same-line)", added: "var(--added)",

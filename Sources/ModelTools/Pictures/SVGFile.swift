@@ -1,15 +1,16 @@
-/// A picture as a file of its own: XML that loads nothing, with colours for light and dark.
+/// Makes SVG files. Such a file loads nothing, and has colours for light and dark screens.
 package enum SVGFile {
-  /// Makes the file.
+  /// Makes the text of an SVG file.
   ///
   /// - Parameters:
   ///   - width: the width of the picture.
-  ///   - height: its height.
-  ///   - title: what it shows, for readers who do not see it.
-  ///   - body: its elements.
-  ///   - rules: the style of the elements, in the colours given. The colours themselves are written, not names of
-  ///     them: many programs that draw SVG do not know those.
-  /// - Returns: the file.
+  ///   - height: the height of the picture.
+  ///   - title: what the picture shows, for readers who do not see it.
+  ///   - body: the elements of the picture.
+  ///   - rules: returns the CSS rules of the elements in the colours given. The file has the colours themselves, not
+  ///     CSS
+  ///     variables, because many programs that draw SVG do not know variables.
+  /// - Returns: the text of the file.
   package static func text(
     width: Int, height: Int, title: String, body: String, rules: (PictureColours) -> String
   ) -> String {

@@ -1,6 +1,6 @@
 import ObjectModel
 
-/// Attributes, relationships, fetched properties and index elements.
+/// Reads attributes, relationships, fetched properties and index elements.
 extension ContentsReader {
   func readAttribute(
     _ attributes: Attributes, _ line: Int
@@ -44,14 +44,14 @@ extension ContentsReader {
       versionHashModifier: nonEmpty(attributes["versionHashModifier"]),
       renamingIdentifier: renaming(attributes, name), derivation: derivation)
     if type == .composite, let reference = nonEmpty(attributes["composite"]) {
-      // Replaced by the composite's elements when all of them are known.
+      // The reference stands in for the composite's elements until all composites are known.
       read.compositeName = reference
       read.elements = [Attribute(name: reference, type: .undefined)]
     }
     return read
   }
 
-  /// The limits that an `.xcdatamodel` can express, in the order minimum, maximum, pattern.
+  /// The validation rules that an `.xcdatamodel` can express, in the order minimum, maximum, pattern.
   private func validations(
     _ attributes: Attributes, _ type: AttributeType
   ) -> [AttributeValidation] {
@@ -84,7 +84,7 @@ extension ContentsReader {
     return forms.map(\.validation)
   }
 
-  /// A limit of the attribute's type; text if it cannot be read as one.
+  /// A limit as a value of the attribute's type; text if it cannot be read as one.
   private func limit(_ text: String, _ type: AttributeType) -> ExpressionConstant {
     switch type {
     case .decimal: DecimalText.canonical(text).map { .decimal($0) } ?? .string(text)
@@ -104,7 +104,7 @@ extension ContentsReader {
       renamingIdentifier: renaming(attributes, name))
   }
 
-  /// The options of a fetch request, each with its attribute names.
+  /// The options of a fetch request, each with the XML attribute names that it has.
   static let requestSwitches: [(names: [String], option: FetchRequest.Options)] = [
     (["returnsDistinctResults", "returnDistinctResults"], .returnsDistinctResults),
     (["includesSubentities", "includeSubentities"], .includesSubentities),
@@ -113,7 +113,7 @@ extension ContentsReader {
     (["includesPendingChanges", "includePendingChanges"], .includesPendingChanges),
   ]
 
-  /// Options with Apple's default are absent.
+  /// Reads a fetch request. An option without an XML attribute has Apple's default.
   func request(_ attributes: Attributes) -> FetchRequest {
     var options = FetchRequest.Options.standard
     for (names, option) in Self.requestSwitches {
@@ -178,7 +178,7 @@ extension ContentsReader {
       renamingIdentifier: renaming(attributes, name))
   }
 
-  /// Replaces references to composites with their elements, also within other composites.
+  /// Replaces the reference to a composite with the composite's elements, also inside other composites.
   func expand(
     _ attribute: inout Attribute, _ remainingElements: inout Int
   ) throws(ModelError) {
@@ -239,7 +239,7 @@ extension ContentsReader {
     return value
   }
 
-  /// `elementID` is the renaming identifier; if it equals the name, it has no effect.
+  /// The renaming identifier (`elementID`); nil if there is none, or if it equals the name and so has no effect.
   func renaming(_ attributes: Attributes, _ name: String) -> String? {
     let identifier = nonEmpty(attributes["elementID"])
     return identifier == name ? nil : identifier

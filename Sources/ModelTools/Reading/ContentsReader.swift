@@ -3,17 +3,17 @@ public import ObjectModel
 extension ManagedObjectModel {
   /// Reads the XML of an uncompiled model: the file `contents` inside an `.xcdatamodel`.
   ///
-  /// Unknown elements and attributes are ignored. XML entities are refused.
+  /// Unknown elements and attributes are ignored. XML that declares entities is refused.
   ///
-  /// - Throws: ``ModelError`` if the bytes are not such XML, or two parts have the same name.
+  /// - Throws: ``ModelError`` if the bytes are not the XML of a model, or two parts have the same name.
   public init(contentsXML bytes: [UInt8]) throws(ModelError) {
     var known = KnownEntities()
     self = try Self.read(contentsXML: bytes, knowing: &known).model
   }
 
-  /// Reads the XML of an uncompiled model, and reports the values that it could not read. They are treated as absent;
-  /// no version hash and no table of a store depends on them. Known entities are not read again; the others become
-  /// known.
+  /// Reads the XML of an uncompiled model, and reports the values that could not be read. These are treated as absent;
+  /// no version hash and no table of a store depends on them. Entities in `known` are not read again; the others are
+  /// added.
   static func read(
     contentsXML bytes: [UInt8], knowing known: inout KnownEntities
   ) throws(ModelError) -> (model: ManagedObjectModel, unread: [ModelProblem]) {
@@ -44,7 +44,7 @@ extension ManagedObjectModel {
 
 /// Builds a model from the events of a `contents` file.
 ///
-/// Element and attribute names are those found in several hundred real files; an absent attribute always means NO or
+/// Element and attribute names are those found in several hundred real files. An absent attribute always means NO or
 /// the default.
 struct ContentsReader {
   typealias Attributes = [String: String]
@@ -61,7 +61,7 @@ struct ContentsReader {
   private var templates: [FetchRequestTemplate] = []
   private(set) var composites: [String: [Attribute]] = [:]
 
-  // What is being read; nil outside its element.
+  // The part that is being read; nil outside of its element.
   private(set) var entity: Entity?
   var propertyNames: Set<String> = []
   private var attribute: Attribute?
@@ -70,12 +70,12 @@ struct ContentsReader {
   private var fetchIndex: FetchIndex?
   private var composite: (name: String, elements: [Attribute])?
   private var configurationName: String?
-  /// The property names of a uniqueness constraint or of a compound index.
+  /// The property names of the uniqueness constraint or compound index that is being read.
   private var propertyList: [String] = []
 
   typealias Cost = KnownEntities.Cost
   private var cost = Cost()
-  /// How many entities were known.
+  /// The number of entities that were known and not read again.
   private(set) var knownCount = 0
 
   mutating func take(_ event: HardenedXML.Event) throws(ModelError) {
@@ -98,7 +98,7 @@ struct ContentsReader {
 
   // MARK: Known entities
 
-  /// The progress of reading.
+  /// How much was read so far.
   struct State {
     let entityCount: Int
     let unreadCount: Int
@@ -109,8 +109,8 @@ struct ContentsReader {
     State(entityCount: entities.count, unreadCount: unread.count, cost: cost)
   }
 
-  /// The entity read since `before`, to be known from now on; nil if some of its values could not be read, because that
-  /// must be reported each time.
+  /// The entity that was read since `before`, in the form in which it is remembered. Nil if some of its values could
+  /// not be read, because these must be reported each time.
   func element(
     since before: State, at place: XMLScanner.Place, of bytes: [UInt8]
   ) -> KnownEntities.Element? {
@@ -127,23 +127,23 @@ struct ContentsReader {
 
   // MARK: Values
 
-  /// Attributes that become predicates or expressions.
+  /// The XML attributes that become predicates or expressions.
   private static let predicateKeys = [
     "predicateString", "derivationExpression", "derivationFilterPredicate", "expression",
     "partialIndexPredicate", "coreSpotlightDisplayNameExpression", "regularExpressionString",
   ]
-  /// Attributes that become validation rules.
+  /// The XML attributes that become validation rules.
   private static let limitKeys = [
     "minValueString", "maxValueString", "minDateTimeInterval", "maxDateTimeInterval",
     "regularExpressionString",
   ]
 
-  /// The YES/NO attributes of an entity, an attribute or a relationship that affect a version hash or a table.
+  /// The YES/NO attributes in XML that affect a version hash or a table, of an entity, an attribute or a relationship.
   private static let hashedSwitches: Set<String> = [
     "isAbstract", "optional", "transient", "derived", "ordered", "toMany",
     "allowsExternalBinaryDataStorage", "preserveAfterDeletion",
   ]
-  /// The other YES/NO attributes, by element. Those of a fetched property affect no hash and no table either.
+  /// The other YES/NO attributes in XML, by element. No attribute of a fetched property affects a hash or a table.
   private static let quietSwitches: [String: Set<String>] = [
     "model": ["usedWithCloudKit", "usedWithSwiftData"], "configuration": ["usedWithCloudKit"],
     "entity": [],
@@ -154,17 +154,17 @@ struct ContentsReader {
     "fetchedProperty": ["optional", "spotlightIndexingEnabled"],
     "fetchRequest": Set(requestSwitches.flatMap { $0.names }),
   ]
-  /// By element, the numeric attributes that are treated as absent if they cannot be read.
+  /// The numeric XML attributes that are treated as absent if they cannot be read, by element.
   private static let quietNumbers: [String: Set<String>] = [
     "fetchRequest": ["fetchLimit", "fetchOffset", "fetchBatchSize", "resultType"]
   ]
 
-  /// Values that were not read, see ``ModelProblem/Kind/unreadValue``.
+  /// The values that could not be read, see ``ModelProblem/Kind/unreadValue``.
   private(set) var unread: [ModelProblem] = []
   /// The maximum number of unread values that are reported.
   private static let maximumUnread = 1_000
 
-  /// Refuses a value that is neither YES nor NO if version hashes depend on it, and notes it otherwise.
+  /// Throws if a value is neither YES nor NO and version hashes depend on it. Other values of this kind are noted.
   private mutating func checkValues(
     _ element: String, _ attributes: Attributes, _ line: Int
   ) throws(ModelError) {
@@ -185,7 +185,7 @@ struct ContentsReader {
     }
   }
 
-  /// Records a value that is not read.
+  /// Adds a value that could not be read to ``unread``.
   mutating func note(_ key: String, _ element: String, _ text: String, _ name: String?) {
     guard unread.count < Self.maximumUnread else { return }
     let isProperty = ["attribute", "relationship", "fetchedProperty"].contains(element)
@@ -198,7 +198,7 @@ struct ContentsReader {
         sentence: "\(key) of \(subject) is \"\(text)\", which is not understood; it is ignored."))
   }
 
-  /// Refuses a file that needs more than any real model.
+  /// Counts the cost of an element. Throws if a file needs more than any real model.
   private mutating func spend(_ attributes: Attributes, _ line: Int) throws(ModelError) {
     var more = Cost(parts: 1)
     for key in Self.limitKeys where attributes[key] != nil { more.parts += 1 }
@@ -223,10 +223,10 @@ struct ContentsReader {
 
   func model() throws(ModelError) -> ManagedObjectModel {
     guard isModel else {
-      throw ModelError(code: .notAModel, message: "The XML holds no <model>.")
+      throw ModelError(code: .notAModel, message: "The XML does not contain a <model>.")
     }
     var expanded = entities
-    // Nested composites multiply.
+    // Composites inside composites multiply their elements, so the total number of elements is limited.
     var remainingElements = 100_000
     for index in expanded.indices {
       for place in expanded[index].attributes.indices {
@@ -326,7 +326,7 @@ struct ContentsReader {
     switch (path.last, name) {
     case ("model", "entity"):
       if entity != nil {
-        // Sorted like the properties of every `Entity`.
+        // The properties are sorted as in every `Entity`.
         entity?.attributes.sort { ByteOrder.precedes($0.name, $1.name) }
         entity?.relationships.sort { ByteOrder.precedes($0.name, $1.name) }
         entity?.fetchedProperties.sort { ByteOrder.precedes($0.name, $1.name) }

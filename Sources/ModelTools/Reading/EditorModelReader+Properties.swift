@@ -1,8 +1,8 @@
 package import ObjectModel
 
-/// Attributes, relationships and fetched properties in the editor's form.
+/// Reads attributes, relationships and fetched properties in the form of Xcode's editor.
 extension EditorModelReader {
-  /// The tagged values of an entity that are read, or that say nothing about the model:
+  /// The names of the tagged values of an entity that are read, and of those that say nothing about the model:
   /// `XD_PSK_classMapping` names the editor's own generic class.
   package static let entityTags: Set<String> = [
     "XDPMCompoundIndexes", "XDPMUniquenessConstraints", "XD_PSK_classMapping", "XD_PSK_elementID",
@@ -10,7 +10,7 @@ extension EditorModelReader {
     "XD_PSK_versionHashModifier",
   ]
 
-  /// The tagged values that all properties share.
+  /// The names of the tagged values that all kinds of properties share.
   package static let propertyTags: Set<String> = [
     "XD_PPSK_elementID", "XD_PPSK_isIndexed", "XD_PPSK_isOptional", "XD_PPSK_isSpotlightIndexed",
     "XD_PPSK_isStoredInTruthFile", "XD_PPSK_isTransient", "XD_PPSK_userInfo",
@@ -75,7 +75,7 @@ extension EditorModelReader {
       userInfo: try userInfo(tags["XD_PPSK_userInfo"]))
   }
 
-  /// The request is found by its class: no file shows the name of its tag.
+  /// Reads a fetched property. Its request is found by the request's class, because no file shows the name of the tag.
   package mutating func fetchedProperty(
     _ name: String, _ tags: [String: PropertyList]
   ) throws(ModelError) -> FetchedProperty {
@@ -101,7 +101,7 @@ extension EditorModelReader {
       predicate: predicate.map { ModelPredicate(text: $0) })
   }
 
-  /// The limits are the texts that the editor shows; for a text attribute they are lengths.
+  /// Reads the validation rules. The limits are the texts that the editor shows; for a text attribute they are lengths.
   private mutating func validations(
     _ type: AttributeType, _ tags: [String: PropertyList]
   ) throws(ModelError) -> [AttributeValidation] {
@@ -125,7 +125,7 @@ extension EditorModelReader {
         forms.append(.maximumNumber(limit))
       }
     }
-    // A limit that is not a number of the type, such as a date in words.
+    // Not every text could be read as a limit of the type. A date in words is an example.
     let texts = [minimum, maximum, type == .string ? pattern : nil].compactMap { $0 }
     if forms.count < texts.count { noteUnread("XDPMAttribute", "XD_PAttK_minValueString") }
     return forms.map(\.validation)
@@ -143,7 +143,9 @@ extension EditorModelReader {
     _ tag: String, _ tags: [String: PropertyList]
   ) throws(ModelError) -> Int32? {
     guard let number = archive.integer(tags[tag]) else { return nil }
-    guard let count = Int32(exactly: number) else { throw malformed("\(tag) is \(number).") }
+    guard let count = Int32(exactly: number) else {
+      throw malformed("\(tag) is \(number), which does not fit 32 bits.")
+    }
     return count
   }
 }

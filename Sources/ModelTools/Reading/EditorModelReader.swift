@@ -1,10 +1,10 @@
 package import ObjectModel
 
 extension ManagedObjectModel {
-  /// Reads a model in the form of Xcode's editor: the file `elements` of an `.xcdatamodel` made by
-  /// Xcode 3, or `sourcemodeldata` and `destinationmodeldata` of an `xcmapping.xml`.
+  /// Reads a model in the form of Xcode's editor: the file `elements` of an `.xcdatamodel` made by Xcode 3, or
+  /// `sourcemodeldata` and `destinationmodeldata` of an `xcmapping.xml`.
   ///
-  /// It is a keyed archive of the editor's own classes (`XDPMModel`, `XDPMEntity`, …), read as data.
+  /// The bytes are a keyed archive of the editor's own classes (`XDPMModel`, `XDPMEntity`, …), which is read as data.
   ///
   /// - Throws: ``ModelError``; `model.notAModel` if the bytes are another archive or none.
   package init(editorArchive bytes: [UInt8]) throws(ModelError) {
@@ -16,16 +16,17 @@ extension ManagedObjectModel {
 
 /// Builds a model from an archive of the editor's classes.
 ///
-/// The editor keeps a model as UML: entities are classes in a package, a parent is a generalization, and everything
-/// that UML does not know is a tagged value (an `XDUMLPropertyImp` with a `_default`) of a stereotype. The names were
-/// learnt from 27 models, and checked against the current format where the same model was later saved in it.
+/// The editor keeps a model as UML. Entities are classes in a package, and a parent is a generalization. Everything
+/// that UML does not know is a tagged value of a stereotype: an `XDUMLPropertyImp` with a `_default`. The names come
+/// from 27 models. They were checked against the current format if a model was later saved in it.
 package struct EditorModelReader {
-  /// The most elements visited. An archive may share its parts, so its size does not bound the work.
+  /// The maximum number of elements that are visited. The parts of an archive may be shared, so the file's size does
+  /// not limit the work.
   private static let maximumWork = 4_000_000
 
   package let archive: KeyedArchive
   private var work = 0
-  /// The tagged values that are not read, as "class.tag"; those that are empty or NO are not listed.
+  /// The tagged values that are not read, each as "class.tag". Tagged values that are empty or NO are not listed.
   private(set) var unread: Set<String> = []
 
   private init(archive: KeyedArchive) { self.archive = archive }
@@ -33,7 +34,7 @@ package struct EditorModelReader {
   /// Whether an archive holds a model in the editor's form.
   package static func isEditorArchive(_ archive: KeyedArchive) -> Bool { root(of: archive) != nil }
 
-  /// The model, and the tagged values of the archive that are not read.
+  /// Reads the model in an archive, and returns the sorted names ("class.tag") of the tagged values that are not read.
   package static func model(
     in archive: KeyedArchive
   ) throws(ModelError) -> (model: ManagedObjectModel, unread: [String]) {
@@ -81,7 +82,7 @@ package struct EditorModelReader {
       configurations: try configurations(root), fetchRequestTemplates: templates)
   }
 
-  /// The entities of the root package and of the packages in it, in stored order.
+  /// The entities of the root package and of all packages inside it. Within a package they have stored order.
   private mutating func storedEntities(_ root: PropertyList) throws(ModelError) -> [PropertyList] {
     guard let package = archive.field("_xd_rootPackage", of: root),
       archive.resolve(package) != nil
@@ -148,8 +149,8 @@ package struct EditorModelReader {
       userInfo: try userInfo(tags["XD_PSK_userInfo"]))
   }
 
-  /// `_configurationsByName`: no file with an entry was found. Both entities and names are accepted, as members of a
-  /// list or of an object that has such a list.
+  /// Reads `_configurationsByName`. No file with an entry was found. Entities and names are both accepted, as members
+  /// of a list or of an object with a list.
   private mutating func configurations(
     _ root: PropertyList
   ) throws(ModelError) -> [String: [String]] {
@@ -175,8 +176,8 @@ package struct EditorModelReader {
 
   // MARK: UML
 
-  /// The tagged values of all stereotypes of an element. Tag names carry a prefix of their stereotype, so they do not
-  /// collide.
+  /// The tagged values of all stereotypes of an element, by tag name. A tag name starts with a prefix of its
+  /// stereotype, so the names are unique.
   private mutating func tags(
     of element: PropertyList
   ) throws(ModelError) -> [String: PropertyList] {
@@ -190,7 +191,7 @@ package struct EditorModelReader {
     return tags
   }
 
-  /// The members of a bucket, which is a dictionary by name or a list.
+  /// The members of a bucket. A bucket is a dictionary by name or a list.
   private mutating func members(
     _ bucket: String, of owner: PropertyList
   ) throws(ModelError) -> [PropertyList] {
@@ -208,12 +209,12 @@ package struct EditorModelReader {
     _ value: PropertyList, _ what: String
   ) throws(ModelError) -> String {
     guard let name = try text("_name", of: value) else {
-      throw malformed("An \(what) has no name.")
+      throw malformed("One \(what) has no name.")
     }
     return name
   }
 
-  /// Remembers tagged values that are not read.
+  /// Adds the tagged values that are not read to ``unread``.
   package mutating func note(
     _ tags: [String: PropertyList], except known: Set<String>, of className: String
   ) {
@@ -236,7 +237,7 @@ package struct EditorModelReader {
     }
   }
 
-  /// Text; nil when it is absent or empty.
+  /// The text of a value; nil if it is absent or empty.
   package mutating func text(_ value: PropertyList?) throws(ModelError) -> String? {
     guard let text = archive.string(value), !text.isEmpty else { return nil }
     try spend(1 + text.utf8.count / 16)
@@ -263,7 +264,7 @@ package struct EditorModelReader {
     return entries
   }
 
-  /// A list of lists of property names.
+  /// Reads a list of lists of property names; empty lists are left out.
   private mutating func lists(_ value: PropertyList?) throws(ModelError) -> [[String]] {
     var lists: [[String]] = []
     for part in try elements(value) {

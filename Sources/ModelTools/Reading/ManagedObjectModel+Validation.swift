@@ -1,8 +1,8 @@
 package import ObjectModel
 
 extension ManagedObjectModel {
-  /// Lists what Core Data would refuse and what is a sign of damage, in the order of the entity
-  /// names. Empty for a sound model.
+  /// The problems of the model: what Core Data would refuse, and signs of damage. They are in the order of the entity
+  /// names, then those of configurations. Empty for a sound model.
   package func validate() -> [ModelProblem] {
     var validation = ModelValidation(model: self)
     for name in entityNames {
@@ -32,7 +32,7 @@ private struct ModelValidation {
       if isInherited || !own.insert(property).inserted {
         add(
           .duplicateProperty, entity, property,
-          "\(entity.name).\(property) is declared twice or also inherited.")
+          "\(entity.name).\(property) is declared twice, or is also inherited.")
       }
     }
     for attribute in entity.attributes where !attribute.isTransient {
@@ -85,7 +85,7 @@ private struct ModelValidation {
       + entity.fetchIndexes.map { ("Index \($0.name)", $0.elements.map(\.propertyName)) }
     for (what, list) in lists {
       for property in list {
-        // An index may also be on an expression, and on the entity itself.
+        // An index may also be on an expression or on the entity itself (`self`).
         guard PredicateSyntax.isKeyPath(property), property != "self" else { continue }
         let first = PredicateSyntax.keys(of: property).first ?? property
         let isKnown =

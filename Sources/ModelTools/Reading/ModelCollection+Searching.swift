@@ -2,17 +2,18 @@ public import ObjectModel
 import SafeText
 
 extension ModelCollection {
-  /// The maximum depth of folders and number of entries that a search reads. An app bundle has some ten thousand files.
+  /// The maximum depth of folders that a search reads.
   package static let maximumDepth = 16
   package static let maximumEntries = 200_000
 
-  /// Gathers the versions at a path: an `.xcdatamodeld`, an `.xcdatamodel`, a `contents` file, a `.momd`, a `.mom`, a
+  /// Reads the versions at a path: an `.xcdatamodeld`, an `.xcdatamodel`, a `contents` file, a `.momd`, a `.mom`, a
   /// `VersionInfo.plist`, or a folder that contains any of these at any depth, such as an app bundle.
   ///
   /// A version that cannot be read is listed with its ``Version/problem`` and does not affect the others. Symbolic
   /// links below the path are not followed.
   ///
-  /// - Throws: ``ModelError`` if there is nothing at the path, or nothing that holds a model; for a single file, also
+  /// - Throws: ``ModelError`` if the path has no file or folder, or nothing that contains a model. For a single file,
+  ///   also
   ///   if it cannot be read.
   public init(searching path: String) throws(ModelError) {
     let resolved = ModelFile.resolved(path)
@@ -42,19 +43,19 @@ extension ModelCollection {
   }
 }
 
-/// Searches a folder for versions.
+/// A search for versions in a folder and all folders below it.
 private struct ModelSearch {
   private(set) var versions: [ModelCollection.Version] = []
-  /// The folders that the search did not read, or not completely.
+  /// The folders that the search did not read, or only in part, each with the reason.
   private(set) var notEntered: [ModelError] = []
   private var entryCount = 0
   private var isCut = false
-  /// The entities of all `.xcdatamodel` files read so far.
+  /// The entities of all `.xcdatamodel` files that were read so far.
   private var known = KnownEntities()
-  /// Files that were taken with their bundle and are not taken again as single files.
+  /// The paths of files that were taken with their bundle, and are not taken again as single files.
   private var takenPaths: Set<[UInt8]> = []
 
-  /// Visits a folder and all below it, each folder's entries in natural order.
+  /// Visits a folder and all folders below it. The entries of each folder are visited in natural order.
   mutating func visit(folder: String) {
     var pending = [(path: folder, depth: 0)]
     while let (path, depth) = pending.popLast() {
@@ -82,7 +83,7 @@ private struct ModelSearch {
     }
   }
 
-  /// Whether the search goes on; a stop is recorded once.
+  /// Whether the search may go on. A stop is recorded once.
   private mutating func hasRoom(in folder: String) -> Bool {
     let isFull =
       entryCount > ModelCollection.maximumEntries
@@ -96,7 +97,7 @@ private struct ModelSearch {
     isCut = true
   }
 
-  /// Takes a folder that is itself a model bundle; false for an ordinary folder.
+  /// Takes the versions of a folder that is itself a model bundle. Returns false for an ordinary folder.
   private mutating func take(bundle path: String) -> Bool {
     switch ModelFile.pathExtension(path) {
     case "xcdatamodel":
@@ -137,8 +138,8 @@ private struct ModelSearch {
     return true
   }
 
-  /// Takes a `.momd`, or any folder with a `VersionInfo.plist`. If the folder has other contents, only the versions are
-  /// taken here.
+  /// Takes the versions of a `.momd`, or of any folder with a `VersionInfo.plist`. Returns false if the folder has
+  /// other contents too, which are then searched.
   private mutating func takeCompiledBundle(_ path: String) -> Bool {
     let limit = ModelCollection.maximumVersions - versions.count
     guard let bundle = CompiledBundle(path, limit: limit) else { return false }
@@ -157,7 +158,8 @@ private struct ModelSearch {
       || bundle.names.allSatisfy { ModelFile.isModelPart($0) }
   }
 
-  /// Takes a single file. A file that the user named is taken by content, whatever its name.
+  /// Takes a single file if its name is that of a model. A file that the user named is taken by its content, whatever
+  /// its name.
   mutating func take(file path: String, isNamed: Bool) {
     let name = ModelFile.lastComponent(path)
     switch ModelFile.pathExtension(path) {
@@ -171,14 +173,14 @@ private struct ModelSearch {
         addOptimised(path, Self.optimised(path))
       }
     case "plist" where name == "VersionInfo.plist" || isNamed:
-      // In a folder it was read together with the versions beside it.
+      // In a folder, this file was read together with the versions beside it.
       if isNamed { takeVersionInfo(path) }
     case "" where name == "contents" || name == "elements":
       let parent = ModelFile.lastComponent(PathText.folder(of: path))
       guard isNamed || name == "contents" else { return }
       let isBundle = ModelFile.pathExtension(parent) == "xcdatamodel"
       add(file: path, name: isBundle ? ModelFile.baseName(parent) : name)
-      // Other programs have files of this name too.
+      // Files of other programs may have this name too.
       if !isNamed, versions.last?.path == path, versions.last?.problem?.code == .notAModel {
         versions.removeLast()
       }
@@ -207,7 +209,7 @@ private struct ModelSearch {
 
   // MARK: Adding versions
 
-  /// Adds an `.xcdatamodel` folder: `contents`, or the older `elements`.
+  /// Adds the version in an `.xcdatamodel` folder, from its file `contents` or the older `elements`.
   private mutating func add(source path: String, isMarked: Bool) {
     let name = ModelFile.baseName(path)
     let fileName = ModelFile.lastComponent(path)
@@ -246,13 +248,13 @@ private struct ModelSearch {
         problem: problem, unreadValues: unread))
   }
 
-  /// Takes an optimised model in a bundle. It belongs to the version whose hashes it all contains; without such a
-  /// version in the bundle, it is a version of its own.
+  /// Takes an optimised model in a bundle. It belongs to the version of the bundle whose hashes it all contains. If
+  /// there is no such version, it becomes a version of its own.
   private mutating func takeOptimised(_ path: String, in folder: String) {
     guard takenPaths.insert(Array(path.utf8)).inserted else { return }
     let read = Self.optimised(path)
     guard let model = try? read.get() else {
-      // A damaged optimised model is not reported if the compiled model exists.
+      // A damaged optimised model is not reported if the compiled model beside it exists.
       let compiled = String(Substring(path.utf8.dropLast(3))) + "mom"
       if ModelFile.kind(at: compiled) == nil { addOptimised(path, read) }
       return
@@ -261,7 +263,7 @@ private struct ModelSearch {
     where PathText.isInside(versions[index].path, folder) {
       let version = versions[index]
       let known = version.recorded?.hashes ?? version.hashes?.hashes ?? [:]
-      // A model without entities has no hashes to compare; its name decides.
+      // A model without entities has no hashes to compare, so its name decides.
       let isNamed = version.name == ModelFile.baseName(path)
       if model.matches(known), isNamed || !known.isEmpty {
         versions[index].optimised = model
@@ -271,7 +273,7 @@ private struct ModelSearch {
     addOptimised(path, read)
   }
 
-  /// Adds an optimised model as a version whose model is not read.
+  /// Adds an optimised model as a version of its own, whose model is not read.
   private mutating func addOptimised(_ path: String, _ read: Result<OptimisedModel, ModelError>) {
     let name = ModelFile.lastComponent(path)
     var problem = OptimisedModel.error
@@ -296,39 +298,39 @@ private struct ModelSearch {
 }
 
 extension ModelError {
-  /// A folder that is too deep for a search.
+  /// The error for a folder that is too deep for a search.
   package static func tooDeep(_ path: String) -> ModelError {
     ModelError(
       code: .notEntered,
       message:
         "Folders deeper than \(ModelCollection.maximumDepth) levels are not searched; "
-        + "give the path of this one.",
+        + "to search this folder, give its own path.",
       path: path)
   }
 
-  /// A folder with more entries or models than a search reads.
+  /// The error for a folder with more entries or models than a search reads.
   package static func tooMany(_ path: String) -> ModelError {
     ModelError(
       code: .notEntered,
       message: "Only \(ModelCollection.maximumEntries) folder entries and "
-        + "\(ModelCollection.maximumVersions) models are read; give its subfolders one by one.",
+        + "\(ModelCollection.maximumVersions) models are read; give the subfolders of this folder one by one.",
       path: path)
   }
 
-  /// A folder whose names cannot be read.
+  /// The error for a folder whose names cannot be read.
   package static func unreadable(folder path: String) -> ModelError {
     ModelError(code: .unreadable, message: "The folder cannot be read.", path: path)
   }
 }
 
 extension ModelCollection.Version {
-  /// Whether nothing is known of the version, not even hashes, because it could not be read.
+  /// Whether nothing is known of the version, not even a hash, because it could not be read.
   package var isUnread: Bool {
     problem != nil && model == nil && recorded == nil && optimised == nil
   }
 
-  /// The hashes of the version as far as known: recorded ones, else computed ones. Entities with an unknown hash are
-  /// left out.
+  /// The hashes of the version by entity name: the recorded ones, or else the computed ones. Entities with an unknown
+  /// hash are left out.
   package var knownHashes: [String: VersionHash] {
     recorded?.hashes ?? hashes?.hashes ?? [:]
   }

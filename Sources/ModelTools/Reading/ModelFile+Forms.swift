@@ -1,8 +1,8 @@
 package import ObjectModel
 
 extension ModelFile {
-  /// Reads any single-file form of a model, recognised by its content: the `contents` of an `.xcdatamodel`, a compiled
-  /// model, or an archive of Xcode's editor. Reports the values that could not be read.
+  /// Reads a model from the bytes of a file, and reports the values that could not be read. The form is recognised by
+  /// the content: the `contents` of an `.xcdatamodel`, a compiled model, or an archive of Xcode's editor.
   ///
   /// - Throws: ``ModelError``, also if the bytes have none of these forms.
   package static func model(

@@ -27,7 +27,8 @@ extension OptimisedModel {
       problems: problems)
   }
 
-  /// The version identifiers are a keyed archive: of a single text in all files seen, or of several.
+  /// The version identifiers, sorted; empty if there are none. They are a keyed archive of a single text in all files
+  /// seen, or else of several texts.
   private static func identifiers(in items: [ArraySlice<UInt8>]) -> [String] {
     guard let item = items.first(where: { $0.starts(with: Array("bplist00".utf8)) }),
       let archive = try? KeyedArchive(bytes: Array(item))
@@ -38,23 +39,23 @@ extension OptimisedModel {
   }
 }
 
-/// The sections of an optimised model.
+/// Reads the sections of an optimised model.
 private struct OptimisedReader {
-  /// The layout of the file. Offsets are in bytes from its start, numbers are big-endian.
+  /// The layout of the file. Offsets are in bytes from the start of the file. Numbers are big-endian.
   private enum Layout {
-    /// After the magic number come filler characters, a different text for each generation of the compiler: `6eee…` and
-    /// `[]qre…`, then `[]77y…` and `srsr…`.
+    /// The offset of the header, after the magic number and filler characters. The filler differs for each generation
+    /// of the compiler: `6eee…` and `[]qre…`, then `[]77y…` and `srsr…`.
     static let headerOffset = 64
-    /// Two sentinels in a row separate sections.
+    /// The bytes of a sentinel. Two sentinels in a row separate sections.
     static let sentinel: [UInt8] = [0xEF, 0xBE, 0xAD, 0xDE]
-    /// The lengths of the headers by generation, in words. Compared with 22 words, a header of 20 lacks two at its end,
-    /// and one of 23 has one more inside.
+    /// The lengths of the headers in words, by generation. Compared with a header of 22 words, one of 20 lacks two at
+    /// its end, and one of 23 has one more inside.
     static let headerCounts = [20, 22, 23]
-    /// The maximum number of strings and data items that are read.
+    /// The maximum number of entities, properties, strings and data items that are read.
     static let maximumCount = 200_000
   }
 
-  /// A section: where it starts and how many items it announces.
+  /// A section: its offset in bytes, and the number of items that the header gives.
   struct Section {
     let offset: Int
     let count: Int
@@ -63,7 +64,7 @@ private struct OptimisedReader {
   struct Header {
     let entities: Section
     let properties: Section
-    /// How many of the properties are attributes, whose records come first.
+    /// The number of attributes among the properties. Their records come first.
     let attributeCount: Int
     let data: Section
     let wideStrings: Section
@@ -72,7 +73,7 @@ private struct OptimisedReader {
 
   let bytes: [UInt8]
 
-  /// The header's words up to the first sentinel: pairs of an offset and a count.
+  /// Reads the header: the words up to the first sentinel, which are pairs of an offset and a count.
   func header() throws(ModelError) -> Header {
     var words: [Int] = []
     var place = Layout.headerOffset
@@ -86,7 +87,7 @@ private struct OptimisedReader {
         code: .malformed, message: "The header of this optimised model has an unknown form.",
         offset: place)
     }
-    // The newest compilers write one more word before the pairs of index records, data and strings.
+    // The newest compilers write one more word, before the pairs for index records, data and strings.
     let shift = words.count == 23 ? 10 : 9
     func section(_ index: Int) -> Section {
       Section(offset: words[index], count: words[index + 1])
@@ -97,20 +98,20 @@ private struct OptimisedReader {
       strings: section(shift + 6))
   }
 
-  /// The header's count of a section, which the section itself must start with.
+  /// The number of items that the header gives for a section. Throws if the section does not start with this number.
   func count(_ section: Section, _ what: String) throws(ModelError) -> Int {
     guard word(section.offset) == section.count,
       section.count <= Layout.maximumCount
     else {
       throw ModelError(
         code: .malformed,
-        message: "The header announces \(section.count) \(what), but the section does not.",
+        message: "The header gives \(section.count) \(what), but their section does not agree.",
         offset: section.offset)
     }
     return section.count
   }
 
-  /// The total number of properties. Their section must start with the number of attributes among them.
+  /// The total number of properties. Throws if their section does not start with the number of attributes among them.
   func properties(_ header: Header) throws(ModelError) -> Int {
     let section = header.properties
     guard header.attributeCount <= section.count,
@@ -119,15 +120,17 @@ private struct OptimisedReader {
     else {
       throw ModelError(
         code: .malformed,
-        message: "The header announces \(header.attributeCount) attributes of \(section.count) "
-          + "properties, but the section does not.", offset: section.offset)
+        message: "The header gives \(header.attributeCount) attributes of \(section.count) "
+          + "properties, but their section does not agree.", offset: section.offset)
     }
     return section.count
   }
 
   // MARK: Items
 
-  /// Items of a length in bytes, a zero word and UTF-16LE units, each at a multiple of 4. The first is empty.
+  /// Reads UTF-16 strings. An item has a length in bytes, a zero word and UTF-16LE units, and starts at a multiple of
+  /// 4. The
+  /// first item is empty.
   func wideStrings(_ section: Section) -> (found: [String], problem: String?) {
     let (start, problem) = start(section, "UTF-16 strings")
     guard var place = start else { return ([], problem) }
@@ -145,8 +148,8 @@ private struct OptimisedReader {
     return (found, nil)
   }
 
-  /// Items of a length in bytes, two zero words and the bytes. Between items are zeros of unknown meaning, so each item
-  /// is searched for at multiples of 4. One of the announced items is empty.
+  /// Reads 8-bit strings. An item has a length in bytes, two zero words and the bytes. Zeros of unknown meaning are
+  /// between items, so each item is searched for at multiples of 4. One of the items that the header counts is empty.
   func strings(_ section: Section) -> (found: [String], problem: String?) {
     let (found, problem) = items(section, "strings", zeroWords: 2) { slice in
       slice.allSatisfy { $0 >= 0x20 }
@@ -154,7 +157,8 @@ private struct OptimisedReader {
     return (found.map { String(decoding: $0, as: UTF8.self) }, problem)
   }
 
-  /// Items of a length in bytes, a zero word and the bytes. One of the announced items is empty.
+  /// Reads data items. An item has a length in bytes, a zero word and the bytes. One of the items that the header
+  /// counts is empty.
   func data(_ section: Section) -> (found: [ArraySlice<UInt8>], problem: String?) {
     items(section, "data items", zeroWords: 1) { _ in true }
   }
@@ -179,7 +183,7 @@ private struct OptimisedReader {
         place += 4
       }
     }
-    // The first item means nil.
+    // The header counts one more item: the first, which means nil.
     let isWhole = found.count + 1 == section.count || (section.count == 0 && found.isEmpty)
     return (
       found,
@@ -187,9 +191,10 @@ private struct OptimisedReader {
     )
   }
 
-  /// The offset after a section's own count. The count is at the section's offset, rounded up to a multiple of 4.
+  /// The offset after a section's own count. The count is at the section's offset, rounded up to a multiple of 4. Nil,
+  /// with a problem, if it is not the count in the header.
   private func start(_ section: Section, _ what: String) -> (place: Int?, problem: String?) {
-    // Offsets are 32-bit numbers, so that rounding up cannot overflow.
+    // Offsets are 32-bit numbers, so rounding up cannot overflow.
     let place = aligned(section.offset)
     guard word(place) == section.count else {
       return (nil, "the section of \(what) does not start with the count that the header gives")
@@ -197,7 +202,7 @@ private struct OptimisedReader {
     return (place + 4, nil)
   }
 
-  /// The end of a section: the next two sentinels, which may be at any offset, or the end of the file.
+  /// The end of a section: the offset of the next two sentinels, which may be at any offset, or the end of the file.
   private func end(from place: Int) -> Int {
     var place = place
     while place <= bytes.count - 8 {
@@ -211,7 +216,7 @@ private struct OptimisedReader {
 
   private func aligned(_ place: Int) -> Int { (place + 3) & ~3 }
 
-  /// A big-endian number; nil beyond the end.
+  /// The big-endian 32-bit number at an offset; nil beyond the end.
   private func word(_ place: Int) -> Int? {
     guard place >= 0, place <= bytes.count - 4 else { return nil }
     return bytes[place..<place + 4].reduce(0) { $0 << 8 | Int($1) }
@@ -224,9 +229,9 @@ private struct OptimisedReader {
 }
 
 extension OptimisedModel {
-  /// The entity hashes, as far as those of a store identify them: a hash that occurs here belongs to its entity, and an
-  /// entity that is named here without that hash has a different one. One more entry, whose name is no entity's,
-  /// represents entities that the store does not have.
+  /// The entity hashes of the optimised model, as far as those of a store identify them. A stored hash that occurs in
+  /// the model belongs to the entity of that name. An entity that the model names without the stored hash gets another
+  /// hash. One more entry, whose name no entity has, stands for entities that the store does not have.
   package func hashes(beside stored: [String: VersionHash]) -> [String: VersionHash] {
     let other = VersionHash(digest: [UInt8](repeating: 0, count: VersionHash.byteCount))
     var found: [String: VersionHash] = [:]

@@ -1,6 +1,6 @@
 import ObjectModel
 
-/// Attributes, relationships and fetched properties.
+/// Writes attributes, relationships and fetched properties.
 extension ContentsWriter {
   /// Writes an attribute of an entity, or an element of a composite if `entity` is nil.
   mutating func write(_ attribute: Attribute, of entity: String?) {
@@ -103,18 +103,18 @@ extension ContentsWriter {
     return text
   }
 
-  /// Seconds as Xcode writes them: whole ones without a decimal point.
+  /// Seconds as Xcode writes them. A whole number has no decimal point.
   private static func text(_ seconds: Double) -> String {
     Int64(exactly: seconds).map { String($0) } ?? seconds.description
   }
 
   // MARK: Validation
 
-  /// Adds the rules that an `.xcdatamodel` can express, each once; notes the others as losses.
+  /// Adds the validation rules that an `.xcdatamodel` can express, each once. Notes the others as losses.
   private mutating func addLimits(
     _ attribute: Attribute, of entity: String?, to attributes: inout Attributes
   ) {
-    // In the order in which they are read back.
+    // The names are in the order in which rules are read back.
     let names = [
       "minValueString", "minDateTimeInterval", "maxValueString", "maxDateTimeInterval",
       "regularExpressionString",
@@ -224,8 +224,8 @@ extension ContentsWriter {
     output.end()
   }
 
-  /// Writes the fetch request of a template or a fetched property; losses are recorded under its
-  /// name.
+  /// Writes the fetch request of a template or a fetched property. Losses are recorded under the name of that template
+  /// or property.
   mutating func write(
     _ request: FetchRequest, named name: String, of entity: String?, _ property: String
   ) {
@@ -240,7 +240,7 @@ extension ContentsWriter {
     add("fetchOffset", request.fetchOffset)
     add("fetchBatchSize", request.batchSize)
     add("resultType", request.resultType.rawValue)
-    // Apple's defaults are not written.
+    // Options with Apple's defaults are not written.
     let switches: [(name: String, option: FetchRequest.Options)] = [
       ("includeSubentities", .includesSubentities),
       ("includePropertyValues", .includesPropertyValues),

@@ -3,10 +3,10 @@ package import ObjectModel
 extension ManagedObjectModel {
   /// The model as XML that Xcode opens: the file `contents` inside an `.xcdatamodel`.
   ///
-  /// Attributes are in the order in which Xcode writes them, entities and properties in name order, so that equal
-  /// models yield equal bytes. Reading back returns an equal model, apart from the losses.
+  /// XML attributes are in the order in which Xcode writes them, entities and properties in the order of their names.
+  /// Equal models so give equal bytes. Reading the bytes gives an equal model, apart from the losses.
   ///
-  /// - Parameter settings: what the file holds beyond the model; by default what Xcode writes for a new model.
+  /// - Parameter settings: what the file holds beyond the model. By default this is what Xcode writes for a new model.
   /// - Returns: the file's bytes, and what the file cannot hold.
   package func contentsXML(settings: SourceSettings = SourceSettings()) -> WrittenModel {
     var writer = ContentsWriter(model: self, settings: settings)
@@ -14,7 +14,7 @@ extension ManagedObjectModel {
   }
 }
 
-/// Writes a `contents` file. Element and attribute names, their order and spelling are those found in
+/// Writes a `contents` file. The names of elements and attributes, their order and their spelling are those found in
 /// several hundred real files.
 struct ContentsWriter {
   typealias Attributes = XMLOutput.Attributes
@@ -148,7 +148,7 @@ struct ContentsWriter {
       if let value = entries[key], value.stringValue == nil {
         lose(
           entity, property,
-          "An .xcdatamodel holds only text in user info; \(key) is left out: \(value.text).")
+          "An .xcdatamodel can hold only text in user info, so \(key) is left out: \(value.text).")
         continue
       }
       attributes.add("value", entries[key]?.stringValue)
@@ -160,7 +160,7 @@ struct ContentsWriter {
   // MARK: The rest of the model
 
   private mutating func writeComposites() {
-    // Writing a composite may add those nested in it.
+    // Writing a composite may add the composites inside it.
     while let (name, elements) = composites.next() {
       var attributes = Attributes()
       attributes.add("name", name)
@@ -176,7 +176,8 @@ struct ContentsWriter {
     losses.append(ModelLoss(entityName: entity, propertyName: property, sentence: sentence))
   }
 
-  /// An expression as typed in an `.xcdatamodel`. If it has no text form, this is noted and it is left out.
+  /// The text of an expression as it is typed in an `.xcdatamodel`; nil if there is no expression or if it has no text
+  /// form, which is noted as a loss.
   mutating func text(
     _ expression: ModelExpression?, of entity: String?, _ property: String?
   ) -> String? {
@@ -189,7 +190,8 @@ struct ContentsWriter {
     return expression.text
   }
 
-  /// A predicate as typed in an `.xcdatamodel`. If it has no text form, this is noted and it is left out.
+  /// The text of a predicate as it is typed in an `.xcdatamodel`; nil if there is no predicate or if it has no text
+  /// form, which is noted as a loss.
   mutating func text(_ predicate: ModelPredicate?, of entity: String?, _ property: String?)
     -> String?
   {
@@ -203,13 +205,14 @@ struct ContentsWriter {
   }
 }
 
-/// Names for the composites of a model: equal lists of elements are one composite.
+/// The names of a model's composites. Equal lists of elements are one composite.
 struct CompositeNames {
   private var names: [[Attribute]: String] = [:]
   private var taken: Set<String> = []
   private var pending: [(name: String, elements: [Attribute])] = []
 
-  /// The name of the composite with these elements; a new composite gets `suggestion`, with a number if that is taken.
+  /// The name of the composite with these elements. A new composite gets the name `suggestion`, with a number after it
+  /// if another composite has that name.
   mutating func name(for elements: [Attribute], suggestion: String) -> String {
     if let known = names[elements] { return known }
     var name = suggestion
@@ -223,7 +226,7 @@ struct CompositeNames {
     return name
   }
 
-  /// The next composite that is not written yet.
+  /// The next composite that is not written yet; nil if all are written.
   mutating func next() -> (name: String, elements: [Attribute])? {
     pending.isEmpty ? nil : pending.removeFirst()
   }

@@ -1,6 +1,6 @@
 import ObjectModel
 
-/// Collects the objects of a keyed archive that is being written.
+/// Collects the objects of a keyed archive that is being written. Each function returns a reference to its object.
 struct KeyedArchiveBuilder {
   /// The archive's nil.
   static let null = PropertyList.uid(0)
@@ -9,13 +9,13 @@ struct KeyedArchiveBuilder {
   private var scalars: [PropertyList: PropertyList] = [:]
   private var classes: [String: PropertyList] = [:]
 
-  /// Reserves an object that is filled in later, for cyclic references.
+  /// Reserves a place for an object that is filled in later, so that objects can refer to each other.
   mutating func reserve() -> PropertyList {
     objects.append(.null)
     return .uid(UInt64(objects.count - 1))
   }
 
-  /// Fills a reserved object.
+  /// Fills a reserved place with an object. The class names start with the object's own class.
   mutating func fill(
     _ place: PropertyList, _ classNames: [String], _ fields: [String: PropertyList]
   ) {
@@ -31,7 +31,7 @@ struct KeyedArchiveBuilder {
     return place
   }
 
-  /// A plain value as an object of its own; equal values are stored once.
+  /// Adds a plain value as an object. Equal values are stored once.
   mutating func scalar(_ value: PropertyList) -> PropertyList {
     if let known = scalars[value] { return known }
     objects.append(value)
@@ -68,7 +68,7 @@ struct KeyedArchiveBuilder {
     add(["NSDate", "NSObject"], ["NS.time": .real(seconds)])
   }
 
-  /// Writes a UUID; any other text is written as text.
+  /// Adds a UUID. A text that is not a UUID is added as text.
   mutating func uuid(_ text: String) -> PropertyList {
     guard let bytes = Hex.bytes(text.filter { $0 != "-" }), bytes.count == 16 else {
       return string(text)
@@ -80,7 +80,7 @@ struct KeyedArchiveBuilder {
     add(["NSURL", "NSObject"], ["NS.base": Self.null, "NS.relative": string(text)])
   }
 
-  /// Writes a decimal number; any other text is written as text.
+  /// Adds a decimal number. A text that is not a decimal number is added as text.
   mutating func decimal(_ text: String) -> PropertyList {
     guard let parts = DecimalText.parts(text) else { return string(text) }
     let used = parts.mantissa.lastIndex { $0 != 0 } ?? -1
@@ -93,7 +93,7 @@ struct KeyedArchiveBuilder {
       ])
   }
 
-  /// A value with its contents; parts that were not decoded become nil.
+  /// Adds a value with its contents. Parts that were not decoded become the archive's nil.
   mutating func value(_ value: ArchivedValue) -> PropertyList {
     switch value {
     case .null, .opaque: return Self.null
@@ -130,7 +130,8 @@ struct KeyedArchiveBuilder {
     return list
   }
 
-  /// Puts numbers and flags into the object itself, as archivers do.
+  /// Returns a field's value: numbers and flags themselves, as archivers keep them in the object, and otherwise a
+  /// reference.
   private mutating func inline(_ value: ArchivedValue) -> PropertyList {
     switch value {
     case .bool(let flag): .bool(flag)
@@ -142,7 +143,7 @@ struct KeyedArchiveBuilder {
 
   func bytes(root: PropertyList) -> [UInt8] { list(root: root).binaryBytes() }
 
-  /// The whole archive.
+  /// The whole archive as a property list.
   func list(root: PropertyList) -> PropertyList {
     .dictionary([
       "$version": .integer(100_000), "$archiver": .string("NSKeyedArchiver"),

@@ -2,16 +2,14 @@ import ObjectModel
 
 /// Reduces a model to what an archive can hold, and lists the losses.
 struct ModelArchiveReduction {
-  /// The model without what the archive cannot hold: reading the archive returns exactly this
-  /// model.
+  /// The model without what the archive cannot hold. Reading the archive gives exactly this model.
   private(set) var model: ManagedObjectModel
-  /// What is left out, and what is written in a form that no real archive confirms.
+  /// The parts that are left out, and those that are written in a form that no real archive confirms.
   private(set) var losses: [ModelLoss] = []
 
   private let form: ModelArchiveForm
   private var entityName: String?
-  /// How many attributes and entities have a code generation setting, which only an `.xcdatamodel`
-  /// holds.
+  /// The number of attributes with a code generation setting, which only an `.xcdatamodel` holds.
   private var scalarCount = 0
   private var generatedCount = 0
 
@@ -114,7 +112,7 @@ struct ModelArchiveReduction {
     model.entities[name] = entity
   }
 
-  /// Drops properties that an ancestor also has, because they would be read as the ancestor's.
+  /// Drops properties that an ancestor also has. A reader would take them for the ancestor's.
   private mutating func dropShadowed(_ entity: inout Entity) {
     guard entity.superentityName != nil else { return }
     var inherited: Set<String> = []
@@ -184,7 +182,9 @@ struct ModelArchiveReduction {
     if let derivation = attribute.derivation { reduce(derivation, of: &attribute) }
     guard !attribute.elements.isEmpty else { return }
     guard attribute.type == .composite, depth < ModelArchiveWriter.maximumCompositeDepth else {
-      lose("The elements of the composite are left out; they are nested too deeply.", name)
+      lose(
+        "The elements are left out: they are nested too deeply, or the attribute is not a composite.",
+        name)
       attribute.elements = []
       return
     }
@@ -225,8 +225,8 @@ struct ModelArchiveReduction {
     }
   }
 
-  /// The entity of the inverse as archived: an archive refers to the topmost declaration of the
-  /// inverse.
+  /// The entity of the inverse as it is archived: an archive refers to the topmost declaration of the inverse. Nil if
+  /// the relationship has no inverse.
   private func archivedInverseEntity(of relationship: Relationship) -> String? {
     guard let inverse = relationship.inverseName else { return nil }
     let holder = relationship.inverseEntityName ?? relationship.destinationEntityName
@@ -253,7 +253,7 @@ struct ModelArchiveReduction {
     return copy
   }
 
-  /// False if a predicate cannot be written.
+  /// Reduces a fetch request. Returns false if one of its predicates cannot be written.
   private mutating func reduce(_ request: inout FetchRequest, of name: String) -> Bool {
     if let predicate = request.predicate, !note(predicate, name) { return false }
     if let predicate = request.havingPredicate, !note(predicate, name) { return false }
@@ -276,7 +276,7 @@ struct ModelArchiveReduction {
     }
   }
 
-  /// False, after noting a loss, if the predicate cannot be written.
+  /// Whether a predicate can be written. If not, this is noted as a loss.
   private mutating func note(_ predicate: ModelPredicate, _ name: String) -> Bool {
     let standing = PredicateStanding(predicate)
     guard standing.isWritable else {

@@ -3,10 +3,10 @@ import ObjectModel
 /// Writes a model as a keyed archive with the classes and keys found in real `.mom` files and
 /// cached models.
 struct ModelArchiveWriter {
-  /// The maximum number of copies of inherited properties that are written; after that, entities get only their own
+  /// The maximum number of copies of inherited properties that are written. Beyond it, entities get only their own
   /// properties, as in a compiled model.
   private static let maximumCopies = 200_000
-  /// The maximum depth of composites, as deep as the reader follows them.
+  /// The maximum depth of composites that is written. The reader follows them to the same depth.
   static let maximumCompositeDepth = 8
 
   private let model: ManagedObjectModel
@@ -16,7 +16,7 @@ struct ModelArchiveWriter {
   private var builder = KeyedArchiveBuilder()
   private var root = KeyedArchiveBuilder.null
   private var entityPlaces: [String: PropertyList] = [:]
-  /// The archive references of relationships, by declaring entity and name.
+  /// The places of relationships in the archive, by declaring entity and relationship name.
   private var relationshipPlaces: [String: [String: PropertyList]] = [:]
 
   init(model: ManagedObjectModel, form: ModelArchiveForm) {
@@ -201,7 +201,7 @@ struct ModelArchiveWriter {
 // MARK: - Properties
 
 extension ModelArchiveWriter {
-  /// Bits of `_P` that repeat the flags; the other bits are the same in every real archive.
+  /// The bits of the field `_P` that repeat the flags. The other bits are the same in every real archive.
   private struct Packed: OptionSet {
     let rawValue: Int64
     static let base = Self(rawValue: 0xF1)
@@ -213,7 +213,7 @@ extension ModelArchiveWriter {
 
     init(rawValue: Int64) { self.rawValue = rawValue }
 
-    /// The flags of a property.
+    /// Makes the bits from the flags of a property.
     init(isOptional: Bool, isTransient: Bool, isReadOnly: Bool) {
       self = .base
       if isOptional { insert(.optional) }

@@ -2,20 +2,21 @@ package import ObjectModel
 import Quoting
 import SafeText
 
-/// The versions of a model as the files of a folder that Xcode or Core Data opens.
+/// The files of a folder with the versions of a model, which Xcode or Core Data opens.
 package struct ModelBundle: Sendable {
-  /// One version that goes into the folder.
+  /// A version that is written into the folder.
   package struct Version: Sendable {
-    /// The version's name without extension, which becomes a file's name.
+    /// The version's name without extension. It becomes the name of a file.
     package let name: String
-    /// The model.
+    /// The model of the version.
     package let model: ManagedObjectModel
-    /// What the `.xcdatamodel` holds beyond the model.
+    /// The settings that an `.xcdatamodel` holds beyond the model.
     package let settings: SourceSettings
-    /// Hashes recorded beside the model, used in place of those that cannot be computed.
+    /// The hashes recorded for the model; nil if there are none. They are used for entities whose hash cannot be
+    /// computed.
     package let recorded: RecordedHashes?
 
-    /// Makes a version.
+    /// Makes a version from its name, its model, its settings and its recorded hashes.
     package init(
       name: String, model: ManagedObjectModel, settings: SourceSettings = SourceSettings(),
       recorded: RecordedHashes? = nil
@@ -27,7 +28,7 @@ package struct ModelBundle: Sendable {
     }
   }
 
-  /// One file of the folder.
+  /// A file of the folder.
   package struct File: Sendable, Hashable {
     /// The path within the folder: `Notes 2.xcdatamodel/contents`.
     package let path: String
@@ -35,16 +36,15 @@ package struct ModelBundle: Sendable {
     package let bytes: [UInt8]
   }
 
-  /// The files, by path.
+  /// The files of the folder, in the order in which they were made.
   package let files: [File]
-  /// What the form cannot hold of each version, by the version's name; versions without a loss are omitted.
+  /// The parts of each version that the form cannot hold, by version name. Versions without a loss are left out.
   package let losses: [String: [ModelLoss]]
 
-  /// The folder `.xcdatamodeld`: an `.xcdatamodel` for each version, and `.xccurrentversion` if one of several is
-  /// current.
+  /// Makes the folder `.xcdatamodeld`: an `.xcdatamodel` for each version. If there are several versions and one is
+  /// current, `.xccurrentversion` names it.
   ///
-  /// - Throws: ``ModelError`` when two versions have the same name, or one has a name that no file can
-  ///   have.
+  /// - Throws: ``ModelError`` if two versions have the same name, or a name cannot be a file name.
   package init(source versions: [Version], current: String?) throws(ModelError) {
     try Self.check(versions)
     var files: [File] = []
@@ -62,13 +62,14 @@ package struct ModelBundle: Sendable {
     self.losses = losses
   }
 
-  /// The folder `.momd`: a compiled model for each version, and `VersionInfo.plist` with the hashes, the checksums and
-  /// the name of the current version.
+  /// Makes the folder `.momd`: a compiled model for each version, and `VersionInfo.plist` with the hashes, the
+  /// checksums and the name of the current version.
   ///
-  /// An entity whose hash is not known is left out of `VersionInfo.plist`, and the checksum with it.
+  /// If the hash of an entity is not known, `VersionInfo.plist` has neither the entity nor a computed checksum.
   ///
-  /// - Throws: ``ModelError`` when two versions have the same name, or one has a name that no file can
-  ///   have, or is larger than what can be read again.
+  /// - Throws: ``ModelError`` if two versions have the same name, a name cannot be a file name, or a model is larger
+  ///   than
+  ///   what can be read again.
   package init(compiled versions: [Version], current: String?) throws(ModelError) {
     try Self.check(versions)
     var files: [File] = []
@@ -129,7 +130,7 @@ package struct ModelBundle: Sendable {
           code: .unfitName,
           message: "The version name \(version.name) cannot be a file name.")
       }
-      // Names that differ only in case are one file on some systems.
+      // Names that differ only in case are one file on some file systems.
       guard names.insert(version.name.lowercased()).inserted else {
         throw ModelError(
           code: .duplicateName, message: "There are two versions called \(version.name).")

@@ -1,10 +1,11 @@
 import ObjectModel
 
-/// Writes expressions and predicates into a keyed archive, in the form of real archives.
+/// Writes expressions and predicates into a keyed archive, in the form that real archives have.
 struct PredicateArchiveWriter {
   private var builder: KeyedArchiveBuilder
 
-  /// Writes into a builder; returns the archive's nil if a part has no archived form.
+  /// Writes an expression into a builder and returns its reference. Returns the archive's nil if a part has no archived
+  /// form.
   static func write(
     _ expression: ModelExpression, into builder: inout KeyedArchiveBuilder
   ) -> PropertyList {
@@ -12,7 +13,8 @@ struct PredicateArchiveWriter {
     return write(into: &builder) { $0.expression(expression) }
   }
 
-  /// Writes into a builder; returns the archive's nil if a part has no archived form.
+  /// Writes a predicate into a builder and returns its reference. Returns the archive's nil if a part has no archived
+  /// form.
   static func write(
     _ predicate: ModelPredicate, into builder: inout KeyedArchiveBuilder
   ) -> PropertyList {
@@ -20,7 +22,8 @@ struct PredicateArchiveWriter {
     return write(into: &builder) { $0.predicate(predicate) }
   }
 
-  /// The builder has one owner at a time, so that its tables are not copied.
+  /// Runs `body` with a writer that takes over the builder. The builder has one owner at a time, so that its tables are
+  /// not copied.
   private static func write(
     into builder: inout KeyedArchiveBuilder, _ body: (inout PredicateArchiveWriter) -> PropertyList
   ) -> PropertyList {
@@ -127,7 +130,7 @@ struct PredicateArchiveWriter {
     return builder.array(parts)
   }
 
-  /// A key path of `SELF` has a number of its own, and a single key of `SELF` has the shorter
+  /// Writes a key path. A key path of `SELF` has an expression type of its own. A single key of `SELF` has the shorter
   /// selector.
   private mutating func keyPath(_ path: String, of object: ModelExpression) -> PropertyList {
     let isOwn = object == .evaluatedObject
@@ -215,7 +218,7 @@ struct PredicateArchiveWriter {
     return builder.add([className, "NSPredicateOperator", "NSObject"], fields)
   }
 
-  /// Writes, by analogy, operators that no real archive contains.
+  /// Adds the fields of an operator that no real archive contains, by analogy, and returns its class name.
   private mutating func byAnalogy(
     _ sign: ModelPredicate.Operator, _ fields: inout [String: PropertyList]
   ) -> String {

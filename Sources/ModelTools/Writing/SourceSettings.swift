@@ -1,20 +1,20 @@
 package import ObjectModel
 
-/// What a `contents` file holds beyond the managed object model: the tools it was saved with, and attributes without a
-/// meaning for Core Data.
+/// The settings that a `contents` file holds beyond the managed object model: the tools that saved it, and XML
+/// attributes without a meaning for Core Data.
 package struct SourceSettings: Sendable, Hashable {
-  /// The attributes of `<model>` apart from the version identifier, by name.
+  /// The XML attributes of `<model>`, by name, without the version identifier.
   package var model: [String: String]
-  /// Whether entities that are not in ``entities`` are written as syncable, as Xcode does.
+  /// Whether entities that are not in ``entities`` are written as syncable. Xcode writes new entities so.
   package var newEntitiesAreSyncable = true
-  /// The attributes of each entity that are settings, by entity name.
+  /// The XML attributes of each entity that are settings, by entity name.
   package var entities: [String: [String: String]]
-  /// The attributes of each property that are settings, by entity name and property name.
+  /// The XML attributes of each property that are settings, by entity name and property name.
   package var properties: [String: [String: [String: String]]]
 
-  /// Makes the settings that Xcode 15.4 writes for a new model; entities and properties have none.
+  /// Makes the settings that Xcode 15.4 writes for a new model. Entities and properties have none.
   ///
-  /// A `contents` file names the tools it was saved with, and Xcode requires no particular ones.
+  /// A `contents` file names the tools that saved it. Xcode does not require particular ones.
   package init() {
     model = [
       "documentVersion": "1.0", "lastSavedToolsVersion": "22758", "systemVersion": "23E224",
@@ -24,21 +24,21 @@ package struct SourceSettings: Sendable, Hashable {
     properties = [:]
   }
 
-  /// The attributes of `<model>` that are kept.
+  /// The XML attributes of `<model>` that are kept.
   static let modelAttributes = [
     "documentVersion", "lastSavedToolsVersion", "systemVersion", "minimumToolsVersion",
     "sourceLanguage", "macOSVersion", "iOSVersion", "name",
   ]
-  /// The attributes of `<entity>` that are kept.
+  /// The XML attributes of `<entity>` that are kept.
   static let entityAttributes = ["syncable"]
-  /// The attributes of properties that are kept.
+  /// The XML attributes of properties that are kept.
   static let propertyAttributes = ["syncable"]
 }
 
 extension SourceSettings {
   /// Reads the settings of a `contents` file.
   ///
-  /// - Throws: ``ModelError`` when the bytes are not such XML.
+  /// - Throws: ``ModelError`` if the bytes are not XML that can be read.
   package init(contentsXML bytes: [UInt8]) throws(ModelError) {
     let document: HardenedXML
     do {

@@ -1,7 +1,8 @@
 package import ObjectModel
 
 extension VersionInfo {
-  /// The file's bytes, a binary property list with the keys of real files, none of which has a digest.
+  /// The bytes of the file: a binary property list with the keys of real files. No real file has a digest, so none is
+  /// written.
   package func binaryBytes() -> [UInt8] {
     var list: [String: PropertyList] = [
       Key.hashes: .dictionary(

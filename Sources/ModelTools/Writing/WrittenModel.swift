@@ -1,13 +1,13 @@
 import ObjectModel
 
-/// A model as the bytes of a file, with what the file cannot hold.
+/// A model as the bytes of a file, and what the file cannot hold.
 package struct WrittenModel: Sendable, Hashable {
   /// The bytes of the file.
   package let bytes: [UInt8]
-  /// What was left out or changed; empty when reading back gives an equal model.
+  /// The parts that were left out or changed; empty if reading the bytes gives an equal model.
   package let losses: [ModelLoss]
 
-  /// Makes a written model.
+  /// Makes a written model from the bytes of its file and the losses.
   package init(bytes: [UInt8], losses: [ModelLoss]) {
     self.bytes = bytes
     self.losses = losses

@@ -1,11 +1,11 @@
 import ObjectModel
 
-/// XML as Xcode lays it out: four spaces for each level, attributes on one line, empty elements closed in place, no
+/// XML text in Xcode's layout: four spaces for each level, attributes on one line, empty elements closed in place, no
 /// line end after the last tag.
 struct XMLOutput {
   private(set) var text = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n"
-  /// How many characters could not be written: XML 1.0 does not allow most control characters
-  /// (clause 2.2), not even as references.
+  /// The number of characters that were left out. XML 1.0 does not allow most control characters (clause 2.2), not even
+  /// as references.
   private(set) var droppedCount = 0
   private var open: [String] = []
   /// Whether the start tag of the innermost element is still open.
@@ -15,12 +15,12 @@ struct XMLOutput {
   struct Attributes {
     fileprivate var list: [(name: String, value: String)] = []
 
-    /// Adds an attribute; nil is left out.
+    /// Adds an attribute; does nothing if the value is nil.
     mutating func add(_ name: String, _ value: String?) {
       if let value { list.append((name, value)) }
     }
 
-    /// Adds `YES`, or nothing: absence means NO everywhere.
+    /// Adds an attribute with the value `YES` if the flag is set. Without the attribute, the flag always means NO.
     mutating func add(_ name: String, _ flag: Bool) {
       if flag { list.append((name, "YES")) }
     }
@@ -49,14 +49,14 @@ struct XMLOutput {
     if !open.isEmpty { text += "\n" }
   }
 
-  /// An element with one attribute and no content.
+  /// Writes an element with one attribute and no content.
   mutating func element(_ name: String, _ attribute: String, _ value: String) {
     var attributes = Attributes()
     attributes.add(attribute, value)
     element(name, attributes)
   }
 
-  /// An element without content.
+  /// Writes an element without content.
   mutating func element(_ name: String, _ attributes: Attributes) {
     start(name, attributes)
     end()
@@ -69,7 +69,7 @@ struct XMLOutput {
     isUnfinished = false
   }
 
-  /// The text of an attribute's value. White space other than the space is written as references, because a reader
+  /// An attribute's value as XML text. White space other than the space is written as references, because a reader
   /// would turn it into spaces (clause 3.3.3).
   private mutating func escaped(_ value: String) -> String {
     // Nearly all values are plain: nothing below a space, none of `"`, `&`, `<`, `>`, and nothing that could be U+FFFE

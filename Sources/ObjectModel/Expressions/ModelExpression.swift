@@ -1,28 +1,27 @@
-/// An expression (`NSExpression`) as a tree: what mapping models, derived attributes, predicates and
-/// index elements compute.
+/// An `NSExpression` as a tree. Mapping models, derived attributes, predicates and fetch indexes contain expressions.
 ///
-/// It is read from `predicateFormat` text (``init(parsing:)``) or from a keyed archive
-/// (``init(archived:in:)``). What is not understood stays in the tree as ``opaque(className:)`` or
-/// ``unparsed(_:)``. Both readers bound the depth by ``maximumDepth``.
+/// A tree is read from `predicateFormat` text (``init(parsing:)``) or from a keyed archive (``init(archived:in:)``). A
+/// part that is not understood stays in the tree as ``opaque(className:)`` or ``unparsed(_:)``. Both readers limit the
+/// depth to ``maximumDepth``.
 package indirect enum ModelExpression: Sendable, Hashable {
-  /// A value.
+  /// A constant, such as a number, a text or nil.
   case constant(ExpressionConstant)
   /// `SELF`: the object that is evaluated.
   case evaluatedObject
-  /// `$name`, by its name without the dollar sign.
+  /// A variable such as `$name`. The value is the name without the dollar sign.
   case variable(String)
-  /// A key path of another expression: `name`, `$source.owner.name`.
+  /// A key path of the object that an expression yields: `name` of `SELF`, `owner.name` of `$source`.
   case keyPath(String, of: ModelExpression)
-  /// A call. Without a target it is a built-in function: `count:`, `now`, `add:to:` (printed `a + b`),
+  /// A function call. A call without a target is built in: `count:`, `now`, `add:to:` (printed `a + b`),
   /// `castObject:toType:` (printed `CAST(a, "T")`).
   case function(target: ModelExpression?, selector: String, arguments: [ModelExpression])
-  /// `{a, b}`.
+  /// A list of expressions, written `{a, b}`.
   case aggregate([ModelExpression])
-  /// `SUBQUERY(collection, $variable, predicate)`, the variable without the dollar sign.
+  /// `SUBQUERY(collection, $variable, predicate)`. The variable's name has no dollar sign.
   case subquery(ModelExpression, variable: String, predicate: ModelPredicate)
-  /// `a UNION b` and the like.
+  /// Two collections combined: `a UNION b`, `a INTERSECT b` or `a MINUS b`.
   case set(ExpressionSetOperation, ModelExpression, ModelExpression)
-  /// `TERNARY(predicate, a, b)`.
+  /// `TERNARY(predicate, a, b)`: `a` if the predicate is true, otherwise `b`.
   case ternary(ModelPredicate, ModelExpression, ModelExpression)
   /// `FETCH(request, context, countOnly)`.
   case fetch(request: ModelExpression, context: ModelExpression, countOnly: Bool)
@@ -30,30 +29,28 @@ package indirect enum ModelExpression: Sendable, Hashable {
   case symbol(String)
   /// `ANYKEY`: any key of the object (Spotlight).
   case anyKey
-  /// An archived object of a class that is not read: the class name.
+  /// An archived object that is not understood or exceeds a limit. The value is its class name.
   case opaque(className: String)
   /// Text that could not be parsed, verbatim. It occurs only at the root of a tree.
   case unparsed(String)
 
-  /// The deepest nesting, of expressions and predicates together, that is read from text or from
-  /// an archive.
+  /// The maximum depth of a tree of expressions and predicates that is read from text or an archive.
   package static let maximumDepth = 48
-  /// The most parts, of expressions and predicates together, that are read from text or from an
-  /// archive.
+  /// The maximum number of parts in a tree of expressions and predicates that is read from text or an archive.
   package static let maximumPartCount = 10_000
 
-  /// A key path of the evaluated object.
+  /// Makes a key path of the evaluated object (`SELF`).
   package static func path(_ keyPath: String) -> ModelExpression {
     .keyPath(keyPath, of: .evaluatedObject)
   }
 
-  /// A call of a built-in function.
+  /// Makes a call of a built-in function, such as `count:`.
   package static func call(_ selector: String, _ arguments: ModelExpression...) -> ModelExpression {
     .function(target: nil, selector: selector, arguments: arguments)
   }
 }
 
-/// How two collections are combined.
+/// How a set expression combines two collections.
 package enum ExpressionSetOperation: String, Sendable, Hashable, CaseIterable {
   /// The elements of either collection.
   case union = "UNION"
@@ -79,20 +76,20 @@ package enum ExpressionConstant: Sendable, Hashable {
   case decimal(String)
   /// Text.
   case string(String)
-  /// Seconds since the start of 2001, UTC.
+  /// A date: seconds since the start of 2001, UTC.
   case date(Double)
   /// Bytes.
   case data([UInt8])
-  /// Uppercase, with hyphens.
+  /// The text of a UUID. An archived UUID is uppercase with hyphens; text in a `CAST` is kept as it is.
   case uuid(String)
   /// A URL's text.
   case url(String)
-  /// A class, by its name, as the target of a function.
+  /// A class that is the target of a function. The value is the class name.
   case type(String)
 }
 
 extension ModelExpression {
-  /// The parts directly below; empty for a leaf.
+  /// The expressions and predicates directly below this expression; both lists are empty for a leaf.
   package var children: (expressions: [ModelExpression], predicates: [ModelPredicate]) {
     switch self {
     case .constant, .evaluatedObject, .variable, .symbol, .anyKey, .opaque, .unparsed: ([], [])
@@ -106,7 +103,7 @@ extension ModelExpression {
     }
   }
 
-  /// Whether every part is understood: nothing opaque, nothing unparsed.
+  /// Whether the whole tree is understood: no part is opaque or unparsed.
   package var isWhole: Bool {
     switch self {
     case .opaque, .unparsed: return false
@@ -116,13 +113,13 @@ extension ModelExpression {
     }
   }
 
-  /// The text, if this is a text constant; nil otherwise.
+  /// The text of a text constant; nil for any other expression.
   package var stringConstant: String? {
     guard case .constant(.string(let text)) = self else { return nil }
     return text
   }
 
-  /// The key path, if this is a key path of the evaluated object; nil otherwise.
+  /// The key path, if it is one of the evaluated object (`SELF`); nil for any other expression.
   package var plainKeyPath: String? {
     guard case .keyPath(let path, of: .evaluatedObject) = self else { return nil }
     return path
@@ -130,6 +127,6 @@ extension ModelExpression {
 }
 
 extension ModelExpression: CustomStringConvertible {
-  /// ``text``.
+  /// The same as ``text``.
   package var description: String { text }
 }

@@ -1,38 +1,38 @@
-/// A predicate (`NSPredicate`) as a tree.
+/// An `NSPredicate` as a tree.
 ///
-/// It is read from `predicateFormat` text (``init(parsing:)``) or from a keyed archive
-/// (``init(archived:in:)``). What is not understood stays in the tree as ``opaque(className:)`` or
-/// ``unparsed(_:)``. Both readers bound the depth by ``ModelExpression/maximumDepth``.
+/// A tree is read from `predicateFormat` text (``init(parsing:)``) or from a keyed archive (``init(archived:in:)``). A
+/// part that is not understood stays in the tree as ``opaque(className:)`` or ``unparsed(_:)``. Both readers limit the
+/// depth to ``ModelExpression/maximumDepth``.
 package indirect enum ModelPredicate: Sendable, Hashable {
-  /// `left operator right`.
+  /// A comparison of two expressions: `left operator right`.
   case comparison(Comparison)
-  /// All parts hold; `TRUEPREDICATE` when there are none.
+  /// True if all parts are true. Without parts it is `TRUEPREDICATE`.
   case and([ModelPredicate])
-  /// One of the parts holds; `FALSEPREDICATE` when there are none.
+  /// True if at least one part is true. Without parts it is `FALSEPREDICATE`.
   case or([ModelPredicate])
-  /// The part does not hold.
+  /// True if the part is false.
   case not(ModelPredicate)
   /// `TRUEPREDICATE` or `FALSEPREDICATE`.
   case constant(Bool)
-  /// An archived object of a class that is not read: the class name.
+  /// An archived object that is not understood or exceeds a limit. The value is its class name.
   case opaque(className: String)
   /// Text that could not be parsed, verbatim. It occurs only at the root of a tree.
   case unparsed(String)
 
-  /// One comparison (`NSComparisonPredicate`).
+  /// A comparison of two expressions (`NSComparisonPredicate`).
   package struct Comparison: Sendable, Hashable {
-    /// The left side.
+    /// The expression before the operator.
     package var left: ModelExpression
-    /// The operator.
+    /// How the two sides are compared.
     package var `operator`: Operator
-    /// The right side.
+    /// The expression after the operator.
     package var right: ModelExpression
     /// Whether all or any elements of a to-many key path must match.
     package var modifier: Modifier
-    /// `[cdnl]` after an operator on text.
+    /// How text is compared, written after the operator: `[cd]`.
     package var options: Options
 
-    /// Makes a comparison.
+    /// Makes a comparison. By default the sides are compared as they are, without text options.
     package init(
       _ left: ModelExpression, _ operator: Operator, _ right: ModelExpression,
       modifier: Modifier = .direct, options: Options = []
@@ -77,37 +77,37 @@ package indirect enum ModelPredicate: Sendable, Hashable {
     case between
   }
 
-  /// `NSComparisonPredicateModifier`. `NONE` is a negated ``any``.
+  /// Which elements of a to-many key path must match (`NSComparisonPredicateModifier`). `NONE` is a negated ``any``.
   package enum Modifier: Int64, Sendable, Hashable, CaseIterable {
-    /// The values themselves.
+    /// The two sides are compared as they are.
     case direct = 0
-    /// Every element of the left side.
+    /// `ALL`: every element of the left side must match.
     case all = 1
-    /// At least one element of the left side; also written `SOME`.
+    /// `ANY` or `SOME`: at least one element of the left side must match.
     case any = 2
   }
 
-  /// `NSComparisonPredicateOptions`.
+  /// How text is compared (`NSComparisonPredicateOptions`).
   package struct Options: OptionSet, Sendable, Hashable {
-    /// The bits as archived.
+    /// The bits as an archive has them.
     package let rawValue: Int64
 
-    /// Wraps bits, known or not.
+    /// Makes options from bits, even from unknown ones.
     package init(rawValue: Int64) { self.rawValue = rawValue }
 
-    /// `[c]`
+    /// `[c]`: upper and lower case are equal.
     package static let caseInsensitive = Options(rawValue: 1)
-    /// `[d]`
+    /// `[d]`: accents and other diacritics are ignored.
     package static let diacriticInsensitive = Options(rawValue: 2)
-    /// `[n]`: the texts are compared as they are, byte by byte.
+    /// `[n]`: texts are compared byte by byte, without normalisation.
     package static let normalized = Options(rawValue: 4)
-    /// `[l]`
+    /// `[l]`: texts are compared by the rules of the current locale.
     package static let localeSensitive = Options(rawValue: 8)
   }
 }
 
 extension ModelPredicate {
-  /// Makes a comparison of values.
+  /// Makes a predicate that is a single comparison.
   package static func compare(
     _ left: ModelExpression, _ operator: Operator, _ right: ModelExpression,
     modifier: Modifier = .direct, options: Options = []
@@ -115,7 +115,7 @@ extension ModelPredicate {
     .comparison(Comparison(left, `operator`, right, modifier: modifier, options: options))
   }
 
-  /// Whether every part is understood: nothing opaque, nothing unparsed.
+  /// Whether the whole tree is understood: no part is opaque or unparsed.
   package var isWhole: Bool {
     switch self {
     case .comparison(let comparison): comparison.left.isWhole && comparison.right.isWhole
@@ -128,6 +128,6 @@ extension ModelPredicate {
 }
 
 extension ModelPredicate: CustomStringConvertible {
-  /// ``text``.
+  /// The same as ``text``.
   package var description: String { text }
 }

@@ -2,14 +2,14 @@ import SafeText
 
 /// Reads expressions and predicates from keyed archives.
 ///
-/// The classes and keys are those of real models, caches and mapping models. None of these contains
-/// `NSAggregateExpression`, `NSSetExpression`, `NSSubqueryExpression` or `NSTernaryExpression`:
-/// their keys are named by analogy, and an object that they do not fit stays opaque.
+/// The class names and keys come from real models, model caches and mapping models. `NSAggregateExpression`,
+/// `NSSetExpression`, `NSSubqueryExpression` and `NSTernaryExpression` occur in none of them. The keys of these four
+/// are named by analogy; an object without these keys stays opaque.
 package struct PredicateArchiveReader {
   package let archive: KeyedArchive
-  /// How many parts were met, including nil and repeated ones.
+  /// The number of parts that were read. A shared part counts each time; the archive's nil does not count.
   private(set) var partCount = 0
-  /// How many bytes of text were read.
+  /// The number of bytes of text and data that were read.
   private(set) var textLength = 0
 
   private static let maximumTextLength = 1 << 16
@@ -18,7 +18,7 @@ package struct PredicateArchiveReader {
 
   // MARK: Expressions
 
-  /// Returns nil for nil. A graph that is cyclic, too deep or too big ends in opaque parts.
+  /// Reads an expression; nil if the value is nil. A graph that is cyclic, too deep or too large ends in opaque parts.
   package mutating func expression(_ value: PropertyList?, depth: Int = 0) -> ModelExpression? {
     guard archive.resolve(value) != nil else { return nil }
     partCount += 1
@@ -109,7 +109,7 @@ package struct PredicateArchiveReader {
     return .function(target: target, selector: selector, arguments: arguments)
   }
 
-  /// The class whose methods are the built-in functions.
+  /// The class that archives name as the target of built-in functions.
   package static let utilities = "_NSPredicateUtilities"
 
   // MARK: Constants
@@ -178,7 +178,7 @@ package struct PredicateArchiveReader {
 
   // MARK: Predicates
 
-  /// Returns nil for nil. A graph that is cyclic, too deep or too big ends in opaque parts.
+  /// Reads a predicate; nil if the value is nil. A graph that is cyclic, too deep or too large ends in opaque parts.
   package mutating func predicate(_ value: PropertyList?, depth: Int = 0) -> ModelPredicate? {
     guard archive.resolve(value) != nil else { return nil }
     partCount += 1
@@ -215,7 +215,7 @@ package struct PredicateArchiveReader {
     }
   }
 
-  /// `NSPredicateOperatorType` by number; 11 names a selector.
+  /// The operators by their `NSPredicateOperatorType`. Number 11 is not listed: it goes with a selector.
   package static let operators: [Int64: ModelPredicate.Operator] = [
     0: .lessThan, 1: .lessThanOrEqual, 2: .greaterThan, 3: .greaterThanOrEqual, 4: .equal,
     5: .notEqual, 6: .matches, 7: .like, 8: .beginsWith, 9: .endsWith, 10: .in, 99: .contains,
@@ -255,7 +255,7 @@ package struct PredicateArchiveReader {
 }
 
 extension ModelExpression {
-  /// Reads an archived `NSExpression`; nil for nil. What is not understood is kept as
+  /// Reads an archived `NSExpression`; nil if the value is nil. A part that is not understood becomes
   /// ``opaque(className:)``.
   package init?(archived value: PropertyList?, in archive: KeyedArchive) {
     var reader = PredicateArchiveReader(archive: archive)
@@ -265,7 +265,7 @@ extension ModelExpression {
 }
 
 extension ModelPredicate {
-  /// Reads an archived `NSPredicate`; nil for nil. What is not understood is kept as
+  /// Reads an archived `NSPredicate`; nil if the value is nil. A part that is not understood becomes
   /// ``opaque(className:)``.
   package init?(archived value: PropertyList?, in archive: KeyedArchive) {
     var reader = PredicateArchiveReader(archive: archive)

@@ -1,10 +1,10 @@
 /// Writes expressions and predicates as `predicateFormat` text.
 struct PredicatePrinter {
-  /// The two ways to write a constant, where they differ.
+  /// How constants are written.
   enum Style {
-    /// Parsing gives the same tree: `YES`, `5.0`.
+    /// Exact text, which parses to the same tree: true is `YES`, 5.0 is `5.0`.
     case exact
-    /// As Apple's `predicateFormat`, which is part of the version hash: `1`, `5`.
+    /// Text as in Apple's `predicateFormat`, which is part of the version hash: true is `1`, 5.0 is `5`.
     case apple
   }
 
@@ -13,7 +13,7 @@ struct PredicatePrinter {
 
   private init(_ style: Style) { self.style = style }
 
-  /// The text that `write` produces.
+  /// Runs `write` with a new printer and returns the text that it printed.
   static func text(_ style: Style, _ write: (inout PredicatePrinter) -> Void) -> String {
     var printer = PredicatePrinter(style)
     write(&printer)
@@ -146,7 +146,7 @@ struct PredicatePrinter {
 
   private mutating func write(_ path: String, of object: ModelExpression) {
     if case .keyPath = object {
-      // `a.b` is one key path; a path of a path is a different expression.
+      // `a.b` is one key path. A key path of a key path is a different expression, so it gets brackets.
       text += "("
       write(object)
       text += ")."
@@ -155,7 +155,7 @@ struct PredicatePrinter {
       text += "."
     }
     guard PredicateSyntax.isKeyPath(path) else {
-      // An `.xcdatamodel` cannot hold this; Apple prints it as it is.
+      // An `.xcdatamodel` cannot hold this path. Apple prints the path as it is.
       if style == .apple { text += path } else { writeQuotedKey(path) }
       return
     }
@@ -212,7 +212,7 @@ struct PredicatePrinter {
     text += ")"
   }
 
-  /// Whether a cast would be read as a constant; a real call of that form is printed as a function.
+  /// Whether the parser would read this cast as a constant. Such a call is printed as a function instead.
   private static func isLiteralCast(_ arguments: [ModelExpression]) -> Bool {
     PredicateSyntax.constant(arguments[0], castTo: arguments[1]) != nil
   }
@@ -221,14 +221,14 @@ struct PredicatePrinter {
     _ left: ModelExpression, _ sign: (sign: String, selector: String, level: Int),
     _ right: ModelExpression
   ) {
-    // Left-associative: the right side needs brackets at the same level too. So do a negative
-    // number before a power and an operand that is not simple.
+    // The operators are left-associative, so a right side of the same level needs brackets. A negative number before a
+    // power and an operand that is not simple need brackets too.
     writeOperand(left, level: sign.level)
     text += " \(sign.sign) "
     writeOperand(right, level: sign.level + 1)
   }
 
-  /// Writes an operand, in brackets if it would be parsed differently without them.
+  /// Writes an operand. It gets brackets if it would be parsed differently without them.
   private mutating func writeOperand(_ expression: ModelExpression, level: Int = 9) {
     var needsBrackets = false
     switch expression {
@@ -287,14 +287,14 @@ struct PredicatePrinter {
     if style == .apple, let whole = Int64(exactly: value) {
       text += String(whole)
     } else if value.isNaN || value.isInfinite {
-      // The format has no such literals; our parser knows these words.
+      // Apple's format has no such literals. Our parser knows these words.
       text += value.isNaN ? "#nan" : (value < 0 ? "#-inf" : "#inf")
     } else {
       text += value.description
     }
   }
 
-  /// As `%f` writes it.
+  /// The number with six decimal places, as `%f` writes it; a number that is too large is written in its own form.
   private static func sixDigits(_ value: Double) -> String {
     let millionths = (abs(value) * 1_000_000).rounded()
     guard let scaled = Int64(exactly: millionths) else { return value.description }
@@ -321,28 +321,27 @@ struct PredicatePrinter {
 }
 
 extension ModelExpression {
-  /// The expression in Apple's predicate format. ``init(parsing:)`` reads it back as the same tree,
-  /// whatever is in it.
+  /// The expression in Apple's predicate format. ``init(parsing:)`` reads the text back as the same tree.
   package var text: String {
     PredicatePrinter.text(.exact) { $0.write(self) }
   }
 
-  /// The expression as Apple's `predicateFormat`, which is part of the version hash. It is less
-  /// exact than ``text``: `1` also means `YES`.
+  /// The expression as Apple's `predicateFormat`, which is part of the version hash. Unlike in ``text``, true is `1`,
+  /// the same as the number 1.
   package var predicateFormat: String {
     PredicatePrinter.text(.apple) { $0.write(self) }
   }
 }
 
 extension ModelPredicate {
-  /// The predicate in Apple's predicate format. ``init(parsing:)`` reads it back as the same tree,
-  /// except that an AND or OR of fewer than two parts comes back simplified.
+  /// The predicate in Apple's predicate format. ``init(parsing:)`` reads the text back as the same tree. Only an AND or
+  /// OR of fewer than two parts comes back simplified.
   package var text: String {
     PredicatePrinter.text(.exact) { $0.write(self) }
   }
 
-  /// The predicate as Apple's `predicateFormat`, which is part of the version hash. It is less
-  /// exact than ``text``: `1` also means `YES`.
+  /// The predicate as Apple's `predicateFormat`, which is part of the version hash. Unlike in ``text``, true is `1`,
+  /// the same as the number 1.
   package var predicateFormat: String {
     PredicatePrinter.text(.apple) { $0.write(self) }
   }

@@ -1,14 +1,14 @@
-/// The words and signs of Apple's predicate format (Predicate Programming Guide, "Predicate Format
-/// String Syntax"), for the printer and the parser alike.
+/// The words and signs of Apple's predicate format (Predicate Programming Guide, "Predicate Format String Syntax"). The
+/// printer and the parser share them.
 package enum PredicateSyntax {
-  /// The operators and their names; the first name is the one printed.
+  /// The operators that are signs. Of several signs for one operator, the first is printed.
   package static let operators: [(names: [String], operator: ModelPredicate.Operator)] = [
     (["=="], .equal), (["="], .equal), (["!="], .notEqual), (["<>"], .notEqual),
     (["<="], .lessThanOrEqual), (["=<"], .lessThanOrEqual), ([">="], .greaterThanOrEqual),
     (["=>"], .greaterThanOrEqual), (["<"], .lessThan), ([">"], .greaterThan),
   ]
 
-  /// The operators that are words.
+  /// The operators that are words, by the word in capitals.
   package static let wordOperators: [String: ModelPredicate.Operator] = [
     "MATCHES": .matches, "LIKE": .like, "BEGINSWITH": .beginsWith, "ENDSWITH": .endsWith,
     "IN": .in, "CONTAINS": .contains, "BETWEEN": .between,
@@ -32,7 +32,7 @@ package enum PredicateSyntax {
   package static let cast = "castObject:toType:"
   package static let index = "objectFrom:withIndex:"
 
-  /// The class names that mean constants in a `CAST` of a literal.
+  /// The class name that makes the literal in a `CAST` a date constant.
   package static let dateClass = "NSDate"
   package static let decimalClass = "NSDecimalNumber"
   package static let dataClass = "NSData"
@@ -50,29 +50,29 @@ package enum PredicateSyntax {
     isNameStart(byte) || (48...57).contains(byte)
   }
 
-  /// Whether a text has the form of a name; it may be a reserved word.
+  /// Whether a text has the form of a name. Reserved words have this form too.
   package static func isName(_ text: String) -> Bool {
     guard let first = text.utf8.first, isNameStart(first) else { return false }
     return text.utf8.allSatisfy(isNamePart)
   }
 
-  /// Whether a text is a selector: names with a colon each, or one name.
+  /// Whether a text has the form of a selector: one name, or names with colons between them. A colon may be last.
   package static func isSelector(_ text: String) -> Bool {
     var parts = text.utf8.split(separator: colon, omittingEmptySubsequences: false)
     if parts.count > 1, parts.last?.isEmpty == true { parts.removeLast() }
     return parts.allSatisfy { isName(String(Substring($0))) }
   }
 
-  /// Whether a text ends with a colon, as the selectors of methods with arguments do.
+  /// Whether a selector ends with a colon, which means that it takes an argument.
   package static func takesArgument(_ name: String) -> Bool { name.utf8.last == colon }
 
-  /// The keys of a key path, empty ones too. Dots are recognised by their bytes, as the tokens are.
+  /// The keys of a key path, in order; empty keys are kept. The path is split at every byte that is a dot.
   package static func keys(of path: String) -> [String] {
     path.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
       .map { String(Substring($0)) }
   }
 
-  /// Whether a text is a valid key path: names joined by dots, with collection operators.
+  /// Whether a text is a valid key path: names joined by dots. A name may start with `@`, as collection operators do.
   package static func isKeyPath(_ text: String) -> Bool {
     keys(of: text).allSatisfy { key in
       isName(key.utf8.first == UInt8(ascii: "@") ? String(Substring(key.utf8.dropFirst())) : key)
@@ -81,7 +81,7 @@ package enum PredicateSyntax {
 
   private static let colon = UInt8(ascii: ":")
 
-  /// The constant that a cast of a literal means; nil for any other cast.
+  /// The constant that `CAST(value, type)` means if the value is a literal; nil for any other cast.
   package static func constant(_ value: ModelExpression, castTo type: ModelExpression)
     -> ExpressionConstant?
   {

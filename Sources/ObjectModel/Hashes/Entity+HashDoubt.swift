@@ -1,13 +1,13 @@
 extension Entity {
-  /// Whether a relationship declared here is its own inverse.
+  /// Whether a relationship of this entity is its own inverse.
   package func isSelfInverse(_ relationship: Relationship) -> Bool {
     relationship.inverseName == relationship.name
       && relationship.destinationEntityName == name
       && (relationship.inverseEntityName ?? name) == name
   }
 
-  /// Why no recorded hash confirms the rule for what this entity declares itself; nil if all of it is confirmed.
-  /// Inherited properties are checked where entities are hashed.
+  /// Why the hash of this entity is unconfirmed: which declaration has a rule that no recorded hash confirms. Nil if
+  /// all rules are confirmed. Only the entity's own declarations are checked, not the inherited ones.
   var hashDoubt: String? {
     if !ByteOrder.isASCII(name) { return "its name is not ASCII" }
     if let modifier = versionHashModifier, !ByteOrder.isASCII(modifier) {
@@ -34,10 +34,10 @@ extension Entity {
     return nil
   }
 
-  /// The name of a persistent relationship declared here that is its own inverse; nil when there is none.
+  /// The name of a persistent relationship of this entity that is its own inverse; nil if there is none.
   ///
-  /// The hash of the declaring entity leaves out the inverse's name: both such entities in a store of framework 851
-  /// (`AircraftEntity`, `FlightRecord`) confirm it. No recorded hash is known of an entity that inherits such a
+  /// The hash of the declaring entity leaves out the inverse's name. Two such entities in a store of framework 851
+  /// (`AircraftEntity`, `FlightRecord`) confirm this rule. There is no recorded hash of an entity that inherits such a
   /// relationship.
   var selfInverseName: String? {
     relationships.first { !$0.isTransient && isSelfInverse($0) }?.name
@@ -45,7 +45,7 @@ extension Entity {
 }
 
 extension Attribute {
-  /// Why no recorded hash confirms the rule for this attribute; nil when it is confirmed.
+  /// Why no recorded hash confirms the rule for this attribute; nil if recorded hashes confirm the rule.
   fileprivate var hashDoubt: String? {
     if !ByteOrder.isASCII(name) || !ByteOrder.isASCII(versionHashModifier ?? "") {
       return "a name is not ASCII"
@@ -66,10 +66,10 @@ extension Attribute {
     }
   }
 
-  /// Why no recorded hash confirms the rule for this composite; nil when it is confirmed.
+  /// Why no recorded hash confirms the rule for this composite; nil if recorded hashes confirm the rule.
   ///
-  /// Confirmed by 24 composites in 7 recorded hashes of two SwiftData stores (frameworks 1403 and 1414), of 1 to 15
-  /// elements each, optional and not. None of them holds another composite, a transient or a derived element.
+  /// 24 composites in 7 recorded hashes of two SwiftData stores (frameworks 1403 and 1414) confirm the rule. They have
+  /// 1 to 15 elements, optional or not. None contains another composite, a transient element or a derived element.
   private var compositeDoubt: String? {
     if elements.isEmpty { return "it is a composite without elements" }
     for element in elements {
@@ -90,7 +90,7 @@ extension Attribute {
 }
 
 extension Derivation {
-  /// Whether recorded hashes confirm expressions of this kind: key paths, and counts of them.
+  /// Whether recorded hashes confirm the rule for this expression: a key path, or the `count:` of a key path.
   fileprivate var isConfirmed: Bool {
     if case .function(target: nil, "count:", let arguments) = expression, arguments.count == 1 {
       return Self.isKeyPath(arguments[0])
@@ -98,7 +98,7 @@ extension Derivation {
     return Self.isKeyPath(expression)
   }
 
-  /// Whether an expression is ASCII names joined by dots.
+  /// Whether an expression is a key path of ASCII names, without collection operators.
   private static func isKeyPath(_ expression: ModelExpression) -> Bool {
     guard let path = expression.plainKeyPath else { return false }
     return PredicateSyntax.isKeyPath(path) && !path.utf8.contains(UInt8(ascii: "@"))

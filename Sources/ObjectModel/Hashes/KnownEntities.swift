@@ -1,9 +1,9 @@
-/// The entities already read from `.xcdatamodel` files, by the bytes of their elements: adjacent versions of a model
-/// share nearly all entities, which need not be read again.
+/// The entities that were read from `.xcdatamodel` files, found by the bytes of their `<entity>` elements. Adjacent
+/// versions of a model share nearly all entities, so each needs to be read only once.
 ///
-/// The meaning of an element in a `<model>` depends on its bytes alone.
+/// Equal bytes give equal entities: the meaning of an element in a `<model>` depends on nothing else.
 package struct KnownEntities {
-  /// How much was used of ``ManagedObjectModel/maximumPartCount`` and ``ManagedObjectModel/maximumPredicateLength``.
+  /// What an entity uses of the limits of a ``ManagedObjectModel``: parts, and bytes of predicates.
   package struct Cost {
     package var parts = 0
     package var predicateLength = 0
@@ -23,7 +23,7 @@ package struct KnownEntities {
     package let entity: Entity
     package let cost: Cost
 
-    /// Creates an element from what was read.
+    /// Makes an element from its bytes, the number of its XML events, the entity and the entity's cost.
     package init(
       bytes: [UInt8], tagLength: Int, eventCount: Int, entity: Entity, cost: Cost
     ) {
@@ -35,23 +35,23 @@ package struct KnownEntities {
     }
   }
 
-  /// The maximum number of bytes of elements that are kept: 16 MiB.
+  /// The maximum number of bytes of remembered elements: 16 MiB. Beyond it, all are forgotten.
   package static let maximumByteCount = 16 << 20
-  /// The bytes with which each of these elements begins.
+  /// The bytes that every remembered element starts with.
   package static let opening = Array("<entity ".utf8)
   private static let maximumKeyLength = 256
 
   /// The last element read for each key.
   private var elements: [ArraySlice<UInt8>: Element] = [:]
   private var byteCount = 0
-  /// How many entities were read from their elements, and how many were known.
+  /// The number of elements that were read and remembered.
   package private(set) var readCount = 0
   package private(set) var knownCount = 0
 
   /// Creates an empty collection.
   package init() {}
 
-  /// The known element at an offset; nil if another element is there.
+  /// The remembered element whose bytes start at an offset of `bytes`; nil if there is none.
   package func element(at index: Int, of bytes: [UInt8]) -> Element? {
     guard let element = elements[Self.key(bytes[index...])],
       bytes[index...].starts(with: element.bytes)
@@ -73,7 +73,7 @@ package struct KnownEntities {
 
   package mutating func count(known: Int) { knownCount += known }
 
-  /// The key of an element: its start tag, or the first ``maximumKeyLength`` bytes of it.
+  /// The key of an element: its start tag without the `>`, at most ``maximumKeyLength`` bytes.
   private static func key(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     bytes.prefix(maximumKeyLength).prefix { $0 != UInt8(ascii: ">") }
   }

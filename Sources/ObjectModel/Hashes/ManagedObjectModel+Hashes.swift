@@ -1,12 +1,12 @@
 extension ManagedObjectModel {
-  /// The user info key under which an entity lists attributes, separated by commas, to keep in persistent history when
-  /// a row is deleted.
+  /// The user info key for a list of attribute names, separated by commas, whose values persistent history keeps when a
+  /// row is deleted.
   package static let tombstoneKey = "NSPersistentHistoryTombstoneAttributes"
 
   /// Computes the version hash of every entity.
   ///
-  /// With `honouringTombstones`, a ``tombstoneKey`` entry counts as "preserved in history on deletion". Core Data tries
-  /// both ways when it opens a store, so a store that matches either is compatible.
+  /// With `honouringTombstones`, attributes that a user info entry `NSPersistentHistoryTombstoneAttributes` names count
+  /// as preserved in history on deletion. Core Data tries both ways; a store that matches either is compatible.
   public func versionHashes(honouringTombstones: Bool = false) -> ModelHashes {
     var computation = HashComputation(
       model: self, tombstones: honouringTombstones ? tombstoneAttributes() : [:])
@@ -19,7 +19,7 @@ extension ManagedObjectModel {
     entities.values.contains { $0.userInfo[Self.tombstoneKey] != nil }
   }
 
-  /// The attributes that tombstone entries name, each under the topmost entity that declares it.
+  /// The names of the attributes in tombstone entries, by the name of the topmost entity that declares the attribute.
   private func tombstoneAttributes() -> [String: Set<String>] {
     var found: [String: Set<String>] = [:]
     for entity in entities.values {
@@ -37,7 +37,7 @@ extension ManagedObjectModel {
   }
 }
 
-/// Hashes one model. Parents are computed before their children; a property is hashed once, where it is declared.
+/// Computes the hashes of one model: parents before children, each property once, where it is declared.
 private struct HashComputation {
   /// The maximum number of property hashes that are fed into entity hashes in one run. A model of 1,000 entities
   /// with 100 properties each feeds 100,000.
@@ -46,12 +46,12 @@ private struct HashComputation {
   private struct State {
     /// Nil if the hash cannot be computed at all.
     var hash: VersionHash?
-    /// Nil when every input is confirmed.
+    /// Why the hash is unconfirmed; nil if recorded hashes confirm every rule in it.
     var doubt: String?
     /// The persistent properties, inherited ones included, sorted by name.
     var properties: [VersionHashing.PropertyHash]
     var hasDerived: Bool
-    /// The name of a relationship, own or inherited, that is its own inverse.
+    /// The name of a relationship, own or inherited, that is its own inverse; nil if there is none.
     var selfInverseName: String?
     var depth: Int
   }
@@ -86,7 +86,7 @@ private struct HashComputation {
   }
 
   mutating func compute(_ name: String) {
-    // From the entity up to the first ancestor that is known already, then down again.
+    // Goes up from the entity to the first ancestor that is hashed already, then down again.
     var pending: [Entity] = []
     var met: Set<String> = []
     var next: String? = name
@@ -173,7 +173,7 @@ private struct HashComputation {
     return own.sorted { ByteOrder.precedes($0.name, $1.name) }
   }
 
-  /// Merges two sorted lists; of equal names the entity's own property counts.
+  /// Merges two lists sorted by name. If a name is in both, `repeats` is true and the entity's own property is taken.
   private func merge(
     _ own: [VersionHashing.PropertyHash], into inherited: [VersionHashing.PropertyHash]
   ) -> (properties: [VersionHashing.PropertyHash], repeats: Bool) {

@@ -1,24 +1,24 @@
-/// The version hashes computed for a model.
+/// The version hashes that this library computes for a model.
 public struct ModelHashes: Sendable, Hashable {
-  /// The hash of each entity whose every input follows a rule that recorded hashes confirm.
+  /// The version hashes by entity name. Entities with a rule that no recorded hash confirms are in ``unknown`` instead.
   public let hashes: [String: VersionHash]
 
-  /// For each other entity, why no recorded hash confirms the rule. A tool reports it as "unknown",
+  /// For each entity without a certain hash: why no recorded hash confirms the rule. Report the entity as "unknown",
   /// never as "incompatible". The descendants of an unknown entity are unknown too.
   public let unknown: [String: String]
 
-  /// For unknown entities, the hash that the unconfirmed rule yields. If it equals a recorded one,
-  /// the entity is certainly the same; a different hash proves nothing.
+  /// The hashes that unconfirmed rules yield for entities in ``unknown``, by entity name. If one equals the recorded
+  /// hash, the entity is certainly the same. A different hash proves nothing.
   public let unconfirmed: [String: VersionHash]
 
-  /// The entities with a derived attribute of their own or inherited. Systems from iOS 13 to about
-  /// 16 recorded hashes for them that changed at each creation of the model, so a difference in
-  /// these alone proves no incompatibility.
+  /// The names of the entities with a derived attribute, declared or inherited. Systems from iOS 13 to about 16
+  /// recorded a new hash for them each time the model was created, so such a difference alone proves no
+  /// incompatibility.
   package let entitiesWithDerivedAttributes: Set<String>
 
-  /// The model checksum, base64 of 32 bytes; nil when any entity is unknown.
+  /// The model checksum as base64 of 32 bytes, see ``checksum(of:)``; nil if any entity is in ``unknown``.
   public let checksum: String?
-  /// The model digest, base64 of 64 bytes; nil when any entity is unknown.
+  /// The model digest as base64 of 64 bytes, see ``digest(of:)``; nil if any entity is in ``unknown``.
   package let digest: String?
 
   init(
@@ -33,8 +33,8 @@ public struct ModelHashes: Sendable, Hashable {
     digest = unknown.isEmpty ? Self.digest(of: hashes) : nil
   }
 
-  /// Whether these are the recorded hashes of a store: the same entities, each with the same hash,
-  /// unconfirmed ones included.
+  /// Whether a store with these recorded hashes has the same entities as the model, each with the same hash. Hashes in
+  /// ``unconfirmed`` count too.
   public func matches(_ recorded: [String: VersionHash]) -> Bool {
     guard recorded.count == hashes.count + unknown.count else { return false }
     return recorded.allSatisfy { name, hash in (hashes[name] ?? unconfirmed[name]) == hash }

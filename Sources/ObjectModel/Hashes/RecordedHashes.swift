@@ -1,13 +1,13 @@
-/// Hashes that Core Data recorded, as opposed to computed ones.
+/// The version hashes of a model that a store or `VersionInfo.plist` records.
 public struct RecordedHashes: Sendable, Hashable {
-  /// The hash of each entity.
+  /// The recorded version hashes, by entity name.
   public let hashes: [String: VersionHash]
-  /// The recorded model checksum, base64; nil when none was recorded.
+  /// The recorded model checksum as base64; nil if none is recorded.
   package let checksum: String?
-  /// The recorded model digest, base64; nil when none was recorded.
+  /// The recorded model digest as base64; nil if none is recorded.
   package let digest: String?
 
-  /// Bundles recorded values.
+  /// Makes a record from entity hashes and, if they are recorded, the model's checksum and digest in base64.
   public init(hashes: [String: VersionHash], checksum: String? = nil, digest: String? = nil) {
     self.hashes = hashes
     self.checksum = checksum

@@ -1,19 +1,19 @@
 /// The 32-byte version hash of an entity, as Core Data records it in a store's metadata and in
 /// `VersionInfo.plist`.
 public struct VersionHash: Sendable, Hashable {
-  /// The number of bytes of every version hash (a SHA-256 value).
+  /// The number of bytes of every version hash, which is a SHA-256 value.
   public static let byteCount = 32
 
   /// The hash itself, always exactly ``byteCount`` bytes.
   public let bytes: [UInt8]
 
-  /// Wraps recorded bytes; nil unless there are exactly ``byteCount`` of them.
+  /// Makes a hash from its bytes; nil unless there are exactly ``byteCount`` of them.
   public init?(bytes: [UInt8]) {
     guard bytes.count == Self.byteCount else { return nil }
     self.bytes = bytes
   }
 
-  /// Reads 64 hexadecimal digits of either case; nil for anything else.
+  /// Makes a hash from 64 hexadecimal digits in upper or lower case; nil for any other text.
   public init?(hex: String) {
     guard let bytes = Hex.bytes(hex) else { return nil }
     self.init(bytes: bytes)
@@ -22,17 +22,17 @@ public struct VersionHash: Sendable, Hashable {
   /// The hash as 64 lowercase hexadecimal digits.
   public var hex: String { Hex.string(bytes) }
 
-  /// For values this target computed itself, whose length SHA-256 guarantees.
+  /// Makes a hash from a SHA-256 value that this library computed. The length is not checked.
   package init(digest: [UInt8]) { bytes = digest }
 }
 
 extension VersionHash: CustomStringConvertible {
-  /// The hexadecimal form.
+  /// The hash as 64 lowercase hexadecimal digits, the same as ``hex``.
   public var description: String { hex }
 }
 
 extension VersionHash: Codable {
-  /// Reads the hexadecimal form.
+  /// Decodes a hash from a text of 64 hexadecimal digits.
   ///
   /// - Throws: `DecodingError.dataCorrupted` when the text is not 64 hexadecimal digits.
   public init(from decoder: any Decoder) throws {
@@ -41,12 +41,12 @@ extension VersionHash: Codable {
       throw DecodingError.dataCorrupted(
         .init(
           codingPath: decoder.codingPath,
-          debugDescription: "A version hash is 64 hexadecimal digits."))
+          debugDescription: "The text is not a version hash, which has 64 hexadecimal digits."))
     }
     self = hash
   }
 
-  /// Writes the hexadecimal form.
+  /// Encodes the hash as a text of 64 lowercase hexadecimal digits.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(hex)

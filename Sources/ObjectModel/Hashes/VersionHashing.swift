@@ -1,11 +1,11 @@
 import Crypto
 import Foundation
 
-/// The recipe of version hashes, byte by byte, with one function per kind of element.
+/// The recipe of version hashes, byte by byte, with one function for each kind of element.
 ///
-/// Strings are hashed as UTF-8 without length or terminator, nil as nothing, integers as
-/// little-endian. The recipe was confirmed against several thousand recorded hashes; see
-/// ``ModelHashes/unknown`` for the parts that no recording confirms.
+/// Strings are hashed as UTF-8 without a length or terminator, integers as little-endian. Nil adds no bytes. Several
+/// thousand recorded hashes confirm the recipe. ``ModelHashes/unknown`` lists the entities with parts that no recorded
+/// hash confirms.
 package enum VersionHashing {
   /// The `NSPropertyDescription` flags that are hashed.
   private enum Flag {
@@ -14,7 +14,7 @@ package enum VersionHashing {
     static let readOnly: UInt8 = 4
   }
 
-  /// base = SHA-256( name || flags:u16 || versionHashModifier )
+  /// Returns SHA-256( name || flags:u16 || versionHashModifier ), the "base" of an attribute or relationship.
   private static func base(
     name: String, isOptional: Bool, isTransient: Bool, isReadOnly: Bool, modifier: String?
   ) -> [UInt8] {
@@ -25,8 +25,8 @@ package enum VersionHashing {
     return sha256(Array(name.utf8) + [flags, 0] + Array((modifier ?? "").utf8))
   }
 
-  /// SHA-256( base || type:i32 || [01 external storage] || [01 preserved on deletion] ); a derived
-  /// attribute is SHA-256( expression || predicate ), a composite SHA-256( leaves by name ).
+  /// Returns SHA-256( base || type:i32 || 01 if stored externally || 01 if preserved on deletion ). For a derived
+  /// attribute: SHA-256( expression || predicate ). For a composite: SHA-256( hashes of its leaves in name order ).
   package static func attribute(_ attribute: Attribute, preserved: Bool? = nil) -> [UInt8] {
     if let derivation = attribute.derivation {
       return sha256(
@@ -51,7 +51,7 @@ package enum VersionHashing {
     return sha256(bytes)
   }
 
-  /// The persistent elements of a composite that are not composites themselves.
+  /// The persistent elements of a composite at any depth, except those that are composites themselves.
   private static func leaves(of composite: Attribute) -> [Attribute] {
     var found: [Attribute] = []
     var pending = composite.elements
@@ -66,10 +66,9 @@ package enum VersionHashing {
     return found
   }
 
-  /// SHA-256( base || destination || inverse || maxCount:i32 || minCount:i32 || [01 00 ordered] )
+  /// Returns SHA-256( base || destination || inverse || maxCount:i32 || minCount:i32 || 01 00 if ordered ).
   ///
-  /// The inverse name is left out if the relationship is its own inverse in the entity that first
-  /// declares it.
+  /// The inverse's name is left out if the relationship is its own inverse in the entity that first declares it.
   package static func relationship(_ relationship: Relationship, isSelfInverse: Bool) -> [UInt8] {
     var bytes = base(
       name: relationship.name, isOptional: relationship.isOptional,
@@ -83,11 +82,11 @@ package enum VersionHashing {
     return sha256(bytes)
   }
 
-  /// SHA-256( name || isAbstract:u8 || [superentity hash] || property hashes by name || modifier
-  /// || uniqueness constraints, each joined with `.`, sorted )
+  /// Returns SHA-256( name || isAbstract:u8 || superentity hash, if any || property hashes || modifier || uniqueness
+  /// constraints, each joined with `.`, sorted ).
   ///
-  /// The properties are the persistent attributes and relationships, inherited ones included,
-  /// sorted by name.
+  /// The properties are the persistent attributes and relationships, inherited ones included. The caller sorts them by
+  /// name.
   package static func entity(
     name: String, isAbstract: Bool, superentityHash: VersionHash?,
     properties: some Sequence<PropertyHash>, modifier: String?, uniquenessConstraints: [[String]]
@@ -102,7 +101,7 @@ package enum VersionHashing {
     return VersionHash(digest: sha256(bytes))
   }
 
-  /// The hash of one persistent property under its name.
+  /// The name of a persistent property and its hash.
   package struct PropertyHash {
     let name: String
     let bytes: [UInt8]
@@ -113,7 +112,7 @@ package enum VersionHashing {
     }
   }
 
-  /// An integer as the recipe wants it: 32 bits, little-endian.
+  /// Appends an integer as 32 bits, little-endian.
   private static func append(_ value: Int32, to bytes: inout [UInt8]) {
     let pattern = UInt32(bitPattern: value)
     for shift in [UInt32(0), 8, 16, 24] {
@@ -127,8 +126,8 @@ package enum VersionHashing {
 }
 
 extension ModelHashes {
-  /// The model checksum (`NSStoreModelVersionChecksumKey`): base64 of the SHA-256 of all entity
-  /// hashes in the order of the entity names.
+  /// Returns the model checksum (`NSStoreModelVersionChecksumKey`): base64 of the SHA-256 over the hashes of all
+  /// entities, in the order of the entity names by UTF-8 bytes.
   public static func checksum(of hashes: [String: VersionHash]) -> String {
     var state = SHA256()
     for name in ByteOrder.sorted(hashes.keys) {
@@ -137,8 +136,8 @@ extension ModelHashes {
     return Data(state.finalize()).base64EncodedString()
   }
 
-  /// The model digest (`NSStoreModelVersionHashesDigest`): base64 of the SHA-512 of each entity's
-  /// name and hash in the order of the names.
+  /// Returns the model digest (`NSStoreModelVersionHashesDigest`): base64 of the SHA-512 over the name and the hash of
+  /// each entity, in the order of the entity names by UTF-8 bytes.
   package static func digest(of hashes: [String: VersionHash]) -> String {
     var state = SHA512()
     for name in ByteOrder.sorted(hashes.keys) {

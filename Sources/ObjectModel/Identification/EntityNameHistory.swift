@@ -1,13 +1,13 @@
 extension ManagedObjectModel {
-  /// The names of the model's entities, and the earlier names that their renaming identifiers record.
+  /// The names of the model's entities, and the earlier names that their renaming identifiers give.
   package var entityNameHistory: Set<String> {
     Set(entities.keys).union(entities.values.compactMap(\.renamingIdentifier))
   }
 }
 
 extension ModelCollection {
-  /// The current and earlier names of the entities of all versions; nil if a version could not be read or is known only
-  /// from an optimised model, because its entities may have other names.
+  /// The current and earlier entity names of all versions; nil if a version has neither a readable model nor recorded
+  /// hashes, because its entities may have other names.
   package var entityNameHistory: Set<String>? {
     var names: Set<String> = []
     for version in versions {
@@ -20,7 +20,7 @@ extension ModelCollection {
 }
 
 extension ModelCollection.Version {
-  /// The names of the version's entities; nil if neither its model nor its hashes are known.
+  /// The entity names of the version; nil if it has neither a model nor recorded hashes.
   package var entityNames: Set<String>? {
     guard model != nil || recorded != nil else { return nil }
     var names = Set<String>()

@@ -1,15 +1,15 @@
-/// A comparison of two sets of entity hashes: those a store recorded, and those of a model.
+/// The result of comparing the entity hashes that a store recorded with those of a model.
 package struct HashComparison: Sendable, Hashable, Codable {
-  /// The entities only the store knows, sorted by name.
+  /// The entities that only the store has, sorted by name.
   package let onlyInStore: [String]
-  /// The entities only the model has, sorted by name.
+  /// The entities that only the model has, sorted by name.
   package let onlyInModel: [String]
-  /// The entities both have with different hashes, sorted by name.
+  /// The entities that both have, but with different hashes, sorted by name.
   package let differing: [String]
-  /// The entities both have with the same hash, sorted by name.
+  /// The entities that both have with the same hash, sorted by name.
   package let agreeing: [String]
 
-  /// Compares recorded hashes with those of a model.
+  /// Compares the hashes that a store recorded with those of a model, both by entity name.
   package init(store: [String: VersionHash], model: [String: VersionHash]) {
     var onlyInStore: [String] = []
     var differing: [String] = []
@@ -27,7 +27,7 @@ package struct HashComparison: Sendable, Hashable, Codable {
     self.agreeing = ByteOrder.sorted(agreeing)
   }
 
-  /// Whether the sets are the same, which Core Data requires to open a store without migration.
+  /// Whether both have the same entities and hashes, which Core Data requires to open a store without migration.
   package var isEqual: Bool {
     onlyInStore.isEmpty && onlyInModel.isEmpty && differing.isEmpty
   }

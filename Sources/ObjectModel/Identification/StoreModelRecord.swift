@@ -1,24 +1,24 @@
-/// What a store records about the model that it was written with: the part of its metadata that
-/// decides which version of a model fits.
+/// What a store's metadata record about the model that the store was written with. The record decides which version of
+/// the model fits.
 package struct StoreModelRecord: Sendable, Hashable {
-  /// The hash of each entity of the whole model, even if the store is of one configuration
-  /// (`NSStoreModelVersionHashes`); empty when none are recorded.
+  /// The hashes of all entities of the model, by entity name (`NSStoreModelVersionHashes`); empty if none are recorded.
+  /// A store of one configuration records the hashes of the whole model too.
   package let hashes: [String: VersionHash]
-  /// The version of the hash rules (`NSStoreModelVersionHashesVersion`), 3 in every store seen; nil
-  /// when it is not recorded.
+  /// The version of the hash rules (`NSStoreModelVersionHashesVersion`); nil if it is not recorded. Every store seen
+  /// has version 3.
   package let hashesVersion: Int64?
-  /// The framework that wrote the store (`NSPersistenceFrameworkVersion`); nil when not recorded.
+  /// The version of the framework that wrote the store (`NSPersistenceFrameworkVersion`); nil if it is not recorded.
   package let frameworkVersion: Int64?
-  /// The highest framework that ever wrote the store (`NSPersistenceMaximumFrameworkVersion`); nil when not recorded,
-  /// as in most stores.
+  /// The highest framework version that ever wrote the store (`NSPersistenceMaximumFrameworkVersion`). Nil if it is not
+  /// recorded, as in most stores.
   package let maximumFrameworkVersion: Int64?
-  /// The model's version identifiers: free text that may repeat between versions, a hint only.
+  /// The model's version identifiers. They are free text that may repeat between versions, so they are only a hint.
   package let versionIdentifiers: [String]
 
-  /// The hashes version whose rules are confirmed by data.
+  /// The version of the hash rules that recorded hashes confirm.
   package static let confirmedHashesVersion: Int64 = 3
 
-  /// Bundles recorded values.
+  /// Makes a record of what a store's metadata say.
   package init(
     hashes: [String: VersionHash], hashesVersion: Int64? = Self.confirmedHashesVersion,
     frameworkVersion: Int64? = nil, maximumFrameworkVersion: Int64? = nil,
@@ -31,17 +31,17 @@ package struct StoreModelRecord: Sendable, Hashable {
     self.versionIdentifiers = versionIdentifiers
   }
 
-  /// The latest framework known to have written the store; nil when none is recorded.
+  /// The version of the latest framework known to have written the store; nil if none is recorded.
   package var latestFramework: Int64? {
     [frameworkVersion, maximumFrameworkVersion].compactMap { $0 }.max()
   }
 
-  /// Whether a system from iOS 13 to 16 (frameworks 977 to 1251) wrote the store. For entities with derived attributes
-  /// these recorded hashes that changed at each creation of the model. True without a framework version.
+  /// Whether a system from iOS 13 to 16 (frameworks 977 to 1251) wrote the store, or no framework is recorded. These
+  /// systems recorded a new hash for an entity with derived attributes each time the model was created.
   package var hasUnstableDerivedHashes: Bool {
     frameworkVersion.map { (977...1251).contains($0) } ?? true
   }
 
-  /// Whether the framework, of about 2011 or before, tries a second style of hash if the first does not fit.
+  /// Whether framework 386 or earlier (about 2011) wrote the store. It tries a second style of hash after the first.
   package var hasSecondTry: Bool { frameworkVersion.map { $0 <= 386 } ?? false }
 }

@@ -2,49 +2,49 @@
 public struct Attribute: Sendable, Hashable {
   /// The attribute's name.
   public var name: String
-  /// The attribute's type.
+  /// The attribute's type, such as ``AttributeType/string``.
   public var type: AttributeType
-  /// Whether null is allowed.
+  /// Whether the value may be null.
   public var isOptional: Bool
-  /// Whether the value is never stored.
+  /// Whether the attribute is transient: its value is never stored.
   public var isTransient: Bool
   /// Whether the archived model marks the attribute as read-only; true for every derived attribute.
   package var isReadOnly: Bool
-  /// Whether the old `indexed` flag is set.
+  /// Whether the old `indexed` flag of the attribute is set.
   package var isIndexed: Bool
-  /// Whether Spotlight indexes the values.
+  /// Whether Spotlight indexes the attribute's values.
   package var isIndexedBySpotlight: Bool
   /// Whether the values are kept in external record files for Spotlight ("truth files", macOS).
   package var isStoredInTruthFile: Bool
-  /// Whether big values may go to files beside the store.
+  /// Whether Core Data may keep large values in files beside the store.
   public var allowsExternalBinaryDataStorage: Bool
   /// Whether persistent history keeps the value of a deleted row.
   package var preservesValueInHistoryOnDeletion: Bool
   /// The default value; nil when there is none.
   public var defaultValue: DefaultValue?
-  /// The validation rules, in stored order.
+  /// The validation rules of the attribute, in stored order.
   package var validations: [AttributeValidation]
-  /// Whether generated code uses a scalar instead of an object; nil if the file form does not say, as in compiled
-  /// models.
+  /// Whether generated code uses a scalar, such as `Bool`, instead of an object. Nil if the file form does not say, as
+  /// in compiled models.
   package var usesScalarValueType: Bool?
-  /// The value transformer of a transformable attribute; nil for the default one.
+  /// The name of a transformable attribute's value transformer; nil for Core Data's default transformer.
   public var valueTransformerName: String?
-  /// The class of the values, if the model names one other than the type's own.
+  /// The class of the values; nil if the model names none or the usual class of the type.
   package var valueClassName: String?
-  /// The version hash modifier.
+  /// A text that the developer sets to change the version hash (`versionHashModifier`); nil if there is none.
   public var versionHashModifier: String?
-  /// The name in an earlier version of the model, when the model gives one.
+  /// The attribute's name in an earlier version of the model (`renamingIdentifier`); nil if the model gives none.
   public var renamingIdentifier: String?
-  /// The user info.
+  /// The user info dictionary; empty if there is none.
   public var userInfo: [String: ArchivedValue]
-  /// How a derived attribute gets its value; nil for an ordinary one.
+  /// How the store computes a derived attribute; nil if the attribute is not derived.
   package var derivation: Derivation?
-  /// The elements of a composite attribute, in the model's order, which is that of their columns; empty for any other.
+  /// The elements of a composite attribute, in the model's order; their columns have the same order. Otherwise empty.
   package var elements: [Attribute]
-  /// The composite's name in an `.xcdatamodel`; nil in compiled models.
+  /// The name of the composite type in an `.xcdatamodel`; nil in compiled models.
   package var compositeName: String?
 
-  /// Makes an attribute. The defaults are those of Apple's API: mandatory, persistent, plain.
+  /// Makes an attribute. By default it is mandatory and persistent, and no option is set, as in Apple's API.
   package init(
     name: String, type: AttributeType, isOptional: Bool = false, isTransient: Bool = false,
     isReadOnly: Bool = false, isIndexed: Bool = false, isIndexedBySpotlight: Bool = false,
@@ -80,6 +80,6 @@ public struct Attribute: Sendable, Hashable {
     self.compositeName = compositeName
   }
 
-  /// Whether the value is computed by the store.
+  /// Whether the attribute is derived: the store computes its value.
   package var isDerived: Bool { derivation != nil }
 }

@@ -1,14 +1,14 @@
-/// The type of an attribute: the number that Core Data stores for it (`NSAttributeType`).
+/// The type of an attribute, as the number that Core Data stores for it (`NSAttributeType`).
 ///
-/// Any number can be read; the known ones have constants and names.
+/// Every number can be read. The known numbers have constants and names.
 public struct AttributeType: RawRepresentable, Sendable, Hashable, Codable {
   /// The number in the archived model and in the version hash.
   public let rawValue: Int32
 
-  /// Wraps a number, known or not.
+  /// Makes a type from its number, even from an unknown one.
   public init(rawValue: Int32) { self.rawValue = rawValue }
 
-  /// No type; Core Data allows it on transient attributes only.
+  /// No type. Core Data allows it only for transient attributes.
   public static let undefined = AttributeType(rawValue: 0)
   /// 16-bit integer.
   public static let integer16 = AttributeType(rawValue: 100)
@@ -16,7 +16,7 @@ public struct AttributeType: RawRepresentable, Sendable, Hashable, Codable {
   public static let integer32 = AttributeType(rawValue: 200)
   /// 64-bit integer.
   public static let integer64 = AttributeType(rawValue: 300)
-  /// Decimal number; SQLite stores keep it as a real.
+  /// A decimal number. SQLite stores keep it as a floating-point value.
   public static let decimal = AttributeType(rawValue: 400)
   /// 64-bit floating point.
   public static let double = AttributeType(rawValue: 500)
@@ -26,7 +26,7 @@ public struct AttributeType: RawRepresentable, Sendable, Hashable, Codable {
   public static let string = AttributeType(rawValue: 700)
   /// True or false.
   public static let boolean = AttributeType(rawValue: 800)
-  /// Seconds since the start of 2001, UTC.
+  /// A date, kept as seconds since the start of 2001, UTC.
   public static let date = AttributeType(rawValue: 900)
   /// Bytes.
   public static let binary = AttributeType(rawValue: 1000)
@@ -36,19 +36,19 @@ public struct AttributeType: RawRepresentable, Sendable, Hashable, Codable {
   public static let uri = AttributeType(rawValue: 1200)
   /// An object that a value transformer turns into bytes.
   public static let transformable = AttributeType(rawValue: 1800)
-  /// A managed object ID; never persisted.
+  /// A managed object ID. It is never stored.
   public static let objectID = AttributeType(rawValue: 2000)
   /// A composite of other attributes (iOS 17).
   public static let composite = AttributeType(rawValue: 2100)
 
-  /// The known types, by number.
+  /// The known types, ordered by their number.
   public static let known: [AttributeType] = [
     .undefined, .integer16, .integer32, .integer64, .decimal, .double, .float, .string, .boolean,
     .date, .binary, .uuid, .uri, .transformable, .objectID, .composite,
   ]
 
-  /// Apple's name for the type, as in an `.xcdatamodel` ("Integer 16", "UUID"); "Type 17" for a
-  /// number without a name.
+  /// Apple's name for the type, as in an `.xcdatamodel`: "Integer 16", "UUID". For an unknown number it is "Type" and
+  /// the number: "Type 17".
   public var name: String {
     switch self {
     case .undefined: "Undefined"
@@ -71,10 +71,10 @@ public struct AttributeType: RawRepresentable, Sendable, Hashable, Codable {
     }
   }
 
-  /// Reads a name from `attributeType` of an `.xcdatamodel`; nil for an unknown name.
+  /// Makes a type from its name in an `.xcdatamodel` (`attributeType`); nil for an unknown name.
   public init?(name: String) {
     guard let type = Self.known.first(where: { $0.name == name }) else {
-      // Xcode writes "Object ID"; older notes write it in one word.
+      // Xcode writes "Object ID". Older documentation has it in one word.
       guard name == "ObjectID" else { return nil }
       self = .objectID
       return
@@ -82,8 +82,8 @@ public struct AttributeType: RawRepresentable, Sendable, Hashable, Codable {
     self = type
   }
 
-  /// The class that Core Data's compiler writes as `NSAttributeValueClassName` when the model
-  /// names none; nil where it writes null.
+  /// The class that Core Data's compiler writes as `NSAttributeValueClassName` if the model names none; nil for types
+  /// for which it writes null.
   package var standardValueClassName: String? {
     switch self {
     case .integer16, .integer32, .integer64, .double, .float, .boolean: "NSNumber"
@@ -99,6 +99,6 @@ public struct AttributeType: RawRepresentable, Sendable, Hashable, Codable {
 }
 
 extension AttributeType: CustomStringConvertible {
-  /// ``name``.
+  /// The same as ``name``.
   public var description: String { name }
 }

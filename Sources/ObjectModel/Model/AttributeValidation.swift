@@ -1,12 +1,12 @@
-/// One rule that the values of an attribute must follow: a predicate on the value (`SELF >= 0`,
-/// `length <= 50`) and what Core Data reports when a value breaks the rule.
+/// A rule that the values of an attribute must follow: a predicate on the value (`SELF >= 0`, `length <= 50`) and what
+/// Core Data reports if the predicate is false.
 package struct AttributeValidation: Sendable, Hashable {
-  /// The condition that must be true.
+  /// The condition that every value must meet.
   package var predicate: ModelPredicate
-  /// What is reported: a number is a Cocoa error code, a text is the message itself.
+  /// What Core Data reports if the condition is false: the number of a Cocoa error, or the text of a message.
   package var warning: ArchivedValue
 
-  /// Makes a rule.
+  /// Makes a rule from its condition and what is reported if the condition is false.
   package init(predicate: ModelPredicate, warning: ArchivedValue) {
     self.predicate = predicate
     self.warning = warning
@@ -16,25 +16,25 @@ package struct AttributeValidation: Sendable, Hashable {
 extension AttributeValidation {
   /// The rules that an `.xcdatamodel` can express.
   ///
-  /// The predicate and the code of a minimum number are as in a real cached model. The others are
-  /// analogous, with the codes of `NSValidationErrorCode` in Apple's documentation.
+  /// The predicate and the error code of ``minimumNumber(_:)`` are those of a real cached model. The other forms are
+  /// made by analogy, with the codes of `NSValidationErrorCode` in Apple's documentation.
   package enum Form: Sendable, Hashable {
-    /// `minValueString` of a number.
+    /// The smallest number allowed (`minValueString`).
     case minimumNumber(ExpressionConstant)
-    /// `maxValueString` of a number.
+    /// The largest number allowed (`maxValueString`).
     case maximumNumber(ExpressionConstant)
-    /// `minDateTimeInterval`, in seconds since the start of 2001, UTC.
+    /// The earliest date allowed (`minDateTimeInterval`), in seconds since the start of 2001, UTC.
     case earliestDate(Double)
-    /// `maxDateTimeInterval`, in seconds since the start of 2001, UTC.
+    /// The latest date allowed (`maxDateTimeInterval`), in seconds since the start of 2001, UTC.
     case latestDate(Double)
-    /// `minValueString` of a text, in characters.
+    /// The minimum length of a text in characters (`minValueString`).
     case minimumLength(Int64)
-    /// `maxValueString` of a text, in characters.
+    /// The maximum length of a text in characters (`maxValueString`).
     case maximumLength(Int64)
-    /// `regularExpressionString`.
+    /// The regular expression that the whole text must match (`regularExpressionString`).
     case pattern(String)
 
-    /// The rule as a compiled model has it.
+    /// The rule as it is in a compiled model: a predicate and an error code.
     package var validation: AttributeValidation {
       let (left, sign, right, code):
         (ModelExpression, ModelPredicate.Operator, ExpressionConstant, Int64) =
@@ -54,7 +54,7 @@ extension AttributeValidation {
     }
   }
 
-  /// The rule as an `.xcdatamodel` expresses it; nil for a rule that only code can make.
+  /// The rule as an `.xcdatamodel` expresses it; nil for a rule that can only be made in code.
   package var form: Form? {
     guard case .comparison(let comparison) = predicate, comparison.modifier == .direct,
       case .constant(let limit) = comparison.right

@@ -1,29 +1,29 @@
-/// The default value of an attribute, in the form of the attribute's type.
+/// The default value of an attribute, in a case that fits the attribute's type.
 public enum DefaultValue: Sendable, Hashable {
-  /// For the three integer types.
+  /// The default of an integer attribute of 16, 32 or 64 bits.
   case integer(Int64)
-  /// For Double and Float.
+  /// The default of a Double or Float attribute.
   case real(Double)
-  /// For Boolean.
+  /// The default of a Boolean attribute.
   case boolean(Bool)
-  /// For Decimal: plain digits without exponent or superfluous zeros, such as `-0.25`.
+  /// The default of a Decimal attribute: digits without an exponent or superfluous zeros, such as `-0.25`.
   case decimal(String)
-  /// For String, and for a text that could not be read as the attribute's type.
+  /// The default of a String attribute. For other types, a text that could not be read as the attribute's type.
   case string(String)
-  /// Seconds since the start of 2001, UTC.
+  /// The default of a Date attribute: seconds since the start of 2001, UTC.
   case date(Double)
-  /// For Binary.
+  /// The default of a Binary attribute: its bytes.
   case data([UInt8])
-  /// Uppercase, with hyphens.
+  /// The default of a UUID attribute: uppercase text with hyphens.
   case uuid(String)
-  /// For URI.
+  /// The default of a URI attribute: its text.
   case uri(String)
-  /// An archived object of a class this library does not decode, with its fields.
+  /// An archived object of a class that this library does not decode, with its fields.
   case object(ArchivedObject)
-  /// An archived object that is nested too deeply to be kept; the class name.
+  /// An archived object that is not kept, such as a collection or one nested too deeply. The value is its class name.
   case opaque(className: String)
 
-  /// The value for a reader, as one line of text.
+  /// The value as one line of text for people.
   public var text: String {
     switch self {
     case .integer(let value): String(value)
@@ -37,11 +37,11 @@ public enum DefaultValue: Sendable, Hashable {
     }
   }
 
-  /// Reads the text of `defaultValueString` for an attribute of the given type.
+  /// Reads the text of `defaultValueString` for an attribute of a type. Text that does not fit becomes ``string(_:)``.
   package init(text: String, type: AttributeType) {
     switch type {
     case .integer16, .integer32, .integer64:
-      // "NO" was seen in a model whose compiled form has 0: an attribute that once was a Boolean.
+      // "NO" was seen in a model whose compiled form has 0. The attribute was once a Boolean.
       let flag = text.isEmpty ? nil : SwitchText.value(text).map { Int64($0 ? 1 : 0) }
       self = (Int64(text) ?? flag).map { .integer($0) } ?? .string(text)
     case .double, .float:

@@ -1,37 +1,37 @@
-/// An entity of a managed object model, with only its own properties; its ancestors have the inherited ones.
+/// An entity of a managed object model. It has only the properties that it declares, not the inherited ones.
 public struct Entity: Sendable, Hashable {
   /// The entity's name.
   public var name: String
-  /// The managed object class, as the model spells it; nil for `NSManagedObject`.
+  /// The managed object class, spelled as in the model; nil for `NSManagedObject`.
   public var className: String?
-  /// Whether it has no objects of its own.
+  /// Whether the entity is abstract: only its subentities have objects.
   public var isAbstract: Bool
   /// The parent entity's name; nil for a root entity.
   public var superentityName: String?
-  /// The attributes it declares, sorted by name.
+  /// The attributes that the entity itself declares, sorted by name.
   public var attributes: [Attribute]
-  /// The relationships it declares, sorted by name.
+  /// The relationships that the entity itself declares, sorted by name.
   public var relationships: [Relationship]
-  /// The fetched properties it declares, sorted by name.
+  /// The fetched properties that the entity itself declares, sorted by name.
   package var fetchedProperties: [FetchedProperty]
-  /// Its uniqueness constraints, each a list of property names in order.
+  /// The uniqueness constraints of the entity. Each is a list of property names, in the model's order.
   public var uniquenessConstraints: [[String]]
-  /// Its fetch indexes, in the model's order, which is that of the statements that create them.
+  /// The fetch indexes of the entity, in the model's order. Core Data's CREATE INDEX statements have the same order.
   package var fetchIndexes: [FetchIndex]
-  /// Its old-style compound indexes, each a list of property names in order.
+  /// The old-style compound indexes of the entity. Each is a list of property names, in the model's order.
   package var compoundIndexes: [[String]]
-  /// The version hash modifier.
+  /// A text that the developer sets to change the version hash (`versionHashModifier`); nil if there is none.
   public var versionHashModifier: String?
-  /// The name in an earlier version of the model, when the model gives one.
+  /// The entity's name in an earlier version of the model (`renamingIdentifier`); nil if the model gives none.
   public var renamingIdentifier: String?
-  /// The expression that Spotlight takes the display name from; nil when there is none.
+  /// The expression from which Spotlight makes the display name; nil if there is none.
   package var spotlightDisplayNameExpression: ModelExpression?
-  /// How Xcode generates the class (`class`, `category`); nil if it does not, and in compiled models.
+  /// How Xcode generates the class: `class` or `category`. Nil if Xcode generates none, and always in compiled models.
   package var codeGenerationType: String?
-  /// The user info.
+  /// The user info dictionary; empty if there is none.
   public var userInfo: [String: ArchivedValue]
 
-  /// Makes an entity; the lists of properties are sorted by name.
+  /// Makes an entity. The lists of properties need not be sorted: they are sorted by name here.
   package init(
     name: String, className: String? = nil, isAbstract: Bool = false,
     superentityName: String? = nil, attributes: [Attribute] = [],
@@ -58,7 +58,7 @@ public struct Entity: Sendable, Hashable {
     self.userInfo = userInfo
   }
 
-  /// The names of all properties it declares, of every kind.
+  /// The names of all properties that the entity declares: attributes, then relationships, then fetched properties.
   package var propertyNames: [String] {
     attributes.map(\.name) + relationships.map(\.name) + fetchedProperties.map(\.name)
   }

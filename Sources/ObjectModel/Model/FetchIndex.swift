@@ -4,24 +4,24 @@ package struct FetchIndex: Sendable, Hashable {
   package struct Element: Sendable, Hashable {
     /// How the column is indexed (`NSFetchIndexElementType`).
     package enum Kind: Int32, Sendable, Hashable, Codable {
-      /// An ordinary b-tree.
+      /// The column is in an ordinary b-tree.
       case binary = 0
-      /// An R-tree, for ranges of numbers.
+      /// The column is in an R-tree, which finds ranges of numbers.
       case rTree = 1
     }
 
-    /// The indexed property; empty when the column is an expression.
+    /// The name of the indexed property; empty if the column is an expression.
     package var propertyName: String
-    /// The indexed expression; nil when the column is a property.
+    /// The indexed expression; nil if the column is a property.
     package var expression: ModelExpression?
-    /// The type of the expression's values; undefined when the column is a property.
+    /// The type of the expression's values; undefined if the column is a property.
     package var expressionType: AttributeType
-    /// Whether ascending.
+    /// Whether the column is sorted in ascending order.
     package var isAscending: Bool
-    /// How it is indexed.
+    /// Whether the column is in a b-tree or an R-tree.
     package var kind: Kind
 
-    /// Makes one column of an index.
+    /// Makes a column that indexes a property.
     package init(propertyName: String, isAscending: Bool = true, kind: Kind = .binary) {
       self.propertyName = propertyName
       expressionType = .undefined
@@ -29,7 +29,7 @@ package struct FetchIndex: Sendable, Hashable {
       self.kind = kind
     }
 
-    /// Makes one column of an index that holds an expression's values.
+    /// Makes a column that indexes the values of an expression.
     package init(
       expression: ModelExpression, type: AttributeType = .undefined, isAscending: Bool = true,
       kind: Kind = .binary
@@ -41,18 +41,18 @@ package struct FetchIndex: Sendable, Hashable {
       self.kind = kind
     }
 
-    /// The property, or the expression as text.
+    /// The name of the indexed property, or the text of the indexed expression.
     package var text: String { expression?.text ?? propertyName }
   }
 
   /// The index's name.
   package var name: String
-  /// The columns, in order.
+  /// The columns of the index, in order.
   package var elements: [Element]
-  /// The predicate of a partial index; nil for a full one.
+  /// The predicate that selects the rows of a partial index; nil if all rows are indexed.
   package var partialPredicate: ModelPredicate?
 
-  /// Makes an index.
+  /// Makes an index from its name, its columns and, for a partial index, its predicate.
   package init(name: String, elements: [Element], partialPredicate: ModelPredicate? = nil) {
     self.name = name
     self.elements = elements

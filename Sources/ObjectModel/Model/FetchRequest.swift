@@ -1,33 +1,33 @@
-/// A fetch request as a model keeps it: in a template or in a fetched property.
+/// A fetch request that is part of a model: in a template or in a fetched property.
 package struct FetchRequest: Sendable, Hashable {
-  /// The entity it fetches; nil when the model names none.
+  /// The entity whose objects are fetched; nil if the model names none.
   package var entityName: String?
-  /// Which objects it fetches; nil for all.
+  /// The condition for objects to be fetched; nil to fetch all.
   package var predicate: ModelPredicate?
-  /// The order of the objects; an `.xcdatamodel` has none.
+  /// The sort keys, the most important first. An `.xcdatamodel` never has any.
   package var sortDescriptors: [FetchSort]
-  /// The most objects that are fetched; 0 for no limit.
+  /// The maximum number of objects that are fetched; 0 for no limit.
   package var fetchLimit: Int64
-  /// How many objects are skipped at the start.
+  /// The number of objects that are skipped before the first one that is fetched.
   package var fetchOffset: Int64
-  /// How many objects are loaded at once; 0 for all.
+  /// The number of objects that are loaded at once; 0 to load all.
   package var batchSize: Int64
-  /// The kind of results.
+  /// What is fetched: objects, their IDs, dictionaries or a count.
   package var resultType: ResultType
-  /// The options; Apple's defaults if the request was archived with other flags, see ``archivedFlags``.
+  /// The options of the request. They are Apple's defaults if ``archivedFlags`` holds the real ones.
   package var options: Options
-  /// `NSFetchRequestFlags` of an archived request, if they are not the defaults. Which bit means which option is not
-  /// documented, so they are kept as they are; nil for the defaults, and for a request from an `.xcdatamodel`.
+  /// `NSFetchRequestFlags` of an archived request; nil if they are the defaults, and for a request from an
+  /// `.xcdatamodel`. The meaning of the bits is not documented, so the number is kept as it is.
   package var archivedFlags: Int64?
-  /// The names or key paths of the properties that are fetched; empty for all.
+  /// The names or key paths of the properties that are fetched; empty to fetch all.
   package var propertiesToFetch: [String]
-  /// The names or key paths of the properties that results are grouped by.
+  /// The names or key paths of the properties by which results are grouped; empty for no groups.
   package var propertiesToGroupBy: [String]
-  /// Which groups are fetched; nil for all.
+  /// The condition for groups to be fetched; nil to fetch all.
   package var havingPredicate: ModelPredicate?
-  /// The key paths of relationships that are prefetched.
+  /// The key paths of relationships whose objects are fetched in advance; empty for none.
   package var prefetchedKeyPaths: [String]
-  /// `NSAllocationType` of an archived request, whose meaning is not known; 0 in all that were seen.
+  /// `NSAllocationType` of an archived request. Its meaning is not known; it is 0 in all requests that were seen.
   package var allocationType: Int64
 
   /// What a request fetches (`NSFetchRequestResultType`).
@@ -35,7 +35,7 @@ package struct FetchRequest: Sendable, Hashable {
     /// The number in the archived model.
     package let rawValue: Int64
 
-    /// Wraps a number, known or not.
+    /// Makes a result type from its number, even from an unknown one.
     package init(rawValue: Int64) { self.rawValue = rawValue }
 
     /// Managed objects.
@@ -48,36 +48,36 @@ package struct FetchRequest: Sendable, Hashable {
     package static let count = ResultType(rawValue: 4)
   }
 
-  /// The options of a request. The bits are this library's own.
+  /// The options of a request. The bits are this library's own, not Apple's.
   package struct Options: OptionSet, Sendable, Hashable {
     /// The bits.
     package let rawValue: Int64
 
-    /// Wraps bits.
+    /// Makes options from this library's bits.
     package init(rawValue: Int64) { self.rawValue = rawValue }
 
     /// Objects of subentities are fetched too.
     package static let includesSubentities = Options(rawValue: 1)
-    /// Unsaved changes are included.
+    /// The results take unsaved changes into account.
     package static let includesPendingChanges = Options(rawValue: 2)
-    /// Rows are loaded along with the IDs.
+    /// The values of the objects are loaded, not only their IDs.
     package static let includesPropertyValues = Options(rawValue: 4)
-    /// Objects are faults until used.
+    /// The objects are faults until they are used.
     package static let returnsObjectsAsFaults = Options(rawValue: 8)
-    /// Equal results are returned once.
+    /// Equal results are returned only once.
     package static let returnsDistinctResults = Options(rawValue: 16)
 
-    /// Apple's defaults.
+    /// The options that are set in a new `NSFetchRequest`.
     package static let standard: Options = [
       .includesSubentities, .includesPropertyValues, .returnsObjectsAsFaults,
       .includesPendingChanges,
     ]
   }
 
-  /// `NSFetchRequestFlags` of every archived request seen; all of these have Apple's defaults.
+  /// `NSFetchRequestFlags` of a request with Apple's defaults, as in every archived request that was seen.
   package static let standardFlags: Int64 = 30
 
-  /// Makes a request. The defaults are those of Apple's API.
+  /// Makes a request. The default arguments are the defaults of Apple's API.
   package init(
     entityName: String? = nil, predicate: ModelPredicate? = nil,
     sortDescriptors: [FetchSort] = [], fetchLimit: Int64 = 0, fetchOffset: Int64 = 0,
@@ -103,13 +103,13 @@ package struct FetchRequest: Sendable, Hashable {
   }
 }
 
-/// One sort key (`NSSortDescriptor`).
+/// A sort key of a fetch request (`NSSortDescriptor`).
 package struct FetchSort: Sendable, Hashable {
-  /// The key path.
+  /// The key path of the values that are compared.
   package var key: String
-  /// Whether ascending.
+  /// Whether the order is ascending.
   package var isAscending: Bool
-  /// The method that compares two values; nil when the archive names none.
+  /// The selector of the method that compares two values; nil if the archive names none.
   package var selector: String?
   /// Whether the archive says that nulls come last (`NSReverseNullOrder`).
   package var reversesNullOrder: Bool

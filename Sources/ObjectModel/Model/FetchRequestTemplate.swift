@@ -1,17 +1,17 @@
-/// A named fetch request of a model.
+/// A fetch request template: a fetch request that the model keeps under a name.
 package struct FetchRequestTemplate: Sendable, Hashable {
   /// The template's name.
   package var name: String
-  /// What it fetches.
+  /// The fetch request of the template.
   package var request: FetchRequest
 
-  /// Makes a template.
+  /// Makes a template from its name and request.
   package init(name: String, request: FetchRequest) {
     self.name = name
     self.request = request
   }
 
-  /// Makes a template that fetches objects of one entity.
+  /// Makes a template that fetches objects of one entity; an empty entity name means none.
   package init(name: String, entityName: String, predicate: ModelPredicate? = nil) {
     self.init(
       name: name,
@@ -19,36 +19,35 @@ package struct FetchRequestTemplate: Sendable, Hashable {
         entityName: entityName.isEmpty ? nil : entityName, predicate: predicate))
   }
 
-  /// The entity it fetches; empty when the model names none.
+  /// The entity whose objects the template fetches; empty if the model names none.
   package var entityName: String { request.entityName ?? "" }
-  /// Which objects it fetches; nil for all.
+  /// The condition for objects to be fetched; nil to fetch all.
   package var predicate: ModelPredicate? { request.predicate }
 }
 
-/// A fetched property of an entity. It has no column and no part in the version hash.
+/// A fetched property of an entity. It has no column and is not part of the version hash.
 package struct FetchedProperty: Sendable, Hashable {
   /// The name that Xcode gives the request of every fetched property.
   package static let standardRequestName = "fetchedPropertyFetchRequest"
 
   /// The property's name.
   package var name: String
-  /// What it fetches.
+  /// The fetch request that gives the property's objects.
   package var request: FetchRequest
-  /// The request's name in an `.xcdatamodel`, if it is not ``standardRequestName``; nil in compiled
-  /// models.
+  /// The request's name in an `.xcdatamodel`; nil if it is ``standardRequestName``, and always in compiled models.
   package var requestName: String?
-  /// Whether it may be empty.
+  /// Whether the property may be empty.
   package var isOptional: Bool
-  /// Whether Spotlight indexes it.
+  /// Whether Spotlight indexes the property.
   package var isIndexedBySpotlight: Bool
-  /// The version hash modifier, which is part of no hash.
+  /// The version hash modifier; nil if there is none. It is not part of any hash.
   package var versionHashModifier: String?
-  /// The name in an earlier version of the model, when the model gives one.
+  /// The property's name in an earlier version of the model (`renamingIdentifier`); nil if the model gives none.
   package var renamingIdentifier: String?
-  /// The user info.
+  /// The user info dictionary; empty if there is none.
   package var userInfo: [String: ArchivedValue]
 
-  /// Makes a fetched property.
+  /// Makes a fetched property. By default it is optional and its request names no entity.
   package init(
     name: String, request: FetchRequest = FetchRequest(), requestName: String? = nil,
     isOptional: Bool = true, isIndexedBySpotlight: Bool = false,
@@ -76,8 +75,8 @@ package struct FetchedProperty: Sendable, Hashable {
       isOptional: isOptional, userInfo: userInfo)
   }
 
-  /// The entity it fetches; nil when the model names none.
+  /// The entity whose objects the property fetches; nil if the model names none.
   package var destinationEntityName: String? { request.entityName }
-  /// Which objects it fetches; nil for all.
+  /// The condition for objects to be fetched; nil to fetch all.
   package var predicate: ModelPredicate? { request.predicate }
 }

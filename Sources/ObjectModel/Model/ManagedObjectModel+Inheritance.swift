@@ -1,11 +1,11 @@
 extension ManagedObjectModel {
-  /// The maximum number of ancestors that are followed. Real models stay below ten; a damaged one may have a cycle.
+  /// Ancestors beyond this number are not followed. Real models have fewer than ten; damaged ones may have cycles.
   package static let maximumInheritanceDepth = 128
 
   /// The ancestors of an entity, from the parent to the root; the given entity is not among them.
   ///
-  /// The list ends, without an error, at a parent that is missing or was already met, or after
-  /// ``maximumInheritanceDepth`` steps. Empty for an entity the model does not have.
+  /// The list ends without an error at a parent that is missing or already in the list, or at
+  /// ``maximumInheritanceDepth``. It is empty for an entity that the model does not have.
   package func ancestors(of entityName: String) -> [Entity] {
     guard let entity = entities[entityName] else { return [] }
     var found: [Entity] = []
@@ -20,14 +20,14 @@ extension ManagedObjectModel {
     return found
   }
 
-  /// The entities whose parent is the given one, sorted by name. For many entities use ``subentityNames()``, which goes
-  /// through the model once.
+  /// The direct subentities of an entity, sorted by name. For many entities use ``subentityNames()``, which goes
+  /// through the model only once.
   package func subentities(of entityName: String) -> [Entity] {
     entities.values.filter { $0.superentityName == entityName }
       .sorted { ByteOrder.precedes($0.name, $1.name) }
   }
 
-  /// For each entity that has any, the names of its direct subentities, sorted.
+  /// The sorted names of the direct subentities, by the name of the parent. Entities without subentities are left out.
   package func subentityNames() -> [String: [String]] {
     var children: [String: [String]] = [:]
     for entity in entities.values {
@@ -36,14 +36,14 @@ extension ManagedObjectModel {
     return children.mapValues { ByteOrder.sorted($0) }
   }
 
-  /// The attributes of an entity, inherited ones included, sorted by name. If a descendant repeats a name, its own
-  /// declaration counts.
+  /// The attributes of an entity, inherited ones included, sorted by name. If several declare the same name, the
+  /// declaration nearest to the entity counts.
   package func allAttributes(of entityName: String) -> [Attribute] {
     flattened(entityName, \.attributes, name: \.name)
   }
 
-  /// The relationships of an entity, inherited ones included, sorted by name. If a descendant repeats a name, its own
-  /// declaration counts.
+  /// The relationships of an entity, inherited ones included, sorted by name. If several declare the same name, the
+  /// declaration nearest to the entity counts.
   package func allRelationships(of entityName: String) -> [Relationship] {
     flattened(entityName, \.relationships, name: \.name)
   }

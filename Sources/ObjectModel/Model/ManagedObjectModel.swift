@@ -1,14 +1,14 @@
-/// A managed object model, whatever form it was read from.
+/// A managed object model. The value is the same whatever kind of file it was read from.
 ///
-/// A model is not checked when it is read; ``validate()`` lists what Core Data would refuse.
+/// Reading a model does not check whether Core Data would accept it.
 public struct ManagedObjectModel: Sendable, Hashable {
-  /// The entities, by name.
+  /// The entities of the model, by entity name.
   public var entities: [String: Entity]
-  /// The version identifiers, sorted. Free text that may repeat between versions: a hint only.
+  /// The version identifiers, sorted. They are free text that may repeat between versions, so they are only a hint.
   public var versionIdentifiers: [String]
-  /// The named configurations, each with its entity names sorted.
+  /// The sorted entity names of each configuration, by the configuration's name.
   public var configurations: [String: [String]]
-  /// The configurations that CloudKit is used with, sorted; only an `.xcdatamodel` lists them.
+  /// The names of the configurations used with CloudKit, sorted. Only an `.xcdatamodel` lists them.
   package var cloudKitConfigurations: [String]
   /// Whether the `.xcdatamodel` says that the model is used with CloudKit.
   package var isUsedWithCloudKit: Bool
@@ -17,13 +17,13 @@ public struct ManagedObjectModel: Sendable, Hashable {
   /// The fetch request templates, sorted by name. A store's cached model never has any.
   package var fetchRequestTemplates: [FetchRequestTemplate]
 
-  /// The most entities, properties, templates, validation rules and parts of indexes that are read
-  /// from one model. Real models have some thousand.
+  /// The maximum number of entities, properties, templates, validation rules and parts of indexes that are read from
+  /// one model. Real models have a few thousand.
   package static let maximumPartCount = 150_000
-  /// The maximum number of bytes of predicates and expressions, as text, that are read from one model: 2 MiB.
+  /// The maximum length in bytes of all predicates and expressions, as text, that are read from one model: 2 MiB.
   package static let maximumPredicateLength = 2 << 20
 
-  /// Makes a model; of entities with the same name the last one stays.
+  /// Makes a model. If several entities have the same name, the last one is kept.
   package init(
     entities: [Entity] = [], versionIdentifiers: [String] = [],
     configurations: [String: [String]] = [:], cloudKitConfigurations: [String] = [],
@@ -41,6 +41,6 @@ public struct ManagedObjectModel: Sendable, Hashable {
     }
   }
 
-  /// The entity names in the order in which Core Data sorts them: by UTF-8 bytes.
+  /// The names of all entities, sorted by UTF-8 bytes as Core Data sorts them.
   public var entityNames: [String] { ByteOrder.sorted(entities.keys) }
 }

@@ -1,4 +1,4 @@
-/// Something in a model that Core Data would refuse, or that is a sign of damage.
+/// A problem of a model: something that Core Data would refuse, or a sign of damage.
 package struct ModelProblem: Sendable, Hashable {
   /// The kind of problem, as a stable string such as `missingParent`; more may be added.
   package struct Kind: RawRepresentable, Sendable, Hashable {
@@ -8,17 +8,17 @@ package struct ModelProblem: Sendable, Hashable {
     /// Makes a kind from its stable text.
     package init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The parent entity is not in the model.
+    /// The parent of an entity is not in the model.
     package static let missingParent = Kind(rawValue: "missingParent")
-    /// The ancestors form a cycle.
+    /// The ancestors of an entity form a cycle.
     package static let cyclicInheritance = Kind(rawValue: "cyclicInheritance")
-    /// More ancestors than ``ManagedObjectModel/maximumInheritanceDepth``.
+    /// An entity has more than ``ManagedObjectModel/maximumInheritanceDepth`` ancestors.
     package static let deepInheritance = Kind(rawValue: "deepInheritance")
-    /// A relationship leads to an entity that is not in the model, or to none.
+    /// The destination of a relationship is not in the model, or the relationship has none.
     package static let missingDestination = Kind(rawValue: "missingDestination")
-    /// The inverse that a relationship names does not exist.
+    /// The inverse that a relationship names is not in the model.
     package static let missingInverse = Kind(rawValue: "missingInverse")
-    /// A property repeats the name of another one, own or inherited.
+    /// A property has the same name as another property of the entity, own or inherited.
     package static let duplicateProperty = Kind(rawValue: "duplicateProperty")
     /// A persistent attribute has no type.
     package static let missingType = Kind(rawValue: "missingType")
@@ -26,18 +26,17 @@ package struct ModelProblem: Sendable, Hashable {
     package static let missingProperty = Kind(rawValue: "missingProperty")
     /// A configuration names an entity that is not in the model.
     package static let missingMember = Kind(rawValue: "missingMember")
-    /// A value in the file is not understood and is treated as absent. No version hash and no table
-    /// depends on it.
+    /// A value in the file is not understood and is treated as absent. Neither version hashes nor tables depend on it.
     package static let unreadValue = Kind(rawValue: "unreadValue")
   }
 
-  /// The kind of problem.
+  /// What is wrong, as a stable kind.
   package let kind: Kind
-  /// The entity concerned; nil for a configuration.
+  /// The name of the entity with the problem; nil for a problem of a configuration.
   package let entityName: String?
-  /// The property concerned, if the problem concerns one.
+  /// The name of the property with the problem; nil if the problem is not that of a property.
   package let propertyName: String?
-  /// One sentence for a reader.
+  /// The problem as one sentence for people.
   package let sentence: String
 
   /// Creates a problem from its parts.
@@ -50,6 +49,6 @@ package struct ModelProblem: Sendable, Hashable {
 }
 
 extension ModelProblem: CustomStringConvertible {
-  /// ``sentence``.
+  /// The same as ``sentence``.
   package var description: String { sentence }
 }

@@ -1,21 +1,21 @@
-/// What deleting an object does to the objects a relationship leads to (`NSDeleteRule`).
+/// What the deletion of an object does to its related objects (`NSDeleteRule`).
 public struct DeleteRule: RawRepresentable, Sendable, Hashable, Codable {
   /// The number in the archived model.
   public let rawValue: Int32
 
-  /// Wraps a number, known or not.
+  /// Makes a rule from its number, even from an unknown one.
   public init(rawValue: Int32) { self.rawValue = rawValue }
 
   /// Nothing happens to the related objects.
   public static let noAction = DeleteRule(rawValue: 0)
-  /// The inverse of the related objects is set to null.
+  /// The inverse relationship of the related objects is set to null.
   public static let nullify = DeleteRule(rawValue: 1)
   /// The related objects are deleted too.
   public static let cascade = DeleteRule(rawValue: 2)
-  /// The deletion is refused while there are related objects.
+  /// The deletion is refused as long as there are related objects.
   public static let deny = DeleteRule(rawValue: 3)
 
-  /// The rule in Apple's words; "Rule 9" for a number without a name.
+  /// The rule in Apple's words, such as "No Action". For an unknown number it is "Rule" and the number: "Rule 9".
   public var name: String {
     switch self {
     case .noAction: "No Action"
@@ -26,7 +26,7 @@ public struct DeleteRule: RawRepresentable, Sendable, Hashable, Codable {
     }
   }
 
-  /// Reads a name from `deletionRule` of an `.xcdatamodel`; nil for an unknown name.
+  /// Makes a rule from its name in an `.xcdatamodel` (`deletionRule`); nil for an unknown name.
   public init?(name: String) {
     let known: [DeleteRule] = [.noAction, .nullify, .cascade, .deny]
     guard let rule = known.first(where: { $0.name == name }) else { return nil }
@@ -38,39 +38,39 @@ public struct DeleteRule: RawRepresentable, Sendable, Hashable, Codable {
 public struct Relationship: Sendable, Hashable {
   /// The relationship's name.
   public var name: String
-  /// The name of the entity it leads to; empty when the model names none, which is damage.
+  /// The name of the destination entity; empty if the model names none, which is damage.
   public var destinationEntityName: String
-  /// The name of the inverse; nil when there is none.
+  /// The name of the inverse relationship; nil if there is none.
   public var inverseName: String?
-  /// The entity that declares the inverse; nil when there is none.
+  /// The name of the entity that declares the inverse relationship; nil if there is none.
   package var inverseEntityName: String?
-  /// The minimum number of objects, as stored.
+  /// The minimum number of related objects, as stored.
   public var minCount: Int32
-  /// The maximum number of objects, as stored: 1 for to-one; 0 from Xcode's compiler or -1 from
-  /// code for an unbounded to-many. The difference affects the version hash.
+  /// The maximum number of related objects, as stored: 1 for a to-one relationship. An unbounded to-many relationship
+  /// has 0 from Xcode's compiler and -1 from code; these two give different version hashes.
   public var maxCount: Int32
   /// Whether a to-many relationship keeps an order.
   public var isOrdered: Bool
-  /// Whether it may be empty.
+  /// Whether the relationship may be empty.
   public var isOptional: Bool
-  /// Whether it is never stored.
+  /// Whether the relationship is transient: it is never stored.
   public var isTransient: Bool
-  /// Whether the old `indexed` flag is set.
+  /// Whether the old `indexed` flag of the relationship is set.
   package var isIndexed: Bool
-  /// Whether Spotlight indexes it.
+  /// Whether Spotlight indexes the relationship.
   package var isIndexedBySpotlight: Bool
-  /// Whether it is kept in external record files for Spotlight ("truth files", macOS).
+  /// Whether the relationship is kept in external record files for Spotlight ("truth files", macOS).
   package var isStoredInTruthFile: Bool
-  /// The delete rule.
+  /// What the deletion of an object does to its related objects.
   public var deleteRule: DeleteRule
-  /// The version hash modifier.
+  /// A text that the developer sets to change the version hash (`versionHashModifier`); nil if there is none.
   public var versionHashModifier: String?
-  /// The name in an earlier version of the model, when the model gives one.
+  /// The relationship's name in an earlier version of the model (`renamingIdentifier`); nil if the model gives none.
   public var renamingIdentifier: String?
-  /// The user info.
+  /// The user info dictionary; empty if there is none.
   public var userInfo: [String: ArchivedValue]
 
-  /// Makes a relationship, by default to-one, mandatory and without an inverse.
+  /// Makes a relationship. By default it is to-one, mandatory and without an inverse.
   package init(
     name: String, destinationEntityName: String, inverseName: String? = nil,
     inverseEntityName: String? = nil, minCount: Int32 = 0, maxCount: Int32 = 1,
@@ -98,6 +98,6 @@ public struct Relationship: Sendable, Hashable {
     self.userInfo = userInfo
   }
 
-  /// Whether more than one object is allowed.
+  /// Whether the relationship may lead to more than one object.
   public var isToMany: Bool { maxCount != 1 }
 }

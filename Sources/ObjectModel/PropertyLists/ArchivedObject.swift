@@ -1,16 +1,16 @@
-/// An archived object of a class that this library does not decode: its fields are kept as they are.
+/// An archived object of a class that this library does not decode. Its fields are kept as they are.
 public struct ArchivedObject: Sendable, Hashable {
-  /// The class and its superclasses, most derived first; never empty.
+  /// The name of the class and of its superclasses, the most derived first. It is never empty.
   public let classNames: [String]
-  /// The fields by name, as the class itself encoded them.
+  /// The fields by name, as the object's class encoded them.
   public let fields: [String: ArchivedValue]
 
-  /// Makes an object.
+  /// Makes an object. Empty `classNames` become `NSObject`.
   public init(classNames: [String], fields: [String: ArchivedValue]) {
     self.classNames = classNames.isEmpty ? ["NSObject"] : classNames
     self.fields = fields
   }
 
-  /// The class.
+  /// The name of the object's own class, the first of ``classNames``.
   public var className: String { classNames[0] }
 }

@@ -1,6 +1,6 @@
-/// An archived object decoded as far as this library knows its class.
+/// An archived object, decoded if this library knows its class.
 public indirect enum ArchivedValue: Sendable, Hashable {
-  /// No object.
+  /// The archive's nil.
   case null
   /// True or false.
   case bool(Bool)
@@ -14,45 +14,45 @@ public indirect enum ArchivedValue: Sendable, Hashable {
   case string(String)
   /// Bytes.
   case data([UInt8])
-  /// Seconds since the start of 2001, UTC.
+  /// A date: seconds since the start of 2001, UTC.
   case date(Double)
-  /// Uppercase, with hyphens.
+  /// The text of a UUID: uppercase, with hyphens.
   case uuid(String)
   /// An ordered list.
   case array([ArchivedValue])
-  /// A set, in stored order.
+  /// A set or an ordered set, in stored order.
   case set([ArchivedValue])
-  /// Keys and values, in stored order.
+  /// A dictionary: its keys and values, in stored order.
   case dictionary([Entry])
   /// A URL's text.
   case url(String)
-  /// An object of a class that is not decoded, with its fields as they are.
+  /// An object of a class that this library does not decode, with its fields as they are.
   case object(ArchivedObject)
-  /// A value that exceeds the limit of depth or count and is not decoded: the class name.
+  /// An object that is nested too deeply, or one too many, and is not decoded. The value is its class name.
   case opaque(className: String)
 
-  /// One entry of a dictionary.
+  /// An entry of a dictionary: a key and its value.
   public struct Entry: Sendable, Hashable {
-    /// The key, of any kind.
+    /// The key of the entry. It is usually text, but may be of any kind.
     public let key: ArchivedValue
-    /// The value.
+    /// The value of the entry.
     public let value: ArchivedValue
 
-    /// Makes an entry.
+    /// Makes an entry from its key and its value.
     public init(key: ArchivedValue, value: ArchivedValue) {
       self.key = key
       self.value = value
     }
   }
 
-  /// The deepest nesting that is decoded; deeper values are ``opaque(className:)``.
+  /// The maximum depth that is decoded. Deeper values are ``opaque(className:)``.
   package static let maximumDepth = 32
-  /// The most values that are decoded; the rest is ``opaque(className:)``.
+  /// The maximum number of values that are decoded. Further elements of a collection are left out.
   package static let maximumCount = 20_000
 }
 
 extension ArchivedValue {
-  /// The value for a reader, as one line of text.
+  /// The value as one line of text for people. A collection is given by its number of values.
   public var text: String {
     switch self {
     case .null: "none"
@@ -69,7 +69,7 @@ extension ArchivedValue {
     }
   }
 
-  /// The text of a string; nil for any other kind.
+  /// The text of a ``string(_:)``; nil for any other kind.
   public var stringValue: String? {
     guard case .string(let value) = self else { return nil }
     return value
@@ -77,18 +77,18 @@ extension ArchivedValue {
 }
 
 extension ArchivedValue: ExpressibleByStringLiteral {
-  /// Text.
+  /// Makes a ``string(_:)`` from a literal.
   public init(stringLiteral value: String) { self = .string(value) }
 }
 
 extension KeyedArchive {
-  /// Decodes an object and everything in it, down to ``ArchivedValue/maximumDepth``. A cyclic or
-  /// endlessly repeating graph ends in opaque values.
+  /// Decodes an object and everything in it, down to ``ArchivedValue/maximumDepth``. A cyclic or endlessly repeating
+  /// graph ends in opaque values. The archive's nil becomes ``ArchivedValue/null``.
   package func decoded(_ value: PropertyList?) -> ArchivedValue {
     decodedWithCount(value).value
   }
 
-  /// Like ``decoded(_:)``, with the number of values met.
+  /// Decodes an object like ``decoded(_:)``, and returns the number of values that were met too.
   func decodedWithCount(_ value: PropertyList?) -> (value: ArchivedValue, count: Int) {
     var remaining = ArchivedValue.maximumCount
     let decoded = decode(value, depth: 0, remaining: &remaining)

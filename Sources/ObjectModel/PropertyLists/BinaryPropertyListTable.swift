@@ -1,13 +1,13 @@
 /// The object table of a binary property list (`bplist00`).
 ///
-/// Layout: the magic, the objects, the table of their offsets, and a 32-byte trailer: 6 unused
-/// bytes, size of an offset, size of a reference, then three big-endian 64-bit numbers: number of
-/// objects, index of the top object, offset of the offset table.
+/// Layout: the magic, the objects, the table of their offsets, and a trailer of 32 bytes. The trailer has 6 unused
+/// bytes, the size of an offset, the size of a reference, then three big-endian 64-bit numbers: the number of objects,
+/// the index of the top object, and the offset of the offset table.
 struct BinaryPropertyListTable {
   static let magic = Array("bplist00".utf8)
   private static let trailerLength = 32
 
-  /// One object: what it is and where its payload lies. References are not followed here.
+  /// An object: its kind and where its payload lies. References in the payload are not followed.
   struct Object {
     enum Kind: UInt8 {
       case null, no, yes, integer, real, date, data, ascii, utf16, utf8, uid
@@ -15,12 +15,11 @@ struct BinaryPropertyListTable {
     }
 
     var kind: Kind
-    /// Where the object's marker is.
+    /// The offset of the object's marker byte in the file.
     var offset: Int
-    /// Where its payload starts, after marker and count.
+    /// The offset of the object's payload in the file, after marker and count.
     var payload: Int
-    /// The number of bytes of a scalar, UTF-16 units of a string, elements or entries of a
-    /// collection.
+    /// The number of bytes of a scalar, of UTF-16 units of a UTF-16 string, of elements or of entries of a collection.
     var count: Int
   }
 
@@ -75,8 +74,8 @@ struct BinaryPropertyListTable {
 
     var objects: [Object] = []
     objects.reserveCapacity(count)
-    // Objects of a well-formed list do not share bytes. Adding up their lengths keeps a small file
-    // from listing one long string a million times.
+    // Objects of a well-formed list do not share bytes. The sum of their lengths is therefore limited by the file. This
+    // keeps a small file from listing one long string a million times.
     var occupied = 0
     for index in 0..<count {
       let entry = tableOffset + index * offsetSize
@@ -97,14 +96,14 @@ struct BinaryPropertyListTable {
     topIndex = top
   }
 
-  /// The index that the element `position` of a collection refers to; for a dictionary the keys
-  /// come first, then the values.
+  /// The index of the object to which a collection refers at a position, counted from 0. In a dictionary, all keys come
+  /// before all values.
   func reference(_ object: Object, _ position: Int) throws(PropertyListError) -> Int {
     let place = object.payload + position * referenceSize
     guard let index = Self.number(bytes, at: place, size: referenceSize), index < objects.count
     else {
       throw PropertyListError(
-        code: .malformed, message: "A reference leads to no object.", offset: place)
+        code: .malformed, message: "A reference of the list leads nowhere.", offset: place)
     }
     return index
   }
@@ -126,7 +125,7 @@ struct BinaryPropertyListTable {
     case .uid: return .uid(pattern(object))
     case .array, .set, .dictionary, .invalid:
       throw PropertyListError(
-        code: .malformed, message: "The object is of an unknown kind.", offset: object.offset)
+        code: .malformed, message: "A list object has an unknown kind.", offset: object.offset)
     }
   }
 }
@@ -142,8 +141,8 @@ extension BinaryPropertyListTable {
     return Int(exactly: value)
   }
 
-  /// Reads marker and count. An object that does not fit is `.invalid` and occupies one byte; it
-  /// matters only when something refers to it.
+  /// Reads the marker and the count of an object. An object that does not fit is `.invalid`, with a length of 1, or of
+  /// 0 if its offset is outside the objects. This is an error only if something refers to it.
   private static func object(
     _ bytes: [UInt8], at offset: Int, end: Int, referenceSize: Int
   ) -> (Object, length: Int) {
@@ -214,8 +213,8 @@ extension BinaryPropertyListTable {
     return value
   }
 
-  /// Integers of 1, 2 and 4 bytes are unsigned, of 8 bytes signed. Integers of 16 bytes are written
-  /// for larger numbers: a value that fits `Int64` stays an integer, any other becomes a real.
+  /// Integers of 1, 2 and 4 bytes are unsigned, those of 8 bytes signed. Integers of 16 bytes are written for larger
+  /// numbers. A value that fits `Int64` stays an integer; any other value becomes a real.
   private func integer(_ object: Object) -> PropertyList {
     guard object.count == 16 else { return .integer(Int64(bitPattern: pattern(object))) }
     var high: UInt64 = 0

@@ -1,11 +1,11 @@
-/// Decimal numbers as text: the form in which a default value is compared.
+/// Decimal numbers as text, in the one form in which default values are compared.
 package enum DecimalText {
-  /// The most digits and places that are spelled out; `NSDecimal` has 38 digits and an exponent of one
+  /// Half of the maximum length of a number's text in bytes. `NSDecimal` needs less: 38 digits and an exponent of one
   /// byte.
   package static let maximumPlaces = 300
 
-  /// Digits without exponent, sign only when negative, no superfluous zeros; nil unless `text` is
-  /// an optional sign, digits and at most one point.
+  /// The number without a plus sign, an exponent or superfluous zeros; nil unless `text` is an optional sign, digits
+  /// and at most one point.
   package static func canonical(_ text: String) -> String? {
     var units = Array(text.utf8)
     guard units.count <= maximumPlaces * 2 else { return nil }
@@ -27,8 +27,8 @@ package enum DecimalText {
     return result
   }
 
-  /// The text of mantissa x 10^exponent, where the mantissa is at most 16 little-endian bytes
-  /// (`NS.mantissa` of an archived decimal).
+  /// The text of mantissa × 10^exponent; nil if the mantissa has more than 16 bytes or the exponent not one byte. The
+  /// mantissa is little-endian (`NS.mantissa` of an archived decimal).
   package static func text(mantissa: [UInt8], exponent: Int64, negative: Bool) -> String? {
     guard mantissa.count <= 16, (-128...127).contains(exponent) else { return nil }
     var value = Array(mantissa.reversed())
@@ -57,7 +57,7 @@ package enum DecimalText {
     return canonical((negative ? "-" : "") + String(decoding: digits, as: UTF8.self))
   }
 
-  /// The parts that an archived decimal needs; nil when the number has more than 128 bits.
+  /// The parts of a number for archiving it; nil if the text is not a number or does not fit 128 bits and an exponent.
   package static func parts(_ text: String) -> (mantissa: [UInt8], exponent: Int64, negative: Bool)?
   {
     guard let text = canonical(text) else { return nil }

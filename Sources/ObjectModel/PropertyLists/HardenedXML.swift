@@ -1,28 +1,27 @@
 /// A flat, bounded list of the events of an XML document.
 ///
-/// It reads what models and property lists consist of: elements, attributes, text, comments,
-/// character references and the five predefined entities, in UTF-8. Documents that declare entities
-/// or have an internal subset are refused: nothing read here needs them, and attacks by expansion
-/// or by reading other files do. Foundation's `XMLParser` is not used: on Linux
-/// (Swift 6.3.1) it traps on some damaged start tags.
+/// The reader knows what models and property lists use: elements, attributes, text, comments, character references and
+/// the five predefined entities, in UTF-8. It refuses documents that declare entities or have an internal subset. No
+/// model needs them, but attacks by expansion or by reading other files do. Foundation's `XMLParser` is not used,
+/// because on Linux (Swift 6.3.1) it traps on some damaged start tags.
 package struct HardenedXML {
   package enum Event {
     case start(name: String, attributes: [String: String], line: Int)
     case end
     case text(String)
-    /// An element that was read before, in place of its events; only in an `.xcdatamodel`.
+    /// An element that was read before. It stands in place of its own events; only in an `.xcdatamodel`.
     indirect case known(KnownEntities.Element, line: Int)
   }
 
-  /// Limits, far above any real model: 32 MiB, a million events, 100 levels, 256 attributes of one
-  /// element.
+  /// The maximum number of bytes that are read: 32 MiB. This limit and the next three, on events, levels and attributes
+  /// of one element, are far above any real model.
   package static let maximumByteCount = 32 << 20
   package static let maximumEventCount = 1 << 20
   package static let maximumDepth = 100
   package static let maximumAttributeCount = 256
 
   package let events: [Event]
-  /// The positions of the unknown `<entity>` elements of an `.xcdatamodel`.
+  /// The places of the `<entity>` elements of an `.xcdatamodel` that were not known.
   package let entities: [XMLScanner.Place]
 
   package init(
@@ -30,7 +29,7 @@ package struct HardenedXML {
   ) throws(PropertyListError) {
     guard bytes.count <= Self.maximumByteCount else {
       throw PropertyListError(
-        code: .tooLarge, message: "The XML has \(bytes.count) bytes; 32 MiB is the most.")
+        code: .tooLarge, message: "The XML has \(bytes.count) bytes; at most 32 MiB are read.")
     }
     guard Self.looksLikeXML(bytes) else {
       throw PropertyListError(code: .notAPropertyList, message: "This is not XML.", offset: 0)
@@ -40,7 +39,7 @@ package struct HardenedXML {
     entities = scanner.entities
   }
 
-  /// Whether the first bytes, after a byte order mark and blanks, open a tag.
+  /// Whether the first byte after a byte order mark and blanks is `<`.
   package static func looksLikeXML(_ bytes: [UInt8]) -> Bool {
     let body = bytes.starts(with: XMLScanner.byteOrderMark) ? bytes.dropFirst(3) : bytes[...]
     return body.first { !XMLScanner.isBlank($0) } == UInt8(ascii: "<")

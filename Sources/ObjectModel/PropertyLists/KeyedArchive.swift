@@ -1,11 +1,11 @@
-/// A keyed archive (`NSKeyedArchiver`) read as data: a table of objects that refer to each other by
-/// index. No class is ever instantiated, and references are followed only when asked for.
+/// A keyed archive (`NSKeyedArchiver`) read as data: a table of objects that refer to each other by index. No class is
+/// ever instantiated.
 ///
-/// The object graph may be cyclic; each accessor follows one reference at a time.
+/// The object graph may be cyclic, so each accessor follows only one reference at a time.
 package struct KeyedArchive: Sendable, Hashable {
-  /// The object table (`$objects`). Index 0 is nil.
+  /// The object table (`$objects`). The object at index 0 is the archive's nil.
   package let objects: [PropertyList]
-  /// The named entry points (`$top`), usually one called `root`.
+  /// The named entry points (`$top`). Usually there is one, called `root`.
   package let top: [String: PropertyList]
 
   /// Reads a binary or XML property list that is a keyed archive.
@@ -44,7 +44,7 @@ package struct KeyedArchive: Sendable, Hashable {
     self.top = top
   }
 
-  /// The archived root object; nil when there is none.
+  /// The entry point called `root`, or the only entry point; nil if there is neither.
   package var root: PropertyList? {
     if let root = top["root"] { return root }
     return top.count == 1 ? top.first?.value : nil
@@ -54,8 +54,8 @@ package struct KeyedArchive: Sendable, Hashable {
 // MARK: - Following references
 
 extension KeyedArchive {
-  /// The value that a reference leads to, or the value itself when it is not a reference. Nil for the archive's nil
-  /// (index 0, `$null`), for a reference that leads nowhere, and for nil.
+  /// The object that a reference leads to; a value that is not a reference is returned as it is. Nil for the archive's
+  /// nil (index 0, `$null`), for a reference that leads nowhere, and for nil.
   package func resolve(_ value: PropertyList?) -> PropertyList? {
     guard let value else { return nil }
     guard case .uid(let index) = value else { return value == .null ? nil : value }
@@ -66,8 +66,8 @@ extension KeyedArchive {
     return object == .null ? nil : object
   }
 
-  /// The index of the object that a reference leads to, which identifies it; nil for nil and for
-  /// values that are not references.
+  /// The index of the object that a reference leads to. The index identifies the object. Nil for the archive's nil and
+  /// for values that are not references.
   package func index(_ value: PropertyList?) -> Int? {
     guard case .uid(let index)? = value, index != 0, index < UInt64(objects.count) else {
       return nil
@@ -80,7 +80,7 @@ extension KeyedArchive {
     classDescription(of: value)?["$classname"]?.stringValue
   }
 
-  /// The class and its superclasses, most derived first; empty for plain values.
+  /// The names of an object's class and its superclasses, the most derived first; empty for plain values.
   package func classNames(of value: PropertyList?) -> [String] {
     guard let description = classDescription(of: value) else { return [] }
     let names = description["$classes"]?.elements?.compactMap(\.stringValue) ?? []
@@ -98,7 +98,7 @@ extension KeyedArchive {
     return false
   }
 
-  /// A field of an object, as stored: a reference or an inline value.
+  /// A field of an object as it is stored: a reference or an inline value. Nil if the object has no such field.
   package func field(_ name: String, of value: PropertyList?) -> PropertyList? {
     resolve(value)?[name]
   }
@@ -111,7 +111,7 @@ extension KeyedArchive {
 // MARK: - Decoding one object
 
 extension KeyedArchive {
-  /// The text of a string object: plain, `NSString` or `NSMutableString`.
+  /// The text of a string object (plain, `NSString` or `NSMutableString`); nil for any other object.
   package func string(_ value: PropertyList?) -> String? {
     guard let object = resolve(value) else { return nil }
     if case .string(let text) = object { return text }
@@ -122,7 +122,7 @@ extension KeyedArchive {
     }
   }
 
-  /// The integer of a number object or of an inline number.
+  /// The integer of a number object or of an inline number; nil for anything else and for a fraction.
   package func integer(_ value: PropertyList?) -> Int64? {
     switch number(value) {
     case .integer(let value): value
@@ -132,7 +132,7 @@ extension KeyedArchive {
     }
   }
 
-  /// The floating-point value of a number object or of an inline number.
+  /// The floating-point value of a number object or of an inline number; nil for anything else.
   package func real(_ value: PropertyList?) -> Double? {
     switch number(value) {
     case .integer(let value): Double(value)
@@ -152,21 +152,21 @@ extension KeyedArchive {
     return fields["NS.boolval"] ?? fields["NS.intval"] ?? fields["NS.dblval"]
   }
 
-  /// Seconds since the start of 2001 of an `NSDate`.
+  /// The date of an `NSDate`, in seconds since the start of 2001, UTC; nil for any other object.
   package func date(_ value: PropertyList?) -> Double? {
     guard let object = resolve(value) else { return nil }
     if case .date(let seconds) = object { return seconds }
     return real(object["NS.time"])
   }
 
-  /// The bytes of an `NSData` or of inline data.
+  /// The bytes of an `NSData` or of inline data; nil for any other object.
   package func data(_ value: PropertyList?) -> [UInt8]? {
     guard let object = resolve(value) else { return nil }
     if case .data(let bytes) = object { return bytes }
     return resolve(object["NS.data"])?.dataValue
   }
 
-  /// The text of an `NSUUID`, uppercase with hyphens.
+  /// The text of an `NSUUID`, uppercase with hyphens; nil for any other object.
   package func uuid(_ value: PropertyList?) -> String? {
     guard let bytes = resolve(field("NS.uuidbytes", of: value))?.dataValue, bytes.count == 16
     else { return nil }
@@ -175,12 +175,12 @@ extension KeyedArchive {
     return ranges.map { String(hex[$0]) }.joined(separator: "-")
   }
 
-  /// The digits of an archived `NSDecimalNumber` (`NSDecimalNumberPlaceholder`).
+  /// The text of an archived `NSDecimalNumber` (`NSDecimalNumberPlaceholder`), without exponent; nil for other objects.
   package func decimal(_ value: PropertyList?) -> String? {
     guard let object = resolve(value), var mantissa = resolve(object["NS.mantissa"])?.dataValue,
       let exponent = integer(object["NS.exponent"])
     else { return nil }
-    // 16-bit units in the byte order of the machine that wrote them: 1 little, 2 big endian.
+    // The mantissa has 16-bit units in the byte order of the machine that wrote it: 1 is little-endian, 2 big-endian.
     if integer(object["NS.mantissa.bo"]) == 2, mantissa.count % 2 == 0 {
       for index in stride(from: 0, to: mantissa.count, by: 2) {
         mantissa.swapAt(index, index + 1)
@@ -190,7 +190,7 @@ extension KeyedArchive {
       mantissa: mantissa, exponent: exponent, negative: bool(object["NS.negative"]) ?? false)
   }
 
-  /// The elements of an array or set object, as stored; nil when it is neither.
+  /// The elements of an array or set object, as they are stored; nil for any other object.
   package func elements(_ value: PropertyList?) -> [PropertyList]? {
     guard let object = resolve(value) else { return nil }
     if let elements = object.elements { return elements }
@@ -198,8 +198,8 @@ extension KeyedArchive {
     return resolve(object["NS.objects"])?.elements
   }
 
-  /// The keys and values of a dictionary object, as stored and in stored order; nil when it is
-  /// not a dictionary, or when the numbers of keys and values differ.
+  /// The keys and values of a dictionary object, as they are stored and in stored order. Nil for any other object, and
+  /// if the numbers of keys and values differ.
   ///
   /// `NSKnownKeysDictionary1`, which Core Data uses in cached models, keeps its keys in a mapping
   /// beside the values.
@@ -220,7 +220,7 @@ extension KeyedArchive {
     return nil
   }
 
-  /// The entries of a dictionary object whose keys are text, in stored order.
+  /// The entries of a dictionary object whose keys are text, in stored order; nil for any other object.
   package func namedEntries(_ value: PropertyList?) -> [(name: String, value: PropertyList)]? {
     entries(value)?.compactMap { entry in string(entry.key).map { ($0, entry.value) } }
   }

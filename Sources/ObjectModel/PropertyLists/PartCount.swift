@@ -1,12 +1,12 @@
 extension ModelExpression {
-  /// How many expressions the tree has, without those in predicates.
+  /// The number of expressions in the tree, this one included. Expressions inside predicates do not count.
   package var partCount: Int {
     children.expressions.reduce(1) { $0 + $1.partCount }
   }
 }
 
 extension ArchivedValue {
-  /// The number of values, nested ones included.
+  /// The number of values in this value, nested ones and itself included.
   package var count: Int {
     switch self {
     case .array(let values), .set(let values): values.reduce(1) { $0 + $1.count }
@@ -16,7 +16,7 @@ extension ArchivedValue {
     }
   }
 
-  /// The integer; nil for any other kind.
+  /// The integer of an ``integer(_:)``; nil for any other kind.
   package var integerValue: Int64? {
     guard case .integer(let value) = self else { return nil }
     return value
@@ -24,7 +24,7 @@ extension ArchivedValue {
 }
 
 extension PropertyList {
-  /// The number of values, nested ones included; a shared value counts each time it occurs.
+  /// The number of values in this value, nested ones and itself included. A shared value counts each time it occurs.
   package var valueCount: Int {
     switch self {
     case .array(let values), .set(let values): values.reduce(1) { $0 + $1.valueCount }

@@ -1,9 +1,8 @@
 extension PropertyList {
   /// Reads the binary form (`bplist00`).
   ///
-  /// Every offset, count and reference is checked. A list is refused if it contains itself, is
-  /// nested deeper than ``maximumDepth``, or has more than ``maximumCount`` values with shared ones
-  /// expanded.
+  /// Every offset, count and reference is checked. A list is refused if it contains itself, is nested deeper than
+  /// ``maximumDepth``, or has more than ``maximumCount`` values when each shared value counts as often as it occurs.
   ///
   /// - Throws: ``PropertyListError``.
   package init(binary bytes: [UInt8]) throws(PropertyListError) {
@@ -13,8 +12,8 @@ extension PropertyList {
   }
 }
 
-/// Turns the object table into a tree without recursion. Each object is built once and shared by
-/// all references to it; its size counts each time.
+/// Turns the object table into a tree without recursion. Each object is built once and shared by all references to it.
+/// Its size counts for each of these references.
 private struct Expansion {
   private struct Built {
     var value: PropertyList
@@ -67,7 +66,7 @@ private struct Expansion {
     return built[table.topIndex]?.value ?? .null
   }
 
-  /// Builds a scalar at once; returns a frame for a collection.
+  /// Builds a scalar at once and returns nil; returns a frame for a collection.
   private mutating func open(_ index: Int) throws(PropertyListError) -> Frame? {
     let object = table.objects[index]
     switch object.kind {
@@ -102,8 +101,7 @@ private struct Expansion {
       children.append(part.value)
       guard count <= PropertyList.maximumCount else { throw tooLarge(frame.object) }
     }
-    // The stack checks depth on the way down; a shared part may be deeper than where it was first
-    // met.
+    // The stack limits the depth on the way down. A shared part may be deeper here than where it was met first.
     guard height <= PropertyList.maximumDepth else {
       throw PropertyListError(
         code: .tooDeep,
@@ -120,7 +118,7 @@ private struct Expansion {
       for position in 0..<frame.object.count where position + frame.object.count < children.count {
         guard case .string(let name) = children[position] else {
           throw PropertyListError(
-            code: .malformed, message: "A dictionary key is not a string.",
+            code: .malformed, message: "A dictionary key of the list is not a string.",
             offset: frame.object.offset)
         }
         entries[name] = children[position + frame.object.count]

@@ -1,16 +1,15 @@
 extension PropertyList {
-  /// The binary form (`bplist00`).
+  /// The list in the binary form (`bplist00`).
   ///
-  /// The same value always yields the same bytes: keys are sorted, equal scalars are stored once,
-  /// and objects are in the order in which they are met. Any depth that can be built is written;
-  /// reading is limited to ``maximumDepth``.
+  /// The same value always gives the same bytes: keys are sorted, equal scalars are stored once, and objects are in the
+  /// order in which they are met. There is no limit of depth, but reading has one, ``maximumDepth``.
   package func binaryBytes() -> [UInt8] {
     var writer = BinaryPropertyListWriter()
     return writer.bytes(of: self)
   }
 }
 
-/// Lays out objects breadth-first, so that no recursion is needed.
+/// Writes the objects breadth-first, so that no recursion is needed.
 private struct BinaryPropertyListWriter {
   private enum Item {
     case scalar(PropertyList)
@@ -19,8 +18,8 @@ private struct BinaryPropertyListWriter {
     case dictionary(keys: [Int], values: [Int])
   }
 
-  /// Scalars by their bits: as values, 0.0 and -0.0 would be equal, and NaN would not even equal
-  /// itself.
+  /// The bits of a scalar, by which equal scalars are found. As values, 0.0 and -0.0 would be equal, and NaN would not
+  /// equal itself.
   private enum Key: Hashable {
     case bits(kind: UInt8, UInt64)
     case text([UInt8])
@@ -60,7 +59,7 @@ private struct BinaryPropertyListWriter {
     return layOut()
   }
 
-  /// The index of a value's object, which is new unless the value is a scalar already stored.
+  /// The index of a value's object. It is new for a collection; a scalar is stored at once and needs no further work.
   private mutating func reserve(_ value: PropertyList) -> (index: Int, isNew: Bool) {
     guard let key = Self.key(value) else {
       items.append(.scalar(.null))

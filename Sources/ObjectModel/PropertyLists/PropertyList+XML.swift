@@ -3,8 +3,8 @@ import Foundation
 extension PropertyList {
   /// Reads the XML form.
   ///
-  /// A dictionary with only the key `CF$UID` is a reference of a keyed archive, as Apple's tools
-  /// write it. Documents that declare entities are refused.
+  /// A dictionary whose only key is `CF$UID` is a reference of a keyed archive; Apple's tools write references so.
+  /// Documents that declare entities are refused.
   ///
   /// - Throws: ``PropertyListError``.
   package init(xml bytes: [UInt8]) throws(PropertyListError) {
@@ -14,7 +14,7 @@ extension PropertyList {
   }
 }
 
-/// Builds the value from events, with a stack of its own in place of recursion.
+/// Builds a property list from XML events. It has a stack of its own, so no recursion is needed.
 private struct XMLPropertyListReader {
   private enum Collection {
     case array([PropertyList])
@@ -39,14 +39,14 @@ private struct XMLPropertyListReader {
   func result() throws(PropertyListError) -> PropertyList {
     guard let root else {
       throw PropertyListError(
-        code: .notAPropertyList, message: "The XML holds no property list.")
+        code: .notAPropertyList, message: "The XML does not contain a property list.")
     }
     return root
   }
 
   private mutating func start(_ name: String, _ line: Int) throws(PropertyListError) {
     guard openScalar == nil, root == nil else {
-      throw malformed("A <\(name)> is not allowed here.", line)
+      throw malformed("The property list has a <\(name)> in the wrong place.", line)
     }
     switch name {
     case "plist" where stack.isEmpty: wrapperDepth += 1
@@ -66,7 +66,7 @@ private struct XMLPropertyListReader {
       openScalar = nil
       if scalar.name == "key" {
         guard case .dictionary(let entries, nil)? = stack.popLast() else {
-          throw malformed("A <key> is not allowed here.", scalar.line)
+          throw malformed("The property list has a <key> in the wrong place.", scalar.line)
         }
         stack.append(.dictionary(entries, key: scalar.text))
       } else {
@@ -89,13 +89,13 @@ private struct XMLPropertyListReader {
 
   private mutating func add(_ value: PropertyList, _ line: Int?) throws(PropertyListError) {
     guard var top = stack.popLast() else {
-      guard root == nil else { throw malformed("There is more than one value.", line) }
+      guard root == nil else { throw malformed("The list has more than one root value.", line) }
       root = value
       return
     }
     switch top {
     case .array(var values):
-      // Emptied first, so that the array is not copied at each element.
+      // The stack's copy is emptied first, so that the array is not copied at each element.
       top = .array([])
       values.append(value)
       top = .array(values)
@@ -133,15 +133,15 @@ private struct XMLPropertyListReader {
       if let data = Data(base64Encoded: base64) { return .data(Array(data)) }
     default: break
     }
-    throw malformed("The value in <\(name)> has the wrong type.", line)
+    throw malformed("The text in <\(name)> is not a value of this type.", line)
   }
 
   private func malformed(_ message: String, _ line: Int?) -> PropertyListError {
     PropertyListError(code: .malformed, message: message, line: line)
   }
 
-  /// Seconds since 2001 of `2024-05-31T10:20:30Z`, computed without a formatter, which is slow and
-  /// depends on locale data.
+  /// The seconds since the start of 2001 of a date such as `2024-05-31T10:20:30Z`; nil for any other text. No formatter
+  /// is used: formatters are slow and depend on locale data.
   private static func seconds(_ text: String) -> Double? {
     let parts = text.utf8.filter { $0 > 0x20 }.split { "-T:Z".utf8.contains($0) }
       .map { Int(String(decoding: $0, as: UTF8.self)) }
@@ -150,7 +150,7 @@ private struct XMLPropertyListReader {
       (0...9999).contains(year), (1...12).contains(month), (1...31).contains(day),
       (0...23).contains(hour), (0...59).contains(minute), (0...60).contains(second)
     else { return nil }
-    // Days since 1 March of year 0, counting years from March so that leap days come last.
+    // Days since 1 March of year 0. Years are counted from March, so that a leap day is the last day of its year.
     let shifted = month <= 2 ? year - 1 : year
     let monthIndex = (month + 9) % 12
     let leapDays = shifted / 4 - shifted / 100 + shifted / 400

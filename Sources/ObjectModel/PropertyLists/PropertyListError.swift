@@ -1,6 +1,6 @@
-/// Why a property list could not be read.
+/// The error when a property list could not be read.
 package struct PropertyListError: Error, Sendable, Hashable {
-  /// What went wrong, as a stable string such as `plist.truncated`; more may be added.
+  /// What went wrong, as a stable string such as `plist.truncated`. Later versions may add codes.
   package struct Code: RawRepresentable, Sendable, Hashable {
     /// The stable text of the code.
     package let rawValue: String
@@ -10,32 +10,32 @@ package struct PropertyListError: Error, Sendable, Hashable {
 
     /// The bytes are neither a binary nor an XML property list.
     package static let notAPropertyList = Code(rawValue: "plist.notAPropertyList")
-    /// The bytes end before the structure they announce.
+    /// The bytes end before a structure that they announce.
     package static let truncated = Code(rawValue: "plist.truncated")
-    /// A marker, a reference or an element that the format does not allow there.
+    /// A marker, a reference or an element is where the format does not allow it.
     package static let malformed = Code(rawValue: "plist.malformed")
     /// A collection contains itself.
     package static let cyclic = Code(rawValue: "plist.cyclic")
     /// Collections are nested deeper than ``PropertyList/maximumDepth``.
     package static let tooDeep = Code(rawValue: "plist.tooDeep")
-    /// More values than ``PropertyList/maximumCount``, or more bytes than allowed.
+    /// The list has more values than ``PropertyList/maximumCount``, or more bytes than allowed.
     package static let tooLarge = Code(rawValue: "plist.tooLarge")
     /// The XML declares entities of its own.
     package static let unsafeXML = Code(rawValue: "plist.unsafeXML")
-    /// A keyed archive without the parts every keyed archive has.
+    /// The list lacks `$objects` or `$top`, which every keyed archive has.
     package static let notAnArchive = Code(rawValue: "plist.notAnArchive")
   }
 
-  /// What went wrong.
+  /// What went wrong, as a stable code.
   package let code: Code
-  /// One sentence for a reader.
+  /// The error as one sentence for people.
   package let message: String
-  /// The offset in the bytes, counted from 0, if known.
+  /// The offset of the error in bytes, counted from 0; nil if it is not known.
   package let offset: Int?
-  /// The line of the XML, counted from 1, if known.
+  /// The line of the error in XML, counted from 1; nil if it is not known.
   package let line: Int?
 
-  /// Makes an error.
+  /// Makes an error from its code, its message and, if it is known, its place.
   package init(code: Code, message: String, offset: Int? = nil, line: Int? = nil) {
     self.code = code
     self.message = message

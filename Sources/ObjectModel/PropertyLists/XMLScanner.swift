@@ -1,5 +1,5 @@
-/// The scanner behind ``HardenedXML``: one pass over the bytes, no recursion, each byte read a
-/// bounded number of times. Clauses are those of XML 1.0, fifth edition.
+/// The scanner behind ``HardenedXML``: one pass over the bytes, without recursion. Each byte is read a bounded number
+/// of times. The clauses that are cited are those of XML 1.0, fifth edition.
 package struct XMLScanner {
   package static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
@@ -20,10 +20,10 @@ package struct XMLScanner {
     static let nameStops = Array("/>=<\"'&".utf8)
   }
 
-  /// An `<entity>` directly below the root.
+  /// The place of an `<entity>` element directly below the root: offsets in bytes, and indexes of its events.
   package struct Place {
     package let start: Int
-    /// The offset of the end of its start tag.
+    /// The offset after the element's start tag.
     package let tagEnd: Int
     package fileprivate(set) var end = 0
     package let firstEvent: Int
@@ -34,14 +34,14 @@ package struct XMLScanner {
   private let known: KnownEntities?
   private var index = 0
   private var events: [HardenedXML.Event] = []
-  /// How many events the known elements replace, not counting their own.
+  /// The number of events that known elements save, because each known element is only one event.
   private var knownEventCount = 0
-  /// The `<entity>` elements that were scanned; empty unless known entities were given.
+  /// The places of the `<entity>` elements that were scanned; empty unless known entities were given.
   private(set) var entities: [Place] = []
   /// The names of the open elements.
   private var open: [String] = []
   private var hasRoot = false
-  /// The line at `lineIndex`, updated as the scan proceeds.
+  /// The line number at the offset `lineIndex`, counted from 1. It is updated during the scan.
   private var line = 1
   private var lineIndex = 0
 
@@ -85,7 +85,7 @@ package struct XMLScanner {
       index += 4
       try skip(past: Token.commentEnd)
     } else if starts(with: Token.cdata) {
-      guard !open.isEmpty else { throw error(.malformed, "There is text outside the XML.") }
+      guard !open.isEmpty else { throw error(.malformed, "Text is outside the root element.") }
       let start = index + 9
       index = start
       try skip(past: Token.cdataEnd)
@@ -101,7 +101,7 @@ package struct XMLScanner {
     }
   }
 
-  /// Only UTF-8 is read (clause 4.3.3).
+  /// Refuses any encoding but UTF-8 and ASCII (clause 4.3.3).
   private func checkEncoding(_ declaration: ArraySlice<UInt8>) throws(PropertyListError) {
     let separators = Array(" =\"'?<>\t\r\n".utf8)
     let words = declaration.split { separators.contains($0) }
@@ -114,8 +114,8 @@ package struct XMLScanner {
     }
   }
 
-  /// A document type may name an external file, which is not read. An internal subset (clause 2.8)
-  /// is refused.
+  /// Skips a document type declaration. It may name an external file, which is not read. One with an internal subset
+  /// (clause 2.8) is refused.
   private mutating func skipDocumentType() throws(PropertyListError) {
     guard !hasRoot else {
       throw error(.malformed, "A document type declaration is inside the XML.")
@@ -152,7 +152,7 @@ package struct XMLScanner {
     }
   }
 
-  /// Skips an element that was read before; false if there is none here.
+  /// Skips an element that was read before. Returns false if no such element is here.
   private mutating func skipKnown() -> Bool {
     guard let known, open.count == 1, starts(with: KnownEntities.opening),
       let element = known.element(at: index, of: bytes)
@@ -230,7 +230,7 @@ package struct XMLScanner {
     }
     if let tag = bytes[start..<end].firstIndex(of: UInt8(ascii: "<")) {
       index = tag
-      throw error(.malformed, "An attribute value holds a tag.")
+      throw error(.malformed, "An attribute value in the XML contains a <.")
     }
     let value = try resolved(start..<end, isAttribute: true)
     index = end + 1
@@ -243,7 +243,7 @@ package struct XMLScanner {
     let end = bytes[index...].firstIndex(of: UInt8(ascii: "<")) ?? bytes.count
     if open.isEmpty {
       guard bytes[index..<end].allSatisfy(Self.isBlank) else {
-        throw error(.malformed, "There is text outside the XML.")
+        throw error(.malformed, "Text is outside the root element.")
       }
     } else {
       events.append(.text(try resolved(index..<end, isAttribute: false)))
@@ -251,7 +251,7 @@ package struct XMLScanner {
     index = end
   }
 
-  /// Text with references replaced and line ends normalised (clauses 2.11, 3.3.3, 4.1).
+  /// The text of a range, with references replaced and line ends normalised (clauses 2.11, 3.3.3, 4.1).
   private func resolved(
     _ range: Range<Int>, isAttribute: Bool
   ) throws(PropertyListError) -> String {
@@ -300,7 +300,7 @@ package struct XMLScanner {
     if radix == 16 { digits = digits.dropFirst() }
     var value: UInt32 = 0
     for byte in digits {
-      // No sign is allowed here (clause 4.1), and a reference of twelve bytes cannot overflow.
+      // A sign is not a digit (clause 4.1). A reference has at most twelve bytes, so the value cannot overflow.
       guard let digit = Hex.digit(byte), digit < radix else { return nil }
       value = value &* radix &+ digit
       if value > 0x10FFFF { return nil }
@@ -308,7 +308,7 @@ package struct XMLScanner {
     return value > 0 ? Unicode.Scalar(value) : nil
   }
 
-  /// The text of bytes, which must be UTF-8 without NUL.
+  /// The text of bytes. They must be UTF-8 without NUL.
   private func string(_ slice: ArraySlice<UInt8>) throws(PropertyListError) -> String {
     let text = String(decoding: slice, as: UTF8.self)
     let isASCII = slice.allSatisfy { $0 < 0x80 && $0 != 0 }

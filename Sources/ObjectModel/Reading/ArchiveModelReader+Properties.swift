@@ -1,6 +1,6 @@
-/// Attributes, relationships and fetched properties.
+/// Reads attributes, relationships and fetched properties.
 extension ArchiveModelReader {
-  /// The deepest nesting of composites; Xcode offers far less.
+  /// The maximum depth of composites inside composites. Xcode offers far less.
   private static let maximumCompositeDepth = 8
 
   mutating func attribute(
@@ -8,7 +8,7 @@ extension ArchiveModelReader {
   ) throws(ModelError) -> Attribute {
     let type = AttributeType(
       rawValue: try neededInteger("NSAttributeType", value, in: 0...Int32.max))
-    // 4 external storage, 16 preserved in history on deletion. Models from before external storage may lack the flags.
+    // Flag 4 is external storage, flag 16 preserved in history on deletion. Old models may lack the flags.
     let flags = try integer("NSFlagsKey", value, in: 0...Int32.max) ?? 0
     var derivation: Derivation?
     if archive.isKind(value, of: "NSDerivedAttributeDescription") {
@@ -52,7 +52,7 @@ extension ArchiveModelReader {
     if destinationName == nil { destinationName = try entityName(destination) }
     var inverseEntity: String?
     if let inverseName {
-      // A cached model may point at the copy in a subentity; the declaration is further up.
+      // A cached model may point at the copy in a subentity. The declaration is in an ancestor.
       let holder = try entityName(archive.field("NSEntity", of: underlyingInverse(inverse)))
       inverseEntity = declaring(inverseName, from: holder ?? destinationName ?? "")
     }
@@ -75,7 +75,7 @@ extension ArchiveModelReader {
     value.flatMap(underlying)
   }
 
-  /// The topmost entity, among an entity and its ancestors, that has a property.
+  /// The name of the topmost entity, among an entity and its ancestors, that has a property.
   private func declaring(_ property: String, from entity: String) -> String {
     lineage(of: entity).last { names[$0]?.contains(property) == true } ?? entity
   }
@@ -94,7 +94,7 @@ extension ArchiveModelReader {
       renamingIdentifier: try renaming(value, name), userInfo: try userInfo(value))
   }
 
-  /// The predicates and their warnings are parallel lists.
+  /// Reads the validation rules. Predicates and warnings are two lists of the same order.
   private mutating func validations(
     _ value: PropertyList?
   ) throws(ModelError) -> [AttributeValidation] {

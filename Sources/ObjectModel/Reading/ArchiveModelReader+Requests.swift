@@ -1,4 +1,4 @@
-/// Fetch requests, predicates, expressions and values of any kind.
+/// Reads fetch requests, predicates, expressions and values of any kind.
 extension ArchiveModelReader {
   mutating func fetchRequest(_ value: PropertyList?) throws(ModelError) -> FetchRequest {
     var request = FetchRequest()
@@ -34,7 +34,7 @@ extension ArchiveModelReader {
     archive.integer(archive.field(key, of: value)) ?? 0
   }
 
-  /// The names of properties; archives may hold the names or the properties themselves.
+  /// The names of properties in a list. Archives may hold the names or the properties themselves.
   private mutating func propertyNames(
     _ key: String, _ value: PropertyList?
   ) throws(ModelError) -> [String] {
@@ -65,7 +65,7 @@ extension ArchiveModelReader {
     return expression
   }
 
-  /// A value of any kind, with its contents.
+  /// Decodes a value of any kind, with everything in it.
   mutating func decoded(_ value: PropertyList?) throws(ModelError) -> ArchivedValue {
     let (decoded, count) = archive.decodedWithCount(value)
     try spend(count * Cost.value)

@@ -1,8 +1,8 @@
 extension ManagedObjectModel {
-  /// Reads a compiled model (`.mom`), or a store's cached model (`Z_MODELCACHE`) once inflated.
+  /// Reads a compiled model (`.mom`), or the inflated cached model of a store (`Z_MODELCACHE`).
   ///
-  /// Both are keyed archives. Inherited properties, which caches repeat in each subentity as copies
-  /// or as proxies, are left out: an entity's own properties are those whose name no ancestor has.
+  /// Both are keyed archives. Caches repeat inherited properties in each subentity, as copies or as proxies. These are
+  /// left out: an entity's own properties are those whose name no ancestor has.
   ///
   /// - Throws: ``ModelError``; `model.optimisedFormat` for an `.omo`.
   public init(archive bytes: [UInt8]) throws(ModelError) {
@@ -21,11 +21,10 @@ extension ManagedObjectModel {
 
 /// Builds a model from the object table of an archive.
 ///
-/// The keys are those of Core Data's own coding: `NSEntities`, `NSProperties` and so on.
+/// The keys are those that Core Data itself writes: `NSEntities`, `NSProperties` and so on.
 struct ArchiveModelReader {
-  /// The most work, in units of roughly 32 bytes of resulting values. The parts of an archive may
-  /// be shared, so a small file can describe a huge model; a real model needs some hundred thousand
-  /// units.
+  /// The maximum work, in units of roughly 32 bytes of resulting values. The parts of an archive may be shared, so a
+  /// small file can describe a huge model. A real model needs a few hundred thousand units.
   static let maximumWork = 12_000_000
 
   /// The cost of one value of each kind.
@@ -41,10 +40,10 @@ struct ArchiveModelReader {
   }
 
   let archive: KeyedArchive
-  /// The names of all properties in each entity, inherited copies included.
+  /// The names of all properties by entity, inherited copies included.
   private(set) var names: [String: Set<String>] = [:]
   private(set) var parents: [String: String] = [:]
-  /// How much of ``maximumWork`` was used.
+  /// The part of ``maximumWork`` that was used.
   private(set) var work = 0
 
   init(archive: KeyedArchive) { self.archive = archive }
@@ -59,7 +58,7 @@ struct ArchiveModelReader {
         throw ModelError(
           code: .duplicateName, message: "There are two entities called \(name).")
       }
-      // The dictionary's key is the entity's name, and both are always stored.
+      // The dictionary's key is the entity's name. Both are always stored.
       guard try entityName(value) == name else {
         throw malformed("The entity stored under \(name) is missing or has another name.")
       }
@@ -123,7 +122,7 @@ struct ArchiveModelReader {
     }
     let className = try text("NSClassNameForEntity", value)
     let indexes = try fetchIndexes(value)
-    // Core Data repeats fetch indexes in the older form.
+    // Core Data repeats fetch indexes as compound indexes, the older form.
     let columns = Set(indexes.map { $0.elements.map(\.propertyName) })
     let compound = try lists("NSCompoundIndexes", value).filter { !columns.contains($0) }
     return Entity(
@@ -135,7 +134,7 @@ struct ArchiveModelReader {
       renamingIdentifier: try renaming(value, name), userInfo: try userInfo(value))
   }
 
-  /// The names of the ancestors, nearest first; stops if one repeats.
+  /// The names of the ancestors, the nearest first. The list ends at a name that would repeat.
   func lineage(of name: String) -> [String] {
     var found: [String] = []
     var met: Set<String> = [name]
@@ -149,7 +148,7 @@ struct ArchiveModelReader {
     return found
   }
 
-  /// The property behind a proxy of an inherited property; any other value is returned as it is.
+  /// The property that a proxy of an inherited property stands for. Any other value is returned as it is.
   func underlying(_ value: PropertyList) -> PropertyList? {
     archive.className(of: value) == "_NSPropertyDescriptionProxy"
       ? archive.field("NSUnderlyingProperty", of: value) : value
@@ -208,7 +207,7 @@ struct ArchiveModelReader {
 
   // MARK: Values
 
-  /// Counts work, and refuses an archive that needs more than any real model.
+  /// Counts work. Throws `model.tooLarge` if an archive needs more than any real model.
   mutating func spend(_ amount: Int) throws(ModelError) {
     work += amount
     guard work <= Self.maximumWork else {
@@ -222,7 +221,7 @@ struct ArchiveModelReader {
     return text
   }
 
-  /// The text of a field; nil when it is absent or empty.
+  /// The text of a field; nil if the field is absent or the text is empty.
   mutating func text(_ key: String, _ value: PropertyList?) throws(ModelError) -> String? {
     let field = archive.field(key, of: value)
     guard let text = try string(field) else {
@@ -232,7 +231,7 @@ struct ArchiveModelReader {
     return text.isEmpty ? nil : text
   }
 
-  /// The elements of a list in a field; none when it is absent.
+  /// The elements of a list in a field; empty if the field is absent.
   mutating func elements(
     _ key: String, of value: PropertyList?
   ) throws(ModelError) -> [PropertyList] {
@@ -249,7 +248,7 @@ struct ArchiveModelReader {
     return elements
   }
 
-  /// The entries of a dictionary in a field whose keys are text; none when it is absent.
+  /// The entries of a dictionary in a field whose keys are text; empty if the field is absent.
   mutating func named(
     _ key: String, _ value: PropertyList?
   ) throws(ModelError) -> [(name: String, value: PropertyList)] {
@@ -264,7 +263,7 @@ struct ArchiveModelReader {
     return entries
   }
 
-  /// The entries of a dictionary that every archive has, and in which every key is text.
+  /// The entries of a dictionary in a field. Every archive has the field, and every key is text; otherwise throws.
   mutating func allNamed(
     _ key: String, _ value: PropertyList?
   ) throws(ModelError) -> [(name: String, value: PropertyList)] {
@@ -282,7 +281,7 @@ struct ArchiveModelReader {
     try text("NSEntityName", value)
   }
 
-  /// A flag, which archives hold only if it is set.
+  /// The value of a flag; false if the field is absent, because archives hold only flags that are set.
   func flag(_ key: String, _ value: PropertyList?) throws(ModelError) -> Bool {
     guard let field = archive.field(key, of: value) else { return false }
     guard let flag = archive.bool(field) else {
@@ -291,7 +290,7 @@ struct ArchiveModelReader {
     return flag
   }
 
-  /// An integer within a range; nil when it is absent.
+  /// The integer in a field; nil if the field is absent. Throws if the integer is outside the range.
   func integer(
     _ key: String, _ value: PropertyList?, in range: ClosedRange<Int32>
   ) throws(ModelError) -> Int32? {
@@ -310,7 +309,7 @@ struct ArchiveModelReader {
     return narrow
   }
 
-  /// An integer that every archive has.
+  /// The integer in a field that every archive has. Throws if the field is absent.
   func neededInteger(
     _ key: String, _ value: PropertyList?, in range: ClosedRange<Int32>
   ) throws(ModelError) -> Int32 {
@@ -320,8 +319,7 @@ struct ArchiveModelReader {
     return number
   }
 
-  /// Whether a field is absent or holds the archive's nil. False for a reference that leads
-  /// nowhere.
+  /// Whether a field is absent or holds the archive's nil; false for a reference that leads nowhere.
   func isNull(_ value: PropertyList?) -> Bool {
     switch value {
     case nil, .null, .uid(0): true
@@ -332,7 +330,7 @@ struct ArchiveModelReader {
     }
   }
 
-  /// What an object is, for a message.
+  /// The kind and name of an object for a message, such as `entity Note`; the class if the object has no name.
   func place(of value: PropertyList?) -> String {
     let holder = archive.field("NSEntity", of: value)
     let entity = archive.string(archive.field("NSEntityName", of: holder))
@@ -345,7 +343,7 @@ struct ArchiveModelReader {
     return archive.className(of: value) ?? "an object without a class"
   }
 
-  /// A list of lists of property names; some archives store the properties themselves.
+  /// Reads a list of lists of property names. Some archives store the properties instead of their names.
   private mutating func lists(
     _ key: String, _ value: PropertyList?
   ) throws(ModelError) -> [[String]] {
@@ -369,7 +367,7 @@ struct ArchiveModelReader {
     return lists
   }
 
-  /// Core Data stores the name itself if the model gives no renaming identifier.
+  /// The renaming identifier; nil if it is the name itself, which Core Data stores if the model gives no identifier.
   mutating func renaming(
     _ value: PropertyList?, _ name: String
   ) throws(ModelError) -> String? {

@@ -1,20 +1,20 @@
-/// The versions in a folder of compiled models: a `.momd`, or any folder with a `VersionInfo.plist`.
+/// The model versions in a folder of compiled models: a `.momd`, or any folder with a `VersionInfo.plist`.
 package struct CompiledBundle {
-  /// The versions: those with a `.mom`, then those that only `VersionInfo.plist` names.
+  /// The versions with a `.mom` in natural order, then the versions that only `VersionInfo.plist` names.
   package private(set) var versions: [ModelCollection.Version] = []
-  /// The names in the folder, in natural order.
+  /// The names of all files in the folder, in natural order (`2` before `10`).
   package let names: [String]
-  /// Why `VersionInfo.plist` could not be read, or is missing; nil when it was read.
+  /// Why `VersionInfo.plist` could not be read, or that it is missing; nil if it was read.
   package private(set) var problem: ModelError?
-  /// Whether there are more versions than were taken.
+  /// Whether the folder has more versions than the limit allowed to take.
   package private(set) var isCut = false
 
   /// Reads the versions in a folder; nil if the folder is not a `.momd` and has no readable `VersionInfo.plist`. The
   /// folder may have other contents too, such as the resources of an app.
   ///
   /// - Parameters:
-  ///   - path: The folder.
-  ///   - limit: How many versions are taken at most.
+  ///   - path: The path of the folder.
+  ///   - limit: The maximum number of versions that are taken.
   package init?(_ path: String, limit: Int) {
     var info: VersionInfo?
     do {
@@ -48,7 +48,7 @@ package struct CompiledBundle {
 }
 
 extension ModelCollection.Version {
-  /// A version in a compiled file (`.mom`).
+  /// Makes a version from a compiled file (`.mom`). If it cannot be read, the version has a problem, not a model.
   package init(
     compiled path: String, recorded: RecordedHashes? = nil, isMarkedCurrent: Bool = false
   ) {
@@ -65,7 +65,7 @@ extension ModelCollection.Version {
       recorded: recorded, isMarkedCurrent: isMarkedCurrent, problem: problem)
   }
 
-  /// A version that a bundle names but does not contain.
+  /// Makes a version that a bundle names but does not contain, with that as its problem.
   package init(
     missing fileName: String, in path: String, recorded: RecordedHashes?, isMarkedCurrent: Bool
   ) {
@@ -73,22 +73,22 @@ extension ModelCollection.Version {
       name: ModelFile.baseName(fileName), fileName: fileName, path: path, recorded: recorded,
       isMarkedCurrent: isMarkedCurrent,
       problem: ModelError(
-        code: .missingVersion, message: "The version \(fileName) is named here but missing.",
+        code: .missingVersion, message: "The file \(fileName) of a named version is missing.",
         path: path))
   }
 }
 
 extension ModelCollection {
-  /// The most versions that are taken from one path.
+  /// The maximum number of versions that are taken from one path.
   package static let maximumVersions = 2_000
 
-  /// Reads the versions of a compiled model, as an app has it in its bundle: a `.momd`, or a `.mom`. Symbolic links to
-  /// it are followed. A version that cannot be read is listed with its ``Version/problem``.
+  /// Reads the versions of a compiled model, as it is in an app's bundle: a `.momd`, or a `.mom`. Symbolic links at the
+  /// path are followed. A version that cannot be read is listed with its ``Version/problem``.
   ///
-  /// Other forms, and folders that contain models at any depth, are read by `init(searching:)` of ModelTools.
+  /// `init(searching:)` of ModelTools reads other forms, and folders that contain models at any depth.
   ///
-  /// - Throws: ``ModelError`` if there is nothing at the path, or no compiled model; for a `.mom`, also if it cannot be
-  ///   read.
+  /// - Throws: ``ModelError`` if the path has no file or folder, or no compiled model. For a `.mom`, also if the file
+  ///   cannot be read.
   public init(at path: String) throws(ModelError) {
     let resolved = ModelFile.resolved(path)
     switch ModelFile.kind(at: resolved) {
@@ -111,6 +111,6 @@ extension ModelCollection {
 
   private static func noCompiledModel(at path: String) -> ModelError {
     ModelError(
-      code: .notAModel, message: "There is no compiled model (.momd or .mom) here.", path: path)
+      code: .notAModel, message: "No compiled model (.momd or .mom) is at this path.", path: path)
   }
 }

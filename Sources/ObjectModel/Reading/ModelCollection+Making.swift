@@ -1,16 +1,16 @@
 import Foundation
 
-// Collections of models that do not come from model files.
+// Collections of models that are not made from model files.
 
 extension ModelCollection.Version {
-  /// Makes a version of a store's cached model, or of recorded hashes.
+  /// Makes a version from a store's cached model, from recorded hashes, or from both.
   ///
   /// - Parameters:
-  ///   - storeModel: the model; nil when it is missing or not readable.
+  ///   - storeModel: the model; nil if it is missing or not readable.
   ///   - name: the name of the version.
-  ///   - path: where it came from.
-  ///   - recorded: the hashes recorded beside it; nil when there are none.
-  ///   - problem: why there is no model, in a sentence; nil when there is one.
+  ///   - path: the path that the model or the hashes came from.
+  ///   - recorded: the hashes recorded beside the model; nil if there are none.
+  ///   - problem: why there is no model, as a sentence; nil if there is a model.
   package init(
     storeModel: ManagedObjectModel?, name: String, path: String,
     recorded: RecordedHashes? = nil, problem: String? = nil
@@ -23,11 +23,11 @@ extension ModelCollection.Version {
 }
 
 extension ModelCollection {
-  /// Gathers versions that were made one by one; none of them is marked as current.
+  /// Makes a collection from versions that were read one by one. The markers of the versions decide which is current.
   public init(of versions: [Version]) { self.init(versions: versions) }
 
-  /// The same versions with paths below `folder` replaced by paths below `path`. For versions read
-  /// from a copy that users never see.
+  /// Returns the versions with all paths below `folder` replaced by paths below `path`. It is for versions read from a
+  /// temporary copy that users never see.
   package func moved(from folder: String, to path: String) -> ModelCollection {
     func moved(_ text: String) -> String { Self.moved(text, from: folder, to: path) }
     return ModelCollection(
@@ -42,9 +42,9 @@ extension ModelCollection {
       })
   }
 
-  /// A path below `folder` as one below `path`.
+  /// Returns a path below `folder` as the same path below `path`; any other text is returned as it is.
   package static func moved(_ text: String, from folder: String, to path: String) -> String {
-    // A temporary folder may be reached through a link.
+    // The temporary folder may be reached through a link, so `folder` need not be at the start of the path.
     guard let found = text.utf8.firstRange(of: folder.utf8) else { return text }
     return path + String(Substring(text.utf8[found.upperBound...]))
   }

@@ -1,29 +1,28 @@
-/// The versions of a model, gathered from a file or folder that holds any.
+/// The versions of a model that a file or folder contains.
 public struct ModelCollection: Sendable {
   /// One version of a model.
   public struct Version: Sendable {
-    /// The version's name without extension: `Moody 6`.
+    /// The version's name, which is the file name without its extension: `Moody 6`.
     public let name: String
-    /// The file's or folder's name: `Moody 6.xcdatamodel`.
+    /// The name of the version's file or folder: `Moody 6.xcdatamodel`.
     package let fileName: String
-    /// Where the version is; for a version that only `VersionInfo.plist` names, where that file is.
+    /// The path of the version. For a version that only `VersionInfo.plist` names, the path of that file's folder.
     public let path: String
-    /// The model; nil when it could not be read, see ``problem``, or when only its hashes are
-    /// recorded.
+    /// The model; nil if it could not be read, see ``problem``, or if only hashes are known.
     public let model: ManagedObjectModel?
-    /// The hashes computed from ``model``, without tombstone entries; nil when there is no model.
+    /// The hashes computed from ``model``, without tombstone entries; nil if there is no model.
     public let hashes: ModelHashes?
-    /// The hashes that `VersionInfo.plist` recorded for the version; nil if there is no such record.
+    /// The hashes that `VersionInfo.plist` records for the version; nil if it records none.
     public let recorded: RecordedHashes?
-    /// Whether a marker beside the version names it as the current one.
+    /// Whether a marker (`.xccurrentversion`, `VersionInfo.plist`) names this version as the current one.
     public let isMarkedCurrent: Bool
-    /// Why ``model`` is nil although there should be one.
+    /// Why ``model`` is nil although there should be a model; nil if there is no such problem.
     public let problem: ModelError?
     /// The values in the model's file that could not be read, of kind ``ModelProblem/Kind/unreadValue``; empty if all
-    /// could be read.
+    /// values could be read.
     package let unreadValues: [ModelProblem]
-    /// The optimised model (`.omo`) of this version, beside the model or on its own; nil if no optimised model is known
-    /// to belong to this version.
+    /// The optimised model (`.omo`) of this version, beside the model or alone; nil if no optimised model is known to
+    /// belong to the version.
     package var optimised: OptimisedModel?
 
     package init(
@@ -45,17 +44,18 @@ public struct ModelCollection: Sendable {
     }
   }
 
-  /// All versions found, those of one bundle together, in natural order of their paths: `Moody 2` before `Moody 10`.
+  /// All versions found. They are in natural order of their paths (`Moody 2` before `Moody 10`), bundle by bundle.
   public let versions: [Version]
 
-  /// The name of the version that markers (`.xccurrentversion`, `VersionInfo.plist`) name as the
-  /// current one; nil when there is no marker, or when several bundles name different ones.
+  /// The name of the current version, as markers (`.xccurrentversion`, `VersionInfo.plist`) give it. Nil if there is no
+  /// marker, or if several bundles name different versions.
   public let currentVersionName: String?
 
-  /// The folders that were not searched, or not completely, each with the reason.
+  /// The folders that were not searched, or only in part, each with the reason.
   package let notEntered: [ModelError]
 
-  /// The current version: the one that a marker names, else the sole version, else nil.
+  /// The current version: the one that a marker names. Without a marker it is the only version, or nil if there are
+  /// more.
   public var current: Version? {
     if let name = currentVersionName {
       let marked = versions.filter { $0.isMarkedCurrent && $0.name == name }
@@ -75,9 +75,9 @@ public struct ModelCollection: Sendable {
 // MARK: - Finding the version that fits
 
 extension ModelCollection.Version {
-  /// Whether a store with these recorded hashes opens with this version without migration: the same entities, all
-  /// hashes equal. Hashes recorded beside the version are tried first, then computed ones, without and with tombstone
-  /// entries, as Core Data tries both.
+  /// Whether a store with these recorded hashes opens with this version without migration: it has the same entities,
+  /// and all hashes are equal. The hashes recorded for the version are tried, then those computed from its model,
+  /// without and with tombstone entries, as Core Data tries both.
   public func matches(_ hashes: [String: VersionHash]) -> Bool {
     if recorded?.hashes == hashes { return true }
     if self.hashes?.matches(hashes) == true { return true }
@@ -88,7 +88,7 @@ extension ModelCollection.Version {
 }
 
 extension ModelCollection {
-  /// The versions that a store with these hashes opens with, without migration.
+  /// The versions with which a store with these recorded hashes opens without migration; empty if there are none.
   public func versions(matching hashes: [String: VersionHash]) -> [Version] {
     versions.filter { $0.matches(hashes) }
   }

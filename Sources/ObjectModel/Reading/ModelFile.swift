@@ -1,24 +1,24 @@
 import Foundation
 import SafeText
 
-/// Reading model files: names, kinds and bounded contents.
+/// Reads model files: their names, kinds and contents, up to a limit.
 package enum ModelFile {
   package enum Kind {
     case file
     case folder
-    /// A symbolic link, a pipe or a device, which are never opened.
+    /// A symbolic link, a pipe or a device. These are never opened.
     case other
   }
 
-  /// The maximum number of bytes of a model file that are read.
+  /// The maximum number of bytes that are read from a model file.
   package static let maximumByteCount = PropertyList.maximumByteCount
 
-  /// The path with its symbolic links followed.
+  /// Returns the path with all of its symbolic links followed.
   package static func resolved(_ path: String) -> String {
     URL(fileURLWithPath: path).resolvingSymlinksInPath().path
   }
 
-  /// The kind of file at a path, without following a symbolic link; nil if there is none.
+  /// The kind of file at a path; a symbolic link is not followed. Nil if there is no file.
   package static func kind(at path: String) -> Kind? {
     guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else {
       return nil
@@ -30,7 +30,7 @@ package enum ModelFile {
     }
   }
 
-  /// Why a path that is neither a file nor a folder cannot be read.
+  /// The error for a path that has neither a file nor a folder: it says what is there instead.
   package static func absence(at path: String) -> ModelError {
     let attributes = try? FileManager.default.attributesOfItem(atPath: path)
     let message =
@@ -44,10 +44,10 @@ package enum ModelFile {
     return ModelError(code: .unreadable, message: message, path: path)
   }
 
-  /// The names in a folder in natural order (`2` before `10`); empty when it cannot be read.
+  /// The names in a folder in natural order (`2` before `10`); empty if the folder cannot be read.
   package static func names(in folder: String) -> [String] { readNames(in: folder) ?? [] }
 
-  /// The names in a folder in natural order; nil if it cannot be read.
+  /// The names in a folder in natural order (`2` before `10`); nil if the folder cannot be read.
   package static func readNames(in folder: String) -> [String]? {
     guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
       return nil
@@ -91,18 +91,18 @@ package enum ModelFile {
     PathText.ending(of: lastComponent(path)).lowercased()
   }
 
-  /// The last component without its extension.
+  /// The last component of a path, without its extension.
   package static func baseName(_ path: String) -> String {
     let name = lastComponent(path)
     return PathText.ending(of: name).isEmpty ? name : PathText.stem(of: name)
   }
 
-  /// Whether a name is typical of a folder of compiled versions.
+  /// Whether a file name is typical of a folder of compiled models: `VersionInfo.plist`, `.mom`, `.omo` or `.cdm`.
   package static func isModelPart(_ name: String) -> Bool {
     name == "VersionInfo.plist" || ["mom", "omo", "cdm"].contains(pathExtension(name))
   }
 
-  /// The sort key of natural order, in which each run of digits is preceded by its length.
+  /// The sort key for natural order. In the key, the length of each run of digits stands before the digits.
   private static func naturalKey(_ name: String) -> [UInt8] {
     var key: [UInt8] = []
     var digits: [UInt8] = []
@@ -112,7 +112,7 @@ package enum ModelFile {
       key += [48, UInt8(min(significant.count, 255))] + significant
       digits = []
     }
-    // The extension comes after everything else, so that `A.mom` precedes `A 2.mom`.
+    // The whole name with its extension comes last, so that `A.mom` precedes `A 2.mom`.
     for unit in baseName(name).lowercased().utf8 {
       if (48...57).contains(unit) {
         digits.append(unit)

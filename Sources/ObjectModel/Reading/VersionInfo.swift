@@ -1,7 +1,6 @@
-/// The contents of `VersionInfo.plist`, which Xcode's compiler puts beside the versions of a model
-/// in a `.momd`.
+/// The contents of `VersionInfo.plist`. Xcode's compiler puts this file beside the versions of a model in a `.momd`.
 package struct VersionInfo: Sendable, Hashable {
-  /// The name of the current version, without extension; very old files have none.
+  /// The name of the current version, without extension; nil in very old files, which do not name one.
   package let currentVersionName: String?
   /// The recorded hashes of each version, by version name without extension.
   package let versions: [String: RecordedHashes]
@@ -13,15 +12,15 @@ package struct VersionInfo: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - versions: the hashes of each version, by version name without extension.
-  ///   - currentVersionName: the current one; nil for none.
+  ///   - currentVersionName: the name of the current version; nil if there is none.
   package init(versions: [String: RecordedHashes], currentVersionName: String?) {
     self.versions = versions
     self.currentVersionName = currentVersionName
   }
 
-  /// Reads the file's bytes, binary or XML.
+  /// Reads the bytes of the file, a binary or XML property list.
   ///
-  /// - Throws: ``ModelError``; `model.notAModel` when it is another property list.
+  /// - Throws: ``ModelError``; `model.notAModel` if the bytes are another property list.
   package init(bytes: [UInt8]) throws(ModelError) {
     let list: PropertyList
     do {
@@ -32,13 +31,13 @@ package struct VersionInfo: Sendable, Hashable {
     try self.init(list)
   }
 
-  /// Reads the file's property list.
+  /// Reads the property list of the file.
   ///
-  /// Keys: `NSManagedObjectModel_VersionHashes` (version to entity to 32 bytes),
-  /// `NSManagedObjectModel_VersionChecksums` (newer compilers), and
+  /// The keys are `NSManagedObjectModel_VersionHashes` (by version, then by entity: 32 bytes),
+  /// `NSManagedObjectModel_VersionChecksums` (only from newer compilers), and
   /// `NSManagedObjectModel_CurrentVersionName`.
   ///
-  /// - Throws: ``ModelError``; `model.notAModel` when it is another property list.
+  /// - Throws: ``ModelError``; `model.notAModel` if the list is another property list.
   package init(_ list: PropertyList) throws(ModelError) {
     guard let stored = list[Key.hashes]?.entries else {
       throw ModelError(

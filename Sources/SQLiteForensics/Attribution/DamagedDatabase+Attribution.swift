@@ -1,12 +1,13 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// A b-tree, or what is left of one: the pages below one root.
+  /// The leaves below one root page, as a sample of their page numbers: a b-tree, or what is left of one.
   struct Group {
     private(set) var sample: [UInt32] = []
     private var pageCount = 0
 
-    /// Samples the first pages, then ever fewer, so that the sample covers all of the tree.
+    /// Counts a leaf. The sample keeps the first 12 leaves, and later only those whose count is a power of two, so that
+    /// it covers the whole b-tree.
     mutating func add(_ page: UInt32) {
       pageCount += 1
       if sample.count < DamagedDatabase.sampleCount || pageCount.nonzeroBitCount == 1 {
@@ -15,25 +16,29 @@ extension DamagedDatabase {
     }
   }
 
-  /// How deep a b-tree can be (SQLite's BTCURSOR_MAX_DEPTH is 20).
+  /// The most steps from a page up to its root. SQLite itself allows a depth of 20 (BTCURSOR_MAX_DEPTH).
   private static let maxDepth = 24
   private static let sampleCount = 12
   private static let maxCompared = 512
-  /// The most b-trees with similar rows that are compared with indexes, and the most tables that one b-tree's rows may
-  /// fit.
+  /// The most undecided b-trees that are compared with indexes. Also the most tables that the rows of an undecided
+  /// b-tree may fit.
   private static let maxAlike = 64
-  /// The most tables that may have exchanged their roots.
+  /// The longest cycle of tables with exchanged root pages that is recognised.
   private static let maxExchanged = 8
-  /// The most b-trees without a root that are assigned to tables by row ids.
+  /// The most undecided b-trees that are assigned to tables by row ids.
   private static let maxTrees = 1 << 14
 
-  /// The root above a page, or the highest page that can be reached from it.
+  /// The root page of the b-tree that a page belongs to; where no root can be reached, the highest page on the way up.
+  /// The attribution is `.pointerMap` where a parent comes from the pointer map and not from an interior page; else it
+  /// is `.root`.
+  ///
+  /// `roots`: the table of each known root page.
   func root(of page: UInt32, _ roots: [UInt32: Int]) throws(SQLiteFileError) -> (
     page: UInt32, attribution: Attribution
   ) {
     var current = page
     var attribution = Attribution.root
-    // Whatever leads to this page number expects another page.
+    // Whatever leads to the number of a rejected page means another page.
     if census.rejected.contains(page) { return (page, .root) }
     for _ in 0..<Self.maxDepth {
       if roots[current] != nil { return (current, attribution) }
@@ -58,7 +63,9 @@ extension DamagedDatabase {
     return (current, attribution)
   }
 
-  /// Assigns each leaf to a table.
+  /// Assigns each live leaf, and each page of a WITHOUT ROWID table, to a table: by its root, else by its rows, by
+  /// indexes or by row ids. Sets ``roots``, ``owners`` and the owners in the census, and adds findings where the schema
+  /// is contradicted.
   func attribute() throws(SQLiteFileError) {
     census.forgetOwners()
     narrowed = narrowedByKeys
@@ -115,7 +122,7 @@ extension DamagedDatabase {
         owners[root] = (other, .shape)
       }
     }
-    // Leaves on which no row looks like the table's are learned from only once they are known to be in place.
+    // The shapes learn from leaves without any fitting row only after misplaced leaves have been removed.
     try learn(from: groups, owners, matches, strictly: true)
     for (page, root) in try misfits(roots.filter { owners[$0.key]?.attribution == .root }) {
       walks[root]?.lose(try place(of: page))
@@ -139,7 +146,7 @@ extension DamagedDatabase {
     var alike: [UInt32: [Int]] = [:]
     for root in matches.keys.sorted() where alike.count < Self.maxTrees {
       guard let match = matches[root] else { continue }
-      // Nothing is missing from a whole b-tree.
+      // A table whose b-tree is whole lacks no pages.
       let tables = match.alike.filter {
         roots[root] != nil || self.tables[$0].rootPage.flatMap { walks[$0] }?.isWhole != true
       }
@@ -151,7 +158,7 @@ extension DamagedDatabase {
     if alike.count <= Self.maxAlike {
       let judged = try judgedByIndexes(alike, roots)
       for (root, table) in judged.sorted(by: { $0.key < $1.key }) {
-        // If two b-trees fit, the one that the index matches is the table's.
+        // If the rows of two b-trees fit the table, the table has the b-tree that the index matches.
         if let own = tables[table].rootPage, own != root, alike[own] != nil, judged[own] != table {
           owners[own] = nil
         }
@@ -200,13 +207,14 @@ extension DamagedDatabase {
     [.indexLeaf, .indexInterior].contains(census.kind(page))
   }
 
-  /// Whether an interior page leads to a page with keys that agree with the page's own row ids.
+  /// Whether a page is a table leaf inside a b-tree: the pointer map says so or, where it has no entry, an interior
+  /// page leads to the leaf with keys that agree with the leaf's row ids.
   func isChild(_ page: UInt32) throws(SQLiteFileError) -> Bool {
     let parent = census.parent(page)
     guard parent != 0, !census.free.contains(parent), census.kind(page) == .tableLeaf else {
       return false
     }
-    // The walk has compared the row ids.
+    // The walk has compared the row ids of reached pages with the keys.
     if census.reached.contains(page) { return true }
     if let entry = try map.entry(of: page, &reader) { return entry.kind == .bTree }
     var buffer = ContiguousArray<UInt8>()
@@ -231,7 +239,7 @@ extension DamagedDatabase {
     return least > floor && bytes.uint32(at: 8) == page
   }
 
-  /// The table that an interior page belongs to; nil when that is not known.
+  /// The index of the table that an interior page belongs to; nil when the table is not known.
   func owner(ofInterior page: UInt32) throws(SQLiteFileError) -> Int? {
     let root = try root(of: page, roots).page
     return owners[root] ?? roots[root]
@@ -270,7 +278,8 @@ extension DamagedDatabase {
     }
   }
 
-  /// Whether everything that leads to a page shows that it is a leaf, although its header does not say so.
+  /// Whether a page whose header is unreadable is a table leaf according to what leads to it: the schema, an interior
+  /// page of a table, or the pointer map.
   private func isRuinedLeaf(_ page: UInt32, _ roots: [UInt32: Int]) throws(SQLiteFileError) -> Bool
   {
     if census.free.contains(page) || mappedParents.contains(page) { return false }
@@ -287,14 +296,14 @@ extension DamagedDatabase {
     return try !isRuinedInterior(page)
   }
 
-  /// Whether a page that is not readable as a b-tree page was an interior page: by its header, because its last cells
-  /// lead to b-tree pages that nothing else leads to, or because the pointer map gives it children. Rows on such a page
-  /// are left over from an earlier use.
+  /// Whether a page that is not readable as a b-tree page was an interior page of a table. Its header may show it. Or
+  /// the page ends with a cell whose child has this page as parent in the pointer map, or whose child is a table page
+  /// that nothing else leads to. Rows on such a page are left over from an earlier use.
   private func isRuinedInterior(_ page: UInt32) throws(SQLiteFileError) -> Bool {
     var buffer = ContiguousArray<UInt8>()
     guard try reader.copy(page, into: &buffer) == layout.pageSize else { return false }
     if isInteriorByHeader(buffer.rawSpan, page) {
-      // Rows left over on it are searched for as on other pages.
+      // The search for deleted rows also looks at interior pages.
       census.set(page, .tableInterior)
       return true
     }
@@ -326,7 +335,8 @@ extension DamagedDatabase {
     return false
   }
 
-  /// Whether a page has the header and the cell pointers of an interior page; its cells are not looked at.
+  /// Whether a page has the header and the cell pointers of an interior page of a table. The cells themselves are not
+  /// read.
   private func isInteriorByHeader(_ page: RawSpan, _ number: UInt32) -> Bool {
     let count = Int(page.uint16(at: 3))
     let right = page.uint32(at: 8)
@@ -344,14 +354,14 @@ extension DamagedDatabase {
   private struct TableMatch {
     /// How many rows were compared.
     var rows = 0
-    /// Rows that look like rows of the table that the schema names; and rows that this table can hold at all.
+    /// Of the table that the schema names: how many rows look like its rows, and how many rows it can hold at all.
     var namedFits = 0
     var namedPossible = 0
     /// The one table that matches best; nil when no table does, or several match equally well.
     var best: Int?
-    /// The tables that all of the rows fit.
+    /// The tables whose shapes all compared rows fit.
     var alike: [Int] = []
-    /// Whether at least half of the rows fit one table.
+    /// Whether at least half of the rows fit one table; true also when there are too many tables to compare.
     var fitsAnyTable = false
 
     /// Whether fewer than half of the rows fit `named`, and nearly all fit one other table.
@@ -367,7 +377,7 @@ extension DamagedDatabase {
     var can = fits
     var types = RecordTypes()
     var match = TableMatch()
-    // With very many tables, rows are compared only with the one that the schema names.
+    // With very many tables, rows are compared only with the table that the schema names, or with the first 512 tables.
     let compared =
       (shapes.count <= Self.maxCompared
       ? Array(shapes.indices) : named.map { [$0] } ?? Array(0..<Self.maxCompared))
@@ -398,7 +408,8 @@ extension DamagedDatabase {
     if let best = good.max(by: { weight($0, fits) < weight($1, fits) }),
       good.count(where: { weight($0, fits) == weight(best, fits) }) == 1
     {
-      // An unconstrained table fits any row; it does not win over a table that lacks pages and can hold these rows too.
+      // Any row fits an unconstrained table. Such a table does not win over a table that lacks pages and can hold these
+      // rows too.
       let hasRival =
         named == nil && shapes[best].isUnconstrained
         && compared.contains { other in
@@ -410,16 +421,17 @@ extension DamagedDatabase {
     return match
   }
 
-  /// Whether a table owns a b-tree that the schema assigns to another table: only if its own root is the same page or
-  /// not a b-tree, or if several tables have exchanged their roots. In SQLite any column can hold anything, so the look
-  /// of the rows alone does not overrule the schema.
+  /// Whether a b-tree that the schema assigns to the table `named` belongs to `table` instead. It does in three cases:
+  /// the schema names the same root page for both tables; the root page of `table` is unusable, and `named` can hold
+  /// fewer than half of the rows; or tables have exchanged their root pages in a cycle. In SQLite any column can hold
+  /// anything, so the look of the rows alone does not overrule the schema.
   private func owns(
     _ table: Int, _ root: UInt32, of named: Int, _ match: TableMatch, _ roots: [UInt32: Int],
     _ matches: [UInt32: TableMatch]
   ) -> Bool {
     guard let own = tables[table].rootPage, !tables[table].isDropped else { return false }
     if own == root { return true }
-    // Here only the look of the rows suggests the other table.
+    // From here on, only the look of the rows speaks for `table`.
     let cannotBeNamed = match.namedPossible * 2 < match.rows
     if roots[own] == nil { return cannotBeNamed }
     switch census.kind(own) {
@@ -440,7 +452,7 @@ extension DamagedDatabase {
   /// Widens the shapes of tables by their own rows that do not fit: rows from before a column was added, and rows with
   /// values of a storage class that the declaration does not suggest.
   ///
-  /// `strictly`: skips leaves without any row that fits.
+  /// `strictly`: whether to skip leaves on which no row fits the table.
   private func learn(
     from groups: [UInt32: Group], _ owners: [UInt32: (table: Int, attribution: Attribution)],
     _ matches: [UInt32: TableMatch], strictly: Bool
@@ -483,7 +495,7 @@ extension DamagedDatabase {
     }
   }
 
-  /// Counts, for each of the compared tables, the cells of a page that can be its rows.
+  /// Adds to `fits`, for each table in `compared`, how many of the cells look like rows of the table.
   ///
   /// - Returns: the number of cells that are valid rows.
   func tally(

@@ -1,14 +1,15 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// The most tables that a page without a header is compared with, and the most such pages.
+  /// The most tables with an incomplete b-tree that pages without a header are compared with, and the most pages
+  /// without a header that are compared.
   private static let maxTornTables = 64
   private static let maxHeaderless = 1 << 10
 
-  /// Assigns each orphan leaf that lost its first sector to a table: the only one whose rows fill the page to its end
-  /// and that lacks the page's row ids.
+  /// Assigns orphan leaves that lost their first sector to tables. A leaf goes to the only table whose rows fill the
+  /// page to its end, and whose b-tree lacks the row ids on the page; if several tables fit, it goes to none.
   ///
-  /// Does nothing in a file with a pointer map, which names such pages itself.
+  /// Does nothing in a file with a pointer map, because the pointer map says what these pages are.
   func claimHeaderless() throws(SQLiteFileError) {
     guard !map.isPresent else { return }
     let torn = tables.indices.filter { table in
@@ -45,8 +46,9 @@ extension DamagedDatabase {
     }
   }
 
-  /// The range of row ids of the cells that fill a page to its end; nil when no cells do, when they hold fewer than 16
-  /// bytes of payload, or when the table has two fields or fewer.
+  /// The range of row ids of the cells that fill a page to its end, read as rows of a table. Nil when the last cell
+  /// ends elsewhere, when a row id is unknown, when the cells hold fewer than 16 bytes of payload, or when the table
+  /// has two fields or fewer.
   private func rowIDs(toTheEndOf page: RawSpan, _ number: UInt32, as table: Int)
     -> ClosedRange<Int64>?
   {
@@ -61,7 +63,7 @@ extension DamagedDatabase {
     return least...most
   }
 
-  /// The row ids on the live leaves of the wanted tables.
+  /// The ranges of row ids on the live leaves of the wanted tables, by table.
   private func liveRowIDs(of wanted: [Int]) throws(SQLiteFileError) -> [Int: RowIDRanges] {
     var ranges: [Int: [ClosedRange<Int64>]] = [:]
     for table in wanted { ranges[table] = [] }

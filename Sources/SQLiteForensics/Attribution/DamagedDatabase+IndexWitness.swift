@@ -2,14 +2,14 @@ import SQLiteFile
 
 extension DamagedDatabase {
   private static let witnessCount = 32
-  /// The most indexes of which it is told that they match no row.
+  /// The most indexes that ``tellOfForeignIndexes()`` looks at.
   private static let maxIndexes = 1_000
 
   /// How well the entries of a table's indexes agree with the rows of a b-tree.
   private struct Agreement {
-    /// Rows of the b-tree that an index entry names.
+    /// How many index entries name a row that the b-tree has.
     var trials = 0
-    /// Rows among the `trials` that hold the index entry's value.
+    /// How many of the `trials` found the entry's value in the row.
     var agreeing = 0
 
     var isFull: Bool { trials > 0 && agreeing == trials }
@@ -22,8 +22,8 @@ extension DamagedDatabase {
   /// Small numbers agree by chance. So a b-tree that the schema assigns to table A goes to table B only if an index of
   /// B agrees with it and refutes the b-tree that the schema assigns to B.
   ///
-  /// `alike`: the root pages in question, each with the possible tables.
-  /// Returns a table for each root that the schema assigns to another table or to none.
+  /// `alike`: the root pages in question, each with the possible tables. Returns: the table of each b-tree that the
+  /// schema assigns to a different table or to none, by root page. A b-tree that no index decides is left out.
   func judgedByIndexes(_ alike: [UInt32: [Int]], _ roots: [UInt32: Int]) throws(SQLiteFileError)
     -> [UInt32: Int]
   {
@@ -62,9 +62,9 @@ extension DamagedDatabase {
     return found
   }
 
-  /// Tells of indexes with entries that match no row of their table, in a file that has tables WITHOUT ROWID. Rows of such
-  /// a table and entries of an index look alike, so where their pages have changed places, only the other table's rows
-  /// show it.
+  /// Adds a finding for each index whose checked entries match no row of its table. Does nothing in a file without
+  /// WITHOUT ROWID tables. Rows of a WITHOUT ROWID table look like index entries, so when the pages of the two have
+  /// changed places, only the rows of the indexed table show it.
   func tellOfForeignIndexes() throws(SQLiteFileError) {
     guard tables.contains(where: { $0.definition.isWithoutRowID }) else { return }
     let indexes = schemaEntries.lazy.filter { $0.type == "index" && $0.rootPage > 1 }
@@ -75,7 +75,7 @@ extension DamagedDatabase {
       var trials = 0
       var agrees = false
       for (value, rowID) in try entries(ofIndex: index.rootPage) where !agrees {
-        // A whole number may be stored as an integer in the one and as a real in the other.
+        // A whole number may be an integer in the index and a real in the row.
         if case .real = value { continue }
         trials += 1
         agrees = try self.value(column, rowID, in: root, table) == value
@@ -84,18 +84,20 @@ extension DamagedDatabase {
       findings.add(
         Finding(
           .indexBadEntries,
-          "no entry of the index \(index.name) that was looked at matches a row of its table; its pages may have changed places with those of a table WITHOUT ROWID",
+          "pages of an index may have changed places with pages of a WITHOUT ROWID table: "
+            + "no checked entry matches a row of the indexed table (index \(index.name))",
           page: index.rootPage, offset: reader.location(of: index.rootPage).offset,
           table: tables[table].name))
     }
   }
 
-  /// The first column of an index; nil when ``columns(of:_:)`` is nil.
+  /// The position of an index's first column in the table; nil when a part of the index is an expression or its
+  /// statement cannot be read.
   private func firstColumn(of index: SchemaEntry, _ table: Int) -> Int? {
     columns(of: index, table)?.first
   }
 
-  /// The columns of an index; nil when one is an expression or the statement cannot be read.
+  /// The columns of an index, as positions in the table; nil when one is an expression or the statement cannot be read.
   func columns(of index: SchemaEntry, _ table: Int) -> [Int]? {
     let definition = tables[table].definition
     let columns: [Int?]?
@@ -111,7 +113,8 @@ extension DamagedDatabase {
     return known.count == columns.count ? known : nil
   }
 
-  /// The first values and row ids of some entries of an index.
+  /// The first value and the row id of up to 32 entries on the leftmost leaf of an index; empty when that leaf cannot
+  /// be read. Entries that continue on overflow pages are left out.
   private func entries(ofIndex root: UInt32) throws(SQLiteFileError) -> [(
     value: StoredValue, rowID: Int64
   )] {
@@ -137,7 +140,8 @@ extension DamagedDatabase {
     return found
   }
 
-  /// The value of a column in the row with this row id, looked up from a root page; nil when there is no such row.
+  /// The value of a column in the row with this row id, looked up from a root page; nil when no such row is found, or
+  /// when the row continues on overflow pages.
   private func value(_ column: Int, _ rowID: Int64, in root: UInt32, _ table: Int)
     throws(SQLiteFileError) -> StoredValue?
   {

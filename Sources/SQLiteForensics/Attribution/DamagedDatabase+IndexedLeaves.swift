@@ -13,19 +13,20 @@ private struct IndexEntries {
     let index: Int32
   }
 
-  /// The most entries that are kept: 24 MiB.
+  /// The most entries that are kept for one table: 24 MiB.
   static let maxEntries = 1 << 20
   /// The most indexes of one table that are read.
   static let maxIndexes = 16
 
-  /// Sorted by row id once all have been read.
+  /// The entries of all indexes of the table, sorted by row id once all have been read.
   var entries: [Entry] = []
-  /// For each index, the fields that it holds; -1 for the row id.
+  /// For each index, the indexed fields of a row, in the index's order; -1 stands for the row id.
   var fields: [[Int]] = []
-  /// For each index page, whether it contradicts most rows, so that it is itself misplaced.
+  /// For each index page, whether its entries contradict most of the rows that they name. Then the index page itself is
+  /// misplaced.
   var isRefuted: [Bool] = []
 
-  /// The entries of a row.
+  /// The entries that name a row id, at most one for each index.
   func entries(of rowID: Int64) -> ArraySlice<Entry> {
     let first = entries.firstPlace { $0.rowID >= rowID }
     var end = first
@@ -36,11 +37,11 @@ private struct IndexEntries {
 }
 
 extension DamagedDatabase {
-  /// Finds leaves that replaced another leaf with the same row ids: pages of another store of the same app, or of an
-  /// earlier state. The table's indexes contradict most rows of such a leaf.
+  /// Marks leaves as stale that replaced another leaf with the same row ids: pages of another store of the same app, or
+  /// of an earlier state of this store. The table's indexes contradict most rows of such a leaf.
   ///
-  /// Only looks at files with damaged or misplaced pages. Values that continue on overflow pages, and indexes with more
-  /// than a million entries, are not compared.
+  /// Only looks at files with damaged or misplaced pages. Does not compare values that continue on overflow pages, nor
+  /// tables whose indexes have more than a million entries together.
   func judgeByIndexes() throws(SQLiteFileError) {
     guard !isWhole || !narrowed.isEmpty else { return }
     var leaves: [Int: [UInt32]] = [:]
@@ -68,7 +69,7 @@ extension DamagedDatabase {
       }
       known.isRefuted = balance.map { $0 < 0 }
       for page in pages {
-        // A single index that contradicts a leaf may itself have a page of another store; two are believed.
+        // A single index that contradicts a leaf may itself have a page of another store; two indexes are believed.
         var votes = [Int](repeating: 0, count: known.fields.count)
         let found = try compare(page, table, known) { entry, agrees in
           votes[Int(entry.index)] += agrees ? -1 : 1
@@ -90,7 +91,8 @@ extension DamagedDatabase {
     }
   }
 
-  /// Reads the entries of all indexes of a table, except indexes on expressions.
+  /// Reads the entries of the first 16 indexes of a table, without indexes on expressions. Returns no entries when
+  /// there are more than ``IndexEntries/maxEntries``. `met`: the index pages read so far; none is read twice.
   private func indexEntries(_ table: Int, _ met: inout PageSet) throws(SQLiteFileError)
     -> IndexEntries
   {
@@ -109,7 +111,8 @@ extension DamagedDatabase {
     return known
   }
 
-  /// The fields of a row that an index holds, -1 for the row id; nil when one is an expression.
+  /// The fields of a row that an index holds, in the index's order, with -1 for the row id; nil when one is an
+  /// expression or the index's statement cannot be read.
   private func fields(of index: SchemaEntry, _ table: Int) -> [Int]? {
     guard let columns = columns(of: index, table) else { return nil }
     return columns.map { column in
@@ -118,7 +121,7 @@ extension DamagedDatabase {
     }
   }
 
-  /// Reads all entries of an index; false when there are too many.
+  /// Appends all entries of an index to `known`. Returns false when there are more than ``IndexEntries/maxEntries``.
   private func readEntries(
     _ root: UInt32, _ known: inout IndexEntries, _ met: inout PageSet
   ) throws(SQLiteFileError) -> Bool {
@@ -143,7 +146,9 @@ extension DamagedDatabase {
     }
   }
 
-  /// Compares the rows of a leaf with the entries of index pages that can be believed. `hear` gets all entries.
+  /// Compares the rows of a leaf with the index entries for their row ids. Returns how many rows are confirmed by all
+  /// entries and how many are contradicted by at least one; entries of refuted index pages do not count. `hear` is
+  /// called with every compared entry, also with those of refuted index pages.
   private func compare(
     _ page: UInt32, _ table: Int, _ known: IndexEntries,
     _ hear: (IndexEntries.Entry, _ agrees: Bool) -> Void
@@ -177,7 +182,8 @@ extension DamagedDatabase {
     return (confirmed, contradicted)
   }
 
-  /// A hash of some fields of a record; equal integers and reals hash alike. Nil when a field is not on the page.
+  /// A hash of some fields of a record, in the given order; an integer and an equal real have the same hash. Nil when a
+  /// field is missing, or is not completely on the page.
   private static func hash(
     _ fields: [Int], _ types: borrowing RecordTypes, _ page: RawSpan, _ cell: LeafCell
   ) -> UInt64? {
@@ -212,7 +218,7 @@ extension DamagedDatabase {
     return hash
   }
 
-  /// The integer in a field; nil when the field holds anything else.
+  /// The integer in a field; nil when the field holds anything else or is not completely on the page.
   private static func integer(
     _ field: Int, _ types: borrowing RecordTypes, _ page: RawSpan, _ cell: LeafCell
   ) -> Int64? {
@@ -227,7 +233,7 @@ extension DamagedDatabase {
     type >= 8 ? Int64(type - 8) : RecordDecoder.integer(page, range.lowerBound, range.count)
   }
 
-  /// The bytes of a field on the page; nil unless all of it is there.
+  /// The byte range of a field on its page; nil when the field is not completely on the page.
   private static func range(
     of field: Int, _ types: borrowing RecordTypes, _ page: RawSpan, _ cell: LeafCell
   ) -> Range<Int>? {

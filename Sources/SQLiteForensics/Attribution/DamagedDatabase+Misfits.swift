@@ -1,13 +1,15 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// How the rows of a leaf fit its table.
+  /// How well the rows of a leaf fit a table.
   private enum Fit {
-    /// At least one looks like a row of the table.
+    /// At least one row looks like a row of the table; or the rows prove nothing: none can be read, or there is just
+    /// one, which the table could hold.
     case own
-    /// None can be a row of the table: all have too many fields, or values that SQLite does not store in these columns.
+    /// No row can be a row of the table: each has too many fields, or values that SQLite does not store in these
+    /// columns.
     case never
-    /// None looks like a row of the table.
+    /// None of several rows looks like a row of the table, but the table could hold some of them.
     case odd
   }
 
@@ -15,15 +17,16 @@ extension DamagedDatabase {
   private static let maxOrphans = 64
   /// The most b-trees that orphan leaves are compared with.
   private static let maxRoots = 64
-  /// The most leaves of a b-tree that may have changed places with others.
+  /// The most leaves of one b-tree that are checked for an exchange with leaves of another b-tree.
   private static let maxExchanged = 4
 
-  /// Leaves that b-trees lead to with matching keys, but that have no row of the table.
+  /// Finds leaves that do not belong to the table of their b-tree although the keys that lead to them match. Returns
+  /// each of them with the root page of the b-tree.
   ///
   /// In SQLite any column can hold anything. So where all other pages are in place, a leaf is not removed just because
-  /// its rows look odd. Its rows must then have more fields than the table has columns, or values that SQLite does not
-  /// store in these columns; and other leaves must hold rows of the table: its own, orphans, or a leaf of another table
-  /// that the two have exchanged.
+  /// its rows look odd. Its rows must also have more fields than the table has columns, or values that SQLite does not
+  /// store in these columns. In addition, rows of the table must be on other leaves: on leaves of the same b-tree, on
+  /// orphans, or on a leaf of another table, with which the leaf was exchanged.
   ///
   /// `roots`: the table of each root page.
   func misfits(_ roots: [UInt32: Int]) throws(SQLiteFileError) -> [(page: UInt32, root: UInt32)] {
@@ -73,7 +76,7 @@ extension DamagedDatabase {
         if census.rejected.contains(page) { rejected.append(page) }
       }
       if !rejected.isEmpty {
-        // A walk has rejected them for their row ids, so its b-tree lacks a leaf.
+        // A walk has rejected these leaves for their row ids, so the walked b-tree lacks a leaf.
         let lacking = roots.filter { $0.value != table && walks[$0.key]?.isWhole == false }
         try noteExchange(of: own, with: rejected, lacking.sorted { $0.key < $1.key }.map(\.value))
       }
@@ -89,7 +92,8 @@ extension DamagedDatabase {
     return isCertain ? sure + odd : []
   }
 
-  /// Notes which leaves have changed places with `others`: those that hold rows of one of some tables.
+  /// Adds to ``exchanged`` each leaf that holds rows of one of the tables, together with the leaves `others` with which
+  /// it has changed places.
   private func noteExchange(
     of leaves: some Sequence<UInt32>, with others: [UInt32], _ tables: [Int]
   ) throws(SQLiteFileError) {
@@ -101,12 +105,13 @@ extension DamagedDatabase {
     }
   }
 
-  /// Whether the first row of a leaf fits a table. Nearly all do, so this cheap check comes first.
+  /// Whether the first row of a leaf looks like a row of a table; true also when the row cannot be read. Nearly all
+  /// first rows do, so this cheap check comes before all others.
   private static func beginsAs(
     _ shape: RowShape, _ page: UInt32, _ usable: Int, _ types: inout RecordTypes,
     _ reader: inout PageReader
   ) throws(SQLiteFileError) -> Bool {
-    // A page that cannot be read is judged elsewhere.
+    // A page that cannot be read proves nothing here.
     guard let bytes = try reader.page(page) else { return true }
     let start = Int(bytes.uint16(at: 8))
     guard start >= 8, start + 4 <= usable,
@@ -121,7 +126,7 @@ extension DamagedDatabase {
     return shape.fits(types)
   }
 
-  /// Whether any row of a leaf looks like a row of a table.
+  /// Whether a leaf may belong to a table: at least one row looks like a row of the table, or the rows prove nothing.
   func holdsRows(of table: Int, _ page: UInt32) throws(SQLiteFileError) -> Bool {
     try fit(of: page, table) == .own
   }

@@ -4,19 +4,21 @@ extension DamagedDatabase {
   /// A leaf that may belong to a b-tree with holes.
   private struct Candidate {
     let page: UInt32
-    /// Its row ids; the first and the last one are not proven, and may be too low or too high.
+    /// The range of the leaf's row ids. The first and the last row id are not proven: they may be too low or too high.
     let rowIDs: ClosedRange<Int64>
-    /// The row ids without the first and the last one, where there are more than two.
+    /// The same range without the first and the last row id, if the leaf has more than two rows.
     let inner: ClosedRange<Int64>
-    /// How strong the evidence for the leaf is; more trusted evidence adds more.
+    /// How strong the evidence for the leaf is: a sum to which each kind of evidence adds, and more trusted evidence
+    /// adds more.
     let rank: Int
-    /// How many leaves have row ids in its range.
+    /// How many leaves, this one included, have row ids in the range of this leaf.
     var rivalCount = 0
-    /// How many of its ends (0, 1 or 2) adjoin the row ids of another leaf.
+    /// How many ends of the leaf's range (0, 1 or 2) adjoin the row ids of another leaf.
     var joinCount = 0
 
-    /// A leaf of another store overlaps several leaves and adjoins none. Of two states of one leaf, the one with fewer
-    /// row ids is newer: rows were deleted from it since.
+    /// Whether this leaf is kept rather than `other`, which has some of the same row ids. A leaf of another store
+    /// overlaps several leaves and adjoins none. Of two states of one leaf, the state with fewer row ids is newer,
+    /// because rows were deleted since.
     func isBetter(than other: Candidate) -> Bool {
       if rank != other.rank { return rank > other.rank }
       if rivalCount != other.rivalCount { return rivalCount < other.rivalCount }
@@ -30,13 +32,13 @@ extension DamagedDatabase {
   /// The most leaves of one table that are compared with each other.
   private static let maxCompared = 1 << 19
 
-  /// Decides which leaves that no walk reached are stale: leaves of tables whose b-tree is whole, and leaves whose row
-  /// ids are on other pages. See ``WalkedTree`` for the order in which evidence counts.
+  /// Marks leaves that no walk reached as stale when the b-tree of their table is whole, or when their row ids are on
+  /// other pages. See ``WalkedTree`` for the order in which evidence counts.
   ///
   /// `unmatched`: the topmost pages of b-trees whose rows match no table.
   func judgeOrphans(unmatched: Set<UInt32>) throws(SQLiteFileError) {
     let schema = Set(schemaLeaves)
-    // The b-tree of each table: the one that the schema names, or another one by its rows.
+    // The root page of each table's b-tree: the root page that the schema names, or one whose rows are the table's.
     var trees: [Int: UInt32] = [:]
     for (index, table) in tables.enumerated() {
       if let root = table.rootPage, roots[root] == index { trees[index] = root }
@@ -97,7 +99,8 @@ extension DamagedDatabase {
         doubtful[table, default: []].append(page)
       }
     }
-    // When some pages come from another store, so do others with rows of the same form.
+    // Misplaced pages come from another store. If they are not outnumbered, other pages with rows of the same form come
+    // from that store too.
     for (form, count) in misplacedCounts where form != 0 {
       let others = led[form] ?? []
       if count >= others.count { stale += others + (alone[form] ?? []) }
@@ -105,7 +108,7 @@ extension DamagedDatabase {
     for (table, pages) in doubtful where pages.count <= Self.maxCompared {
       guard let root = trees[table], let tree = walks[root] else { continue }
       var candidates: [UInt32] = []
-      // If some misplaced leaves fill no hole, pages of another store are among them.
+      // If a misplaced leaf does not fill a hole, pages of another store are among the misplaced leaves.
       var mayBeElsewhere = true
       for page in pages {
         if census.rejected.contains(page), try !holdsRows(of: table, page) {
@@ -145,7 +148,8 @@ extension DamagedDatabase {
     return children.count { census.kind($0.page).isIndex } * 2 > children.count
   }
 
-  /// The leaves that do not fill the holes of a table's b-tree after all: their row ids are on other pages.
+  /// The leaves among `pages` that do not fill holes of a table's b-tree after all: the b-tree has no room for their
+  /// row ids, or a better leaf has these row ids.
   ///
   /// `mayBeElsewhere`: whether a misplaced leaf may belong to the b-tree.
   private func staleLeaves(
@@ -167,7 +171,7 @@ extension DamagedDatabase {
     for page in pages {
       let isElsewhere = census.rejected.contains(page)
       guard let (rowIDs, inner) = try rowIDRanges(of: page) else {
-        // A leaf about which nothing is known stays as it is.
+        // A leaf without known row ids stays live unless it is misplaced.
         if isElsewhere { stale.append(page) }
         continue
       }
@@ -180,7 +184,7 @@ extension DamagedDatabase {
         stale.append(page)
         continue
       }
-      // The number of a misplaced page says nothing about it.
+      // The page number of a misplaced page says nothing about the page.
       let entry = isElsewhere ? nil : try map.entry(of: page, &reader)
       let isFree = census.free.contains(page) || entry?.kind == .free
       let isNamed =
@@ -215,13 +219,13 @@ extension DamagedDatabase {
     }
     let taken = reading.cells.reduce(0) { $0 + $1.length }
     let free = layout.usableSize - reading.contentFloor - taken
-    // A leaf without room for another row has hardly lost any by deletion.
+    // A leaf without room for another row has hardly lost rows by deletion.
     return tree.isFilled(
       by: rowIDs, step: step, isEmptied: free * reading.cells.count > taken)
   }
 
-  /// The worse ones of leaves with the same row ids. A leaf that shares only its first or last row id with others keeps
-  /// the rest.
+  /// The candidates to drop as stale: of leaves with the same row ids, the worse ones. A leaf that shares only its
+  /// first or last row id with other leaves keeps its other rows; ``narrowed`` then excludes the shared row id.
   ///
   /// `own`: the row ids of leaves that the b-tree leads to.
   private func worseCandidates(_ candidates: inout [Candidate], beside own: [ClosedRange<Int64>])

@@ -1,7 +1,7 @@
 import SQLiteFile
 
-/// What tells two entries of a schema apart. SQLite compares bytes, where `==` would treat two texts as one that differ only
-/// in how their letters are composed.
+/// Identifies a schema entry by its root page and the bytes of its texts. SQLite compares bytes. Swift's `==` would
+/// take two texts for equal that differ only in how their characters are composed.
 private struct EntryKey: Hashable {
   let rootPage: UInt32
   let texts: [[UInt8]]
@@ -13,8 +13,9 @@ private struct EntryKey: Hashable {
 }
 
 extension DamagedDatabase {
-  /// The entries of the schema table: from page 1 and the leaves below it, else from any leaf that looks like a leaf of
-  /// the schema table.
+  /// The entries of the schema table. They come from page 1 and the leaves below it if these pages are sound, else from
+  /// any leaf that looks like a leaf of the schema table. Sets ``isSchemaWhole`` and adds a finding when entries are
+  /// missing.
   func readSchema() throws(SQLiteFileError) -> [SchemaEntry] {
     var entries: [SchemaEntry] = []
     var rowReader = RowReader(self)
@@ -98,7 +99,8 @@ extension DamagedDatabase {
     return entries
   }
 
-  /// The leaves of the schema's b-tree by page number; nil unless page 1 and all pages below it are sound.
+  /// The leaves of the schema's b-tree in ascending order of page numbers; nil unless page 1 and all pages below it are
+  /// sound.
   private func soundSchemaLeaves() throws(SQLiteFileError) -> [UInt32]? {
     var buffer = ContiguousArray<UInt8>()
     var reading = newReading()
@@ -125,10 +127,11 @@ extension DamagedDatabase {
     return leaves.sorted()
   }
 
-  /// A schema with more pages is treated as damaged.
+  /// The most pages of the schema's b-tree; a schema with more pages is treated as damaged.
   private static let maxSchemaPages = 1 << 16
 
-  /// The pages that an interior page leads to; nil when one is outside the file.
+  /// The pages that an interior page leads to, the rightmost child first; nil when a cell lies outside the page, or a
+  /// child outside the file.
   private func children(_ page: RawSpan, _ number: UInt32) -> [UInt32]? {
     let base = number == 1 ? DatabaseHeader.length : 0
     let count = Int(page.uint16(at: base + 3))
@@ -142,7 +145,8 @@ extension DamagedDatabase {
     return children.allSatisfy { $0 >= 2 && $0 <= pageCount && $0 != number } ? children : nil
   }
 
-  /// Entries deleted from the schema table that are left on its pages or in older versions of page 1.
+  /// Table and index entries that were deleted from the schema table, from what is left on its pages. Also all entries
+  /// of older versions of page 1, deleted or not.
   func readDroppedSchema() throws(SQLiteFileError) -> [SchemaEntry] {
     guard let expected = Self.schemaTable else { return [] }
     var shape = RowShape(expected, table: 0)
@@ -196,9 +200,9 @@ extension DamagedDatabase {
     return entries
   }
 
-  /// Whether the schema was changed more often than its entries and the known deleted ones account for: then tables
-  /// were dropped that nothing names any more. Each statement that changes the schema increments the schema cookie
-  /// (file format, section 1.3.9).
+  /// Whether the schema was changed more often than its entries and the deleted entries in `dropped` account for. Then
+  /// tables were dropped that nothing names any more. Each statement that changes the schema increments the schema
+  /// cookie (file format, section 1.3.9).
   func impliesUnknownTables(beside dropped: [SchemaEntry]) -> Bool {
     guard let header = layout.header, header.schemaCookie < 1 << 20 else { return false }
     let live = Set(schemaEntries.map { SQLName($0.name) })

@@ -7,7 +7,7 @@ extension DamagedDatabase {
   /// makes the cell an entry: the lengths add up, the first text is one of the four types, and an entry of a table has
   /// its name twice.
   ///
-  /// `attempts`: how many cells of the file were looked at so far.
+  /// `attempts`: how many unreadable cells were tried so far in the whole file.
   func repairCells(
     ofSchemaPage number: UInt32, _ page: inout ContiguousArray<UInt8>, _ attempts: inout Int
   ) {
@@ -34,7 +34,7 @@ extension DamagedDatabase {
           page[byte] ^= 1 << bit
         }
       }
-      // Without deleted entries, a cell ends where another begins.
+      // Unless entries were deleted, a cell ends where another cell begins, or where the usable part of the page ends.
       if found.count > 1 { found.removeAll { !$0.isTight } }
       // Two wrong lengths may compensate for each other; then the statement begins at the wrong offset.
       if found.count > 1 { found.removeAll { !$0.isStated } }
@@ -42,9 +42,10 @@ extension DamagedDatabase {
     }
   }
 
-  /// Damaged cells beyond this number are not repaired: pages of other tables may look like the schema's.
+  /// The most damaged cells that are tried in a file: pages of other tables may look like the schema's.
   private static let maxRepairedCells = 1 << 12
-  /// Payload length, row id and record header of an entry of the schema table, in bytes.
+  /// How many bytes from the start of a cell are tried: the payload length, row id and record header of an entry of the
+  /// schema table take no more.
   private static let longestCellHead = 20
 
   /// Where the cell at `start` ends, and whether its statement is NULL or begins with CREATE; nil unless the cell is an
@@ -84,10 +85,10 @@ extension DamagedDatabase {
 
   // MARK: - Root pages
 
-  /// The entries, with a new root page for the only table whose root page is missing or another table's: the one page
-  /// that can be its root, since nothing else leads to the page and it has rows of that table. The page's number
-  /// differs in one bit from the one in the entry, unless the entry has none. Where several tables have no root of
-  /// their own, their rows and indexes have to decide.
+  /// The entries, with a new root page for the only table that lacks a root page of its own: its entry names none, or
+  /// names a page of another table or of an index. The new root page is the only page that nothing leads to and that
+  /// has rows of the table. Its number differs in one bit from the number in the entry, unless the entry has none.
+  /// Where several tables lack a root page, the entries stay as they are, and rows and indexes decide later.
   func repairRoots(of entries: [SchemaEntry]) throws(SQLiteFileError) -> [SchemaEntry] {
     var places: [UInt32: [Int]] = [:]
     for (place, entry) in entries.enumerated()
@@ -137,7 +138,7 @@ extension DamagedDatabase {
   /// How many pages, from the start of the file, are searched for a root page that the schema lacks.
   private static let maxCandidates: UInt32 = 1 << 16
 
-  /// Whether a page is outside the file, or is an index page although it should be the root of a table with row ids.
+  /// Whether the root page of a table's entry is outside the file, or is an index page although the table has row ids.
   private func isNoTable(_ root: UInt32, _ entry: SchemaEntry) -> Bool {
     guard root <= pageCount else { return true }
     switch census.kind(root) {

@@ -10,8 +10,9 @@ extension DamagedDatabase {
   /// table that has other leaves in its range. Among tables with room for it, it belongs to the table that has an
   /// adjoining leaf.
   ///
-  /// `undecided`: topmost pages, each with the tables that its rows fit.
-  /// `owners`: the topmost pages whose table is known.
+  /// `undecided`: the topmost page of each undecided b-tree, with the tables that its rows fit.
+  /// `owners`: the topmost page of each b-tree whose table is known, with this table.
+  /// Returns: the tables of those undecided b-trees that row ids decide, by topmost page.
   func siblings(
     of undecided: [UInt32: [Int]], _ roots: [UInt32: Int], _ owners: [UInt32: Int]
   ) throws(SQLiteFileError) -> [UInt32: Int] {

@@ -3,17 +3,19 @@ package import SQLiteFile
 /// A table that rows can be assigned to, known from the file's own schema, the cached model, a model or a healthy
 /// store.
 public struct ExpectedTable: Sendable, Hashable {
-  /// The name.
+  /// The name of the table, as the schema or the model has it.
   public let name: String
   /// The CREATE statement; nil when it is not known.
   public let sql: String?
-  /// The columns.
+  /// What the CREATE statement declares: columns, primary key, WITHOUT ROWID and STRICT. Without columns when the
+  /// statement cannot be read.
   package let definition: TableDefinition
-  /// Columns declared NOT NULL, by their index.
+  /// The columns that are declared NOT NULL, as indexes into the columns of ``definition``.
   package var notNull: Set<Int> = []
-  /// The integers that a column can hold, by the index of the column: the entity numbers of Core Data's `Z_ENT`.
+  /// The range of integers that a column can hold, by the index of the column. It is known only for Core Data's
+  /// `Z_ENT`, which holds entity numbers.
   package var integers: [Int: ClosedRange<Int64>] = [:]
-  /// Whether only a deleted row of the schema table names the table.
+  /// Whether the table was dropped: only a deleted row of the schema table names it.
   package internal(set) var isDropped = false
   /// The root page that the schema names; nil when it is not known.
   package var rootPage: UInt32?
@@ -33,7 +35,8 @@ public struct ExpectedTable: Sendable, Hashable {
     notNull = Set(definition.columns.indices.filter { definition.columns[$0].isNotNull })
   }
 
-  /// A table that the schema names but whose CREATE statement cannot be read: its rows' fields are returned as stored.
+  /// A table that the schema names but whose CREATE statement cannot be read. The fields of its rows are returned as
+  /// stored.
   init(undescribed name: String, rootPage: UInt32, isWithoutRowID: Bool) {
     self.name = name
     sql = nil
@@ -43,6 +46,6 @@ public struct ExpectedTable: Sendable, Hashable {
     self.rootPage = rootPage
   }
 
-  /// Whether its columns are known.
+  /// Whether the columns of the table are known.
   package var isDescribed: Bool { !definition.columns.isEmpty }
 }

@@ -8,7 +8,7 @@ import SQLiteFile
 struct RowShape {
   struct Field: BitwiseCopyable {
     var classes: StorageClasses
-    /// The field holds no integers outside this range.
+    /// The range of integers that the field can hold: from `minInteger` to `maxInteger`.
     var minInteger = Int64.min
     var maxInteger = Int64.max
   }
@@ -18,14 +18,15 @@ struct RowShape {
   var fields: ContiguousArray<Field>
   /// The fewest fields that a row has: older rows lack columns that were added later.
   var minFieldCount: Int
-  /// The field that is stored as NULL because the row id is its value.
+  /// The index of the field that is stored as NULL because its value is the row id; nil when the table has no such
+  /// column.
   let rowIDField: Int?
   /// What SQLite itself demands of the fields.
   let demands: FieldDemands
   /// Whether the table is Core Data's, which stores in each column only what the declared type says.
   private let isCoreData: Bool
 
-  /// The shape of a row whose table is not known.
+  /// The shape of a row whose table is not known; it has no fields.
   static let unknown = RowShape()
 
   private init() {
@@ -82,7 +83,8 @@ struct RowShape {
     }
   }
 
-  /// Widens the shape by the types of a row that belongs to the table.
+  /// Widens the shape so that a row of the table with these serial types fits. Ignores a row with more fields than the
+  /// table has.
   mutating func learn(_ types: borrowing RecordTypes) {
     let count = types.types.count
     guard count <= fields.count else { return }
@@ -92,7 +94,8 @@ struct RowShape {
     }
   }
 
-  /// Whether a row can have these types.
+  /// Whether a row with these serial types looks like a row of the table: it has enough fields, and each field has a
+  /// storage class that the shape allows.
   @inline(__always)
   func fits(_ types: borrowing RecordTypes) -> Bool {
     let count = types.types.count
@@ -107,7 +110,8 @@ struct RowShape {
     return true
   }
 
-  /// Whether a row can have these types, even if they do not fit: in SQLite nearly any column can hold anything.
+  /// Whether the table can hold a row with these serial types, even if the row does not look like the table's. In
+  /// SQLite nearly any column can hold anything; a table of Core Data holds only rows that fit.
   func canHold(_ types: borrowing RecordTypes) -> Bool {
     fits(types) || !isCoreData && demands.allow(types)
   }
@@ -126,7 +130,11 @@ struct RowShape {
     return field
   }
 
-  /// Whether the values on the page can be values of a row: integers are in their range, and text is valid.
+  /// Whether the values on the page can be values of a row: integers are in their range, and text is valid. Values
+  /// beyond `end` are not judged.
+  ///
+  /// `body`: the offset of the first value on the page.
+  /// `end`: the offset where the part of the record on this page ends.
   func fitsValues(
     _ types: borrowing RecordTypes, _ page: RawSpan, body: Int, end: Int,
     encoding: DatabaseHeader.TextEncoding
@@ -157,14 +165,14 @@ struct RowShape {
     return true
   }
 
-  /// Whether nothing is known of any field, so that every row fits.
+  /// Whether every field may hold values of any storage class, so that every row fits.
   var isUnconstrained: Bool { fields.allSatisfy { $0.classes == .any } }
 
   /// Whether rows carry a number that identifies their table: Core Data's `Z_ENT`.
   var hasEntityNumber: Bool { fields.contains { $0.minInteger != .min || $0.maxInteger != .max } }
 
-  /// How much a fit proves: each field with prescribed classes counts, more when NULL is excluded or integers are
-  /// limited.
+  /// How much it proves that a row fits: each field with prescribed storage classes counts, and counts more when NULL
+  /// is excluded or integers are limited.
   var weight: Int {
     fields.reduce(0) { sum, field in
       sum + (field.classes == .any ? 0 : field.classes.contains(.null) ? 2 : 3)
@@ -175,7 +183,10 @@ struct RowShape {
 
 /// Tells whether bytes are plausible text.
 enum TextCheck {
-  /// `whole`: false when the text continues elsewhere, so that its last character may be incomplete.
+  /// Whether bytes can be text: UTF-8 must be well-formed, and no control characters other than tab and line ends may
+  /// occur.
+  ///
+  /// `whole`: false when the text continues on another page, so that its last character may be incomplete.
   static func isText(_ bytes: RawSpan, whole: Bool, _ encoding: DatabaseHeader.TextEncoding) -> Bool
   {
     guard encoding == .utf8 else {

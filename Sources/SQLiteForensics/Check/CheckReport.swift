@@ -2,23 +2,24 @@ public import SQLiteFile
 
 /// How much a check looks at.
 public enum CheckDepth: String, Sendable, Hashable, Codable, CaseIterable {
-  /// Pages, b-trees, freelist, records, counts of index entries.
+  /// Looks at pages, b-trees, freelist and records, and counts the entries of indexes.
   case quick
-  /// Also whether the entries of each index match the rows, and whether index entries and rows without row ids are in
-  /// order.
+  /// Looks at all that a quick check looks at, at whether the entries of each index match the rows, and at whether
+  /// index entries and rows without row ids are in order.
   case full
 }
 
 /// Something that a check did not look at: a part that `PRAGMA integrity_check` checks, a Core Data rule, or a file
 /// beside the store.
 public struct UncheckedPart: Sendable, Hashable, Codable {
-  /// Which part: `index.entries`, `index.order`, `table.checks`, `table.virtual` or `schema.expressions`; of Core
-  /// Data's rules `coredata.keys`, `coredata.tables`, `coredata.hashes` or `coredata.values`; `store.filesUnread`.
+  /// Which part was not looked at: `index.entries`, `index.order`, `table.checks`, `table.virtual` or
+  /// `schema.expressions`; for rules of Core Data `coredata.keys`, `coredata.tables`, `coredata.hashes` or
+  /// `coredata.values`; for files beside the store `store.filesUnread`.
   public var id: Finding.ID
   /// What was not looked at, worded to follow "not looked at:".
   public var message: String
 
-  /// Creates a part.
+  /// Creates an unchecked part.
   package init(id: Finding.ID, message: String) {
     self.id = id
     self.message = message
@@ -29,32 +30,34 @@ public struct UncheckedPart: Sendable, Hashable, Codable {
 public struct CheckReport: Sendable, Equatable {
   /// What is wrong or noteworthy, in the order in which it was found.
   public internal(set) var findings = FindingList()
-  /// Pages of the database as of the last commit, and pages in use after its last page.
+  /// The number of pages that the last commit gave the database, and of pages in use after the last of these.
   public internal(set) var pageCount = 0
-  /// Pages that were checked, free pages and pointer maps included.
+  /// The number of pages that were checked, free pages and pointer-map pages included.
   public internal(set) var checkedPageCount = 0
-  /// Pages on the freelist.
+  /// The number of pages on the freelist.
   package internal(set) var freePageCount = 0
-  /// Pages that hold the rest of long payloads.
+  /// The number of overflow pages, which hold the rest of long payloads.
   package internal(set) var overflowPageCount = 0
-  /// B-trees of tables.
+  /// The number of b-trees of tables, the schema table's included.
   package internal(set) var tableCount = 0
-  /// B-trees that no schema names, and pieces of such b-trees. Only searched for when the schema is lost.
+  /// The number of b-trees that no schema names, and of pieces of such b-trees. They are only searched for when the
+  /// schema is lost.
   package internal(set) var unnamedTreeCount = 0
-  /// B-trees of indexes.
+  /// The number of b-trees of indexes.
   package internal(set) var indexCount = 0
-  /// Cells of all b-trees.
+  /// The number of cells in all b-trees.
   package internal(set) var cellCount = 0
-  /// Rows of all tables, the schema's included.
+  /// The number of rows in all tables, without the rows of the schema table.
   public internal(set) var rowCount = 0
-  /// Entries of all indexes.
+  /// The number of entries in all indexes.
   package internal(set) var indexEntryCount = 0
 
-  /// CREATE statements with parts that only SQLite itself can judge: expressions, queries, bodies of triggers.
+  /// The number of CREATE statements with parts that only SQLite itself can judge: expressions, queries, bodies of
+  /// triggers.
   package internal(set) var unjudgedStatementCount = 0
 
-  /// What `PRAGMA integrity_check` or a Core Data rule covers and this check did not. Unless it is empty, a check
-  /// without findings does not prove that the file is sound.
+  /// What `PRAGMA integrity_check` or a rule of Core Data covers, but this check did not look at. A check without
+  /// findings proves that the file is sound only if this list is empty.
   public internal(set) var unchecked: [UncheckedPart] = []
 
   mutating func note(
@@ -69,9 +72,9 @@ public struct CheckReport: Sendable, Equatable {
       UncheckedPart(id: id, message: "\(before) \(subject)\(words) (\(list))"))
   }
 
-  /// Adds a finding of another check of the same file.
+  /// Adds a finding that a further check of the same file made.
   package mutating func add(_ finding: Finding) { findings.add(finding) }
 
-  /// Adds a part that another check did not look at.
+  /// Adds a part that a further check of the same file did not look at.
   package mutating func add(_ part: UncheckedPart) { unchecked.append(part) }
 }

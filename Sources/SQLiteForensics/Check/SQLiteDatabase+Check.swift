@@ -4,9 +4,9 @@ public import SQLiteFile
 package struct DemandingCheck {
   /// The report that every check makes.
   package var report: CheckReport
-  /// The demands that were not met.
+  /// The demands that some values do not meet.
   package var breaches: [DemandBreach]
-  /// The highest row id of each table that has one.
+  /// The highest row id of each table with row ids and at least one row.
   package var highestRowIDs: [SQLName: Int64]
 }
 
@@ -14,7 +14,7 @@ extension SQLiteDatabase {
   /// Checks the whole file: header, freelist, pointer map, every b-tree, cell and record, index counts.
   ///
   /// - Parameters:
-  ///   - depth: whether the entries of indexes are compared with the rows too.
+  ///   - depth: how much the check looks at.
   ///   - progress: called periodically with the number of pages checked so far.
   /// - Returns: the report; damage is a finding in it.
   /// - Throws: ``SQLiteFileError`` when the device fails.
@@ -24,7 +24,7 @@ extension SQLiteDatabase {
     try check(depth: depth, demands: [], progress: progress).report
   }
 
-  /// ``check(depth:progress:)`` with demands on the values of columns.
+  /// Checks the whole file as ``check(depth:progress:)`` does, and also whether the values of columns meet demands.
   package func check(
     depth: CheckDepth, demands: [ColumnDemand], progress: ((Int) -> Void)? = nil
   ) throws(SQLiteFileError) -> DemandingCheck {

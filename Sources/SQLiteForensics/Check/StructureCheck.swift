@@ -3,13 +3,13 @@ import SafeText
 
 /// Checks a whole database: header, freelist, b-trees and their records, pointer map, orphans, index counts.
 ///
-/// Memory: 9 bytes per page for the page map, the key sets of the tables that others refer to (``KeySet``), and the
-/// current payload.
+/// The memory needed is 9 bytes per page for the page map, plus the key sets of tables that other tables refer to
+/// (``KeySet``), plus the current payload.
 struct StructureCheck: ~Copyable {
-  /// A b-tree of the schema.
+  /// A b-tree that the schema names, or the schema table's own.
   struct Owner {
     var name: String
-    /// The table that it belongs to; its own name for a table.
+    /// The name of the table that an index belongs to; for a table, the same as `name`.
     var table: String
     var root: UInt32
     var isIndex: Bool
@@ -20,23 +20,23 @@ struct StructureCheck: ~Copyable {
   private var reader: PageReader
   private(set) var tree: BTreeCheck
   private(set) var report = CheckReport()
-  /// The b-trees, by their numbers in the page map.
+  /// The b-trees, in the order of their numbers in the page map.
   private(set) var owners: [Owner] = []
   private(set) var breaches: [DemandBreach] = []
   private let demands: [ColumnDemand]
-  /// The numbers of key sets by table.
+  /// The number of the key set of each table that other tables refer to.
   private var keySets: [SQLName: Int] = [:]
   private var rowCounts: [SQLName: BTreeCheck.Counts] = [:]
-  /// The numbers of demands by table.
+  /// The demands on each table, as indexes into ``demands``.
   private var demandsByTable: [SQLName: [Int]] = [:]
-  /// Indexes whose order is not known, because some values are too long to compare; by their position among the
-  /// schema's entries.
+  /// Indexes whose order is not known because some values are too long to be compared, as positions among the schema's
+  /// entries.
   private var undecided: Set<Int> = []
-  /// Indexes whose entries differ from the rows, but may be equal to them by collation; by their position among the
-  /// schema's entries.
+  /// Indexes whose entries differ from the rows but may be equal to them by collation, as positions among the schema's
+  /// entries.
   private var unsettled: Set<Int> = []
   private let pageLimit: UInt32
-  /// Whether nothing that names tables is left.
+  /// Whether the schema has no entries and is damaged, so that nothing names the tables.
   private let isSchemaLost: Bool
 
   init(
@@ -70,7 +70,7 @@ struct StructureCheck: ~Copyable {
   /// - Throws: ``SQLiteFileError`` when the device fails; damage never throws.
   mutating func run() throws(SQLiteFileError) {
     report.pageCount = Int(database.pageCount)
-    // Opening the database also found faults of pages and rows; the walk finds them again.
+    // Opening the database also found faults of pages and rows; the walk of the b-trees finds these again.
     let families = ["file.", "header.", "wal.", "journal."]
     for finding in database.findings.kept
     where finding.id != .headerBadCount
@@ -103,10 +103,10 @@ struct StructureCheck: ~Copyable {
     report.findings.add(tree.findings)
   }
 
-  /// The highest row id of each table that has one.
+  /// The highest row id of each table with row ids and at least one row.
   var highestRowIDs: [SQLName: Int64] { rowCounts.compactMapValues(\.highestRowID) }
 
-  /// Hands over the page map and the b-trees, for a listing of pages.
+  /// The page map and the b-trees by their numbers in it, for a listing of pages. Ends the check.
   consuming func finished() -> (map: PageMap, owners: [Owner]) { (tree.map, owners) }
 
   private mutating func claimFixedPages() {
@@ -133,10 +133,10 @@ struct StructureCheck: ~Copyable {
     var results: [TreeResult]?
     if pageLimit >= ParallelTrees.minPageCount {
       results = try ParallelTrees.run(jobs, &tree, reader)
-      // The b-trees share pages: walk them again, one after the other.
+      // The b-trees share pages: walk all b-trees again, one after the other.
       if results == nil { try startAgain() }
     }
-    // One value with a single owner, so that nothing is copied for each b-tree.
+    // The results are gathered in one value with a single owner, so that nothing is copied for each b-tree.
     var gathered = Gathered()
     for (number, job) in jobs.enumerated() {
       if let results, number < results.count {
@@ -158,7 +158,8 @@ struct StructureCheck: ~Copyable {
     }
   }
 
-  /// The b-trees to walk: the schema's own, then the tables', then the indexes'.
+  /// The b-trees to walk: first the schema table's, then those of the tables, then those of the indexes. Also plans the
+  /// sums that `plan` compares.
   private mutating func jobs(_ plan: inout IndexPlan) -> [TreeJob] {
     var rules = RecordRules(Schema.definition)
     rules.maxFields = .max
@@ -234,7 +235,8 @@ struct StructureCheck: ~Copyable {
     report.indexEntryCount = gathered.indexEntries
   }
 
-  /// Compares the number of entries with the number of rows, and their sums where there are any.
+  /// Compares the number of entries of an index with the number of rows of its table and, where the plan has sums for
+  /// the index, the two sums. `number`: the position of the index among the schema's entries.
   private mutating func checkIndex(_ number: Int, _ plan: IndexPlan, _ gathered: inout Gathered) {
     let entry = database.schema.entries[number]
     let isPartial = entry.sql.flatMap { IndexDefinition(sql: $0) }?.isPartial ?? false
@@ -252,7 +254,7 @@ struct StructureCheck: ~Copyable {
       !tree.records.incompleteSums.contains(sum.entries),
       tree.records.sums[sum.rows] != tree.records.sums[sum.entries]
     {
-      // By its collation an entry may be equal to the row's value; a sum of hashes cannot show that.
+      // An entry may be equal to the row's value by collation. A sum of hashes cannot show that.
       if plan.folding.contains(number) {
         unsettled.insert(number)
         return
@@ -264,8 +266,8 @@ struct StructureCheck: ~Copyable {
     }
   }
 
-  /// Checks the order of index entries, and of rows of tables without row ids: SQLite searches by that order and does
-  /// not find what is out of order. Reads the b-trees again.
+  /// Checks the order of index entries, and of rows of WITHOUT ROWID tables. SQLite searches by this order, so it does
+  /// not find what is out of order. Reads the b-trees a second time.
   private mutating func checkOrders(
     _ jobs: [TreeJob], _ plan: IndexPlan, _ gathered: inout Gathered
   ) throws(SQLiteFileError) {
@@ -312,7 +314,7 @@ struct StructureCheck: ~Copyable {
     add(.indexNotUnique, fault.repeated, "equal to the previous entry of a unique index")
   }
 
-  /// Reports what `PRAGMA integrity_check` looks at and this check does not.
+  /// Adds to the report what `PRAGMA integrity_check` looks at and this check does not.
   private mutating func noteUnchecked(_ plan: IndexPlan, _ gathered: Gathered) {
     var entries: [String] = []
     var orders: [String] = []
@@ -386,7 +388,8 @@ struct StructureCheck: ~Copyable {
     }
   }
 
-  /// Reports an entry without a root page, unless it is a view, a trigger or a virtual table (section 2.6).
+  /// Reports a schema entry without a root page, unless the entry is a view, a trigger or a virtual table (file format,
+  /// section 2.6).
   private mutating func checkRootless(_ entry: SchemaEntry) {
     let isVirtual =
       entry.sql.map {
@@ -402,7 +405,8 @@ struct StructureCheck: ~Copyable {
 
   // MARK: - The whole
 
-  /// Searches for free pages where the freelist is lost, and for b-trees where the schema is lost.
+  /// Searches for free pages if the header with the start of the freelist is lost, and for b-trees if the schema is
+  /// lost.
   private mutating func checkUnreachedPages() throws(SQLiteFileError) {
     guard database.isHeaderLost || isSchemaLost else { return }
     var unreached = UnreachedPages(upTo: pageLimit)
@@ -482,8 +486,8 @@ struct StructureCheck: ~Copyable {
     return "nothing leads to \(subject)\(free)"
   }
 
-  /// Finds the values that refer to missing rows. The key sets show whether there are any; only then are the tables
-  /// read again.
+  /// Finds values that refer to missing rows. The key sets show whether there are such values; the tables are read a
+  /// second time only if there are.
   private mutating func checkReferences() throws(SQLiteFileError) {
     var broken: Set<Int> = []
     for (target, set) in keySets.sorted(by: { $0.value < $1.value }) {

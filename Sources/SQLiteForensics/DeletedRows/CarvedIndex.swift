@@ -1,10 +1,10 @@
 import SQLiteFile
 
-/// Rows found in free space, in 48 bytes each: enough to tell which of them are live elsewhere or were found before,
-/// and to read the others again.
+/// Carved rows, in 48 bytes each. That is enough to tell which of them equal a live row or a row that was found before,
+/// and to read the remaining rows again.
 struct CarvedIndex {
   struct Entry: BitwiseCopyable {
-    /// The hash of the record's content, without its first field if that field's type is lost.
+    /// The hash of the record's content, without the first field if its type is doubtful or its value is the row id.
     var content: UInt64
     var rowID: Int64
     /// The page number, or the index in the list of page versions, depending on ``source``.
@@ -20,13 +20,13 @@ struct CarvedIndex {
     var headerLength: UInt8
     var source: UInt8
     var place: UInt8
-    /// Where on the page a newer cell overwrites it; 0 for nowhere.
+    /// The offset on the page at which a newer cell overwrites this one; 0 when none does.
     var newer: UInt16
-    /// The first page of its overflow chain; 0 for none.
+    /// The first page of the cell's overflow chain; 0 when there is none, or when its number may be overwritten.
     var overflow: UInt32
   }
 
-  /// The most entries held at a time.
+  /// The most entries that are held at a time.
   static let limit = 300_000
 
   static let hasRowID: UInt8 = 1
@@ -38,13 +38,13 @@ struct CarvedIndex {
   static let isPointed: UInt8 = 128
 
   private(set) var entries: ContiguousArray<Entry> = []
-  /// Filters that spare most lookups: by the highest bits of the content hash, and by the length of the values.
+  /// Bits that spare most lookups: by the highest bits of the content hashes, and by the lengths of the values.
   private var filter = ContiguousArray<UInt64>(repeating: 0, count: 1 << 14)
   private var lengths = ContiguousArray<UInt64>(repeating: 0, count: 1 << 10)
 
   var isFull: Bool { entries.count >= Self.limit }
 
-  /// `length`: bytes of all values but the first.
+  /// Adds an entry. `length`: the bytes of all its values but the first.
   mutating func append(_ entry: Entry, length: Int) {
     entries.append(entry)
     lengths[length >> 6 & 0x3ff] |= 1 << UInt64(length & 63)
@@ -56,7 +56,8 @@ struct CarvedIndex {
     for index in lengths.indices { lengths[index] = 0 }
   }
 
-  /// Sorts the entries and drops duplicates: of equal rows, the most completely known one stays.
+  /// Sorts the entries by content, and drops rows that are in `seen` or occur twice: of equal rows, the most completely
+  /// known one stays.
   mutating func settle(_ seen: inout SeenRows) {
     entries.sort { one, two in
       if one.content != two.content { return one.content < two.content }
@@ -90,13 +91,14 @@ struct CarvedIndex {
   @inline(__always)
   private static func bit(_ content: UInt64) -> Int { Int(content >> 44) }
 
-  /// Whether an entry may have values of this total length, the first one excluded. May be true although none has.
+  /// Whether an entry may have values of this total length in bytes, the first value excluded. May be true although no
+  /// entry has.
   @inline(__always)
   func mayHold(length: Int) -> Bool {
     lengths[length >> 6 & 0x3ff] & 1 << UInt64(length & 63) != 0
   }
 
-  /// Notes the entries whose content a live row has.
+  /// Marks in `live` the entries that have the content of a live row and, where their row id is known, its row id.
   @inline(__always)
   func meet(_ content: UInt64, rowID: Int64, _ live: inout LiveEntries) {
     let bit = Self.bit(content)
@@ -120,7 +122,7 @@ struct CarvedIndex {
     }
   }
 
-  /// The entries whose content live rows have.
+  /// A bit for each entry of an index: whether a live row equals the entry.
   struct LiveEntries {
     fileprivate var bits: ContiguousArray<UInt64>
 
@@ -129,7 +131,7 @@ struct CarvedIndex {
     }
   }
 
-  /// The entries that are in none of these sets.
+  /// The entries that equal no live row, according to all parts of a search.
   func entries(without live: [LiveEntries]) -> ContiguousArray<Entry> {
     var kept: ContiguousArray<Entry> = []
     for index in entries.indices
@@ -140,7 +142,8 @@ struct CarvedIndex {
   }
 }
 
-/// Hashes of rows already sent to the sink, so that no row is sent twice when one batch cannot hold all rows.
+/// Hashes of rows already sent to the sink, so that no row is sent twice when one batch cannot hold all rows. Keeps at
+/// most 500,000 different contents.
 struct SeenRows {
   private var withRowID: Set<UInt64> = []
   private var withoutRowID: Set<UInt64> = []
@@ -169,9 +172,9 @@ struct SeenRows {
 
 /// A hash of the content of a record, equal for a whole cell and for the remains of a freed one.
 enum ContentHash {
-  /// The hash of a record.
+  /// The hash of a record's serial types and values.
   ///
-  /// `skipsFirst`: leaves out the first field, whose type a freed cell may have lost.
+  /// `skipsFirst`: whether to leave out the first field, whose type a freed cell may have lost.
   /// `body`: where the values begin.
   /// `end`: where the cell ends on the page, after the number of the first overflow page.
   static func of(

@@ -1,18 +1,19 @@
 import SQLiteFile
 
-/// Newer cells inside older ones.
+/// The search for newer cells that were written into the bytes of older cells.
 extension Carver {
-  /// Where in a cell a newer cell of the same table was written and later freed; nil for nowhere.
+  /// The offset on the page at which a newer cell of the same table was written into `cell`, and later freed; nil when
+  /// there is none. `limit`: the end of the free space.
   ///
-  /// SQLite takes the space of a new cell from the end of a freeblock (`pageFindSlot`), and so from the end of an
-  /// older cell, whose start stays as it was. The end of the newer cell may be overwritten in the same way, and its
-  /// first four bytes by the header of a freeblock. Its lengths must lead to the end of the older cell: any bytes may
-  /// look like the types of a record.
+  /// SQLite takes the space of a new cell from the end of a freeblock (`pageFindSlot`), and so from the end of an older
+  /// cell, whose start stays as it was. The end of the newer cell may be overwritten in the same way, and its first
+  /// four bytes by the header of a freeblock. Any bytes may look like the types of a record. So the lengths of the
+  /// newer cell must lead to the end of the older cell.
   mutating func newer(
     in cell: LeafCell, _ page: RawSpan, _ limit: Int, _ shape: RowShape
   ) -> Int? {
     guard !shape.isUnconstrained else { return nil }
-    // A cell that begins in the last bytes of this one has its record after this one.
+    // A newer cell that begins in the last bytes of the older cell has its record after the older cell.
     for offset in cell.start + 5..<max(cell.start + 5, min(cell.end + Self.longestPrefix, limit)) {
       if let whole = newerWhole(page, record: offset, cell, limit, shape) { return whole }
       guard offset < cell.end else { continue }
@@ -26,8 +27,9 @@ extension Carver {
     return nil
   }
 
-  /// Where a cell began whose record header is inside another cell, although the bytes before that header belong to a
-  /// third cell: cells of several states overlap where SQLite moved them within the page.
+  /// The approximate offset at which a newer cell began whose record header is at `record`, inside the older cell; nil
+  /// when no plausible record begins there. The bytes before this header belong to a third cell: cells of several
+  /// states overlap where SQLite moved them within the page.
   private mutating func strayRecord(
     _ page: RawSpan, at record: Int, _ older: LeafCell, _ limit: Int, _ shape: RowShape
   ) -> Int? {
@@ -52,7 +54,7 @@ extension Carver {
     return max(older.start + 5, record - lead)
   }
 
-  /// The start of a newer whole cell whose record is at an offset.
+  /// The offset of a whole newer cell whose record begins at `record`; nil when there is none.
   private mutating func newerWhole(
     _ page: RawSpan, record: Int, _ older: LeafCell, _ limit: Int, _ shape: RowShape
   ) -> Int? {
@@ -67,7 +69,7 @@ extension Carver {
     }
     let least = max(older.start + 5, record - Self.longestPrefix)
     for start in least..<max(least, min(older.end, record - 1)) {
-      // SQLite writes no number with leading zeros: such a byte is the last one of the older cell.
+      // SQLite never writes a varint that begins with 0x80, so such a byte is the last one of the older cell.
       guard page.byte(at: start) != 0x80, let payload = Varint.read(page, at: start, end: record),
         let key = Varint.read(page, at: start + payload.length, end: record),
         start + payload.length + key.length == record,
@@ -82,10 +84,11 @@ extension Carver {
     return nil
   }
 
-  /// The longest payload length and row id before a record: four and nine bytes.
+  /// The most bytes of a cell before its record: four for the payload length and nine for the row id.
   private static let longestPrefix = 13
 
-  /// A newer cell whose first four bytes the header of a freeblock overwrote.
+  /// A newer cell at `start` whose first four bytes were overwritten by the header of a freeblock; nil when there is
+  /// none. `goal`: the end of the older cell.
   private mutating func newerCellWithoutStart(
     _ page: RawSpan, _ start: Int, _ goal: Int, _ limit: Int, _ shape: RowShape
   ) -> LeafCell? {
@@ -95,7 +98,7 @@ extension Carver {
       let most = fieldCount(page, start, header, limit, shape)
       guard most >= shape.minFieldCount else { continue }
       for count in shape.minFieldCount...most {
-        // A block is longer where it was joined with the blocks after it, or with bytes that were in no block.
+        // A freeblock is longer than its cell where it was joined with freeblocks after it, or with fragments.
         guard
           let cell = cellWithoutStart(page, header, space, fieldCount: count, mayBeCut: true),
           cell.length <= size, types.bodyLength >= 6, areTelling(3, shape),
@@ -110,7 +113,8 @@ extension Carver {
     return nil
   }
 
-  /// Whether a record belongs to the whole cell that follows; then the bytes before it are not a freeblock's header.
+  /// Whether the record at `header` belongs to a whole cell that begins within three bytes after `end`. Then the bytes
+  /// before the record are not a freeblock's header.
   private mutating func isRecord(_ page: RawSpan, at header: Int, ofCellBehind end: Int) -> Bool {
     (end...end + 3).contains { start in
       LeafCell.parse(
@@ -119,8 +123,8 @@ extension Carver {
     }
   }
 
-  /// Whether the current values, as far as they are on the page, can be values of a row. Bytes from `limit` on were
-  /// overwritten.
+  /// Whether the values of the current ``types`` can be values of a row, as far as they are on the page before `limit`.
+  /// `body`: the offset of the first value.
   private mutating func holds(
     _ page: RawSpan, _ body: Int, _ cell: LeafCell, _ limit: Int, _ shape: RowShape
   ) -> Bool {
@@ -129,13 +133,13 @@ extension Carver {
     return shape.fitsValues(types, page, body: body, end: end, encoding: encoding)
   }
 
-  /// Whether cells follow each other from `end` to the end of the older cell.
+  /// Whether cells follow each other without gaps from `end` to `goal`, the end of the older cell.
   private mutating func leads(
     _ page: RawSpan, from end: Int, to goal: Int, _ limit: Int, _ shape: RowShape
   ) -> Bool {
     var end = end
     for _ in 0..<Self.maxSteps {
-      // Up to three bytes after a cell are in no block.
+      // Up to three bytes after a cell are in no freeblock.
       if end >= goal - 3 { return true }
       var next: Int?
       for start in end...end + 3 where next == nil && start + 8 <= limit {
@@ -154,6 +158,6 @@ extension Carver {
     return false
   }
 
-  /// The most cells that may follow each other in the space of one.
+  /// The most newer cells that may follow each other in the space of one older cell.
   private static let maxSteps = 64
 }

@@ -9,24 +9,27 @@ struct Carver {
   /// A cell found in free space.
   struct Find {
     var cell: LeafCell
-    /// The table whose rows it looks like.
+    /// The index of the shape that the cell fits best; each table has one shape.
     var shape: Int
-    /// Whether it looks like rows of other tables too.
+    /// Whether the cell may be a row of other tables too.
     var isAmbiguous = false
+    /// How certain it is that the cell was a row, from 0 to 100.
     var confidence: Int
-    /// Where on the page a newer cell, freed later, overwrites this one; nil for nowhere.
+    /// The offset on the page at which a newer cell, freed later, overwrites this cell; nil when none does.
     var newer: Int?
   }
 
   let usableSize: Int
   let maxPayload: Int
   let encoding: DatabaseHeader.TextEncoding
-  /// The serial types that rows of each table begin with, the most frequent first.
+  /// For each table, the serial types that its rows begin with, the most frequent first.
   var firstTypes: [[UInt64]] = []
   var types = RecordTypes()
-  /// The types used in the search for newer cells. The search has its own budget, so that its cost loses no row.
+  /// The types for the search for newer cells. This search has a budget of its own, so that it takes nothing from the
+  /// budget of the search for rows.
   private var newerTypes = RecordTypes()
-  /// The most fields that a cell without its start can have, by where its record's header began.
+  /// The most fields that a cell without its start can have, for each possible start of the record's header: 2 to 7
+  /// bytes after the start of the cell.
   private var maxFieldCounts = ContiguousArray<Int>(repeating: 0, count: 6)
   private(set) var finds: [Find] = []
 
@@ -36,13 +39,13 @@ struct Carver {
     self.encoding = encoding
   }
 
-  /// Carves a region of a page.
+  /// Searches a region of a page for cells, and appends them to ``finds`` in the order of their offsets.
   ///
-  /// `freeBlocks`: the freeblocks inside the region, by their start.
-  /// `shapes`: what rows may look like.
+  /// `freeBlocks`: the freeblocks inside the region, in the order of their starts.
+  /// `shapes`: what the rows of each table look like.
   /// `wholeOnly`: skips cells without their start, for pages that were not leaves.
-  /// `own`: the table of the page, whose rows are searched for first, also without their start; nil when it is not
-  /// known.
+  /// `own`: the index of the page's table; nil when the table is not known. Rows of this table are searched for first,
+  /// and small rows count only for this table.
   mutating func carve(
     _ page: RawSpan, _ region: Range<Int>, freeBlocks: [Range<Int>], shapes: [RowShape], own: Int?,
     wholeOnly: Bool = false
@@ -91,17 +94,18 @@ struct Carver {
     confirm(page, region, freeBlocks, from: firstFind)
   }
 
-  /// Confirms the ends of finds, and guesses about their starts, by what begins at each end.
+  /// Decides which doubtful ends and first types of the finds are confirmed. An end is confirmed by what begins there:
+  /// a find, a freeblock, the end of the region, or the header of a former freeblock.
   ///
-  /// Bytes that look like a freeblock's header may be anywhere, so a header counts only if its block also ends at a
-  /// border.
+  /// Bytes that look like a freeblock's header may be anywhere. So the header of a former freeblock counts only if the
+  /// freeblock ends where something begins too.
   private mutating func confirm(
     _ page: RawSpan, _ region: Range<Int>, _ freeBlocks: [Range<Int>], from first: Int
   ) {
     var borders: Set<Int> = [region.upperBound]
     for block in freeBlocks { borders.formUnion([block.lowerBound, block.upperBound]) }
     for find in finds[first...] { borders.insert(find.cell.start) }
-    // Up to three bytes after a cell are in no block (file format, section 1.6).
+    // Up to three bytes after a cell are in no freeblock (file format, section 1.6).
     func isBorder(_ end: Int) -> Bool { (end...end + 3).contains { borders.contains($0) } }
     func leadsToBorder(_ start: Int) -> Bool {
       start + 4 <= region.upperBound
@@ -161,8 +165,8 @@ struct Carver {
     return false
   }
 
-  /// Keeps a find.
-  /// - Returns: where the next one may begin: after this one, or where this one was overwritten.
+  /// Appends a find to ``finds``, after a search for a newer cell inside it.
+  /// - Returns: the offset at which the next cell may begin: after this find, or where a newer cell overwrites it.
   private mutating func keep(
     _ find: Find, _ page: RawSpan, _ limit: Int, _ exact: Int?, _ shapes: [RowShape]
   ) -> Int {
@@ -171,7 +175,7 @@ struct Carver {
     swap(&types, &newerTypes)
     find.newer = newer(in: find.cell, page, limit, shape)
     swap(&types, &newerTypes)
-    // A block as long as the cell confirms the end of the cell.
+    // A freeblock as long as the cell confirms the end of the cell.
     let size = exact ?? 0
     find.cell.isEndDoubtful =
       find.newer == nil && !(find.cell.length...find.cell.length + 3).contains(size)
@@ -179,7 +183,8 @@ struct Carver {
     return find.newer ?? find.cell.end
   }
 
-  /// The size of a former freeblock whose header is left in space that is now free as a whole; nil for other bytes.
+  /// The size of a former freeblock, in bytes, if its header is left at `offset` in space that is now free as a whole;
+  /// nil when the bytes there are no such header, or state a size below `least`.
   func staleBlock(_ page: RawSpan, _ offset: Int, least: Int = 8) -> Int? {
     let next = Int(page.uint16(at: offset))
     let size = Int(page.uint16(at: offset + 2))
@@ -216,8 +221,8 @@ struct Carver {
       confidence: (atBoundary ? 95 : 85) - (shape == own ? 0 : 10))
   }
 
-  /// Whether enough of the current types are not NULL, because zeros look like NULLs: `count` types, or all where the
-  /// table has fewer columns.
+  /// Whether enough of the current ``types`` are not NULL: `count` types, or all where the table has fewer columns.
+  /// NULLs prove nothing, because zero bytes look like NULLs.
   func areTelling(_ count: Int, _ shape: RowShape) -> Bool {
     let columns = shape.fields.count - (shape.rowIDField == nil ? 0 : 1)
     return types.types.count(where: { $0 != 0 }) >= min(count, columns)
@@ -225,7 +230,8 @@ struct Carver {
 
   // MARK: - Tables
 
-  /// The shape that the current types fit, the page's own table first; and how many shapes fit equally well.
+  /// The index of the shape that the current ``types`` fit, and how many shapes fit equally well; nil when none fits.
+  /// The page's own table wins, else the shape with the greatest weight.
   private mutating func best(
     _ page: RawSpan, _ body: Int, _ end: Int, _ shapes: [RowShape], _ own: Int?
   ) -> (shape: Int, count: Int)? {
@@ -255,10 +261,10 @@ struct Carver {
 
   // MARK: - Cells without their start
 
-  /// A cell at `start` whose first four bytes are lost.
+  /// A cell at `start` whose first four bytes are lost; nil when the bytes fit no shape.
   ///
-  /// `exact`: the size of the freeblock that starts here. It is the size of the cell unless the freeblock was joined
-  ///   with others.
+  /// `exact`: the size of the freeblock that starts at `start`; nil when none does. It is the size of the cell unless
+  /// the freeblock was joined with others.
   private mutating func findWithoutStart(
     _ page: RawSpan, _ start: Int, _ limit: Int, _ exact: Int?, isStale: Bool = false,
     _ shapes: [RowShape], _ own: Int?
@@ -279,13 +285,13 @@ struct Carver {
           guard
             let cell = cellWithoutStart(page, start + 2 + place, space, fieldCount: count)
           else { continue }
-          // A few bytes often look like a row of small integers: then a freeblock must confirm it.
+          // A few bytes often look like a row of small integers. Such a row counts only where a freeblock confirms it.
           if cell.payload - cell.headerLength < (own == nil ? 16 : exact == nil || isStale ? 6 : 0)
           {
             continue
           }
           // Zeros look like a row of NULLs, and any bytes look like rows of a table whose columns take anything. Then
-          // only a block of exactly this length proves that there was a cell.
+          // only a freeblock of exactly this length proves that there was a cell.
           if Self.isBlank(page, start + 4..<cell.end)
             || (shape.isUnconstrained && exact.map { cell.end != start + $0 } ?? true)
           {
@@ -313,7 +319,10 @@ struct Carver {
     range.allSatisfy { page.byte(at: $0) == 0 }
   }
 
-  /// How many fields of a shape fit the types at the offset where a cell without its start would have its types.
+  /// How many leading fields of a shape fit the serial types of a cell without its start.
+  ///
+  /// `start`: the offset of the cell.
+  /// `header`: the offset at which the header of its record began.
   func fieldCount(
     _ page: RawSpan, _ start: Int, _ header: Int, _ limit: Int, _ shape: RowShape
   ) -> Int {
@@ -322,18 +331,20 @@ struct Carver {
       page, at: max(start + 4, header + 1), end: limit, from: header == start + 2 ? 1 : 0)
   }
 
-  /// Where a cell without its start is looked for.
+  /// Where a cell without its start is searched for.
   struct Space {
-    /// Where the cell begins.
+    /// The offset on the page at which the cell begins.
     let start: Int
-    /// The latest offset where its bytes can end.
+    /// The highest offset at which the cell can end.
     let limit: Int
-    /// The size of the freeblock that starts here; nil when none does, or when it may have been joined with others.
+    /// The size of the freeblock that starts at `start`; nil when none does, or when the freeblock may have been joined
+    /// with others.
     let exact: Int?
     let shape: RowShape
   }
 
-  /// Whether another cell begins, or the block ends, where a cell ends (`end`).
+  /// Whether another cell or a freeblock begins at `end`, where a cell ends; or the freeblock of the cell, or the free
+  /// space, ends there.
   ///
   /// `mayBeCut`: accepts another cell whose end was overwritten, or a cell of which only the freeblock's header is
   /// left.
@@ -349,16 +360,17 @@ struct Carver {
       maxPayload: maxPayload, &types) != nil && space.shape.fits(types)
   }
 
-  /// Whether anything begins where a cell ends, or up to three bytes after it: SQLite leaves up to three bytes in no
-  /// block (file format, section 1.6).
+  /// Whether a cell or a freeblock begins, or the space ends, at `end` or up to three bytes later. SQLite leaves up to
+  /// three bytes after a cell in no freeblock (file format, section 1.6).
   mutating func isFollowed(_ page: RawSpan, _ end: Int, _ space: borrowing Space) -> Bool {
     for left in 0...3 where lands(page, end + left, space, mayBeCut: true) { return true }
     return false
   }
 
-  /// A cell whose record's header began at `header`. Afterwards ``types`` has its types.
+  /// The cell without its start that `space` holds, if its record has `fieldCount` fields and the record's header began
+  /// at the offset `header`; nil when the bytes do not fit this. Afterwards ``types`` has the types of the cell.
   ///
-  /// `mayBeCut`: whether its end may lie past the space; then its values are not checked.
+  /// `mayBeCut`: whether the end of the cell may lie past the space; then the values are not checked.
   mutating func cellWithoutStart(
     _ page: RawSpan, _ header: Int, _ space: borrowing Space, fieldCount: Int,
     mayBeCut: Bool = false
@@ -398,7 +410,7 @@ struct Carver {
           break
         }
       }
-      // Other candidates were read since: read the types of the cell again.
+      // Other candidates may have replaced the types of the found cell: read them again.
       guard let found, types.read(page, at: lost, count: fieldCount - 1, end: limit) != nil else {
         return nil
       }
@@ -408,7 +420,7 @@ struct Carver {
       guard let body = types.read(page, at: lost, count: fieldCount, end: limit) else { return nil }
       return sized(page, header, body, types: lost, space, mayBeCut: mayBeCut)
     default:
-      // A freeblock may be as short as its header, and lie right before a whole cell.
+      // A freeblock may be as short as its header and lie right before a whole cell, whose record this is.
       for whole in start + 4..<max(start + 4, header - 1)
       where LeafCell.parse(
         page, at: whole, limit: usableSize, usableSize: usableSize, maxPayload: maxPayload,
@@ -424,14 +436,15 @@ struct Carver {
     }
   }
 
-  /// A cell without its start whose types are all there.
+  /// A cell without its start that has kept all its serial types; nil when its lengths do not fit the space. `header`:
+  /// where the record's header began. `body`: where the values begin.
   private mutating func sized(
     _ page: RawSpan, _ header: Int, _ body: Int, types typesStart: Int, _ space: borrowing Space,
     mayBeCut: Bool
   ) -> LeafCell? {
     let start = space.start
     let payload = body - header + types.bodyLength
-    // The payload's length takes one to three bytes, and the row id at least one.
+    // The payload's length takes one to four bytes, and the row id at least one.
     let prefix = header - start
     let payloadBytes = payload < 128 ? 1 : payload < 16_384 ? 2 : payload < 2_097_152 ? 3 : 4
     guard payload >= 2, payload <= maxPayload, prefix > payloadBytes, body - header < 128,
@@ -454,13 +467,16 @@ struct Carver {
       hasRowID: false, lostTypes: 0, isStartLost: true, headerLength: body - header)
   }
 
-  /// The candidates for the lost first type.
+  /// The candidates for the lost first serial type, in the order in which they are tried.
+  ///
+  /// `rest`: the bytes of the other values.
+  /// `header`: the length of the record's header in bytes.
   private func firstCandidates(_ space: borrowing Space, rest: Int, header: Int) -> [UInt64] {
     guard let field = space.shape.fields.first else { return [] }
     if field.classes == .null { return [0] }
     var candidates: [UInt64] = []
     if let exact = space.exact {
-      // The block is the cell, so the length of the first value follows.
+      // The freeblock is the cell, so the length of the first value follows from its size.
       let length = exact - 2 - header - rest
       switch length {
       case 1, 2, 3, 4: candidates = [UInt64(length)]

@@ -8,7 +8,7 @@ extension DamagedDatabase {
     case shadowed = 2
   }
 
-  /// Collects the deleted rows that are found.
+  /// The deleted rows found so far, and what the search for them needs.
   private struct Collection {
     var index = CarvedIndex()
     var seen = SeenRows()
@@ -18,9 +18,10 @@ extension DamagedDatabase {
   }
 
   /// Sends deleted rows to the sink: rows in free space, on free pages and in older versions of pages. Each row is sent
-  /// once, and no row that is live elsewhere.
+  /// once. Rows that equal a live row are not sent.
   ///
-  /// `withContradicted`: whether rows are sent, too, that SQLite reads although their row ids are of another page.
+  /// `wanted`: the tables whose rows are sent, as indexes; nil for all rows, also those of no known table.
+  /// `withContradicted`: whether to send also rows that SQLite reads although their row ids belong to another page.
   func emitDeleted<Sink: RecoverySink & ~Copyable>(
     _ wanted: Set<Int>?, withContradicted: Bool, _ sink: inout Sink
   ) throws(SQLiteFileError) {
@@ -50,6 +51,8 @@ extension DamagedDatabase {
     try flush(&collection, wanted, withContradicted, &sink)
   }
 
+  /// Reads the bytes of a page version into `buffer`. Returns false when its file is not there, or ends inside the
+  /// page.
   func load(_ version: PageVersion, _ buffer: inout ContiguousArray<UInt8>)
     throws(SQLiteFileError) -> Bool
   {
@@ -60,7 +63,8 @@ extension DamagedDatabase {
     return buffer.count == layout.pageSize
   }
 
-  /// Widens the shapes of the tables by what their rows hold, and counts the types that rows begin with.
+  /// Widens the shapes of the tables by what their live rows hold. Returns, for each table, up to six serial types
+  /// below 128 that its rows begin with, the most frequent first.
   func learn() throws(SQLiteFileError) -> [[UInt64]] {
     // How many rows of each table begin with each type below 128.
     var counts = [Int](repeating: 0, count: tables.count * 128)
@@ -97,7 +101,7 @@ extension DamagedDatabase {
 
   // MARK: - Search
 
-  /// Whether ``look(at:_:_:_:)`` searches a page.
+  /// Whether a page is of a kind that can hold deleted rows, and is not known to have none.
   private func mayHoldDeletedRows(_ page: UInt32) -> Bool {
     switch census.kind(page) {
     case .tableLeaf, .ruinedLeaf:
@@ -124,7 +128,7 @@ extension DamagedDatabase {
         let displaced = collection.reading.displaced(page)
         for (index, cell) in collection.reading.cells.enumerated() {
           let isOfOtherTable = ofOtherTables.contains(index)
-          // On a page that contradicts itself, the ordinary reader returns these rows.
+          // On a page that contradicts itself, the ordinary reader already returns these rows.
           let isEarlier =
             (collection.reading.method == .pointers || plainInPlace == nil)
             && narrowed[number].map { !$0.contains(cell.rowID) } ?? false
@@ -188,12 +192,12 @@ extension DamagedDatabase {
     }
   }
 
-  /// The dropped table that had a page as its root.
+  /// The index of the dropped table that had a page as its root page; nil when there is none.
   private func formerOwner(_ page: UInt32) -> Int? {
     tables.firstIndex { $0.isDropped && $0.rootPage == page }
   }
 
-  /// Whether rows that look like rows of a table may belong to an unknown table.
+  /// Whether rows that look like rows of a table may belong to a dropped table that nothing names any more.
   private func mayBeUnknown(_ table: Int) -> Bool {
     hasUnknownTables && !shapes[table].hasEntityNumber
   }
@@ -227,7 +231,7 @@ extension DamagedDatabase {
     }
   }
 
-  /// Whether a whole cell can be a row of a table; `types` are the cell's types.
+  /// Whether a whole cell looks like a row of a table with row ids. `types`: the serial types of the cell.
   private func fits(
     _ cell: LeafCell, _ page: RawSpan, _ table: Int, _ types: borrowing RecordTypes
   ) -> Bool {
@@ -237,9 +241,11 @@ extension DamagedDatabase {
         end: cell.record + cell.local, encoding: layout.textEncoding)
   }
 
-  /// Reads a leaf that belongs to no b-tree, and decides by its rows which table it belonged to.
+  /// Reads a leaf that belongs to no b-tree, and decides by its rows which table it belonged to: the index of the table
+  /// that at least 90% of the rows fit; nil when there is no such table, or no single best one.
   ///
-  /// `former`: the table that the page belongs to in its current version; nil where there is none.
+  /// `former`: the table to which the current version of the page belongs; nil when it belongs to none. This table wins
+  /// if the rows fit it.
   private func vote(
     _ page: RawSpan, _ number: UInt32, _ available: Int, former: Int? = nil,
     _ collection: inout Collection
@@ -277,9 +283,9 @@ extension DamagedDatabase {
     }
   }
 
-  /// Where cells were found.
+  /// The page, and the kind of space on it, in which cells were found.
   private struct Site {
-    /// The page number; for an earlier version of a page, the index in the list of versions.
+    /// The page number; for an older version of a page, the index in the list of versions.
     let number: UInt32
     var source = Source.live
     let place: RowOrigin.Place
@@ -295,9 +301,9 @@ extension DamagedDatabase {
     let table: Int?
     let confidence: Int
     var isAmbiguous = false
-    /// Whether a pointer of a page in use leads to it. SQLite reads such a row, so it was not deleted.
+    /// Whether a cell pointer of a page in use leads to the cell. SQLite reads such a row, so the row was not deleted.
     var isPointed = false
-    /// Where a newer cell begins in it; nil for nowhere.
+    /// The offset on the page at which a newer cell overwrites this cell; nil when none does.
     var newer: Int?
   }
 
@@ -334,7 +340,8 @@ extension DamagedDatabase {
     }
   }
 
-  /// Whether a cell on a page of one table can be a row of another table too; `types` are the cell's types.
+  /// Whether a cell on a page of one table also fits another table whose shape proves at least as much. False when the
+  /// table's rows carry an entity number. `types`: the serial types of the cell.
   private func fitsOtherTable(
     _ cell: LeafCell, _ page: RawSpan, _ table: Int, _ types: borrowing RecordTypes
   ) -> Bool {
@@ -380,7 +387,7 @@ extension DamagedDatabase {
     .cell, .freeBlock, .gap, .freePage, .trunk, .orphan,
   ]
 
-  /// The hash of a cell's content; nil when the cell cannot be read.
+  /// The hash of a cell's content; nil when the cell cannot be read. Afterwards `types` has the types of the cell.
   private func hash(
     _ cell: LeafCell, _ page: RawSpan, _ table: Int?, _ types: inout RecordTypes
   ) -> UInt64? {
@@ -509,7 +516,7 @@ extension DamagedDatabase {
 }
 
 extension RecordTypes {
-  /// Bytes of all values but the first.
+  /// The total length of all values but the first, in bytes.
   fileprivate var lengthWithoutFirst: Int {
     bodyLength - (types.first.map(RecordDecoder.length(ofType:)) ?? 0)
   }

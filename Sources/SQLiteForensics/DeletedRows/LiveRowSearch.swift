@@ -1,7 +1,7 @@
 import SQLiteFile
 import Dispatch
 
-/// Compares live rows with the entries of a ``CarvedIndex``.
+/// Compares live rows with the entries of a ``CarvedIndex``, and marks the entries that equal one.
 private struct LiveContent {
   let index: CarvedIndex
   var live: CarvedIndex.LiveEntries
@@ -12,9 +12,10 @@ private struct LiveContent {
     live = CarvedIndex.LiveEntries(index)
   }
 
-  /// Compares a row.
+  /// Compares one live row with the entries. `record`: where its record begins on the page. `payload`: the length of
+  /// the whole payload in bytes.
   ///
-  /// `limit`: where the record ends on the page.
+  /// `limit`: where the part of the record on this page ends.
   /// `end`: where the cell ends, after the number of the first overflow page.
   /// `skipsFirst`: whether the first field is the row id's, which freed cells lose.
   @inline(__always)
@@ -41,9 +42,9 @@ private struct LiveContent {
   }
 }
 
-/// Searches live rows for the content of deleted ones: a row that is live elsewhere was not deleted.
+/// Searches live rows for the content of carved rows. A carved row that equals a live row was not deleted.
 ///
-/// Covers one thread's part of the file. Only that thread accesses it.
+/// Each thread has a search of its own, for its part of the file.
 private final class LiveRowSearch: @unchecked Sendable {
   private let census: PageCensus
   private let concerned: Set<Int>?
@@ -68,7 +69,7 @@ private final class LiveRowSearch: @unchecked Sendable {
     self.concerned = concerned
   }
 
-  /// Compares the rows of every `step`th block of pages, from block `first` on.
+  /// Compares the rows of every `step`th block of 256 pages, from block `first` on; blocks are counted from 0.
   func look(from first: Int, step: Int) {
     let length = 256
     let end = Int(census.pageCount) + 1
@@ -102,7 +103,7 @@ private final class LiveRowSearch: @unchecked Sendable {
     }
   }
 
-  /// Compares the rows of a leaf that does not contradict itself; false for other leaves.
+  /// Compares the rows of a leaf that does not contradict itself. Returns false for other leaves, without comparing.
   private static func look(
     at page: UInt32, _ skipsFirst: Bool, _ reader: inout PageReader, _ leaf: inout SoundLeaf,
     _ content: inout LiveContent
@@ -121,11 +122,11 @@ private final class LiveRowSearch: @unchecked Sendable {
 }
 
 extension DamagedDatabase {
-  /// The entries of a carved index whose content no live row has.
+  /// The entries of a carved index that equal no live row.
   func entriesWithoutLiveRow(_ index: CarvedIndex) throws(SQLiteFileError) -> ContiguousArray<
     CarvedIndex.Entry
   > {
-    // A row that can only belong to one table can only be live in that table, or on a page of no known table.
+    // A carved row that can belong to one table only can be live in that table only, or on a page of no known table.
     var concerned: Set<Int>? = []
     for entry in index.entries {
       guard entry.table > 0, entry.flags & CarvedIndex.isAmbiguous == 0 else {

@@ -1,33 +1,33 @@
 import SQLiteFile
 
-/// A version of a page that is not the live one.
+/// A version of a page other than the live one, and where its bytes are.
 struct PageVersion: Equatable {
-  /// Why a version is not the live one.
+  /// Why a version of a page is not the live version.
   enum Origin: Equatable {
-    /// Committed, and replaced by a later commit of the log. The first commit is 1; 0 is the main file's own page,
-    /// which the log overlays.
+    /// A committed version that a later commit of the log replaced. The first commit of the log is 1; 0 stands for the
+    /// main file's own page, which the log overlays.
     case superseded(commit: Int)
-    /// From a transaction that was never finished.
+    /// A version from a transaction of the log that was never committed.
     case uncommitted
-    /// Left in the log by an earlier generation, or after the last valid frame.
+    /// A version from a frame that an earlier generation of the log left, or that follows the last valid frame.
     case stale
-    /// The page before a transaction, in a rollback journal.
+    /// The page as it was before a transaction, from a rollback journal.
     case beforeImage
   }
 
   /// The page's number, from 1.
   let page: UInt32
-  /// The file that holds it.
+  /// The file that holds the bytes of this version.
   let member: Finding.Member
-  /// Where its content starts, in bytes from the start of that file.
+  /// Where the bytes of this version start, in bytes from the start of ``member``.
   let offset: Int64
-  /// Why it is not the live version.
+  /// Why this version is not the live one.
   package let origin: Origin
-  /// Whether it agrees with its checksum; false for pages of the main file, which have none.
+  /// Whether this version agrees with its checksum; false for pages of the main file, which have no checksum.
   package let isVerified: Bool
 }
 
-/// Page versions in 16 bytes each.
+/// A list of page versions, in 16 bytes each.
 struct PageVersions: RandomAccessCollection, Equatable {
   private struct Packed: BitwiseCopyable, Equatable {
     let page: UInt32

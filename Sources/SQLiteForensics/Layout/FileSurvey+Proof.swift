@@ -24,7 +24,7 @@ extension FileSurvey {
     return false
   }
 
-  /// How many whole records a leaf holds; 0 for any other page, and when one of its cells is not a whole record.
+  /// How many records a leaf holds; 0 for any other page, and for a leaf of which one cell is not a whole record.
   private static func wholeRecords(
     _ page: RawSpan, _ number: UInt32, _ usableSize: Int, _ types: inout RecordTypes
   ) -> Int {

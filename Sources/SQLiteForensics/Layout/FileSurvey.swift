@@ -7,12 +7,14 @@ struct FileSurvey {
   let layout: FileLayout
   /// The log and the journal beside the main file; nil when they are to be ignored.
   let sides: SideFiles?
-  /// Number of pages of the main file, including pages lost before its beginning and an incomplete last page.
+  /// The number of pages of the main file, including pages lost before the file's first byte, and an incomplete last
+  /// page.
   let mainPageCount: UInt32
-  /// The highest page number in the main file and its overlays.
+  /// The highest page number in the main file, the log and the journal.
   let pageCount: UInt32
 
-  /// Votes on the layout of a file; nil when nothing in it looks like a database.
+  /// Decides the layout of a file by a vote of its pages, and opens log and journal; nil when nothing in the file looks
+  /// like a database.
   ///
   /// - Throws: ``SQLiteFileError`` when the file or one beside it cannot be read.
   init?(_ main: ByteFile, _ logView: SQLiteDatabase.LogView) throws(SQLiteFileError) {
@@ -30,7 +32,7 @@ struct FileSurvey {
     self.main = main
     self.sides = sides
     let overlays = sides?.overlays ?? []
-    // A newer page 1 in an overlay takes precedence.
+    // A page 1 in the log or the journal takes precedence over the main file's.
     for overlay in overlays.reversed() {
       guard let offset = overlay.offset(of: 1) else { continue }
       let bytes = ContiguousArray(
@@ -49,7 +51,7 @@ struct FileSurvey {
     pageCount = overlays.reduce(mainPageCount) { max($0, $1.highestPage) }
   }
 
-  /// A reader of the pages.
+  /// A new reader of all pages, with the pages of log and journal laid over those of the main file.
   func reader() -> PageReader {
     PageReader(
       main: main, pageSize: layout.pageSize, usableSize: layout.usableSize, pageLimit: pageCount,
@@ -58,7 +60,7 @@ struct FileSurvey {
 
   // MARK: - Findings
 
-  /// A number with commas between its thousands, as the commands print them.
+  /// A number in decimal digits, with commas between groups of thousands, as the commands print numbers.
   private static func grouped(_ number: some BinaryInteger) -> String {
     let digits = Array(String(number))
     return digits.indices.reduce(into: "") { text, index in
@@ -67,7 +69,7 @@ struct FileSurvey {
     }
   }
 
-  /// The finding that nothing names the tables.
+  /// The finding that the schema table cannot be read, so that nothing names the tables.
   static var schemaLost: Finding {
     Finding(
       .schemaLost, "the schema table cannot be read; tables are recognised by their rows", page: 1)
@@ -87,13 +89,13 @@ struct FileSurvey {
       page: shift.doubtful.lowerBound, offset: shift.place)
   }
 
-  /// What is wrong with the header, the beginning and the length of the file.
+  /// The findings about the header, the beginning and the length of the main file.
   var findings: [Finding] {
     var findings: [Finding] = []
     if main.size == 0 { findings.append(.mainEmpty) }
     if let shift = layout.shift { findings.append(Self.shifted(shift)) }
     let facts =
-      "its pages show a page size of \(Self.grouped(layout.pageSize)) bytes and text in \(layout.textEncoding.name)"
+      "the pages show a page size of \(Self.grouped(layout.pageSize)) bytes and text in \(layout.textEncoding.name)"
     if layout.origin < 0 {
       findings.append(
         Finding(

@@ -1,7 +1,7 @@
 import RowText
 import SQLiteFile
 
-/// Decides the ``FileLayout`` of a file by looking at pages from all over it.
+/// Decides the ``FileLayout`` of a file by samples of pages from the whole file.
 struct LayoutVote {
   private let file: ByteFile
   private static let sampleCount = 600
@@ -9,8 +9,9 @@ struct LayoutVote {
 
   init(_ file: ByteFile) { self.file = file }
 
+  /// The layout of the file; nil when nothing in the file looks like a database.
+  ///
   /// `sidePageSize`: the page size of the log or the journal; nil when neither shows one.
-  /// Returns nil when nothing in the file looks like a database.
   func decide(sidePageSize: Int?) throws(SQLiteFileError) -> FileLayout? {
     let first = ContiguousArray(try file.bytes(at: 0, count: DatabaseHeader.length))
     let header = try? DatabaseHeader(parsing: first.rawSpan)
@@ -21,7 +22,7 @@ struct LayoutVote {
     var own: Score?
     if let size = header?.pageSize { own = try score(size, base, orReserved: reserved) }
     if let own, own.score > 0.97 {
-      // Clear enough: no other size can do better.
+      // Nearly all pages are of the size in the header, so no other size can score better.
       best = own
     } else {
       for size in Self.sizes {
@@ -95,10 +96,11 @@ struct LayoutVote {
 
   private struct Score {
     var size: Int
-    /// The share of sampled pages that are whole b-tree pages of this size.
+    /// The share of sampled pages that are whole b-tree pages of this size and leave ``reserved`` bytes free, from 0 to
+    /// 1.
     var score = 0.0
-    /// The number of bytes that most of these pages leave free at their end; and how many pages leave each number of
-    /// bytes.
+    /// The number of bytes that most of the whole pages leave free at their end; and, for each number of bytes, how
+    /// many pages leave as many free.
     var reserved = 0
     var ends: [Int: Int] = [:]
     /// How many pages leave `reserved` bytes free.
@@ -147,7 +149,7 @@ struct LayoutVote {
       count: most.value)
   }
 
-  /// How many bytes of a page are read first. Most blocks that are not pages of this size show it there.
+  /// How many bytes of a block are read first. Most blocks that are not pages show it in these bytes.
   private static let headLength = 4096
 
   /// Whether ``contentEnd(_:_:reserved:)`` may accept a page of this size, judging by its first bytes.
@@ -175,8 +177,11 @@ struct LayoutVote {
     BTreePage.Kind(rawValue: page.byte(at: 0)) == nil
   }
 
-  /// Where the content of a b-tree page ends, counted from the start of the page; nil when it is not a b-tree page.
-  /// Lengths of cells are only looked at as far as needed to find the end of the last one.
+  /// The offset at which the content of a b-tree page ends, in bytes from the start of the page; nil when `page` is not
+  /// a b-tree page. Only the length of the last cell is read, unless fragments may follow this cell.
+  ///
+  /// `base`: the offset of the b-tree header: 100 on page 1, else 0.
+  /// `reserved`: the number of reserved bytes at the end of the page.
   static func contentEnd(_ page: RawSpan, _ base: Int, reserved: Int) -> Int? {
     let size = page.byteCount
     guard base + 12 <= size, let kind = BTreePage.Kind(rawValue: page.byte(at: base)) else {
@@ -217,7 +222,8 @@ struct LayoutVote {
     return end
   }
 
-  /// Where the cell at `start` ends on a page of `size` bytes, whose first bytes are `page`; nil when it is not a cell.
+  /// The offset at which the cell at `start` ends, on a page of `size` bytes whose first bytes are `page`; nil when no
+  /// cell begins at `start`.
   private static func cellEnd(
     _ page: RawSpan, at start: Int, _ kind: BTreePage.Kind, _ size: Int, reserved: Int
   ) -> Int? {
@@ -244,7 +250,8 @@ struct LayoutVote {
     }
   }
 
-  /// Looks for a header followed by a b-tree page at every offset of the file's first 4 MiB.
+  /// Searches the first 4 MiB of the file, at every offset, for a database header with a b-tree header behind it.
+  /// Returns the first one with its offset; nil when there is none.
   private func findHeader() throws(SQLiteFileError) -> (offset: Int64, header: DatabaseHeader)? {
     let block = ContiguousArray(try file.bytes(at: 0, count: 4 << 20))
     let bytes = block.rawSpan
@@ -260,7 +267,8 @@ struct LayoutVote {
     return nil
   }
 
-  /// Bytes of all cells of a table leaf; nil when one of them spills or is not valid.
+  /// The total length of all cells of a table leaf, in bytes; nil when a cell continues on overflow pages or is not
+  /// valid.
   private static func cellsLength(_ page: RawSpan, _ pointers: Int, _ count: Int) -> Int? {
     let size = page.byteCount
     var sum = 0
@@ -277,7 +285,8 @@ struct LayoutVote {
     return sum
   }
 
-  /// Looks for page starts at every offset of the file's first 4 MiB.
+  /// Searches the first 4 MiB of the file, at every offset, for starts of pages. Returns the offset of the first page
+  /// and the best score of a page size; nil when no page size has three pages.
   private func findBase() throws(SQLiteFileError) -> (base: Int64, score: Score)? {
     let block = ContiguousArray(try file.bytes(at: 0, count: 4 << 20))
     let bytes = block.rawSpan
@@ -304,7 +313,8 @@ struct LayoutVote {
 
   // MARK: - Encoding
 
-  /// The encoding of the text on sampled table leaves; nil when they have no text, or the text does not decide.
+  /// The encoding of the text on sampled table leaves; nil when these leaves have no text, or when their text does not
+  /// decide.
   private func votedEncoding(_ layout: FileLayout) throws(SQLiteFileError)
     -> DatabaseHeader.TextEncoding?
   {
@@ -354,7 +364,7 @@ struct LayoutVote {
       }
     }
     guard total > 0 else { return nil }
-    // UTF-16 text in scripts other than Latin has few zeros; it does not show its byte order.
+    // UTF-16 text in scripts other than Latin has few zero bytes, so its byte order is not known.
     guard (even + odd) * 10 > total else { return valid * 2 > texts ? .utf8 : nil }
     // Zeros at even and odd offsets alike are characters (U+0000): believe a header that says UTF-8.
     if layout.header?.textEncoding == .utf8, max(even, odd) <= 4 * min(even, odd) { return nil }
@@ -363,10 +373,11 @@ struct LayoutVote {
 
   // MARK: - Position of page 1
 
-  /// How many pages may be missing before a file with `count` pages.
+  /// The most pages that may be missing before the first of `count` pages of a file.
   private static func maxLostPages(_ count: Int64) -> Int64 { 16 * count + 1024 }
 
-  /// Finds where page 1 was in a file that does not begin with it, by the page numbers in the file.
+  /// Sets the origin of a layout: the offset at which page 1 is, or was, in a file that may not begin with page 1. The
+  /// page numbers in the file decide by vote; without enough votes, the origin stays as it is.
   private func placeHead(_ layout: inout FileLayout) throws(SQLiteFileError) {
     let size = Int64(layout.pageSize)
     let base = layout.origin
@@ -434,14 +445,14 @@ struct LayoutVote {
         ($0.value, -abs($0.key), $0.key) < ($1.value, -abs($1.key), $1.key)
       }), winner.value >= 3
     else { return }
-    // When more pages are lost than left, a single vote may be chance.
+    // When more pages are lost than left, few votes may be chance.
     guard winner.key <= count || winner.value >= 8 else { return }
     layout.origin = base - winner.key * size
   }
 
   // MARK: - Pointer map
 
-  /// Whether the pages at pointer-map positions are pointer-map pages.
+  /// Whether most of the first 50 pages at the positions of pointer-map pages look like pointer-map pages.
   private func votedPointerMap(_ layout: FileLayout) throws(SQLiteFileError) -> Bool {
     let stride = Int64(layout.usableSize / 5 + 1)
     let most = (file.size - layout.origin) / Int64(layout.pageSize)
@@ -461,7 +472,7 @@ struct LayoutVote {
         let parent = Int64(page.rawSpan.uint32(at: index * 5 + 1))
         if (1...5).contains(type), parent <= most, (parent == 0) == (type <= 2) { entries += 1 }
       }
-      // Each page after the map page has an entry, as far as the file goes.
+      // Each page after the pointer-map page has an entry, up to the end of the file.
       let due = min(Int64(min(32, layout.usableSize / 5)), most - (number - stride))
       if entries * 2 > due { held += 1 }
     }

@@ -3,17 +3,17 @@ import SQLiteFile
 /// The positions in the file of the last overflow pages of rows, and the page numbers that cells name for them. The
 /// difference shows how many pages are missing at the start of a file that has lost all interior pages.
 struct OverflowPlaces {
-  /// The page numbers of first overflow pages, from cells whose payload ends on that page.
+  /// The numbers of overflow pages that are both the first and the last of their chain, as cells name them.
   private var numbers: [Int64] = []
-  /// For each page of the file, whether an overflow chain can end there: its next page number is 0 (file format,
-  /// section 1.6).
+  /// For each page of the file, whether an overflow chain can end there: the page begins with 0 in place of the next
+  /// page's number (file format, section 1.7).
   private var areEnds: [Bool] = []
 
   private static let maxPages = 1 << 16
   private static let maxNumbers = 1 << 10
   private static let minNumbers = 8
 
-  /// Takes the next page of the file.
+  /// Adds the next page of the file. Pages are added in the order of the file.
   mutating func add(_ page: RawSpan, _ usableSize: Int) {
     guard areEnds.count <= Self.maxPages else { return }
     areEnds.append(page.uint32(at: 0) == 0)
@@ -33,8 +33,8 @@ struct OverflowPlaces {
     }
   }
 
-  /// How many pages are missing before the first one, and how many cells agree; nil when no number of pages is likely,
-  /// or more than one is.
+  /// How many pages are missing at the start of the file, negative when foreign pages precede the database, and how
+  /// many cells agree; nil when no number is likely, or when several are.
   func distance() -> (distance: Int64, count: Int)? {
     guard areEnds.count <= Self.maxPages else { return nil }
     let pageCount = Int64(areEnds.count)

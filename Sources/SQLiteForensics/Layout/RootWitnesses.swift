@@ -1,10 +1,10 @@
 import SQLiteFile
 
 /// What the root pages that the schema names show about where pages are: each has a known kind, and rows that the
-/// declaration of its table allows. In a small database hardly any page leads to another, so only root pages can show
-/// it.
+/// declaration of its table allows. In a small database hardly any page leads to another page, so only root pages can
+/// show where pages are.
 struct RootWitnesses {
-  /// A root page, and how well the pages at its old and new offsets agree with the schema.
+  /// A root page, and how well the bytes at its old and its new offset agree with the schema.
   private struct Root {
     let page: UInt32
     let old: Int
@@ -13,18 +13,20 @@ struct RootWitnesses {
 
   private let roots: [Root]
 
-  /// How well a page agrees with the schema; higher is better.
+  /// How well a page agrees with the schema: the numbers that are added up. Higher is better.
   private enum Agreement {
     static let against = -2
     static let kind = 1
     static let row = 2
   }
 
-  /// The total with a shift must exceed the total without one by at least this much.
+  /// The total with a shift must exceed the total without a shift by at least this much.
   private static let minGain = 4
   private static let maxRoots = 4096
 
-  /// `distance`: how many bytes later pages have moved, a multiple of the page size.
+  /// Compares each root page at its old and its new offset. Nil when the file cannot be opened by its header.
+  ///
+  /// `distance`: how far later pages have moved, in bytes; a multiple of the page size.
   init?(_ file: ByteFile, _ layout: FileLayout, _ distance: Int64) throws(SQLiteFileError) {
     guard let database = try? SQLiteDatabase(path: file.path, logView: .ignore) else { return nil }
     var tables: [UInt32: TableDefinition?] = [:]
@@ -49,7 +51,8 @@ struct RootWitnesses {
     self.roots = roots.sorted { $0.page < $1.page }
   }
 
-  /// How well a page agrees with what the schema says of a root; `demands`: nil for an index.
+  /// How well the bytes at an offset agree with what the schema says of a root page; see ``Agreement``. `demands`: what
+  /// SQLite demands of the table's fields; nil for the b-tree of an index or a WITHOUT ROWID table.
   private static func agreement(
     _ file: ByteFile, _ layout: FileLayout, at offset: Int64, _ demands: FieldDemands?
   ) throws(SQLiteFileError) -> Int {
@@ -68,9 +71,11 @@ struct RootWitnesses {
     return types.types.count == demands.fields.count ? Agreement.row : 0
   }
 
-  /// The last root at its old offset and the first one at its new one; nil when the roots do not show a shift.
+  /// The last root page at its old offset and the first root page at its new offset; nil when the root pages do not
+  /// show a shift.
   func bounds() -> (lastOld: UInt32, firstNew: UInt32)? {
-    // The totals with no root at its new offset, then with the last one, the last two, and so on.
+    // The totals with no root page at its new offset, then with the last one at its new offset, the last two, and so
+    // on.
     var sum = roots.reduce(0) { $0 + $1.old }
     let unshifted = sum
     var sums = [sum]

@@ -3,7 +3,7 @@ package import SQLiteFile
 extension SQLiteDatabase {
   /// Opens a database by its header, or by its pages when the header is lost or contradicts the pages.
   ///
-  /// ``votedLayout`` shows which of the two was used. What is wrong with the header is in ``findings``.
+  /// ``votedLayout`` is nil when the header was used. What is wrong with the header is in ``findings``.
   ///
   /// - Throws: ``SQLiteFileError`` when the file cannot be opened, or when none of its pages is certainly a database
   /// page; then the error is that of ``init(path:logView:)``.
@@ -27,8 +27,8 @@ extension SQLiteDatabase {
     return voted
   }
 
-  /// Whether anything contradicts the header's page size, reserved bytes or encoding. This is cheap enough for every
-  /// file; the vote reads pages all over the file.
+  /// Whether anything contradicts the header's page size, reserved bytes or encoding. This test is cheap enough for
+  /// every file; the vote reads pages from the whole file.
   private func isLayoutDoubtful() throws(SQLiteFileError) -> Bool {
     var reader = anotherReader()
     guard try reader.kind(of: 1) != nil, header.reservedBytes == 0, try !hasOddEncoding(&reader)
@@ -99,9 +99,9 @@ extension SQLiteDatabase {
 }
 
 extension FileSurvey {
-  /// The bytes of a header that is not valid as a whole, when its fields can still be believed: fields that are the
-  /// same in every database have their value (sections 1.3.5 and 1.3.15), and the file could have the freelist that it
-  /// names. Else nil.
+  /// The bytes of a header that is not valid as a whole but whose fields can still be believed; else nil. The fields
+  /// that are the same in every database must have their value (file format, sections 1.3.5 and 1.3.17), and the
+  /// freelist that the header names must fit into the file.
   fileprivate func headerRemains() throws(SQLiteFileError) -> ContiguousArray<UInt8>? {
     var place = (file: main, offset: layout.origin)
     for overlay in sides?.overlays ?? [] {

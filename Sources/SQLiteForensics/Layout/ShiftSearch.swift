@@ -3,10 +3,10 @@ import SQLiteFile
 /// Finds out whether bytes were lost from the middle of a file, or inserted there.
 ///
 /// Only looks at files whose length does not match the page count of the header, or is not a multiple of the page size.
-/// The row ids of each leaf show which page it is, by the keys on interior pages. A shift is accepted when the leaves
-/// before some offset are where they should be, all leaves after it have moved by the same distance, and hardly any
-/// leaf contradicts. When leaves do not decide, and whole pages are missing or extra, the root pages that the schema
-/// names decide.
+/// The row ids of a leaf, and the keys on interior pages, show which page the leaf is. A shift is accepted when the
+/// leaves before some offset are where they should be, all leaves after it have moved by the same distance, and hardly
+/// any leaf contradicts this. When leaves do not decide, and whole pages are missing or extra, the root pages that the
+/// schema names decide.
 struct ShiftSearch {
   private let file: ByteFile
   private let layout: FileLayout
@@ -53,15 +53,17 @@ struct ShiftSearch {
       doubtful: bounds.lastOld + 1..<bounds.firstNew, torn: [:])
   }
 
-  /// The last page known to be at its old offset, and the first page known to be at its new one; nil when the leaves do
-  /// not agree.
+  /// The last page known to be at its old offset, and the first page known to be at its new offset; nil when the leaves
+  /// do not agree. `distance`: how far the later pages have moved, in bytes. `minimum`: how many leaves must have
+  /// moved.
   private func split(by distance: Int64, _ witnesses: ShiftWitnesses, minimum: Int) -> (
     lastOld: UInt32, firstNew: UInt32
   )? {
     let leaves = witnesses.leaves
     let old = leaves.map { witnesses.confirms($0, at: 0) }
     let new = leaves.map { witnesses.confirms($0, at: distance) }
-    // The split with the most agreement: leaves before it are at their old offsets, leaves after it at the new ones.
+    // The split with the most agreement: leaves before the split are at their old offsets, leaves after the split at
+    // their new offsets.
     var agreeing = new.count { $0 }
     var best = (agreeing: agreeing, first: 0)
     for index in leaves.indices {

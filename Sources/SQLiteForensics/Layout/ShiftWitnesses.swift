@@ -3,15 +3,15 @@ import SQLiteFile
 /// What leaves and interior pages show about where pages are: each leaf has a last row id, and the keys of interior
 /// pages name the page for that row id.
 struct ShiftWitnesses {
-  /// A page that an interior page leads to, and the row ids that the page may have.
+  /// A child of an interior page, and the row ids that the child may have.
   struct Link {
     let page: UInt32
     let rowIDs: ClosedRange<Int64>
-    /// Whether it is the rightmost child, so that no key gives its last row id.
+    /// Whether the page is the rightmost child, so that no key gives the page's last row id.
     let isLast: Bool
   }
 
-  /// A whole leaf of a table.
+  /// A whole leaf of a table: its offset in the file and its row ids.
   struct Leaf {
     let offset: Int64
     let rowIDs: ClosedRange<Int64>
@@ -20,7 +20,7 @@ struct ShiftWitnesses {
   private(set) var links: [UInt32: Link] = [:]
   /// The leaves in file order.
   private(set) var leaves: [Leaf] = []
-  /// Page numbers by their expected last row id.
+  /// The numbers of pages by the last row id that an interior page gives for them.
   private var pages: [Int64: [UInt32]] = [:]
   private let size: Int64
 
@@ -71,8 +71,8 @@ struct ShiftWitnesses {
     links[interior.right] = Link(page: interior.right, rowIDs: least ... .max, isLast: true)
   }
 
-  /// The distances of leaves from the old offset of the page with the same last row id, with the number of leaves for
-  /// each.
+  /// How far leaves have moved, in bytes, with the number of leaves for each distance. A leaf is compared with the old
+  /// offset of each page that should have its last row id.
   func distances() -> [Int64: Int] {
     var votes: [Int64: Int] = [:]
     for leaf in leaves {
@@ -83,7 +83,7 @@ struct ShiftWitnesses {
     return votes
   }
 
-  /// Whether a leaf has the last row id of the page that it would be if it had moved by `distance`.
+  /// Whether a leaf has the last row id that is expected at its offset, if pages have moved by `distance` bytes.
   func confirms(_ leaf: Leaf, at distance: Int64) -> Bool {
     guard let link = link(to: leaf.offset, distance) else { return false }
     return link.rowIDs.upperBound == leaf.rowIDs.upperBound

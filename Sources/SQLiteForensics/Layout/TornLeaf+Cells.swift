@@ -1,11 +1,11 @@
 import SQLiteFile
 
 extension TornLeaf {
-  /// A cell as it is in the file.
+  /// An intact cell of a torn page, and where its bytes are in the file.
   struct Cell: Equatable {
-    /// Its byte range on its page.
+    /// The byte range of the cell on its page.
     let place: Range<Int>
-    /// Its offset in the file.
+    /// The offset of the cell in the file.
     let offset: Int64
     let rowID: Int64
     let columnCount: Int
@@ -13,7 +13,8 @@ extension TornLeaf {
     var end: Int64 { offset + Int64(place.count) }
   }
 
-  /// Nil when there are no cells, or when they do not fit on one page.
+  /// A table leaf that has only these cells, each at its place; the rest of the page is free space. Nil when there are
+  /// no cells, or when they do not fit on one page. `content` returns the bytes of a cell.
   init?(
     _ cells: [Cell], pageSize: Int, usableSize: Int,
     content: (Cell) throws(SQLiteFileError) -> ContiguousArray<UInt8>

@@ -1,8 +1,8 @@
 import SQLiteFile
 
-/// Decides which pages around lost or inserted bytes are whole, and what is left of the others.
+/// Decides which pages around lost or inserted bytes are whole, and which cells are left of the torn pages.
 ///
-/// The page with the cut has its first part at its old offset and its last part at the new one, and nothing marks where
+/// The page with the cut has its first part at its old offset and its last part at its new offset. Nothing marks where
 /// the first part ends. So cells are followed from both sides as long as they are valid. Bytes that both sides claim
 /// are not believed. The last cell before the cut may have lost its end, which its lengths do not show.
 struct TornPages {
@@ -27,13 +27,13 @@ struct TornPages {
   /// What is found at one of the two possible offsets of a page.
   private enum Standing {
     case none
-    /// The first bytes are those of the expected page.
+    /// The first bytes are those of the expected page; the rest is not known.
     case head
     case whole
   }
 
-  /// Looks more closely at the pages between the last one known to be at its old offset and the first one known to be
-  /// at its new one.
+  /// The shift, after a closer look at the pages between `lastKnown`, the last page known to be at its old offset, and
+  /// `firstKnown`, the first page known to be at its new offset.
   func shift(between lastKnown: UInt32, and firstKnown: UInt32) throws(SQLiteFileError)
     -> PageShift
   {
@@ -49,7 +49,7 @@ struct TornPages {
       page -= 1
     }
     if start(of: first, distance) <= start(of: last.page, 0) {
-      // They contradict each other: keep the known bounds.
+      // The two pages overlap in the file, so one of them is wrong: keep the known bounds.
       last = (lastKnown, .whole)
       first = firstKnown
     }
@@ -73,7 +73,7 @@ struct TornPages {
     let rowIDs = Self.rowIDs(ofWhole: bytes.rawSpan, layout)
     if kind == .leafTable, rowIDs == nil { return .none }
     // When the distance is not a multiple of the page size, no offset is both an old and a new one, so a whole page is
-    // enough. Otherwise only the page that leads to it shows which page it is.
+    // enough. Otherwise only the interior page that leads to a page shows which page this is.
     if self.distance % size != 0 { return .whole }
     guard let rowIDs else { return .none }
     return witnesses.allows(rowIDs, on: page) ? .whole : .none
@@ -115,7 +115,7 @@ struct TornPages {
     throws(SQLiteFileError) -> PageShift
   {
     let lastEnd = start(of: last, 0) + size
-    // When this is before `lastEnd`, the last page at its old offset has lost its own end.
+    // When `end` is before `lastEnd`, the last page at its old offset has lost its own end.
     let end = start(of: first, distance)
     var torn: [UInt32: TornLeaf] = [:]
     var doubtful = last + 1..<max(last + 1, first)
@@ -123,7 +123,7 @@ struct TornPages {
     var old = TornRun()
     if end > lastEnd, head < first { old = try run(of: head, before: end) }
     if !old.knowsPointers {
-      // No later page is at its old offset, so the last one may have lost its own end.
+      // No later page is at its old offset, so the last page there may have lost its own end.
       head = last
       old = try run(of: last, before: min(end, lastEnd))
       doubtful = last..<doubtful.upperBound
@@ -140,7 +140,7 @@ struct TornPages {
       new.cells.removeAll { $0.offset < oldEnd }
     }
     if !old.isEndKnown || isContested, !old.cells.isEmpty { old.cells.removeLast() }
-    // A cell directly after the last one may be a cell's end joined to another cell's beginning.
+    // A cell directly after the last old one may be the beginning of one cell joined to the end of another.
     if isContested || newStart == oldEnd, !new.cells.isEmpty { new.cells.removeFirst() }
     if tail == head {
       // Each row id is on a page once.
@@ -167,7 +167,7 @@ struct TornPages {
     }
   }
 
-  /// Cells of a page at one of its two possible offsets, in file order.
+  /// The valid cells of a page at one of its two possible offsets, in file order.
   private struct TornRun {
     var cells: [TornLeaf.Cell] = []
     /// The cell pointers of the page, in the order of row ids.
@@ -206,10 +206,11 @@ struct TornPages {
     return run
   }
 
-  /// The last cells of a page at its new offset, backwards from the end of the page as long as they are valid.
+  /// The last cells of a page whose end is at its new offset, backwards from the end of the page as long as they are
+  /// valid.
   ///
-  /// `begin`: the lowest offset in the file where they may be.
-  /// `pointers`: where cells begin; empty when that is not known.
+  /// `begin`: the lowest offset in the file at which these cells may be.
+  /// `pointers`: the offsets of the cells on the page; empty when the cell pointers are lost.
   private func run(upTo page: UInt32, behind begin: Int64, pointers: [Int])
     throws(SQLiteFileError) -> TornRun
   {
@@ -317,7 +318,7 @@ struct TornPages {
     }
   }
 
-  /// Whether a cell that is not valid begins as it should, so that the cell before it is whole.
+  /// Whether an invalid cell begins with a plausible payload length and row id, so that the cell before it is whole.
   private func isHead(
     _ page: RawSpan, at start: Int, _ limit: Int, _ index: Int, _ cells: [TornLeaf.Cell],
     _ pointers: [Int], _ number: UInt32

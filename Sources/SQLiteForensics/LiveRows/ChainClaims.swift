@@ -2,9 +2,9 @@ import SQLiteFile
 
 /// Decides which of several links to one overflow page is right, in a file without a pointer map.
 ///
-/// In a sound file one link leads to each overflow page. When several do, the page belongs to the row whose chain ends
-/// exactly where it must. Of two such rows, the page belongs to the one whose link follows SQLite's allocation order.
-/// If that decides nothing, the page belongs to no row.
+/// In a sound file one link leads to each overflow page. When several links do, the page belongs to the row whose chain
+/// ends exactly where its payload ends. Of two rows whose chains end so, the page belongs to the one whose link follows
+/// SQLite's allocation order. If that order does not decide either, the page belongs to no row.
 struct ChainClaims {
   /// A link to an overflow page: from the previous page of its chain, or from a cell.
   struct Link: Hashable {
@@ -22,44 +22,47 @@ struct ChainClaims {
       self.cell = Int32(cell.start)
     }
 
-    /// The page after the linking one, where SQLite continues a chain if it can; nil for a link from a cell.
+    /// The number of the page directly after the linking page, where SQLite continues a chain if it can; nil for a link
+    /// from a cell.
     var behind: UInt32? { cell == 0 ? page &+ 1 : nil }
 
     func isInOrder(_ next: UInt32) -> Bool { next == behind }
 
-    /// The credibility of the link to a page: highest when the page is next in order, since no damage causes that;
-    /// lowest when a chain leaves the order.
+    /// How credible the link to page `next` is: 2 when `next` is directly after the linking page, which damage does not
+    /// cause; 1 for a link from a cell; 0 when a chain leaves the order of pages.
     func order(_ next: UInt32) -> Int { isInOrder(next) ? 2 : behind == nil ? 1 : 0 }
   }
 
-  /// How well a chain ends.
+  /// How well a chain ends, the least credible ending first.
   private enum Ending: Int {
-    /// An earlier link skips a page that nothing else leads to, so SQLite did not write that link.
+    /// An earlier link of the chain skips a page that nothing leads to, so SQLite did not write that link.
     case astray
-    /// The chain ends too early, or its last page links to a page that nothing else leads to.
+    /// The chain ends too early, its last page links to a possible overflow page that only this chain leads to, or a
+    /// later link is wrong.
     case wrong
-    /// The chain ends where it must, but the link of its last page is not 0.
+    /// The chain ends where the payload ends, but the link of its last page is not 0.
     case full
-    /// The chain ends where it must, and the link of its last page is 0.
+    /// The chain ends where the payload ends, and the link of its last page is 0.
     case exact
   }
 
   private struct Claim {
-    /// Nil when two links are equally credible.
+    /// The most credible link to the page so far; nil when two links are equally credible.
     var link: Link?
     var ending: Ending
     var order: Int
   }
 
   private var claims: [UInt32: Claim] = [:]
-  /// Overflow pages that index entries lead to.
+  /// The first overflow pages of index entries.
   private var indexed: PageSet
   private let knowsFree: Bool
 
-  /// Walks the chains of all live rows and all index entries. Only needed when two links lead to one page, or when a
-  /// chain leaves SQLite's allocation order although nothing else leads to the page that is next in order.
+  /// Walks the chains of all live rows and all index entries. This is only needed when two links lead to one page, or
+  /// when a chain skips the next page in order although nothing else leads to that page.
   ///
-  /// `shapes`: what rows of each table look like, so that the cells are the same as when rows are read.
+  /// `shapes`: what rows of each table look like. They must be the shapes with which rows are read, so that the same
+  /// cells are found.
   /// `knowsFree`: whether the freelist is reliable, so that a page not on it is in use.
   init(
     _ census: borrowing PageCensus, _ shapes: [RowShape], encoding: DatabaseHeader.TextEncoding,
@@ -106,7 +109,8 @@ struct ChainClaims {
     }
   }
 
-  /// The right one of several links to a page; nil when this cannot be decided.
+  /// The right one of several links to a page; nil when the chains do not decide, or when only one link leads to the
+  /// page.
   func holder(of page: UInt32) -> Link? { claims[page]?.link }
 
   /// Whether nothing leads to a page, not even an index entry.
@@ -120,7 +124,7 @@ struct ChainClaims {
   ) throws(SQLiteFileError) {
     let piece = reader.usableSize - 4
     var met: [(page: UInt32, link: Link)] = []
-    // How many entries of `met` come before the first wrong link.
+    // How many entries of `met` come before the first wrong link; nil when no link is wrong.
     var sureCount: Int?
     var own: Set<UInt32> = []
     var link = cell
@@ -165,7 +169,7 @@ struct ChainClaims {
     if ending >= 0, order >= 0, ending + order > 0 {
       claims[page] = claim
     } else if ending > 0 || order > 0 || ending == 0 && order == 0 {
-      // Each link is better than the other in one respect.
+      // Each link is better than the other in one respect, or both are equal.
       claims[page]?.link = nil
       claims[page]?.ending = ending > 0 ? claim.ending : other.ending
       claims[page]?.order = max(claim.order, other.order)
@@ -174,13 +178,13 @@ struct ChainClaims {
 }
 
 extension PageCensus {
-  /// Whether nothing leads to a page and it is not a b-tree page. In a sound file this is true only of the first
-  /// overflow pages of index entries.
+  /// Whether a page is neither a b-tree page nor free, and no overflow chain that the census knows leads to it. In a
+  /// sound file this is true only of the first overflow pages of index entries, which the census does not record.
   func isOrphan(_ page: UInt32) -> Bool {
     kind(page) == .other && !followed.contains(page) && !free.contains(page)
   }
 
-  /// Whether a page can be in the overflow chain of a live row.
+  /// Whether a page can be an overflow page, judged by its number and its kind.
   func canBeOverflow(_ page: UInt32) -> Bool {
     guard page >= 2 else { return false }
     switch kind(page) {

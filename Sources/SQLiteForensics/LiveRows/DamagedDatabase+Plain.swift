@@ -1,10 +1,10 @@
 import SQLiteFile
 
-/// The rows sent so far for one page, kept to recognise them: complete rows by their content, rows with values in doubt
-/// by their offset.
+/// The rows that page-by-page reading sent for one page. They are recognised again when the ordinary reader returns
+/// them: complete rows by content, rows with values in doubt by offset.
 private final class GivenRows {
   private var contents: [Int: Int] = [:]
-  /// By offset: which values are in doubt, and the hash of the others.
+  /// By offset of the cell in its file: the columns in doubt, and the hash of all other values.
   private var doubtful: [Int64: (hasRowID: Bool, columns: Set<Int>, content: Int)] = [:]
   private var read: Set<Int64> = []
 
@@ -30,7 +30,7 @@ private final class GivenRows {
     }
   }
 
-  /// Whether a row was sent before; a complete one is then taken out.
+  /// Whether the row at `offset` was sent before. A complete row is then removed from the list, so that it counts once.
   func take(_ row: borrowing RecoveredRowBuffer, at offset: Int64) -> Bool {
     if let other = doubtful[offset] {
       return row.contentHash(without: other.columns, hasRowID: other.hasRowID) == other.content
@@ -56,13 +56,16 @@ private struct PlainRowSink: RowGathering, ~Copyable {
 }
 
 extension DamagedDatabase {
-  /// Reads unusual pages as the ordinary reader and SQLite do, so that their rows and findings are reported here too.
+  /// Reads the pages that were in any doubt once more as SQLite does, with the ordinary reader, and takes over its rows
+  /// and findings.
   ///
+  /// `wanted`: the indices of the wanted tables; nil for all tables.
   /// `comparesRows`: whether rows are wanted, not only findings.
-  /// `isForFreshFile`: whether the rows go into a new file. Then rows from an earlier state of the page are sent too,
-  /// which otherwise come with the deleted rows, but not rows that are sent as those of another table.
-  /// `give`: receives the rows that were not found when their page was read here, because something in the file
-  /// contradicts them. It returns false when it wants no more. `lost` are the values in a lost sector.
+  /// `isForFreshFile`: whether the rows go into a new file. Then rows from an earlier state of a page are sent, too,
+  /// which otherwise come with the deleted rows. Rows that are sent as rows of another table are left out.
+  /// `give`: receives each row of the ordinary reader that page-by-page reading did not send, because the rest of the
+  /// file contradicts the row. `lost` are the row's values that are in a lost sector or may be wrong. `give` returns
+  /// false to stop.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   func readPlainly(
     _ wanted: Set<Int>?, comparesRows: Bool = true, isForFreshFile: Bool = false,
@@ -106,7 +109,7 @@ extension DamagedDatabase {
       var isOthers = false
       func take(_ row: borrowing RecoveredRowBuffer, _ start: Int) -> Bool {
         guard comparesRows, !isOthers else { return true }
-        // A row from an earlier state of the page comes as a deleted row, unless it is live elsewhere.
+        // A row from an earlier state of the page is handed out as a deleted row, unless it is live on another page.
         if !isForFreshFile, let own = earlier, let rowID = row.rowID, !own.contains(rowID) {
           return true
         }
@@ -141,8 +144,8 @@ extension DamagedDatabase {
           guard comparesRows else { return }
           let here = numberHere(of: page)
           if let here {
-            // After the point where bytes are missing it is another page, whose rows are sent as those of its own
-            // table.
+            // Behind the place where bytes are missing, the bytes are those of another page. Its rows are sent as rows
+            // of its own table.
             isOthers =
               isForFreshFile && (here != page || exchanged.contains(here))
               && census.owner(here).map { names[$0.table] != names[number] } ?? false
@@ -151,7 +154,7 @@ extension DamagedDatabase {
             if earlier != nil, try rowIDs(of: here) == nil { earlier = nil }
             if !census.isLiveLeaf(here) { _ = contradicted.insert(here) }
           }
-          // The remains of the pages around the missing bytes may be a part of this page.
+          // A torn page beside the place of the missing bytes may hold a part of this page's bytes.
           let torn = layout.shift?.torn.keys.sorted() ?? []
           for page in (here.map { [$0] } ?? []) + torn {
             guard isSameLayout, let owner = census.owner(page)?.table,
@@ -162,7 +165,7 @@ extension DamagedDatabase {
         }
       }
     }
-    // When pages are shifted, most findings of the ordinary reader only repeat that.
+    // In a shifted file, most findings of the ordinary reader only repeat that the pages are shifted.
     guard layout.shift == nil else { return }
     // A page that has a finding already needs no second one for the same damage.
     let told = Set(findings.kept.filter { $0.severity == .damage }.map(\.page))
@@ -175,7 +178,8 @@ extension DamagedDatabase {
     }
   }
 
-  /// The number that the ordinary reader's page `page` has here; nil when its bytes are not read here.
+  /// The number under which page-by-page reading finds the bytes of the ordinary reader's page `page`; nil when it does
+  /// not read these bytes. The two numbers only differ in a shifted file.
   private func numberHere(of page: UInt32) -> UInt32? {
     guard let shift = layout.shift, reader.location(of: page).member == .main else { return page }
     // A damaged cell may lead to page 0, which does not exist.
@@ -192,8 +196,9 @@ extension DamagedDatabase {
   /// approximate.
   private static let maxDistance: Int64 = 1024
 
-  /// The texts and blobs of a row of a shifted file that the ordinary reader may continue with wrong bytes: in overflow
-  /// pages, whose numbers no longer fit, or in the cell that is cut where bytes are missing.
+  /// The texts and blobs of a row of a shifted file that may contain wrong bytes. The ordinary reader continues a value
+  /// with wrong bytes in overflow pages, whose numbers no longer fit, and in a cell that is cut where bytes are
+  /// missing. Empty for a row without overflow pages and away from that place.
   private static func strayValues(
     _ row: borrowing RecoveredRowBuffer, at offset: Int64, _ layout: FileLayout
   ) -> [PartialValue] {
@@ -209,7 +214,7 @@ extension DamagedDatabase {
     }
   }
 
-  /// The values of a cell that are partly in a lost sector, or whose type is.
+  /// The values of a cell that are in doubt because their bytes or their serial types touch a lost sector.
   ///
   /// `columnCount`: the number of columns of the table; 0 when its fields are not its columns in order.
   private static func lostValues(

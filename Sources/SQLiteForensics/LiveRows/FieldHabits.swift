@@ -4,16 +4,17 @@ import SQLiteFile
 /// Statistics of the sound rows of a page, field by field: serial types, text lengths, the first and last characters of
 /// texts, integers and reals.
 ///
-/// They measure how surprising a value would be in the next row, in sixteenths of a bit: 0 for what most rows have.
+/// The statistics measure how surprising a value would be in the next row, in sixteenths of a bit: 0 for what most rows
+/// have.
 struct FieldHabits {
   /// One bit of surprise.
   static let bit = 16
-  /// A cost above that of any accepted reading; see ``HeaderDeduction``.
+  /// A cost, in sixteenths of a bit, above the cost of any reading that ``HeaderDeduction`` accepts.
   static let impossible = 1 << 20
 
   /// A summary of the characters of a text.
   struct Look: BitwiseCopyable {
-    /// The classes of the first and the last character; 0 for none.
+    /// The classes of the first and the last character, such as ``capital``; 0 for an empty text.
     var first: UInt8 = 0
     var last: UInt8 = 0
     /// A bit mask: 1 when a capital follows a small letter, 2 for digits, 4 for spaces, 8 for characters beyond ASCII.
@@ -72,7 +73,7 @@ struct FieldHabits {
     fields = ContiguousArray(repeating: Field(), count: shape.fields.count)
   }
 
-  /// Storage classes that a field may have.
+  /// The storage classes that the table's shape allows a field; any for a field that the table does not have.
   func classes(_ field: Int) -> StorageClasses {
     field < shape.fields.count ? shape.fields[field].classes : .any
   }
@@ -84,9 +85,9 @@ struct FieldHabits {
 
   // MARK: - Learning
 
-  /// Learns from a sound row.
+  /// Adds the values of a sound row to the statistics. `body`: the page offset of the row's first value.
   ///
-  /// `end`: where the row's part on the page ends.
+  /// `end`: the page offset where the row's bytes on the page end.
   mutating func learn(_ types: borrowing RecordTypes, _ page: RawSpan, body: Int, end: Int) {
     rowCount += 1
     var offset = body
@@ -139,7 +140,7 @@ struct FieldHabits {
 
   // MARK: - Surprise
 
-  /// How surprising a value is; reads the bytes of a text.
+  /// How surprising a value is, in sixteenths of a bit. The characters of a text count, too.
   func surprise(
     _ field: Int, _ type: UInt64, _ page: RawSpan, _ offset: Int, _ length: Int
   ) -> Int {
@@ -159,7 +160,7 @@ struct FieldHabits {
     return surprise(field, length, look)
   }
 
-  /// How surprising a text of this length and look is.
+  /// How surprising a text of this length in bytes and this look is, in sixteenths of a bit.
   func surprise(_ field: Int, _ length: Int, _ look: Look) -> Int {
     let habits = fields[field]
     var cost = Self.surprise(habits.types[10], habits.commonest) + forbidden(field, .text)
@@ -180,7 +181,7 @@ struct FieldHabits {
     return cost + most
   }
 
-  /// How surprising a NULL, a number or a blob is.
+  /// How surprising a NULL, a number or a blob is, in sixteenths of a bit.
   func surpriseOfOther(
     _ field: Int, _ type: UInt64, _ page: RawSpan, _ offset: Int, _ length: Int
   ) -> Int {
@@ -245,7 +246,7 @@ struct FieldHabits {
     return logarithm(count &+ 1) / 2 + min(6 * bit, logarithm(UInt32(clamping: away)))
   }
 
-  /// The base-2 logarithm of a count, in sixteenths; linear between powers of two.
+  /// The base-2 logarithm of a count, in sixteenths, linear between powers of two; 0 for a count of 0.
   static func logarithm(_ count: UInt32) -> Int {
     guard count > 1 else { return 0 }
     let whole = 31 - count.leadingZeroBitCount
@@ -280,8 +281,9 @@ struct FieldHabits {
     return value < least || value > -(least + 1)
   }
 
-  /// The character at an offset and its length in bytes; nil for an invalid sequence, or a control character that is
-  /// rare in texts.
+  /// The character at an offset and its length in bytes; nil for an invalid sequence and for control characters other
+  /// than tab and line ends. `scalar` is the character's code in ASCII, the code unit in UTF-16, and 0x80 for all other
+  /// characters of UTF-8.
   @inline(__always)
   func next(_ page: RawSpan, _ offset: Int, _ end: Int) -> (scalar: UInt16, length: Int)? {
     guard encoding == .utf8 else {

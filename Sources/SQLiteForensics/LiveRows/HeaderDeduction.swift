@@ -2,20 +2,20 @@ import SQLiteFile
 
 /// Deduces the values of a record whose header is wrong or not credible.
 ///
-/// It weighs all readings: all ways to cut the record's body into values. A reading costs more the more header types it
-/// distrusts, and the less its values resemble those of sound rows. A value is certain only when all readings near the
-/// best one agree; when a likely reading differs, the value is in doubt.
+/// The deduction weighs all readings: all ways to cut the record's body into values. Each header type that a reading
+/// distrusts raises its cost, and so does each value that is unlike those of sound rows. A value is certain when all
+/// readings whose cost is near the lowest agree on it. When a likely reading differs, the value is in doubt.
 struct HeaderDeduction {
-  /// A reading that costs more than the best one by more than this is not likely.
+  /// How much more than the best reading a likely reading may cost, in sixteenths of a bit.
   static let margin = 13 * FieldHabits.bit / 2
   /// The most fields of a record that can be deduced.
   static let maxFields = 64
 
-  /// A value of a reading.
+  /// One value that a reading may have.
   private struct Step: BitwiseCopyable {
     var field: Int32
     var cost: Int32
-    /// Where the value begins and ends in the body.
+    /// Where the value begins and ends, in bytes from the start of the body.
     var start: Int32
     var end: Int32
     var type: UInt64
@@ -37,18 +37,18 @@ struct HeaderDeduction {
   /// The input: the types of a header, and the body after it.
   struct Question {
     var types: ContiguousArray<UInt64>
-    /// Where the body starts in the page, and its length.
+    /// The page offset where the body starts, and its length in bytes.
     var body: Int
     var length: Int
     /// The cost of distrusting each type, in sixteenths of a bit.
     var distrust: ContiguousArray<Int>
-    /// The extra cost of another type whose value is as long as the header says: a wrong type rarely has the right
-    /// length.
+    /// For each field, the extra cost of another type with the same length as the header's type: a wrong type rarely
+    /// has the right length. In sixteenths of a bit.
     var exchange: ContiguousArray<Int>
   }
 
   private(set) var fields: ContiguousArray<Field> = []
-  /// The cost of the best reading.
+  /// The cost of the best reading, in sixteenths of a bit.
   private(set) var cost = 0
 
   private var steps: ContiguousArray<Step> = []
@@ -64,16 +64,16 @@ struct HeaderDeduction {
   /// Readings above this cost are not gathered.
   private var bound = 0
 
-  /// Where a value of a field may begin, and the lowest cost of the values before it.
+  /// A place in the body where a value of a field may begin, and the lowest cost of the values before it.
   private struct Start {
     let field: Int
     let offset: Int
     let spent: Int
   }
 
-  /// Readings above this cost are ignored.
+  /// The cost above which readings are ignored.
   private static let maxCost = 60 * FieldHabits.bit
-  /// The most work for one record.
+  /// The most work for one record: about the number of values and bytes that may be looked at.
   private static let maxWork = 1 << 17
   private static let maxSteps = 1 << 15
   private static let maxStates = 1 << 16
@@ -82,7 +82,8 @@ struct HeaderDeduction {
   /// Weighs the readings of a record.
   ///
   /// `budget`: the work that may still be done; the work of this call is subtracted.
-  /// - Returns: whether there is an answer: at least one reading, and no more readings than can be weighed.
+  /// - Returns: true when ``fields`` and ``cost`` are set; false when no reading is cheap enough, or there are too many
+  ///   to weigh.
   mutating func weigh(
     _ question: Question, _ page: RawSpan, _ habits: FieldHabits, _ budget: inout Int
   ) -> Bool {
@@ -91,7 +92,7 @@ struct HeaderDeduction {
       (count + 1) * (question.length + 1) <= Self.maxStates
     else { return false }
     prepare(question)
-    // Costly readings are only weighed when cheap ones do not suffice.
+    // The bound begins low and rises, so that costly readings are only weighed when there is no cheap one.
     bound = Self.margin + (cheapest.first ?? 0) + FieldHabits.bit
     while bound <= Self.maxCost {
       work = min(budget, Self.maxWork)
@@ -125,7 +126,7 @@ struct HeaderDeduction {
 
   // MARK: - Readings
 
-  /// Finds all values of readings that cost at most `bound`; false when that is too much work.
+  /// Finds all values of the readings that cost at most ``bound``; false when this takes too much work.
   private mutating func gather(
     _ question: Question, _ page: RawSpan, _ habits: FieldHabits
   ) -> Bool {

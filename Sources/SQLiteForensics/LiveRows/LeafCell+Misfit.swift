@@ -3,9 +3,11 @@ import SQLiteFile
 extension LeafCell {
   /// Parses a cell whose record header contradicts its payload length or does not fit the table's rows.
   ///
-  /// The payload length gives the cell's bounds; its values must be deduced from other rows.
+  /// The payload length gives the bounds of the cell. Its values must be deduced from other rows. Nil when the bounds
+  /// are not possible, when the payload continues on overflow pages, or when the header's length is not possible for
+  /// the table.
   ///
-  /// `room`: the latest offset at which the cell may end.
+  /// `room`: the page offset at which the cell must end at the latest.
   static func parseMisfit(
     _ page: RawSpan, at start: Int, room: Int, usableSize: Int, shape: RowShape
   ) -> LeafCell? {
@@ -28,7 +30,8 @@ extension LeafCell {
     return cell
   }
 
-  /// The serial types of a record whose header is only known to have a length that is possible for the table.
+  /// The serial types in a record header that may contain wrong bytes. Nil when the header's length is not possible for
+  /// the table. When the header does not give a possible number of types, each byte counts as one type.
   static func fieldTypes(_ page: RawSpan, _ cell: LeafCell, _ shape: RowShape)
     -> ContiguousArray<UInt64>?
   {

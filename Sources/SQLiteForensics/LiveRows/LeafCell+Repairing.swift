@@ -1,13 +1,14 @@
 import SQLiteFile
 
 extension LeafCell {
-  /// The bytes before ``record`` in the payload of a cell whose start is lost.
+  /// The first bytes of the payload, which are not at ``record``, of a cell whose start is lost; empty for other cells.
   var lostHeader: [UInt8] {
     guard isStartLost else { return [] }
     return lostTypes == 0 ? [UInt8(headerLength)] : [UInt8(headerLength), UInt8(firstType)]
   }
 
-  /// Parses a cell of an index b-tree, which may also hold a WITHOUT ROWID table (file format, section 2.4).
+  /// Parses a cell of an index b-tree, which may also be that of a WITHOUT ROWID table (file format, section 2.4). Nil
+  /// when the lengths in the cell do not agree.
   static func parseIndex(
     _ page: RawSpan, at start: Int, isInterior: Bool, usableSize: Int, maxPayload: Int,
     longestHeader: Int = 0, _ types: inout RecordTypes
@@ -37,7 +38,8 @@ extension LeafCell {
     return cell
   }
 
-  /// Parses a cell whose payload length contradicts its record; if possible, the record gives the length.
+  /// Parses a cell whose payload length is wrong: the serial types of its record give the length. Nil when the record
+  /// header is not valid or the cell would end after `limit`.
   static func parseRepairing(
     _ page: RawSpan, at start: Int, limit: Int, usableSize: Int, maxPayload: Int,
     _ types: inout RecordTypes

@@ -1,9 +1,10 @@
 import SQLiteFile
 
-/// Cells that do not belong to their page, on pages that contradict themselves.
+/// Finding cells that do not belong to their page, on pages that contradict themselves.
 extension LeafReading {
-  /// The indices of cells whose rows belong to another table, on a page that contradicts itself: rows with too many
-  /// fields and, if most rows of the page do not fit the table, rows with the wrong storage classes.
+  /// The indices of cells whose rows belong to another table; empty for a page that does not contradict itself. These
+  /// are rows with more fields than the table has columns and, if most rows of the page do not fit the table, rows with
+  /// wrong storage classes.
   func cellsOfOtherTables(_ page: RawSpan, _ shape: RowShape) -> Set<Int> {
     guard method != .pointers, !shape.isUnconstrained else { return [] }
     var types = RecordTypes()
@@ -24,8 +25,9 @@ extension LeafReading {
       ? others.union(longer) : longer
   }
 
-  /// The indices of cells in a foreign part of a page that contradicts itself. The page's pointers lead into that part
-  /// but to few of its cells, and there is a break between cells at one end of the part or at both.
+  /// The indices of cells in a part of the page whose bytes are from another page; empty for a page that does not
+  /// contradict itself. Pointers of the page lead into this part but to few of its cells, and at one or both ends of
+  /// the part is a break: bytes that are neither cell nor free space.
   func displaced(_ page: RawSpan) -> Set<Int> {
     guard method == .mended, pointerCount > 0 else { return [] }
     let pointers = contentFloor - 2 * pointerCount
@@ -54,7 +56,7 @@ extension LeafReading {
         let end = (first...last).last(where: { !pointed[$0] })
       else { continue }
       let missed = (begin...end).count { !pointed[$0] }
-      // Next to the break, pointers may lead to a cell by chance.
+      // Next to a break, a few pointers may lead to cells of the foreign part by chance.
       guard
         4 * (begin - first) <= missed && isBroken(behind: first - 1)
           || 4 * (last - end) <= missed && isBroken(behind: last)

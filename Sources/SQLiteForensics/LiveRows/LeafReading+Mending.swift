@@ -1,12 +1,13 @@
 import SQLiteFile
 
-/// Cells of a page whose header or cell pointers are damaged.
+/// Finding the cells of a page whose header or cell pointers are damaged.
 extension LeafReading {
   // MARK: - Mended
 
-  /// The cells that follow each other from `start` to the end of the page, with only freeblocks and fragments between
-  /// them; nil when they do not end at the end of the page. The length of each cell tells where the next one begins, so
-  /// no pointers are needed, and other bytes hardly ever end exactly there.
+  /// The cells that follow each other from offset `start` to the end of the page, with only freeblocks and up to
+  /// `fragments` other bytes between them. Nil when they do not end exactly at the end of the page. The length of each
+  /// cell tells where the next cell begins, so no pointers are needed. Bytes that are not cells hardly ever end exactly
+  /// there.
   mutating func cellsInARow(
     _ page: RawSpan, from start: Int, fragments: Int, _ shape: RowShape?
   ) -> ContiguousArray<LeafCell>? {
@@ -37,7 +38,7 @@ extension LeafReading {
     return row
   }
 
-  /// Whether the pointers lead to exactly these cells.
+  /// Whether the cells found by pointers start at the same offsets as the cells of `row`.
   func isSame(as row: ContiguousArray<LeafCell>) -> Bool {
     row.count == cells.count && row.map(\.start) == cells.map(\.start).sorted()
   }
@@ -48,7 +49,7 @@ extension LeafReading {
   ) {
     method = .mended
     if limit == usableSize, 2 * cells.count < count {
-      // When most pointers lead nowhere, the others lead to cells by chance.
+      // When most pointers lead to no cell, the others may lead to cells by chance.
       let pointed = cells
       cells.removeAll()
       readTiles(page, max(contentFloor, contentStart), limit, shape)
@@ -145,8 +146,8 @@ extension LeafReading {
   mutating func readWithoutHeader(
     _ page: RawSpan, _ base: Int, _ limit: Int, _ shape: RowShape?
   ) {
-    // The pointer array has as many entries as the header counts, if that agrees with the entries. Otherwise it ends at
-    // the first entry that leads to no complete cell, or to one that overlaps another.
+    // The pointer array has as many entries as the header counts, if the count agrees with the entries. Otherwise the
+    // array ends at the first entry that leads to no complete cell, or to a cell that overlaps another cell.
     let count = agreeingCount(page, base, limit)
     let end = count.map { base + 8 + 2 * $0 } ?? limit
     var offset = base + 8
@@ -178,8 +179,9 @@ extension LeafReading {
     markUnordered()
   }
 
-  /// The cell count of a page header, if all but its first byte agree: every pointer leads past the array, no two to
-  /// the same offset, and the lowest to the start of the cell content area.
+  /// The cell count of the page header if it agrees with the cell pointers, whatever the page type is; else nil. The
+  /// count agrees when every pointer leads past the pointer array, no two lead to the same offset, and the lowest leads
+  /// to the header's start of the cell content area.
   private func agreeingCount(_ page: RawSpan, _ base: Int, _ limit: Int) -> Int? {
     let count = Int(page.uint16(at: base + 3))
     let floor = base + 8 + 2 * count
@@ -191,7 +193,8 @@ extension LeafReading {
     return isInOrder ? count : nil
   }
 
-  /// Reads the cells that fill the page up to its end without gaps; with a shape, also separate cells before them.
+  /// Adds the cells that fill the page up to its end without gaps, from `floor` at the earliest; with a shape, also
+  /// distinctive cells before them, which need not adjoin. Without a shape, a single cell is not enough.
   private mutating func readTiles(_ page: RawSpan, _ floor: Int, _ limit: Int, _ shape: RowShape?) {
     guard limit - floor >= 4 else { return }
     // reaches[o]: whether cells from offset o on fill the page to its end, with freeblocks between them.
@@ -246,8 +249,8 @@ extension LeafReading {
     }
   }
 
-  /// Drops one of two overlapping cells, since only one can be right: the one that is not a row of the table, else
-  /// the later one.
+  /// Drops one of two overlapping cells, since only one can be right: the cell that cannot be a row of the table, else
+  /// the one with the higher offset. The cells must be sorted by offset.
   private mutating func dropOverlaps(_ page: RawSpan, _ shape: RowShape?) {
     var kept: ContiguousArray<LeafCell> = []
     for cell in cells {

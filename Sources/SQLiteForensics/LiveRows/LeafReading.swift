@@ -2,8 +2,8 @@ import SQLiteFile
 
 /// Reads the cells of one table leaf, in any state of its header and cell pointers.
 ///
-/// A sound page is read by its pointers. If the pointers or the header are damaged, the cells are found by their own
-/// content: they fill the page from its end without gaps, and the lengths within each cell must agree.
+/// A sound page is read by its cell pointers. If the pointers or the header are damaged, the cells are found by their
+/// own content: cells fill the page from its end without gaps, and the lengths within each cell must agree.
 struct LeafReading {
   /// How the cells of a page were found.
   enum Method {
@@ -13,7 +13,7 @@ struct LeafReading {
     case mended
     /// By the cell pointers alone; the page's header is damaged.
     case pointersAlone
-    /// By the cells alone.
+    /// By the content of the cells alone.
     case cells
     /// No cells were found.
     case nothing
@@ -25,15 +25,15 @@ struct LeafReading {
   var method = Method.nothing
   /// The cells of the page, in the order of the pointer array or else by offset.
   var cells: ContiguousArray<LeafCell> = []
-  /// The freeblocks of the page's chain (file format, section 1.6 "freeblock").
+  /// The page offsets that the freeblocks of the page's chain cover (file format, section 1.6 "freeblock").
   private(set) var freeBlocks: [Range<Int>] = []
-  /// The number of cells whose pointers lead nowhere and that were not found in another way.
+  /// The number of cells that the page should have according to its header and that were not found.
   var lostCount = 0
-  /// Whether there are cells whose records contradict themselves.
+  /// Whether ``cells`` includes cells whose record headers contradict their payload lengths.
   var hasMisfits = false
-  /// Whether the cells and the free space of an index page add up to the page.
+  /// Whether the cells and the free space add up to the page. Only set by ``readIndex(_:isInterior:shape:)``.
   private(set) var addsUp = true
-  /// The offset after the cell pointer array.
+  /// The page offset after the cell pointer array.
   var contentFloor = 8
   /// The number of cell pointers, on a page whose header is trusted.
   private(set) var pointerCount = 0
@@ -45,10 +45,11 @@ struct LeafReading {
     self.encoding = encoding
   }
 
-  /// Reads a page.
+  /// Reads a table leaf and sets all results of this reading; those of an earlier page are lost.
   ///
+  /// `number`: the page number, which only matters for page 1.
   /// `available`: how many bytes of the page are in the file.
-  /// `shape`: what rows of its table look like; nil when the table is not known.
+  /// `shape`: what rows of the page's table look like; nil when the table is not known.
   mutating func read(
     _ page: RawSpan, number: UInt32, available: Int, shape: RowShape?
   ) {
@@ -112,14 +113,17 @@ struct LeafReading {
   /// Whether the page is sound, and only the gap between its pointers and its cells is free.
   var isTight: Bool { method == .pointers && freeBlocks.isEmpty }
 
-  /// The part of a tight page's gap that has been written before; nil when there is none.
+  /// For a tight page (``isTight``): the part of the gap between pointers and cells that has been written before, as
+  /// page offsets; nil when there is none. `limit`: where the gap ends when the page has no cells.
   func usedGap(_ page: RawSpan, _ limit: Int) -> Range<Int>? {
     var content = limit
     for cell in cells where cell.start < content { content = cell.start }
     return Self.usedGap(page, from: contentFloor, to: content)
   }
 
-  /// The part of a gap that has been written before; nil when there is none.
+  /// The part of the gap from `floor` to `content` that has been written before: from four bytes before the first byte
+  /// that is not zero to the end, as page offsets. Nil when all bytes are zeros, or when the part has at most four
+  /// bytes.
   static func usedGap(_ page: RawSpan, from floor: Int, to content: Int) -> Range<Int>? {
     var offset = floor
     while offset &+ 8 <= content, page.word(at: offset) == 0 { offset &+= 8 }
@@ -132,9 +136,9 @@ struct LeafReading {
     return from + 4 < content ? from..<content : nil
   }
 
-  /// Reads a page of the index b-tree of a WITHOUT ROWID table by its pointers.
+  /// Reads a page of an index b-tree, which may be that of a WITHOUT ROWID table, by its cell pointers.
   ///
-  /// `shape`: as for ``read(_:number:available:shape:)``.
+  /// `shape`: what rows of the WITHOUT ROWID table look like; nil for an index, and when the table is not known.
   mutating func readIndex(_ page: RawSpan, isInterior: Bool, shape: RowShape? = nil) {
     let longestHeader = Self.longestHeader(shape)
     cells.removeAll(keepingCapacity: true)
@@ -165,8 +169,9 @@ struct LeafReading {
       && adds(up: page, 0, contentFloor, contentStart)
   }
 
-  /// Whether the pointers are in row id order except for two that are swapped. Two neighbours out of order may also
-  /// come from one wrong row id, unless the row ids around them leave no room for that.
+  /// Whether the pointers are in row id order except for two that are swapped. Two neighbouring pointers out of order
+  /// may also come from one wrong row id. So neighbours only count when the row ids before and after them leave no room
+  /// for another row id.
   private var isTwoExchanged: Bool {
     let keys = cells.map(\.rowID)
     let order = keys.sorted()
@@ -214,8 +219,8 @@ struct LeafReading {
 
   // MARK: - By pointers
 
-  /// The longest record header that is accepted unchecked if it continues in overflow pages. A type takes at most nine
-  /// bytes, usually one or two.
+  /// The length, in bytes, of the longest record header that is accepted unchecked if it continues on overflow pages; 0
+  /// without a shape. A serial type takes at most nine bytes, usually one or two.
   static func longestHeader(_ shape: RowShape?) -> Int {
     shape.map { $0.fields.count * 5 + 9 } ?? 0
   }
@@ -239,7 +244,8 @@ struct LeafReading {
   }
 
   /// The number of pointers, from the first one on, whose cells exactly fill the page together with its freeblocks.
-  /// That is the true count, whatever the header says. Nil when no number does.
+  /// This number is the true cell count, whatever the header says. Nil when no number of cells fills the page, or when
+  /// their row ids do not ascend.
   private mutating func trueCount(
     _ page: RawSpan, _ base: Int, _ contentStart: Int, _ limit: Int
   ) -> Int? {
@@ -270,14 +276,14 @@ struct LeafReading {
     return true
   }
 
-  /// Follows the chain of freeblocks; false when it is broken.
+  /// Follows the chain of freeblocks from offset `first` and collects them; false when the chain is broken.
   private mutating func readFreeBlocks(_ page: RawSpan, _ first: Int, _ floor: Int) -> Bool {
     FreeblockChain.walk(
       page, first: first, floor: floor, usableSize: usableSize,
       { freeBlocks.append($0.offset..<$0.end) })
   }
 
-  /// Whether cells, freeblocks, fragments and the gap add up to the page.
+  /// Whether the lengths of cells, freeblocks, fragments and the bytes before the cells add up to the page.
   private func adds(up page: RawSpan, _ base: Int, _ floor: Int, _ contentStart: Int) -> Bool {
     guard contentStart >= floor, contentStart <= usableSize else { return cells.isEmpty }
     var sum = contentStart + Int(page.byte(at: base + 7))
@@ -291,13 +297,14 @@ struct LeafReading {
 
   // MARK: - Common
 
-  /// Whether the types parsed last are distinctive. Two small numbers, as in a row of a join table, are found anywhere.
+  /// Whether the serial types in ``types`` are distinctive: the table has more than two columns, and the values take at
+  /// least eight bytes. Two small numbers, as in a row of a join table, are found by chance in any bytes.
   func isTelling(_ shape: RowShape) -> Bool {
     shape.fields.count > 2 && types.bodyLength >= 8
   }
 
-  /// Whether a cell can be a row of the table, or of any table if the table is not known. ``types`` must be those of
-  /// the cell.
+  /// Whether a cell can be a row of the table, or of any table when `shape` is nil. ``types`` must be those of the
+  /// cell.
   func isPlausible(_ cell: LeafCell, _ page: RawSpan, _ limit: Int, _ shape: RowShape?)
     -> Bool
   {
@@ -331,15 +338,16 @@ struct LeafReading {
     return next < cells.count && cells[next].start < range.upperBound
   }
 
-  /// The start of the next cell after an offset, else the limit; nil when that is not after the offset.
+  /// The start of the next cell after an offset, or `limit` when no cell follows; nil when this is not after the
+  /// offset.
   func room(at start: Int, limit: Int) -> Int? {
     let next = place(behind: start)
     let end = next < cells.count ? cells[next].start : limit
     return end > start ? end : nil
   }
 
-  /// Drops the row id of cells that share one, since it is certain in neither. The row ids of cells found by offset
-  /// need not ascend, as only the pointers are in row id order.
+  /// Drops the row ids of cells that share a row id, since none of these cells is certain to own it. The row ids of
+  /// cells found by offset need not ascend: only the pointers are in row id order.
   mutating func markUnordered() {
     var met: [Int64: Int] = [:]
     for index in cells.indices {
@@ -350,7 +358,8 @@ struct LeafReading {
     }
   }
 
-  /// Whether a cell ends where the next cell or a freeblock begins; the cells must be sorted by offset.
+  /// Whether the cell at index `place` ends where the next cell, a freeblock or `limit` begins, or up to three bytes
+  /// before. The cells must be sorted by offset.
   func isBordered(_ place: Int, limit: Int) -> Bool {
     let end = cells[place].end
     let next = place + 1 < cells.count ? cells[place + 1].start : limit
@@ -358,7 +367,7 @@ struct LeafReading {
     return next >= end && next - end < 4 || freeBlocks.contains { $0.lowerBound == end }
   }
 
-  /// The space that neither the cells nor `others` cover.
+  /// The ranges of offsets from `floor` to `limit` that neither the cells nor `others` cover, in ascending order.
   func gaps(from floor: Int, to limit: Int, without others: [Range<Int>]) -> [Range<Int>] {
     var taken = cells.map { $0.start..<$0.end } + others
     taken.sort { $0.lowerBound < $1.lowerBound }

@@ -2,8 +2,8 @@ import SQLiteFile
 
 /// Deduces rows with wrong record headers from the sound rows of the same page.
 ///
-/// Deliberate changes to headers affect the same columns in many rows; disk damage affects few headers. So the columns
-/// in which the failing headers of a page are wrong show how far to trust each type of a failing header.
+/// Deliberate changes to headers affect the same columns in many rows; disk damage affects few headers. So the more
+/// failing headers of a page are wrong in a column, the less their types in that column are trusted.
 struct PageDeduction {
   /// A row, as far as it can be deduced.
   struct Row {
@@ -11,31 +11,32 @@ struct PageDeduction {
     var record: ContiguousArray<UInt8>
     /// The values in doubt, by field.
     var partial: [PartialValue]
-    /// The number of fields.
+    /// The number of fields of the row, certain or in doubt.
     var count: Int
-    /// Whether the lengths in the header add up, so that the header is unlikely but possible.
+    /// Whether the lengths in the header add up to the payload, so that the header is unlikely but possible.
     var addsUp: Bool
   }
 
-  /// Limits for other pages of the table that are read for comparison: their number, and their distance in pages.
+  /// How many other leaves of the table are read for comparison, and how far away their page numbers may be.
   static let maxNeighbours = 4
   static let maxDistance: UInt32 = 64
-  /// Limits of work, in values and bytes of text: for all pages of a file (some seconds), and the most and least for
-  /// one page. Each page has its share, so the order of pages does not matter.
+  /// Limits of work, counted in values and bytes of text: for all pages of a file (some seconds), and the most and
+  /// least for one page. Each page has an equal share, so the order of pages does not change the result.
   private static let maxFileWork = 1 << 31
   private static let maxPageWork = 1 << 19
   private static let minPageWork = 1 << 14
   /// The maximum number of failing cells from which the wrong columns are learned.
   private static let witnessCount = 48
-  /// When rows of the page fail, sound rows that are more surprising than this are checked too.
+  /// When rows of the page fail, sound rows with at least this surprise are checked, too. In sixteenths of a bit.
   private static let usual = 5 * FieldHabits.bit
-  /// With fewer sound rows than this, nothing is known about the values of a wrong column.
+  /// With fewer sound rows than this, the statistics say nothing about the values of a wrong column.
   private static let minSoundRows = 4
-  /// More sound rows than this are not needed.
+  /// How many sound rows are enough for the statistics.
   private static let enoughSoundRows = 16
-  /// The minimum number of failing rows that puts the others in doubt, when most rows fail.
+  /// When most rows of a page fail: the number of failing rows from which rows that add up are in doubt, too.
   private static let minWitnesses = 8
-  /// The limit of distrust, low enough for a second wrong type to be considered.
+  /// The most that distrusting a type may cost, in sixteenths of a bit: low enough for a second wrong type to be
+  /// considered.
   private static let maxDistrust = 11 * FieldHabits.bit / 2
 
   private let shape: RowShape
@@ -44,11 +45,11 @@ struct PageDeduction {
   private var types = RecordTypes()
   private var deduction = HeaderDeduction()
   private var budget: Int
-  /// The indices of the failing cells, and whether their lengths still add up.
+  /// The failing cells: the index of each in the reading, and whether the lengths in its header still add up.
   private var failing: [(place: Int, addsUp: Bool)] = []
   /// Whether the lengths of all failing rows add up, and only reserved types are wrong.
   private var isReservedAlone = false
-  /// The indices of all other cells of the table.
+  /// The indices in the reading of the cells that do not fail.
   private var sound: [Int] = []
   private var distrust: ContiguousArray<Int>
   private var exchange: ContiguousArray<Int>
@@ -68,7 +69,7 @@ struct PageDeduction {
     isSuspect = ContiguousArray(repeating: false, count: shape.fields.count)
   }
 
-  /// Reads the cells of the page.
+  /// Sorts the cells of the page into failing and sound ones, and learns from the sound ones.
   ///
   /// - Returns: how many more sound rows are needed to know what rows of the table look like.
   mutating func look(at reading: borrowing LeafReading, _ page: RawSpan, limit: Int) -> Int {
@@ -83,7 +84,7 @@ struct PageDeduction {
       }
     }
     guard !failing.isEmpty else { return 0 }
-    // When most rows fail, the others may add up by chance.
+    // When at least three fifths of the rows fail, the lengths of the others may add up by chance.
     if sound.count * 3 <= failing.count * 2 {
       failing += sound.map { ($0, true) }
     } else {
@@ -95,9 +96,9 @@ struct PageDeduction {
     return max(0, Self.enoughSoundRows - habits.rowCount)
   }
 
-  /// Learns from another, sound page of the table.
+  /// Learns from the rows of another leaf of the table; a leaf with damaged pointers is left out.
   ///
-  /// - Returns: how many more sound rows are needed.
+  /// - Returns: how many more sound rows are needed to know what rows of the table look like.
   mutating func learn(from reading: borrowing LeafReading, _ page: RawSpan) -> Int {
     guard reading.method == .pointers else { return Self.enoughSoundRows - habits.rowCount }
     for cell in reading.cells
@@ -105,7 +106,8 @@ struct PageDeduction {
     return max(0, Self.enoughSoundRows - habits.rowCount)
   }
 
-  /// Deduces the rows of the page, keyed by the index of the cell.
+  /// The deduced rows of the page, by index of the cell in the reading. Failing rows of which no value can be deduced
+  /// are missing.
   mutating func rows(_ reading: borrowing LeafReading, _ page: RawSpan) -> [Int: Row] {
     guard !failing.isEmpty else { return [:] }
     if isBlind {
@@ -129,7 +131,8 @@ struct PageDeduction {
 
   // MARK: - Cells
 
-  /// Reads the types of a sound cell; false when they are not those of a row of this table.
+  /// Reads the serial types of a sound cell into ``types``; false when the header is not valid or has more fields than
+  /// the table.
   private mutating func read(_ cell: LeafCell, _ page: RawSpan) -> Bool {
     guard !cell.isStartLost,
       let header = Varint.read(page, at: cell.record, end: cell.record + cell.local),
@@ -152,7 +155,8 @@ struct PageDeduction {
     return cost >= Self.usual && budget > 0
   }
 
-  /// How surprising a row is if its header is right; nil when not all of it is on the page.
+  /// How surprising the values of a row are if its header is right, in sixteenths of a bit. Nil when the row continues
+  /// on overflow pages or its header is not valid.
   private mutating func surprise(_ cell: LeafCell, _ page: RawSpan) -> Int? {
     guard !cell.spills, read(cell, page) else { return nil }
     var offset = body(of: cell)
@@ -179,7 +183,8 @@ struct PageDeduction {
 
   // MARK: - Columns
 
-  /// Learns in which columns the headers of failing rows are wrong.
+  /// Learns in which columns the headers of failing rows are wrong, and sets ``distrust`` and ``isSuspect``
+  /// accordingly.
   private mutating func learnFaults(_ reading: borrowing LeafReading, _ page: RawSpan) {
     for _ in 0..<2 {
       var faults = ContiguousArray(repeating: 0, count: shape.fields.count)
@@ -241,13 +246,14 @@ struct PageDeduction {
     return row.partial.count < values.count || addsUp ? row : nil
   }
 
-  /// Whether there are too few sound rows to show what rows of the table look like.
+  /// Whether there are fewer than ``minSoundRows`` sound rows, too few to show what rows of the table look like.
   private var isBlind: Bool { habits.rowCount < Self.minSoundRows }
 
-  /// A row whose lengths add up although it has reserved types, when no other row tells more: the reserved types are
-  /// the wrong ones, and they take no bytes.
+  /// The row of a header with reserved serial types (10 and 11) whose lengths add up: values of reserved types are in
+  /// doubt and take no bytes, and all others are certain. Nil when the lengths do not add up or no type is reserved.
   ///
-  /// Only used when all failing rows are like that: a column that is wrong in all rows may look like any other column.
+  /// Only used without sound rows and when all failing headers are of this kind: a column that is wrong in all rows may
+  /// look like any other column.
   private func unreservedRow(_ question: HeaderDeduction.Question, _ page: RawSpan) -> Row? {
     var values = ContiguousArray<HeaderDeduction.Field>()
     var offset = 0
@@ -265,7 +271,7 @@ struct PageDeduction {
     return row.partial.count < values.count ? row : nil
   }
 
-  /// Makes a record of the certain values.
+  /// Makes a row whose record holds the certain values, with NULL for the values in doubt.
   private static func record(
     _ values: ContiguousArray<HeaderDeduction.Field>, _ question: HeaderDeduction.Question,
     _ page: RawSpan, addsUp: Bool
@@ -274,7 +280,8 @@ struct PageDeduction {
     var body = ContiguousArray<UInt8>()
     var partial: [PartialValue] = []
     var run: (first: Int, start: Int?)?
-    // The bytes of neighbouring values in doubt go to the first of them: only their outer borders are certain.
+    // Of neighbouring values in doubt only the outer borders are certain, so the first of these values gets the bytes
+    // of all.
     func close(_ end: Int?) {
       if let start = run?.start, let end, start < end, let first = run?.first {
         partial[first].have = end - start

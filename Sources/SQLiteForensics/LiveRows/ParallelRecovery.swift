@@ -5,13 +5,13 @@ import Dispatch
 /// Writes all live rows as NDJSON on two threads, in the order of a single thread.
 ///
 /// The pages are divided into blocks, which the threads take in turn. Each thread has its own reader and buffer, and
-/// writes a block once the previous block is written. A block that does not fit into the buffer waits for that, then
-/// continues.
+/// writes a block once the previous block is written. When the rows of a block do not fit into the buffer, the thread
+/// waits until the previous block is written and then continues.
 struct ParallelRecovery {
   /// The page count from which a second thread is worth it.
   static let minPageCount: UInt32 = 1024
   private static let workerCount = 2
-  /// Small enough that rows stay in the processor's cache until they are written.
+  /// The size of a block's pages in bytes: small enough that rows stay in the processor's cache until they are written.
   private static let blockBytes = 256 << 10
   private static let bufferBytes = 1 << 20
   /// The maximum number of blocks finished before their turn.
@@ -52,7 +52,7 @@ struct ParallelRecovery {
     }
   }
 
-  /// The pages that are not all zero, in blocks.
+  /// The blocks, in ascending order, without the longer runs of pages that are all zeros.
   private static func blocks(of database: DamagedDatabase) -> [Range<UInt32>] {
     let end = database.pageCount + 1
     let length = UInt32(max(1, blockBytes / database.layout.pageSize))
@@ -67,7 +67,7 @@ struct ParallelRecovery {
     return blocks
   }
 
-  /// Writes the rows of all pages to `sink`.
+  /// Writes the live rows of the wanted tables to `sink`; `wanted` nil writes those of all pages.
   static func write(
     _ database: DamagedDatabase, _ wanted: Set<Int>?, to sink: inout RecoveredJSONSink
   ) throws(SQLiteFileError) {

@@ -14,15 +14,15 @@ struct PayloadGatherer: ~Copyable {
   private(set) var have = 0
   /// The number of chain links taken from the pointer map instead of the previous page.
   private(set) var mendedCount = 0
-  /// Whether the chain ends on the page where the payload ends. That confirms the end of the cell, which is the number
-  /// of the first overflow page: a wrong number hardly ever leads to such a chain.
+  /// Whether the overflow chain ends on the page where the payload ends. An exact end confirms the last four bytes of
+  /// the cell, the number of the first overflow page: a wrong number hardly ever leads to a chain with an exact end.
   private(set) var endsExactly = false
   /// Whether the page where the payload ends links to another page. SQLite never writes such a page.
   private(set) var isTooLong = false
-  /// Overflow pages of live rows.
+  /// Overflow pages of the live rows read so far.
   private(set) var claimed: PageSet
   private var successors: ContiguousArray<(parent: UInt32, page: UInt32)>?
-  /// Pages shared by the chains of two deleted rows, from ``noteDeletedChains(_:_:_:)``.
+  /// Pages in the chains of several deleted rows; nil before ``noteDeletedChains(_:_:_:)``.
   private var shared: PageSet?
   /// Decides between several links to one page, in a file without a pointer map; nil before the first such page.
   private var claims: ChainClaims?
@@ -30,7 +30,7 @@ struct PayloadGatherer: ~Copyable {
   private let shapes: [RowShape]
   private let encoding: DatabaseHeader.TextEncoding
   private let maxPayload: Int
-  /// Whether the freelist has as many pages as the header counts.
+  /// Whether as many pages are known to be free as the header counts.
   private let knowsFree: Bool
   /// How many bytes may still be read from overflow pages.
   private var allowance: Int
@@ -48,10 +48,10 @@ struct PayloadGatherer: ~Copyable {
     allowance = 4 * database.reader.storedPageCount * database.layout.pageSize + 1 << 20
   }
 
-  /// Gathers the payload of a cell.
+  /// Gathers the payload of a cell and sets all results of this gatherer; those of an earlier cell are lost.
   ///
-  /// `isLive`: whether the row is live. A live row claims its overflow pages; a deleted row may only have unclaimed
-  /// ones.
+  /// `isLive`: whether the row is live. A live row claims its overflow pages; a deleted row only gets pages that no
+  /// live row has claimed.
   mutating func gather(
     _ cell: LeafCell, of page: UInt32, bytes: RawSpan, isLive: Bool, census: borrowing PageCensus,
     reader: inout PageReader
@@ -77,7 +77,8 @@ struct PayloadGatherer: ~Copyable {
       return
     }
     let first = payload.count
-    // Where the chain leaves SQLite's allocation order. From there on it may be the chain of another row.
+    // The payload offset at which the chain leaves SQLite's allocation order. From there on it may be the chain of
+    // another row.
     var jump: Int?
     let (last, next) = try follow(
       cell, of: page, leadingTo: bytes.uint32(at: cell.record + local), isLive, &jump, census,
@@ -89,7 +90,7 @@ struct PayloadGatherer: ~Copyable {
     if have < cell.payload {
       if let jump { doubt(from: jump) }
     } else if let jump {
-      // A chain that does not end where the row ends may be another row's from where it leaves the order.
+      // The chain does not end where the row ends: from where it leaves the order it may be another row's chain.
       if next != 0 { doubt(from: jump) }
     } else if next == last + 1, census.canBeOverflow(next), !census.contested.contains(next) {
       // The chain continues past the row's end, and nothing else leads there: it belongs to a longer row.
@@ -97,9 +98,10 @@ struct PayloadGatherer: ~Copyable {
     }
   }
 
-  /// Appends the pages of a chain as far as they are known.
+  /// Appends the content of the pages of an overflow chain, until the payload is whole or the next page is not known.
   ///
-  /// - Returns: the last page, and the number of the page that it links to; 0 when that page is another row's.
+  /// - Returns: `last`: the last page read, or the cell's page. `next`: the number of the page that it links to; 0 when
+  ///   the linked page belongs to another row.
   private mutating func follow(
     _ cell: LeafCell, of page: UInt32, leadingTo head: UInt32, _ isLive: Bool, _ jump: inout Int?,
     _ census: borrowing PageCensus, _ reader: inout PageReader
@@ -111,7 +113,7 @@ struct PayloadGatherer: ~Copyable {
     var isFirst = true
     var steps = 0
     var landmark: UInt32 = 0
-    // The payload offset from which pages may be another row's.
+    // The payload offset from which pages may belong to another row.
     var astray: Int?
     defer { if let astray { doubt(from: astray) } }
     while payload.count < cell.payload {
@@ -162,10 +164,10 @@ struct PayloadGatherer: ~Copyable {
         if start > 0, payload[start - 1] != 0, census.kind(next) == .zero { hasOtherDoubts = true }
         addZeroSectors(content, 4..<4 + wanted, at: start)
       }
-      // The last page of a chain has the number 0. Another page number may be damage of that number alone; a number
-      // beyond the file shows that the page is no longer an overflow page.
+      // The last page of a chain links to page 0. A link to another page of the file may be damage of the link alone. A
+      // link past the end of the file shows that the page is no longer an overflow page.
       if following > census.pageCount { astray = astray ?? start }
-      // The pages of a deleted row may belong to another row now: then the chain ends too early or too late.
+      // The pages of a deleted row may belong to another row now. The chain then ends too early or too late.
       if !isLive, isLast != (following == 0) { doubt(from: first) }
       if isLive { _ = claimed.insert(next) }
       highestPage = max(highestPage, next)
@@ -179,7 +181,8 @@ struct PayloadGatherer: ~Copyable {
     return (previous, next)
   }
 
-  /// Whether nothing contradicts a link of a live row's chain, in a file without a pointer map.
+  /// Whether a link of a live row's chain can be trusted, in a file without a pointer map: no other chain has a better
+  /// link to the page, and the link does not skip a page that nothing leads to.
   private mutating func isRightful(
     _ link: ChainClaims.Link, to next: UInt32, _ census: borrowing PageCensus,
     _ reader: inout PageReader
@@ -197,8 +200,8 @@ struct PayloadGatherer: ~Copyable {
     return !isContested || claims?.holder(of: next) == link
   }
 
-  /// Puts the payload from an offset of the cell's page on in doubt, overflow pages too: another cell was written
-  /// there.
+  /// Puts in doubt all bytes of the payload from a page offset on, including those on overflow pages. `offset`: where
+  /// another cell was written over this cell, in bytes from the start of the page.
   mutating func doubt(_ cell: LeafCell, from offset: Int) {
     doubt(from: cell.lostHeader.count + max(0, offset - cell.record))
   }
@@ -210,9 +213,9 @@ struct PayloadGatherer: ~Copyable {
     hasOtherDoubts = true
   }
 
-  /// Notes which pages are in the chains of several deleted rows and of no live row.
+  /// Finds the pages that are in the chains of several deleted rows and of no live row.
   ///
-  /// `chains`: the first page of each chain, and the bytes in it.
+  /// `chains`: the first page of each chain, and how many bytes of the payload are in the chain.
   mutating func noteDeletedChains(
     _ chains: some Sequence<(first: UInt32, bytes: Int)>, _ census: borrowing PageCensus,
     _ reader: inout PageReader
@@ -241,12 +244,14 @@ struct PayloadGatherer: ~Copyable {
     self.shared = shared
   }
 
-  /// Whether a page can be in the overflow chain of a row.
+  /// Whether a page can be in the overflow chain of a row. A page that a live row has claimed cannot be in that of a
+  /// deleted row.
   private func isOverflow(_ page: UInt32, _ isLive: Bool, _ census: borrowing PageCensus) -> Bool {
     census.canBeOverflow(page) && (isLive || !claimed.contains(page))
   }
 
-  /// The page that follows: from the pointer map if that contradicts the chain; 0 when another row has the page.
+  /// The number of the page that follows `previous` in a chain: `next` if the pointer map does not contradict it, else
+  /// the page that the map gives. 0 when the map gives `next` to another row and names no other page.
   private mutating func confirmed(
     _ next: UInt32, after previous: UInt32, isFirst: Bool, _ census: borrowing PageCensus,
     _ reader: inout PageReader
@@ -274,8 +279,9 @@ struct PayloadGatherer: ~Copyable {
     return all[low].page
   }
 
-  /// Whether a page and another one have changed places: its link leads to the page behind the other one, and the other
-  /// one's link to the page behind it. Then its content is of another row.
+  /// Whether an overflow page has changed places with another one, so that its content belongs to another row. Then the
+  /// page links to `link`, which the pointer map puts behind the other page, and the other page links to `next`, which
+  /// the map puts behind this one.
   private mutating func isExchanged(
     _ page: UInt32, leadingTo link: UInt32, not next: UInt32, _ census: borrowing PageCensus,
     _ reader: inout PageReader
@@ -286,7 +292,8 @@ struct PayloadGatherer: ~Copyable {
     return other.uint32(at: 0) == next
   }
 
-  /// Whether the pointer map assigns an overflow page to an owner that can have it.
+  /// Whether the pointer map contradicts that a page is in the chain that is followed: the map calls it free or a
+  /// b-tree page, or names an owner that can have it as overflow page.
   private func isTaken(_ page: UInt32, _ census: borrowing PageCensus, _ reader: inout PageReader)
     throws(SQLiteFileError) -> Bool
   {
@@ -304,8 +311,8 @@ struct PayloadGatherer: ~Copyable {
     }
   }
 
-  /// Whether a cell of a leaf continues in an overflow page. If not all cells can be read, whether the page's number is
-  /// anywhere on the leaf.
+  /// Whether a cell of the leaf has `number` as its first overflow page. When not all cells can be read, `number`
+  /// anywhere on the leaf is enough.
   private func holds(_ number: UInt32, on leaf: UInt32, _ reader: inout PageReader)
     throws(SQLiteFileError) -> Bool
   {
@@ -338,13 +345,14 @@ struct PayloadGatherer: ~Copyable {
     }
   }
 
-  /// Whether only zeros at the end of the record are in doubt. They are content if its table pads BLOBs with zeros.
+  /// Whether only zeros at the end of the record are in doubt. These zeros are content if the table pads BLOBs with
+  /// zeros.
   func doubtsPaddingAlone(of cell: LeafCell) -> Bool {
     guard let first = doubts.first, !hasOtherDoubts, have >= cell.payload else { return false }
     return ZeroSectors.areContent(from: first.lowerBound, of: payload.rawSpan)
   }
 
-  /// Clears the doubt about zeros.
+  /// Clears all doubts, for a payload of which only padding is in doubt.
   mutating func trustPadding() { doubts.removeAll(keepingCapacity: true) }
 
   private mutating func append(_ bytes: RawSpan) {

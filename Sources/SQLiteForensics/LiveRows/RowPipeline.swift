@@ -3,7 +3,7 @@ import Dispatch
 
 /// Reads live rows on one thread while another thread takes the previous rows, in the order of a single thread.
 ///
-/// Both work in rounds of one batch each. Rows of a page that do not fit into a batch are read without one.
+/// Both threads work in rounds of one batch each. A page whose rows do not fit into a batch is read without a batch.
 struct RowPipeline {
   private static let maxBytes = 512 << 10
   private static let maxValues = 16_384
@@ -76,7 +76,7 @@ struct RowPipeline {
     var rows: RowReader
     var sink: BatchSink
     var next: UInt32
-    /// Whether the rows of the next page alone are too many.
+    /// Whether the rows of page ``next`` alone do not fit into a batch.
     var isStuck = false
     var failure: SQLiteFileError?
 
@@ -111,7 +111,7 @@ struct RowPipeline {
   /// Takes a stretch of records; returns false to stop.
   typealias Records = (borrowing RecordBatch, RecordBatch.Stretch) -> Bool
 
-  /// The state of the thread that takes the rows.
+  /// The state of the thread that takes the rows. The rounds ensure that only one thread at a time accesses it.
   private final class Taking: @unchecked Sendable {
     var sink: BufferedRowSink
     var batch = RowBatch()
@@ -122,7 +122,7 @@ struct RowPipeline {
       self.records = records
     }
 
-    /// Passes on the rows of the batch, in order.
+    /// Passes on the rows and records of the batch, in the order in which they were read.
     func take() {
       var next = 0
       var index = 0
@@ -136,8 +136,8 @@ struct RowPipeline {
     }
   }
 
-  /// Sends all live rows until a closure returns false: to `records` unchanged if the record has the form of its table,
-  /// otherwise to `receive`. Returns whether neither closure returned false.
+  /// Sends live rows in page order until a closure returns false. A row whose record has the form of its table goes to
+  /// `records` unchanged; all others go to `receive`. Returns whether neither closure returned false.
   static func read(
     _ database: DamagedDatabase, _ wanted: Set<Int>?, as forms: [RecordForm?] = [],
     records: @escaping Records = { _, _ in true },
@@ -147,7 +147,8 @@ struct RowPipeline {
     let end = database.pageCount + 1
     let reading = Reading(RowReader(database), forms, from: 2)
     let taking = Taking(BufferedRowSink(receive: receive), records)
-    // Made when needed: that is rare, and its windows take memory.
+    // A second reader for pages that do not fit into a batch. It is made when needed, because such pages are rare and
+    // its windows take memory.
     var straight: RowReader?
     while reading.next < end || !taking.batch.isEmpty, taking.sink.wantsMore {
       let stop = min(end, reading.next + min(maxPages, end - reading.next))

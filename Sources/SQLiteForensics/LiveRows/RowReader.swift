@@ -1,6 +1,6 @@
 import SQLiteFile
 
-/// Reads rows page by page, with its own windows and memory, so that two readers can work side by side.
+/// Reads live rows page by page. Each reader has its own windows and memory, so that two readers can work side by side.
 struct RowReader: ~Copyable {
   private let layout: FileLayout
   private let census: PageCensus
@@ -12,13 +12,13 @@ struct RowReader: ~Copyable {
   /// Pages that are b-tree pages according to the schema or the pointer map.
   private let trees: PageSet
   private let roots: Set<UInt32>
-  /// The page count of the ordinary reader; `UInt32.max` when there is none.
+  /// The page count of the ordinary reader; `UInt32.max` when there is no ordinary reader.
   private let lastPage: UInt32
-  /// The row ids that belong to a leaf, for leaves that also hold rows with other row ids.
+  /// By page number: the row ids that belong to a leaf, for leaves that also hold other row ids.
   private let narrowed: [UInt32: ClosedRange<Int64>]
-  /// The ordinary reader of the same pages; nil when there is none.
+  /// The ordinary reader of the same pages; nil when it cannot read the file, or when pages are shifted.
   private let plain: SQLiteDatabase?
-  /// Whether BLOBs are padded with zeros, by table, once determined.
+  /// By table index: whether BLOBs of the table usually end in zeros. Tables are missing until they are asked about.
   private var padsBlobs: [Int: Bool] = [:]
   private var reader: PageReader
   private(set) var gatherer: PayloadGatherer
@@ -68,7 +68,7 @@ struct RowReader: ~Copyable {
   /// Restores earlier findings before pages are read again.
   mutating func takeBack(to findings: FindingList) { self.findings = findings }
 
-  /// Announces the pages to be read next.
+  /// Tells the page reader which pages are read next.
   mutating func expect(_ pages: Range<UInt32>) { reader.expect(pages) }
 
   /// Notes the overflow chains of the deleted rows to be read next: the first page and the number of bytes of each
@@ -79,7 +79,7 @@ struct RowReader: ~Copyable {
     try gatherer.noteDeletedChains(chains, census, &reader)
   }
 
-  /// Sends the rows of some pages to the sink, in page order.
+  /// Sends the live rows of a range of pages to the sink, in page order.
   ///
   /// `wanted`: the indices of the wanted tables; nil for all rows.
   mutating func read<Sink: RecoverySink & ~Copyable>(
@@ -107,7 +107,7 @@ struct RowReader: ~Copyable {
     if let wanted {
       guard let owner, wanted.contains(owner.table) else { return }
     }
-    // The rows of the schema table belong to no other table.
+    // Rows of the schema table are not rows without a known table.
     if owner == nil, schemaLeaves.contains(page) { return }
     let own = narrowed[page]
     if let owner, own == nil, kind == .tableLeaf, page <= lastPage,
@@ -171,7 +171,7 @@ struct RowReader: ~Copyable {
     let surplusCount = decoder.surplusCount
     for index in reading.cells.indices where sink.wantsMore {
       let cell = reading.cells[index]
-      // Rows that do not belong here are reported with the deleted rows.
+      // Rows that do not belong on this page are handed out with the deleted rows.
       if foreign.contains(index) || own.map({ !$0.contains(cell.rowID) }) ?? false {
         isInDoubt = true
         continue
@@ -210,7 +210,7 @@ struct RowReader: ~Copyable {
     return (true, leaf.hasNoDeletedRows(bytes))
   }
 
-  /// Reports the state of a page that was read.
+  /// Adds findings for what was wrong with the page that was just read.
   private mutating func report(_ page: UInt32, _ table: Int?) {
     let name = table.map { names[$0] }
     let place = reader.location(of: page)
@@ -243,14 +243,14 @@ struct RowReader: ~Copyable {
     }
   }
 
-  /// Damage when the page is in a b-tree or was lost from one; a note when nothing leads to it, since SQLite would not
-  /// read it.
+  /// Damage when the page or its parent is in a b-tree, when the page is a root, or when the database header is lost.
+  /// Otherwise a note, since SQLite would not read the page.
   private func severity(of page: UInt32) -> Finding.Severity {
     census.reached.contains(page) || census.reached.contains(census.parent(page))
       || roots.contains(page) || layout.header == nil ? .damage : .note
   }
 
-  /// Reports a page that cannot be read, but only where something leads to it.
+  /// Adds a finding for a page that cannot be read, if a b-tree leads to the page.
   private mutating func reportUnreadable(_ page: UInt32, _ kind: PageCensus.Kind) {
     // An overflow page of zeros may be the end of a value; that is decided when its row is read.
     guard census.parent(page) != 0 || trees.contains(page), !census.free.contains(page) else {
@@ -357,7 +357,7 @@ struct RowReader: ~Copyable {
     return pads
   }
 
-  /// Sends a row without any certain value: its bytes, under the first column.
+  /// Sends a row without any certain value: NULL in all columns; the record's bytes are the first one's partial value.
   private func emitWrecked<Sink: RecoverySink & ~Copyable>(
     _ cell: LeafCell, _ bytes: RawSpan, _ origin: RowOrigin, _ layout: borrowing RowLayout,
     _ sink: inout Sink
@@ -379,7 +379,7 @@ struct RowReader: ~Copyable {
     sink.endRow()
   }
 
-  /// The rows of a page whose values are deduced from other rows of the table, keyed by the index of the cell.
+  /// The rows of a page whose values are deduced from other rows of the table, by index of the cell in the reading.
   private mutating func deduce(_ page: UInt32, _ table: Int?, _ bytes: RawSpan, _ available: Int)
     throws(SQLiteFileError) -> [Int: PageDeduction.Row]
   {
@@ -394,7 +394,7 @@ struct RowReader: ~Copyable {
     )
     var buffer = ContiguousArray<UInt8>()
     var left = PageDeduction.maxNeighbours
-    // The neighbours are the same on every thread.
+    // Both threads choose the same neighbouring pages, so the result does not depend on the thread.
     for distance in 1...PageDeduction.maxDistance where wanted > 0 && left > 0 {
       for other in [page &- distance, page &+ distance]
       where wanted > 0 && left > 0 && census.isSoundLeaf(other, of: table) {
@@ -435,12 +435,12 @@ struct RowReader: ~Copyable {
     _ = decoder.decode(row.record.rawSpan, rowID: rowID, layout: layout, into: &sink)
   }
 
-  /// How many bytes before a doubtful end are in doubt. A small newer cell may start there whose own rest is
-  /// overwritten.
+  /// How many bytes before the end of a cell are in doubt when its end is. A small newer cell may start in these bytes,
+  /// and the rest of that cell may be overwritten.
   private static let doubtfulEndLength = 32
 
-  /// The incomplete values of a gathered record. Missing bytes of the record are filled with zeros so that it can be
-  /// decoded; these zeros are never shown.
+  /// The incomplete values of a gathered record; empty for a whole record. Missing bytes of `record` are filled with
+  /// zeros for decoding. These zeros are never shown.
   private func partialValues(
     _ cell: LeafCell, _ record: inout ContiguousArray<UInt8>, _ layout: borrowing RowLayout
   ) -> [PartialValue] {
@@ -574,7 +574,7 @@ extension DamagedDatabase {
     if page <= pageCount { _ = try learn() }
   }
 
-  /// Takes over the results of a reader of live rows.
+  /// Takes over the findings and page sets of a reader of live rows.
   func take(_ live: borrowing RowReader) {
     findings.add(live.findings)
     claimed.formUnion(live.gatherer.claimed)

@@ -7,7 +7,7 @@ import SQLiteFile
 struct SoundLeaf {
   struct Cell: BitwiseCopyable {
     var rowID: Int64
-    /// The page offsets of the record and of the cell's end, after any overflow page number.
+    /// The page offset of the record, and the page offset after the cell, including its overflow page number.
     var record: Int32
     var end: Int32
     var payload: Int32
@@ -16,7 +16,7 @@ struct SoundLeaf {
   let usableSize: Int
   let maxPayload: Int
   private(set) var cells: ContiguousArray<Cell> = []
-  /// The offset after the cell pointer array, and the offset of the first cell.
+  /// `contentFloor`: the page offset after the cell pointer array. `contentStart`: the lowest page offset of a cell.
   private(set) var contentFloor = 8
   private(set) var contentStart = 0
   /// Whether the page has freeblocks.
@@ -27,7 +27,7 @@ struct SoundLeaf {
   private(set) var overflow: ContiguousArray<UInt32> = []
   private var types = RecordTypes()
 
-  /// The number of bytes from the first cell to the end of the page's usable part.
+  /// The number of bytes from the cell with the lowest offset to the end of the usable part of the page.
   var contentSize: Int { usableSize - contentStart }
 
   init(usableSize: Int, maxPayload: Int) {
@@ -35,22 +35,23 @@ struct SoundLeaf {
     self.maxPayload = min(maxPayload, Int(Int32.max))
   }
 
-  /// Reads a page; false unless all of its cells are where they must be. Does not check whether the types of a record
-  /// agree with its length.
+  /// Reads a page that is not page 1; false unless cells and free space exactly fill the page and row ids ascend. Does
+  /// not check whether the types of a record agree with its length.
   @inline(__always)
   mutating func read(_ page: RawSpan) -> Bool {
     walk(page, measures: false)
   }
 
-  /// Checks a page without keeping its cells, and also adds up the types of all records. If true, ``LeafReading`` reads
-  /// the page by its pointers, without doubt.
+  /// Checks a page like ``read(_:)``, without keeping its cells, and also whether the types of each record agree with
+  /// its length. When true, ``LeafReading`` reads the page by its pointers, without doubt.
   mutating func measure(_ page: RawSpan) -> Bool {
     overflow.removeAll(keepingCapacity: true)
     types.renewBudget(usableSize: usableSize)
     return walk(page, measures: true)
   }
 
-  /// Reads a page that is not page 1, so that it begins with its header.
+  /// Reads a page that is not page 1, so that the page begins with its b-tree header. `measures`: whether to check the
+  /// types of all records instead of keeping the cells.
   @inline(__always)
   private mutating func walk(_ page: RawSpan, measures: Bool) -> Bool {
     let usable = usableSize
@@ -121,8 +122,8 @@ struct SoundLeaf {
       && sum == usable
   }
 
-  /// Whether nothing is left of deleted rows: the only free space is the gap between pointers and cells, and nothing
-  /// was ever written there.
+  /// Whether no deleted row is left on the page that was read last: the only free space is the gap between pointers and
+  /// cells, and the gap is all zeros.
   func hasNoDeletedRows(_ page: RawSpan) -> Bool {
     if hasFreeBlocks { return false }
     return LeafReading.usedGap(page, from: contentFloor, to: contentStart) == nil

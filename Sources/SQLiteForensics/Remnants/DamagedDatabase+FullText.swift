@@ -1,12 +1,13 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// The most words of documents without a row that are held.
+  /// The most words of documents without a row that are held in memory; more words are dropped.
   private static let maxWords = 1_000_000
-  /// The most row ids of documents that have a row.
+  /// The most rows that a full-text table may have; a table with as many or more is not searched.
   private static let maxDocuments = 4_000_000
 
-  /// Finds the words of documents that a full-text table has no row of; false when `receive` wants no more.
+  /// Hands over the words of documents of which the full-text table has no row, one document at a time; false when
+  /// `receive` returned false.
   func search(
     _ index: FullTextIndex, _ notes: inout IndexedSearchNotes, _ receive: (IndexedValues) -> Bool
   ) throws(SQLiteFileError) -> Bool {
@@ -15,7 +16,7 @@ extension DamagedDatabase {
       return true
     }
     guard let live = try liveDocuments(of: index) else {
-      notes.add("the full-text table \(index.name), which does not keep the ids of its rows")
+      notes.add("the full-text table \(index.name), whose row ids are not stored or are too many")
       return true
     }
     var words: [PlacedWord] = []
@@ -33,9 +34,9 @@ extension DamagedDatabase {
     case .fts4: try readFTS4(index, add)
     }
     if isFull {
-      notes.add("more than \(Self.maxWords) words of rows that are gone in \(index.name)")
+      notes.add("words of missing rows in \(index.name) past the first \(Self.maxWords)")
     }
-    // Segments repeat what others have, and an older one may have a word that a newer one has at another place.
+    // Segments may repeat words of other segments, and an older segment may have another word at the same position.
     words.sort { one, other in
       (one.document, one.column, one.position) == (other.document, other.column, other.position)
         ? one.word.lexicographicallyPrecedes(other.word)
@@ -52,7 +53,8 @@ extension DamagedDatabase {
     return true
   }
 
-  /// The row ids that the table has, in their order; nil when it does not keep them.
+  /// The row ids of the full-text table's rows, in ascending order. Nil when no table stores them, or when there are
+  /// ``maxDocuments`` or more.
   private func liveDocuments(
     of index: FullTextIndex
   ) throws(SQLiteFileError) -> [Int64]? {
@@ -77,14 +79,14 @@ extension DamagedDatabase {
   ) throws(SQLiteFileError) {
     guard let table = place(ofTable: index.name + "_data").map({ tables[$0] }) else { return }
     var leaves = FTS5Leaves()
-    // In the order of their ids a list goes on in the next leaf.
+    // The rows come in the order of their ids, so a list of positions that is cut off continues on the next leaf.
     if let plain, let own = plain.schema.table(named: table.name) {
       try plain.forEachRow(of: own) { row in
         if case .blob(let bytes)? = row.values.last { leaves.read(id: row.rowID, bytes, receive) }
         return true
       }
     }
-    // Of leaves that were deleted or that SQLite does not reach, each alone.
+    // Leaves that were deleted, or that the ordinary reader cannot read, are read one by one: their order is not known.
     try forEachRow(plain == nil ? .all : .deleted, of: [table.name]) { row in
       guard case .blob(let bytes)? = row.values.last, row.partial.isEmpty else { return true }
       leaves.read(id: nil, bytes, receive)
@@ -96,7 +98,7 @@ extension DamagedDatabase {
     _ index: FullTextIndex, _ receive: (PlacedWord) -> Void
   ) throws(SQLiteFileError) {
     let leaves = FTS4Leaves(isDescending: index.isDescending)
-    // Blocks of prefix indexes have words that are none.
+    // The terms in blocks of prefix indexes are not whole words.
     var prefixBlocks: [ClosedRange<Int64>] = []
     if let table = place(ofTable: index.name + "_segdir").map({ tables[$0] }) {
       try forEachRow(.all, of: [table.name]) { row in
@@ -118,14 +120,15 @@ extension DamagedDatabase {
     try forEachRow(.all, of: [table.name]) { row in
       guard case .blob(let bytes)? = row.values.last, row.partial.isEmpty else { return true }
       if let id = row.rowID, prefixBlocks.contains(where: { $0.contains(id) }) { return true }
-      // Without its id, nobody knows whether a block has whole words.
+      // Without its id, a block may be of a prefix index.
       if row.rowID == nil, index.indexCount > 1 { return true }
       leaves.read(bytes, receive)
       return true
     }
   }
 
-  /// The words of a document as values of the columns.
+  /// The words of one document as texts, one text for each column that has words. The words must be sorted by column
+  /// and position.
   private func values(of words: ArraySlice<PlacedWord>, in index: FullTextIndex) -> IndexedValues {
     var values: [(column: String, value: StoredValue)] = []
     var text: [UInt8] = []
@@ -139,9 +142,9 @@ extension DamagedDatabase {
     }
     for word in words {
       if let last, last.column == word.column {
-        // The same word, from another segment.
+        // This is the same word, from another segment.
         if last.position == word.position, last.word == word.word { continue }
-        // A word that is missing leaves a gap; two words may stand at one place.
+        // Missing words become "…". Several words at one position are joined by "|".
         let gap = word.position - last.position
         text += (gap == 0 ? "|" : gap == 1 ? " " : " … ").utf8
       } else {

@@ -1,25 +1,25 @@
 import SQLiteFile
 
-/// An index whose entries are looked at, and what they look like.
+/// An index whose entries are searched, with its pages and what its entries look like.
 private struct SearchedIndex {
   let name: String
   let rootPage: UInt32
-  /// The place of its table, and the columns of the table that it holds.
+  /// The index of its table in the list of tables, and the indices of the table's columns that it holds.
   let table: Int
   let columns: [Int]
-  /// The kinds of values that entries in use have in each column, as bits.
+  /// For each column of the index, the storage classes that entries in use have, as bits of `kind(_:)`.
   var kinds: [UInt8]
   var highestRowID: Int64 = 0
-  /// Pages that are in use.
+  /// The pages of the index's b-tree, in ascending order.
   var pages: [UInt32] = []
-  /// Pages that were in use.
+  /// Pages that no b-tree leads to and that were leaves of this index.
   var freePages: [UInt32] = []
-  /// How many entries the headers of all these pages count.
+  /// How many cells the headers of ``pages`` and ``freePages`` count.
   var entryCount = 0
 
-  /// Whether values, the last of which is the row id, are as those in use are.
+  /// Whether the values of an entry, the last of which is the row id, are like those of entries in use.
   func fits(_ values: [StoredValue]) -> Bool {
-    // The rows with the highest row ids may be those that are gone.
+    // The missing rows may be those with the highest row ids, so up to twice the highest row id in use is accepted.
     guard values.count == columns.count + 1, case .integer(let rowID)? = values.last, rowID > 0,
       rowID / 2 <= highestRowID || highestRowID == 0
     else { return false }
@@ -43,9 +43,10 @@ private struct SearchedIndex {
   }
 }
 
-/// An entry, in 32 bytes: enough to tell whether a row has its values, and to read it again.
+/// An index entry packed into 32 bytes: enough to tell whether a row has the values of the entry, and to read the entry
+/// again.
 private struct FoundEntry: BitwiseCopyable {
-  /// Where it is; of equal entries, the first of these counts.
+  /// Where the entry is. Of equal entries, the one whose place comes first here counts.
   enum Place: UInt8, BitwiseCopyable {
     case entry, freePage, gap
 
@@ -59,7 +60,7 @@ private struct FoundEntry: BitwiseCopyable {
   }
 
   let rowID: Int64
-  /// A hash of the values.
+  /// A hash of the values and the number of the index.
   let hash: UInt64
   let page: UInt32
   let start: UInt16
@@ -69,12 +70,12 @@ private struct FoundEntry: BitwiseCopyable {
 }
 
 extension DamagedDatabase {
-  /// The most entries held at a time. A table with more is read several times.
+  /// The most index entries of a table that are held at a time. A table with more is read several times.
   private static let maxEntries = 400_000
-  /// The most indexes of one table that are looked at.
+  /// The most indexes of one table that are searched.
   private static let maxIndexes = 64
 
-  /// Looks at the indexes of all tables; false when `receive` wants no more.
+  /// Searches the indexes of all tables for values that no row has; false when `receive` returned false.
   func searchIndexes(
     _ notes: inout IndexedSearchNotes, _ receive: (IndexedValues) -> Bool
   ) throws(SQLiteFileError) -> Bool {
@@ -86,11 +87,11 @@ extension DamagedDatabase {
         hasRowIDs(table), tables[table].isDescribed, let columns = columns(of: entry, table)
       else {
         notes.add(
-          "the index \(entry.name), which holds expressions or rows of a table WITHOUT ROWID")
+          "the index \(entry.name): of expressions, a WITHOUT ROWID table or an unknown table")
         continue
       }
       guard all.count(where: { $0.table == table }) < Self.maxIndexes else {
-        notes.add("more than \(Self.maxIndexes) indexes of \(entry.tableName)")
+        notes.add("indexes of \(entry.tableName) past the first \(Self.maxIndexes)")
         continue
       }
       var index = SearchedIndex(
@@ -108,7 +109,7 @@ extension DamagedDatabase {
     return true
   }
 
-  /// Finds the pages of an index, and learns what its entries look like.
+  /// Finds the pages of an index's b-tree, and learns what its entries look like.
   private func follow(
     _ index: inout SearchedIndex, _ met: inout PageSet, _ notes: inout IndexedSearchNotes
   ) throws(SQLiteFileError) {
@@ -119,7 +120,7 @@ extension DamagedDatabase {
       reading.readIndex(bytes, isInterior: isInterior)
       for cell in reading.cells {
         if cell.spills {
-          notes.add("entries of \(index.name) that continue on other pages")
+          notes.add("entries of the index \(index.name) that continue on overflow pages")
           continue
         }
         let values = decode(cell, bytes, RowLayout(), rowID: nil)
@@ -135,7 +136,8 @@ extension DamagedDatabase {
     index.pages.sort()
   }
 
-  /// Gives pages that nothing leads to, and that look like leaves of one of the indexes and of no other, to that index.
+  /// Assigns index leaves that no b-tree leads to: a leaf whose entries all fit exactly one index is given to that
+  /// index.
   private func findFreePages(
     _ all: inout [SearchedIndex], _ met: PageSet
   ) throws(SQLiteFileError) {
@@ -180,7 +182,7 @@ extension DamagedDatabase {
       for (place, index) in indexes.enumerated() {
         var last: (Int64, UInt64)?
         for entry in entries where entry.index == place && !entry.isKnown {
-          // A copy of an entry that is moved within its page.
+          // An equal entry was handed over already: SQLite leaves a copy when it moves a cell within its page.
           if let last, last == (entry.rowID, entry.hash) { continue }
           last = (entry.rowID, entry.hash)
           guard let values = try read(entry, index, table) else { continue }
@@ -195,7 +197,7 @@ extension DamagedDatabase {
     Int((UInt64(bitPattern: rowID) &* 0x9e37_79b9_7f4a_7c15) >> 32) % count
   }
 
-  /// Passes on the entries of an index, those in use and those in free space.
+  /// Passes on the entries of an index: those in use, those on its former pages, and the remains in free space.
   private func collect(
     _ index: SearchedIndex, number: Int, _ receive: (FoundEntry) -> Void
   ) throws(SQLiteFileError) {
@@ -224,11 +226,12 @@ extension DamagedDatabase {
     }
   }
 
-  /// Whole cells where an index leaf has none in use: SQLite leaves most of a cell as it is when it frees it or moves it,
-  /// and all of it when it is the lowest one of the page.
+  /// Whole cells in the free space of an index leaf; empty for an interior page. When SQLite frees or moves a cell,
+  /// most bytes of the old cell remain, and all of them when it was the lowest cell of the page.
   ///
-  /// The end of a cell may be overwritten by another one that is free again, and its middle by the head of a free block.
-  /// So the next cell begins where it ends, and nothing in it looks like such a head.
+  /// The end of a free cell may be overwritten by a newer cell that was freed later, and its middle by the header of a
+  /// freeblock. So a cell only counts when another cell or used space begins where it ends, and when no bytes in it
+  /// look like the header of a freeblock.
   private func freeCells(_ page: RawSpan, _ reading: borrowing LeafReading) -> [LeafCell] {
     guard page.byte(at: 0) == BTreePage.Kind.leafIndex.rawValue else { return [] }
     var types = RecordTypes()
@@ -260,8 +263,8 @@ extension DamagedDatabase {
     return found.filter { !holdsFreeBlock($0, page) }
   }
 
-  /// The last cell of an index that begins in a cell and ends where it does: a newer one, which has taken the end of the
-  /// older. The cell itself if there is none.
+  /// The shortest cell that begins within `cell`, ends where `cell` ends, and fits the index: a newer cell that has
+  /// overwritten the end of the older one. `cell` itself when there is no such cell.
   private func innermost(_ cell: LeafCell, _ page: RawSpan, _ index: SearchedIndex) -> LeafCell {
     var types = RecordTypes()
     types.renewBudget(usableSize: layout.usableSize)
@@ -278,8 +281,8 @@ extension DamagedDatabase {
     return cell
   }
 
-  /// Whether four bytes of a cell may be the head of a free block: where the next one is, and its own size (file format,
-  /// 1.6).
+  /// Whether four bytes in the record of a cell may be the header of a freeblock: the offset of the next freeblock, and
+  /// the freeblock's own size (file format, section 1.6).
   private func holdsFreeBlock(_ cell: LeafCell, _ page: RawSpan) -> Bool {
     guard cell.end - 4 > cell.record else { return false }
     return (cell.record + 1..<cell.end - 3).contains { place in
@@ -290,7 +293,8 @@ extension DamagedDatabase {
     }
   }
 
-  /// Marks the entries whose values a row has: a live one, a deleted one or an older version.
+  /// Marks the entries whose values are those of a row: a live row, a deleted row or an older version of a row.
+  /// `isOfPart`: whether a row id belongs to the part of the table that is searched now.
   private func markKnown(
     _ entries: inout [FoundEntry], _ indexes: [SearchedIndex], _ table: Int,
     _ isOfPart: (Int64) -> Bool
@@ -340,7 +344,7 @@ extension DamagedDatabase {
     else { return nil }
     let values = zip(decode(cell, buffer.rawSpan, RowLayout(), rowID: nil), index.columns)
       .map { value, column -> StoredValue in
-        // As the table has it: a real without fraction is stored as an integer.
+        // A REAL column stores a real without fraction as an integer. The table gives it as a real.
         guard layouts[table].rules[column].isReal, case .integer(let number) = value else {
           return value
         }

@@ -1,8 +1,8 @@
 import SQLiteFile
 
-/// A full-text table, as its CREATE VIRTUAL TABLE statement says.
+/// What a CREATE VIRTUAL TABLE statement says of a full-text table.
 struct FullTextIndex {
-  /// The module that keeps it.
+  /// The module of a full-text table.
   enum Module {
     /// FTS3 and FTS4 (https://sqlite.org/fts3.html, 11 "Appendix A").
     case fts4
@@ -13,20 +13,21 @@ struct FullTextIndex {
   let name: String
   let module: Module
   let columns: [String]
-  /// Why its index cannot be read for words; nil when it can.
+  /// What to note as not searched when the index does not store the positions of words; nil when it does.
   let obstacle: String?
-  /// Of FTS4, how many indexes it has: its own, and one for each length of prefixes.
+  /// For FTS3 and FTS4: the number of indexes, one for whole words and one for each prefix length.
   let indexCount: Int
-  /// Of FTS4, whether the ids of documents fall.
+  /// For FTS3 and FTS4: whether document ids are stored in descending order.
   let isDescending: Bool
-  /// The tables whose row ids say which rows there are, the first that is there: the one with the texts, which a row may
-  /// be gone from behind the index's back, else the one with their sizes.
+  /// The names of the tables whose row ids are those of the full-text table's rows; the first that exists counts. The
+  /// first name is the content table, from which a row may be deleted without an update of the index. The last is the
+  /// `_docsize` table.
   let rowTables: [String]
 
-  /// The most columns of a table (SQLITE_MAX_COLUMN at its largest).
+  /// The most columns that are read (the upper limit of SQLITE_MAX_COLUMN).
   private static let maxColumns = 32_767
 
-  /// Nil for any other virtual table.
+  /// Reads a schema entry; nil when it is not an FTS3, FTS4 or FTS5 table.
   init?(_ entry: SchemaEntry) {
     guard let sql = entry.sql else { return nil }
     let tokens = SQLToken.statement(in: Array(sql.utf8))
@@ -49,7 +50,7 @@ struct FullTextIndex {
         columns.append(first.text)
       }
     }
-    // FTS3 names the only column so when none is given.
+    // FTS3 names its only column "content" when the statement gives no column.
     self.columns = columns.isEmpty ? ["content"] : columns
     isDescending = options["order"]?.lowercased() == "desc"
     indexCount =
@@ -60,11 +61,11 @@ struct FullTextIndex {
     let detail = options["detail"]?.lowercased() ?? "full"
     obstacle =
       module == .fts5 && detail != "full"
-      ? "the full-text table \(entry.name), which does not keep where words stand (detail=\(detail))"
+      ? "the full-text table \(entry.name), which does not store the positions of words (detail=\(detail))"
       : nil
   }
 
-  /// What stands between the parentheses, split at commas.
+  /// The tokens between the outer parentheses, split at commas; empty when the tokens do not begin with a parenthesis.
   private static func arguments(_ tokens: ArraySlice<SQLToken>) -> [[SQLToken]] {
     guard let first = tokens.first, first.isPunctuation("(") else { return [] }
     var parts: [[SQLToken]] = [[]]
@@ -85,7 +86,7 @@ struct FullTextIndex {
   }
 }
 
-/// A word of a document, and where it stands.
+/// A word of a document, and its position in the document.
 struct PlacedWord {
   /// The row id of the document.
   let document: Int64
@@ -96,36 +97,38 @@ struct PlacedWord {
 
 // MARK: - FTS5
 
-/// Reads the leaves of segments of an FTS5 index, one after the other.
+/// Reads the words in the leaves of an FTS5 index, one leaf after the other.
 ///
-/// A leaf begins with two numbers of 16 bits: where its first row id is that continues the list before it, and where its
-/// terms end and the list of their offsets begins (`fts5_index.c`, "Segment B-Trees").
+/// A leaf begins with two 16-bit offsets. The first leads to the first row id that continues the last list of the
+/// previous leaf. The second leads to the end of the terms, where the list of their offsets begins (`fts5_index.c`,
+/// "Segment B-Trees").
 struct FTS5Leaves {
   private var segment: Int64 = -1
   private var page: Int64 = -1
   private var word: [UInt8]?
   private var document: Int64 = 0
-  /// The rest of the list of positions that the last leaf began.
+  /// The part that the previous leaf holds of a list of positions that continues on the next leaf.
   private var cut: [UInt8] = []
   private var missing = 0
 
-  /// The most bytes of a list of positions.
+  /// The most bytes that a list of positions may have.
   private static let maxListBytes = 1 << 24
-  /// The bits of an id in the table of leaves: segment, whether it is a list of row ids, height, page.
+  /// The bits of a row id in the `_data` table, from the highest: segment, a flag for doclist indexes, height, page.
   private static let pageBits: Int64 = 31
   private static let segmentShift: Int64 = 37
-  /// Words of the index itself begin with it; words of prefix indexes with other digits.
+  /// The first byte of each term in the index of whole words; terms of prefix indexes begin with other digits.
   private static let mainIndex = UInt8(ascii: "0")
 
-  /// Reads a record of the table of leaves.
+  /// Reads a row of the `_data` table. Rows that are not leaves are passed over. A list that the previous leaf began is
+  /// continued when `id` is next after that leaf's.
   ///
   /// - Parameters:
-  ///   - id: its id; nil when that is lost.
-  ///   - bytes: its content.
+  ///   - id: the row id; nil when it is lost.
+  ///   - bytes: the content of the row's blob.
   ///   - receive: receives each word of each document.
   mutating func read(id: Int64?, _ bytes: [UInt8], _ receive: (PlacedWord) -> Void) {
-    // The first ids are those of the structure and of averages, the last ones of rows that are gone from a table without
-    // content; leaves have no height.
+    // The lowest ids are those of the structure record and the averages, the highest those of tombstones of a
+    // contentless table. The height of a leaf is 0.
     if let id, !(1..<1 << 16).contains(id >> Self.segmentShift) || (id >> Self.pageBits) & 0x3f != 0
     {
       return
@@ -144,7 +147,7 @@ struct FTS5Leaves {
     missing = 0
   }
 
-  /// Reads a leaf; false when it contradicts itself.
+  /// Reads the bytes of a leaf; false when the leaf contradicts itself.
   private mutating func read(_ bytes: RawSpan, _ receive: (PlacedWord) -> Void) -> Bool {
     guard bytes.byteCount >= 4 else { return false }
     let firstDocument = Int(bytes.uint16(at: 0))
@@ -162,7 +165,7 @@ struct FTS5Leaves {
       guard offset >= 4, offset < end, step.value > 0 else { return false }
       terms.append(offset)
     }
-    // What continues the last list of the leaf before.
+    // The bytes before the first term continue the last list of the previous leaf.
     place = 4
     let listEnd = terms.first ?? end
     if word != nil {
@@ -194,7 +197,9 @@ struct FTS5Leaves {
     return true
   }
 
-  /// Reads the documents of a word up to `end`. The row id at `absolute` is whole; others are distances.
+  /// Reads the documents of the current word from `place` to `end`; false when they contradict the format. The first
+  /// row id of a list and the row id at offset `absolute` are whole numbers; all others are distances from the row id
+  /// before.
   private mutating func documents(
     _ bytes: RawSpan, _ place: inout Int, _ end: Int, _ absolute: Int, isContinued: Bool,
     _ receive: (PlacedWord) -> Void
@@ -214,7 +219,7 @@ struct FTS5Leaves {
       document = isWhole ? value : document &+ value
       isFirst = false
       place += step.length
-      // Its size is on the same leaf.
+      // The size of a list of positions is always on the same leaf as the row id.
       guard let size = Varint.read(bytes, at: place, end: end),
         size.value / 2 <= UInt64(Self.maxListBytes)
       else { return false }
@@ -261,14 +266,16 @@ struct FTS5Leaves {
 
 // MARK: - FTS3 and FTS4
 
-/// Reads nodes of segments of an FTS3 or FTS4 index.
+/// Reads the words in the leaf nodes of an FTS3 or FTS4 index.
 ///
-/// A leaf is 0, then for each term how much of the term before begins it, the rest of it, and the list of its documents
-/// (https://sqlite.org/fts3.html, 11.2 "Segment B-Tree Leaf Nodes"). Its numbers have the lowest seven bits first.
+/// A leaf begins with 0. Each term follows as the length of the prefix that it shares with the previous term, the rest
+/// of the term, and the list of its documents (https://sqlite.org/fts3.html, 11.2 "Segment B-Tree Leaf Nodes"). Varints
+/// of FTS3 have the lowest seven bits first.
 struct FTS4Leaves {
   let isDescending: Bool
 
-  /// Reads a node; nothing of one that is no leaf, and what comes before a contradiction.
+  /// Reads a node. A node that is not a leaf gives no words. A leaf that contradicts itself gives the words before the
+  /// contradiction.
   func read(_ bytes: [UInt8], _ receive: (PlacedWord) -> Void) {
     var place = 0
     guard number(bytes, &place) == 0 else { return }
@@ -319,7 +326,7 @@ struct FTS4Leaves {
     }
   }
 
-  /// The number at a place, of at most ten bytes; nil at the end.
+  /// Reads a varint of at most ten bytes and moves `place` past it; nil when the bytes end within it.
   private func number(_ bytes: [UInt8], _ place: inout Int) -> UInt64? {
     var value: UInt64 = 0
     for shift in stride(from: 0, to: 70, by: 7) {

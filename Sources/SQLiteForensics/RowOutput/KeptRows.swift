@@ -1,13 +1,13 @@
 import SQLiteFile
 
-/// Rows kept in memory for later, in the order in which they came.
+/// Rows kept in memory, in the order in which they were added.
 package struct KeptRows: ~Copyable {
   private var batch = RowBatch()
 
   /// Creates an empty list.
   package init() {}
 
-  /// The memory that the rows take, in bytes, approximately.
+  /// About how many bytes of memory the rows take.
   package var sizeBytes: Int {
     batch.size + batch.heads.count * MemoryLayout<RowBatch.Head>.stride
       + batch.values.count * MemoryLayout<RecoveredRowBuffer.Value>.stride
@@ -16,7 +16,7 @@ package struct KeptRows: ~Copyable {
   /// Keeps a copy of a row.
   package mutating func append(_ row: borrowing RecoveredRowBuffer) { batch.append(row) }
 
-  /// Calls `body` with each row, in the order in which they came.
+  /// Calls `body` with each row, in the order in which the rows were added. The row is only valid during the call.
   /// - Throws: what `body` throws.
   package func forEach(_ body: (borrowing RecoveredRowBuffer) throws -> Void) rethrows {
     var row = RecoveredRowBuffer()

@@ -2,17 +2,17 @@ import SQLiteFile
 
 /// Records with the bytes that they have in a file, one after the other in reused memory.
 package struct RecordBatch: ~Copyable {
-  /// A record.
+  /// Where one record is in a batch.
   package struct Record: BitwiseCopyable, Sendable {
     /// The row id.
     package let rowID: Int64
-    /// Where it starts in ``RecordBatch/bytes``.
+    /// The index in ``RecordBatch/bytes`` where the record starts.
     package let offset: Int
-    /// Its length in bytes.
+    /// The length of the record in bytes.
     package let count: Int
   }
 
-  /// Consecutive records of one leaf, in its order.
+  /// Consecutive records of one leaf, in the order of its cells.
   package struct Stretch: Sendable {
     /// The index of the table in the list of tables.
     package let table: Int
@@ -20,20 +20,20 @@ package struct RecordBatch: ~Copyable {
     package let page: UInt32
     /// The indices of the records in ``RecordBatch/records``.
     package fileprivate(set) var records: Range<Int>
-    /// Where the bytes of the records begin.
+    /// The index in ``RecordBatch/bytes`` where the stretch begins.
     fileprivate let start: Int
   }
 
-  /// All records.
+  /// All records, stretch by stretch.
   package private(set) var records: ContiguousArray<Record> = []
-  /// The bytes of all records.
+  /// The bytes of all records. Between records there may be bytes of the page that belong to no record.
   package private(set) var bytes = ContiguousArray<UInt8>()
   private(set) var stretches: ContiguousArray<Stretch> = []
 
-  /// Whether the last stretch is of this page.
+  /// Whether the last stretch is of `page`, so that records of this page extend it.
   func isOpen(_ page: UInt32) -> Bool { stretches.last?.page == page }
 
-  /// Begins a stretch.
+  /// Begins a stretch of records of a table's page.
   mutating func begin(_ table: Int, _ page: UInt32) {
     stretches.append(
       Stretch(
@@ -73,7 +73,7 @@ package struct RecordBatch: ~Copyable {
     stretches.removeAll(keepingCapacity: true)
   }
 
-  /// Drops the stretches from the one at `place` on.
+  /// Drops the stretches from index `place` on, with their records.
   mutating func removeAll(behind place: Int) {
     guard place < stretches.count else { return }
     let first = stretches[place].records.lowerBound
@@ -82,8 +82,11 @@ package struct RecordBatch: ~Copyable {
     stretches.removeSubrange(place...)
   }
 
-  /// Reads the first `count` values of a record that has the form of its table (``RecordForm``). The column of the row
-  /// id is NULL.
+  /// Reads the first `count` values of a record that has the form of its table (``RecordForm``). The value of the row
+  /// id's column is NULL.
+  ///
+  /// `record`: where the record is in `bytes`.
+  /// `values`: is replaced by the values; offsets of text and blobs are indices into `bytes`.
   package static func read(
     _ record: Range<Int>, of bytes: borrowing ContiguousArray<UInt8>, _ count: Int,
     into values: inout ContiguousArray<RecoveredRowBuffer.Value>

@@ -1,17 +1,17 @@
 package import SQLiteFile
 
-/// How the records of one table become those of another, where each value of the new row is a value of the old one as
-/// it is stored, or a constant. No value is decoded: their bytes are moved.
+/// A plan to make the records of a new table from those of an old table without decoding values. Each value of a new
+/// row is a constant, or the stored bytes of a value of the old row.
 package final class RecordCopy: Sendable {
-  /// Where the value of a new column comes from.
+  /// Where the value of one column of the new table comes from.
   package struct Part: Sendable {
-    /// The column of the old table; nil for a constant.
+    /// The index of the column in the old table; nil when the value is always the constant.
     package var source: Int?
-    /// The constant; for a column of the old table, what stands for NULL.
+    /// The constant. With a column of the old table, the constant replaces NULL; without a constant, NULL stays NULL.
     package var constant: Constant?
-    /// Whether the constant stands for what is not NULL, instead.
+    /// Whether the constant replaces values that are not NULL, instead of NULL.
     package var isConstantWhereSet = false
-    /// Whether the row is not wanted without a value.
+    /// Whether the value must not be NULL: rows without a value are not made here.
     package var isDemanded = false
 
     package init(
@@ -25,7 +25,7 @@ package final class RecordCopy: Sendable {
     }
   }
 
-  /// A value as records have it (file format, section 2.1).
+  /// A value in the form that it has in records: a serial type and its bytes (file format, section 2.1).
   package struct Constant: Sendable, Equatable {
     let type: UInt64
     let body: ContiguousArray<UInt8>
@@ -36,7 +36,7 @@ package final class RecordCopy: Sendable {
       self.body = body
     }
 
-    /// The first value of a record; nil without one.
+    /// The first value of a record; nil when the record has no values or contradicts itself.
     package init?(_ record: ContiguousArray<UInt8>) {
       var decoder = RecordDecoder(encoding: .utf8)
       guard decoder.open(record.rawSpan) == nil, let field = decoder.fields.first else {
@@ -47,12 +47,12 @@ package final class RecordCopy: Sendable {
     }
   }
 
-  /// What may be in a column of the old table besides NULL.
+  /// What the values in a column of the old table may be, besides NULL.
   package struct Rule: Sendable {
-    /// Its place, among the columns of the old table.
+    /// The index of the column in the old table.
     let column: Int
     let classes: StorageClasses
-    /// The length of a BLOB in bytes; nil when it varies.
+    /// The length that each BLOB must have, in bytes; nil for any length.
     let length: Int?
 
     package init(column: Int, classes: StorageClasses, length: Int?) {
@@ -62,14 +62,14 @@ package final class RecordCopy: Sendable {
     }
   }
 
-  /// The serial types of a record's values, and their places in it.
+  /// The values of a record in order: the serial type of each, and its offset in bytes from the start of the record.
   package typealias Fields = ContiguousArray<(type: UInt64, offset: Int)>
 
-  /// A part, small and plain because it is looked up for each value of each row.
+  /// A part in a small form without references, because it is looked up for each value of each row.
   private struct Piece: BitwiseCopyable {
-    /// The field of the old record; negative for a constant.
+    /// The index of the field in the old record; negative for a constant.
     let field: Int32
-    /// The serial type of the constant, and whether there is one.
+    /// The serial type of the constant; 0 without a constant. `hasConstant`: whether there is a constant.
     let constantType: UInt64
     let hasConstant: Bool
     let isConstantWhereSet: Bool
@@ -78,25 +78,26 @@ package final class RecordCopy: Sendable {
 
   private let form: RecordForm
   private let pieces: ContiguousArray<Piece>
-  /// The bytes of the constants, by column.
+  /// The bytes of the constants, by column of the new table; empty without a constant.
   private let bodies: ContiguousArray<ContiguousArray<UInt8>>
-  /// The rules, by field.
+  /// The rules, each with the index of the field in the old record as `column`.
   private let rules: ContiguousArray<Rule>
   private let fieldCount: Int
-  /// Whether the new record is the old one, where no constant stands for a value.
+  /// Whether each column takes the field at its own index and no constant, so that the new record is usually the old
+  /// one.
   private let isIdentity: Bool
-  /// The field of the row id; nil when no column has it.
+  /// The index of the field of the row id's column in the old record; nil when no column is the row id.
   private let rowIDField: Int?
-  /// The fewest fields of a record in which no field is missing that stands for another value than NULL.
+  /// The fewest fields that an old record must have. A record with fewer fields lacks one whose default is not NULL.
   private let leastCount: Int
 
   /// Prepares to copy records; nil when a value may change when it is copied, or when no row is wanted.
   ///
   /// - Parameters:
-  ///   - source: the old table, which has row ids and whose text is UTF-8.
-  ///   - rules: what may be in its columns.
+  ///   - source: the old table, which must have row ids and text in UTF-8.
+  ///   - rules: what may be in columns of the old table.
   ///   - form: the form of the new records.
-  ///   - parts: a part for each of their columns.
+  ///   - parts: where the values come from, a part for each column of the new table, in order.
   package init?(
     from source: TableDefinition, _ rules: [Rule], to form: RecordForm, _ parts: [Part]
   ) {
@@ -149,24 +150,24 @@ package final class RecordCopy: Sendable {
     }
   }
 
-  /// What became of a record.
+  /// What ``append(_:_:to:)`` did with a record.
   package enum Outcome {
-    /// The new record is the old one.
+    /// The new record equals the old one. Nothing was appended.
     case same
     /// The new record was appended.
     case made
-    /// A value has to be looked at: it breaks a rule, is demanded and missing, or has not the form that SQLite would
-    /// give it in the new table; or the record is odd.
+    /// The record cannot be copied and must be decoded. Nothing was appended. A value breaks a rule, is demanded and
+    /// missing, or does not have the form that SQLite would give it in the new table, or the record contradicts itself.
     case undecided
   }
 
-  /// Appends the new record of an old one, unless they are the same.
+  /// Makes the new record of an old one and appends it to `bytes`, unless the two are equal.
   ///
   /// - Parameters:
   ///   - record: the old record.
-  ///   - fields: where its values are.
+  ///   - fields: the serial types and offsets of the old record's values.
   ///   - bytes: what the new record is appended to.
-  /// - Returns: what became of the record; nothing is appended unless it was made.
+  /// - Returns: ``Outcome/made`` when the new record was appended; else nothing was appended.
   package func append(
     _ record: RawSpan, _ fields: borrowing Fields,
     to bytes: inout ContiguousArray<UInt8>
@@ -204,7 +205,7 @@ package final class RecordCopy: Sendable {
     return true
   }
 
-  /// Appends the bodies of the values. Those that follow each other in the old record are copied together.
+  /// Appends the bytes of the new record's values. Values that follow each other in the old record are copied together.
   private func appendValues(
     _ record: RawSpan, _ fields: borrowing Fields,
     to bytes: inout ContiguousArray<UInt8>
@@ -228,7 +229,7 @@ package final class RecordCopy: Sendable {
     bytes.append(record, stretch)
   }
 
-  /// The serial type in a column of the new record; nil when the value cannot be copied.
+  /// The serial type in column `place` of the new record; nil when the value cannot be copied.
   @inline(__always)
   private func checkedType(
     of place: Int, _ record: RawSpan, _ fields: borrowing Fields
@@ -251,7 +252,8 @@ package final class RecordCopy: Sendable {
     return form.takes(type, record, range.lowerBound, range.count, place) ? type : nil
   }
 
-  /// The serial type in a column of the new record, and where its value is in the old one; nil for a constant.
+  /// The serial type in column `place` of the new record, and the bytes of the old record that hold the value. The
+  /// range is nil for a constant and for NULL.
   @inline(__always)
   private func value(
     of place: Int, _ fields: borrowing Fields

@@ -1,10 +1,10 @@
 import RowText
 import SQLiteFile
 
-/// The form of the records of a table: a record has it when SQLite would store the row in exactly these bytes. Such a
-/// record can be copied into another file unchanged.
+/// The form of the records of a table. A record has this form when SQLite would store the row in exactly these bytes. A
+/// record in the form of its table can be copied into another file unchanged.
 package struct RecordForm: Sendable {
-  /// What a column accepts.
+  /// What the form demands of the values in a column.
   private struct Column {
     let affinity: TableDefinition.Affinity
     let takesNull: Bool
@@ -14,9 +14,9 @@ package struct RecordForm: Sendable {
   private let columns: ContiguousArray<Column>
   private let namesFiles: Bool
 
-  /// SQLite's default limit for a row (https://sqlite.org/limits.html), less a header, in bytes.
+  /// SQLite's default limit for the bytes of a row (https://sqlite.org/limits.html), less 1 MiB for a record header.
   private static let maxBytes = 1_000_000_000 - (1 << 20)
-  /// The whole numbers that a REAL column stores as integers: those of up to six bytes.
+  /// The whole numbers that a REAL column stores as integers: those that fit into six bytes.
   package static let compact: ClosedRange<Int64> = -(1 << 47)...(1 << 47) - 1
   /// The length of a reference to an external file, as Core Data stores it: a 2, a name of 36 characters and a zero.
   private static let referenceBytes = 38
@@ -25,8 +25,8 @@ package struct RecordForm: Sendable {
   ///
   /// - Parameters:
   ///   - table: the table.
-  ///   - namesFiles: whether values may name files beside the store; then rows with a value that looks like such a
-  ///     name do not have the form.
+  ///   - namesFiles: whether values may refer to external files of the store. Then a record with a value that looks
+  ///     like such a reference does not have the form.
   package init(_ table: ExpectedTable, namesFiles: Bool) {
     let definition = table.definition
     columns = ContiguousArray(
@@ -40,19 +40,19 @@ package struct RecordForm: Sendable {
 
   // MARK: - Values
 
-  /// How many values a row has.
+  /// How many values a row of the table has.
   package var columnCount: Int { columns.count }
 
-  /// Whether a column holds the row id, for which records have NULL.
+  /// Whether a column is the row id (INTEGER PRIMARY KEY), for which records hold NULL.
   package func isRowID(_ column: Int) -> Bool { columns[column].isRowID }
 
   /// Whether a column stores whole numbers as integers and reads them as reals.
   package func isReal(_ column: Int) -> Bool { columns[column].affinity == .real }
 
-  /// Whether SQLite lets NULL into a column.
+  /// Whether a column accepts NULL.
   package func takesNull(_ column: Int) -> Bool { columns[column].takesNull }
 
-  /// Whether SQLite stores an integer in a column as an integer ("Datatypes In SQLite", section 3).
+  /// Whether SQLite stores `integer` in this column as an integer ("Datatypes In SQLite", section 3).
   @inline(__always)
   package func takes(_ integer: Int64, in column: Int) -> Bool {
     switch columns[column].affinity {
@@ -62,7 +62,7 @@ package struct RecordForm: Sendable {
     }
   }
 
-  /// Whether SQLite stores a real in a column as a real.
+  /// Whether SQLite stores `real` in this column as a real; false for NaN.
   @inline(__always)
   package func takes(_ real: Double, in column: Int) -> Bool {
     guard !real.isNaN else { return false }
@@ -76,7 +76,8 @@ package struct RecordForm: Sendable {
     }
   }
 
-  /// The integer that SQLite stores for a real in a column; nil when it stores no integer that reads as this real.
+  /// The integer that SQLite stores instead of `real` in a REAL column and reads back as the same real. Nil when SQLite
+  /// stores the real, and for columns that are not REAL.
   package func integer(for real: Double, in column: Int) -> Int64? {
     guard columns[column].affinity == .real, let whole = Int64(exactly: real),
       Self.compact.contains(whole)
@@ -84,8 +85,8 @@ package struct RecordForm: Sendable {
     return whole
   }
 
-  /// The integer to which SQLite converts a real on insertion; nil when it stores the real ("Datatypes In SQLite",
-  /// section 3.1; it does not convert to the largest and the smallest integer).
+  /// The integer that SQLite stores when `real` is inserted into the column; nil when SQLite stores the real
+  /// ("Datatypes In SQLite", section 3.1). SQLite does not convert to the largest or smallest 64-bit integer.
   package func converted(_ real: Double, in column: Int) -> Int64? {
     switch columns[column].affinity {
     case .numeric, .integer: Int64(exactly: real).flatMap { $0 == .min || $0 == .max ? nil : $0 }
@@ -94,12 +95,13 @@ package struct RecordForm: Sendable {
     }
   }
 
-  /// The real to which SQLite converts an integer on insertion; nil when it stores the integer.
+  /// The real that SQLite stores when `integer` is inserted into the column; nil when SQLite stores the integer.
   package func converted(_ integer: Int64, in column: Int) -> Double? {
     columns[column].affinity == .real && !Self.compact.contains(integer) ? Double(integer) : nil
   }
 
-  /// Whether SQLite stores text in a column as text; `first`: its first byte, nil when it has none.
+  /// Whether SQLite surely stores a text in this column as text. `first`: the first byte of the text; nil for an empty
+  /// text.
   @inline(__always)
   package func takesText(_ first: UInt8?, in column: Int) -> Bool {
     switch columns[column].affinity {
@@ -109,7 +111,7 @@ package struct RecordForm: Sendable {
     }
   }
 
-  /// Whether SQLite accepts a row of this many bytes.
+  /// Whether SQLite, with its default limits, accepts a row with a record of this many bytes.
   package static func takes(byteCount: Int) -> Bool { byteCount < maxBytes }
 
   // MARK: - Records
@@ -138,7 +140,7 @@ package struct RecordForm: Sendable {
     return column == columns.count && offset == end && body == count
   }
 
-  /// Reads a variable-length integer that has no leading zeros.
+  /// Reads a variable-length integer in its shortest encoding; nil when it has leading zeros or ends after `end`.
   @inline(__always)
   private func shortest(_ record: RawSpan, _ offset: Int, _ end: Int) -> Varint? {
     guard let number = Varint.read(record, at: offset, end: end),
@@ -147,7 +149,8 @@ package struct RecordForm: Sendable {
     return number
   }
 
-  /// Whether a value of a record has the form of a column: that of this serial type, at this offset.
+  /// Whether the value of a record with serial type `type`, at `offset` and `length` bytes long, has the form of a
+  /// column.
   @inline(__always)
   func takes(
     _ type: UInt64, _ record: RawSpan, _ offset: Int, _ length: Int, _ column: Int

@@ -1,6 +1,6 @@
-/// Records under construction.
 extension ContiguousArray<UInt8> {
-  /// The length of a varint in bytes. No record is so long that a number in its header takes nine bytes.
+  /// The length of a varint in bytes, for numbers of a record header. No record is so long that such a number takes
+  /// nine bytes.
   @inline(__always)
   static func length(ofVarint value: UInt64) -> Int {
     value < 0x80 ? 1 : (70 - value.leadingZeroBitCount) / 7
@@ -19,7 +19,8 @@ extension ContiguousArray<UInt8> {
     append(UInt8(truncatingIfNeeded: value) & 0x7f)
   }
 
-  /// The length of a record's header, which counts itself; `typeBytes` is the length of the serial types in it.
+  /// The value of a record's header length in bytes, which includes the header length's own bytes. `typeBytes`: how
+  /// many bytes the serial types take.
   @inline(__always)
   package static func headerLength(_ typeBytes: Int) -> Int {
     // No row has so many values that the length takes more than three bytes.
@@ -27,7 +28,7 @@ extension ContiguousArray<UInt8> {
     return length >= 1 << 14 ? length + 1 : length
   }
 
-  /// Appends a range of a span.
+  /// Appends the bytes at `range` of a span.
   @inline(__always)
   mutating func append(_ bytes: RawSpan, _ range: Range<Int>) {
     unsafe bytes.extracting(range).withUnsafeBytes { unsafe append(contentsOf: $0) }

@@ -4,8 +4,8 @@ import SQLiteFile
 extension RecoveredJSONSink {
   func takesLeaves(of table: Int) -> Bool { isUnlimited }
 
-  /// Renders all rows of a leaf in one pass and checks each record. If a record contradicts itself or has a value that
-  /// needs more work, discards all that was rendered of the page.
+  /// Renders all rows of a leaf in one pass and checks each record. Returns false when a record contradicts itself, a
+  /// value needs the slower path, or the buffer has no room. Then nothing of the page is written.
   mutating func take(
     _ leaf: borrowing SoundLeaf, _ page: RawSpan, number: UInt32, _ layout: borrowing RowLayout,
     _ attribution: Attribution, table: Int
@@ -33,7 +33,8 @@ extension RecoveredJSONSink {
     return true
   }
 
-  /// Writes a row and returns the position after it; nil when its record contradicts itself or needs more work.
+  /// Writes a row at buffer position `start` and returns the position after it; nil when the record contradicts itself
+  /// or a value needs the slower path.
   @inline(__always)
   private mutating func put(
     _ cell: SoundLeaf.Cell, _ page: RawSpan, _ layout: borrowing RowLayout,
@@ -126,7 +127,8 @@ extension RecoveredJSONSink {
     return cursor &+ 4
   }
 
-  /// Writes the value of a column that the record has no field for; nil when it is a text or a blob.
+  /// Writes the value of a column for which the record has no field: the row id, the column's default or NULL. Returns
+  /// the position after the value; nil when the default is a text or a blob.
   @inline(never)
   private mutating func put(
     missing column: Int, of rowID: Int64, _ layout: borrowing RowLayout, at cursor: Int
@@ -140,7 +142,7 @@ extension RecoveredJSONSink {
     }
   }
 
-  /// Writes `],"attribution":"…"}` and the end of the line.
+  /// Writes `],"attribution":"…"}` and the end of the line; returns the position after it.
   @inline(__always)
   private mutating func put(attribution: Attribution, at cursor: Int) -> Int {
     output.put(0x6972_7474_6122_2c5d, at: cursor)

@@ -2,7 +2,8 @@ import RowText
 import SQLiteFile
 
 extension OutputBuffer {
-  /// Appends `],"attribution":"…"`; in machine words for the value that nearly all rows have.
+  /// Appends `],"attribution":"…"`. For the attribution that nearly all rows have, the text is appended as machine
+  /// words.
   @inline(__always)
   fileprivate mutating func append(attribution: Attribution) {
     guard attribution == .root else {
@@ -14,8 +15,8 @@ extension OutputBuffer {
   }
 }
 
-/// Writes recovered rows as NDJSON: `table`, `rowid` and `values` as for an ordinary row, then what is special about
-/// the row.
+/// Writes recovered rows as JSON, one object for each row: `table`, `rowid` and `values` as for an ordinary row, then
+/// the attribution and, for unusual rows, state, place and partial values.
 struct RecoveredJSONSink: RecoverySink, ~Copyable {
   var output: OutputBuffer
   private let names: [(table: String, columns: [String])]
@@ -27,8 +28,8 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
   let isUnlimited: Bool
   private let form: JSONForm
   private var isFirst = true
-  /// The start of a line for each table, rendered once, and the table whose start is the current template of the
-  /// output.
+  /// `starts`: the start of a line for each table, rendered once. `templateTable`: the index of the table whose start
+  /// is the current template of the output; -1 for no table.
   private let starts: [String]
   private var templateTable = Int.min
 
@@ -66,7 +67,8 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
     column = 0
   }
 
-  /// Sets the start of a line for rows of a table; negative for no table.
+  /// Makes the start of a line for rows of a table the template of the output. `table`: the table's index; negative for
+  /// no table.
   @inline(__always)
   mutating func setTemplate(_ table: Int) {
     guard table != templateTable else { return }
@@ -163,7 +165,8 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
     output.append("}")
   }
 
-  /// Another sink for the same tables and the same output, which writes its lines when its turn comes.
+  /// Another sink for the same tables and the same descriptor, with its own buffer. It writes its lines when its turn
+  /// comes.
   func another(capacity: Int, turn: OutputTurn) -> RecoveredJSONSink {
     RecoveredJSONSink(
       output: output.another(capacity: capacity, turn: turn), names: names, starts: starts)
@@ -180,7 +183,7 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
     isUnlimited = true
   }
 
-  /// Writes what is buffered.
+  /// Writes out the bytes that are in the buffer.
   mutating func flush() { output.flush() }
 
   mutating func finish() throws(SQLiteFileError) {

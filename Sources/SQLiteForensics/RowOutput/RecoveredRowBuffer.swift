@@ -1,11 +1,11 @@
 import RowText
 package import SQLiteFile
 
-/// A recovered row in memory that is reused for the next row: for callers that pass on millions of rows.
+/// A recovered row whose memory is reused for the next row, for callers that pass on millions of rows.
 package struct RecoveredRowBuffer: ~Copyable {
   /// A storage class.
   package enum Kind: UInt8, BitwiseCopyable, Sendable {
-    /// NULL, also for an incomplete value.
+    /// NULL; incomplete values are NULL, too.
     case null
     /// An integer.
     case integer
@@ -17,7 +17,7 @@ package struct RecoveredRowBuffer: ~Copyable {
     case blob
   }
 
-  /// One value; text and blobs are a part of ``RecoveredRowBuffer/bytes``.
+  /// One value. The content of a text or blob is a part of ``RecoveredRowBuffer/bytes``.
   package struct Value: BitwiseCopyable, Sendable {
     /// The storage class.
     package let kind: Kind
@@ -25,9 +25,9 @@ package struct RecoveredRowBuffer: ~Copyable {
     package let isValid: Bool
     /// The integer, or the bits of the float.
     package let bits: Int64
-    /// Where a text or blob starts in ``RecoveredRowBuffer/bytes``.
+    /// The index in ``RecoveredRowBuffer/bytes`` where a text or blob starts; 0 for other values.
     package let offset: Int
-    /// The length of a text or blob in bytes.
+    /// The length of a text or blob in bytes; 0 for other values.
     package let count: Int
   }
 
@@ -44,7 +44,7 @@ package struct RecoveredRowBuffer: ~Copyable {
   /// Whether any text is not valid UTF-8.
   package private(set) var hasInvalidText = false
 
-  /// The size in bytes above which memory is released after a row.
+  /// When a row has more bytes of text and blobs than this, the memory is released after the row.
   private static let keptBytes = 1 << 20
 
   init() { bytes.reserveCapacity(1 << 16) }
@@ -81,7 +81,7 @@ package struct RecoveredRowBuffer: ~Copyable {
       Value(kind: kind, isValid: isValid, bits: 0, offset: offset, count: span.byteCount))
   }
 
-  /// Becomes a copy of one row of a batch.
+  /// Becomes a copy of the row at `index` among the batch's heads.
   mutating func copy(_ index: Int, of batch: borrowing RowBatch) {
     let head = batch.heads[index]
     origin = head.origin
@@ -94,9 +94,9 @@ package struct RecoveredRowBuffer: ~Copyable {
     bytes.append(contentsOf: batch.bytes[head.bytes])
   }
 
-  /// Passes the row on with another origin.
+  /// Sends the row to a sink, with `origin` instead of its own origin.
   ///
-  /// `lost`: its incomplete values.
+  /// `lost`: the incomplete values of the row, instead of its own ones.
   func send<Sink: RecoverySink & ~Copyable>(
     as origin: RowOrigin, without lost: [PartialValue], to sink: inout Sink
   ) {
@@ -115,7 +115,7 @@ package struct RecoveredRowBuffer: ~Copyable {
     sink.endRow()
   }
 
-  /// A hash of the row id, if wanted, and of all values outside `columns`.
+  /// A hash of the row id, if `hasRowID`, and of all values outside `columns`. It differs between runs of the program.
   func contentHash(without columns: Set<Int> = [], hasRowID: Bool = true) -> Int {
     var hasher = Hasher()
     if hasRowID { hasher.combine(rowID) }
@@ -131,7 +131,7 @@ package struct RecoveredRowBuffer: ~Copyable {
 
   private func isWhole(_ column: Int) -> Bool { !partial.contains { $0.column == column } }
 
-  /// The text or blob of a value.
+  /// The bytes of a text or blob; empty for other values.
   package func content(of value: Value) -> [UInt8] {
     Array(bytes[value.offset..<value.offset + value.count])
   }
@@ -169,7 +169,7 @@ struct BufferedRowSink: RecoverySink, RowGathering, ~Copyable {
   }
   mutating func stop() { wantsMore = false }
 
-  /// Passes on rows of a batch.
+  /// Passes on the rows of a batch at the indices `places`, until the receiver wants no more.
   mutating func receive(_ batch: borrowing RowBatch, _ places: Range<Int>) {
     var index = places.lowerBound
     while index < places.upperBound, wantsMore {
@@ -181,9 +181,11 @@ struct BufferedRowSink: RecoverySink, RowGathering, ~Copyable {
 }
 
 extension DamagedDatabase {
-  /// Calls `receive` with each row until it returns false, always in the same memory. Without names, rows of all tables
-  /// and rows without a known table are included. `readsAhead` is false for callers that stop early: what is found on
-  /// pages that they never ask for is not told then.
+  /// Calls `receive` with each row of the selection until it returns false, always in the same memory.
+  ///
+  /// `names`: the names of the wanted tables; nil for all rows, including those of no known table.
+  /// `readsAhead`: whether another thread may read pages before their rows are asked for. Callers that stop early pass
+  /// false, so that ``findings`` only has what was found on the pages that they asked for.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   package func forEachBufferedRow(
     _ selection: Selection, of names: Set<String>? = nil, readsAhead: Bool = true,
@@ -200,14 +202,14 @@ extension DamagedDatabase {
     }
   }
 
-  /// Passes on all readable rows until one of the closures returns false: live rows in the order of pages, then rows
-  /// that their pages contradict. Rows whose records have the form of their table go to `records` unchanged, a
-  /// stretch at a time; all others go to `others`. Both are called on one thread while another thread reads on.
+  /// Passes on all readable rows until one of the closures returns false: live rows in page order, then contradicted
+  /// rows. Rows whose records have the form of their table go to `records` unchanged, a stretch at a time. All other
+  /// rows go to `others`. The closures are never called at the same time, while another thread reads ahead.
   ///
   /// - Parameters:
-  ///   - forms: the form of each table; nil to receive each row as values.
-  ///   - records: receives records.
-  ///   - others: receives all other rows, always in the same memory.
+  ///   - forms: the form of each table, by index in ``tables``; nil to receive the rows of a table as values.
+  ///   - records: receives a batch and the stretch of its records that is passed on.
+  ///   - others: receives all rows that do not go to `records`, always in the same memory.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   package func forEachReadableRow(
     as forms: [RecordForm?], records: (borrowing RecordBatch, RecordBatch.Stretch) -> Bool,
@@ -224,6 +226,7 @@ extension DamagedDatabase {
     }
   }
 
-  /// Clears the claimed overflow pages before all rows are read again. All claims are known only after that reading.
+  /// Clears the claimed overflow pages before all live rows are read again. Each reading of all live rows finds all
+  /// claims.
   private func forgetClaims() { claimed = PageSet(pageCount: pageCount) }
 }

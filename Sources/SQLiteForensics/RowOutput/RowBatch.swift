@@ -1,15 +1,15 @@
 import SQLiteFile
 
-/// Rows one after the other in reused memory.
+/// Rows, as values or as whole records, one after the other in reused memory.
 struct RowBatch: ~Copyable {
-  /// Where a row is in the batch, and all else that is known about it.
+  /// Where a row's values and bytes are in the batch, and the rest of what is known about the row.
   struct Head {
     let origin: RowOrigin
     let rowID: Int64?
     let hasInvalidText: Bool
     let values: Range<Int>
     let bytes: Range<Int>
-    /// The index of its incomplete values in ``RowBatch/partials``; nil when it has none.
+    /// The index in ``RowBatch/partials`` of the row's incomplete values; nil when the row has none.
     let partial: Int?
   }
 
@@ -17,10 +17,11 @@ struct RowBatch: ~Copyable {
   private(set) var values: ContiguousArray<RecoveredRowBuffer.Value> = []
   private(set) var bytes = ContiguousArray<UInt8>()
   private(set) var partials: [[PartialValue]] = []
-  /// Rows kept as records instead of values, and for each stretch of records the number of other rows before it.
+  /// `records`: the rows kept as records instead of values. `places`: for each stretch of records, how many rows with
+  /// values come before it.
   private(set) var records = RecordBatch()
   private(set) var places: ContiguousArray<Int> = []
-  /// Bytes of all values, partial ones too.
+  /// The bytes of all texts, blobs, partial values and records added since the batch was last emptied.
   private(set) var size = 0
 
   var isEmpty: Bool { heads.isEmpty && places.isEmpty }
@@ -34,7 +35,7 @@ struct RowBatch: ~Copyable {
     size += record.byteCount
   }
 
-  /// Adds the records of a leaf.
+  /// Adds all records of a leaf.
   mutating func append(
     _ leaf: borrowing SoundLeaf, _ bytes: RawSpan, of table: Int, _ page: UInt32
   ) {
@@ -43,7 +44,7 @@ struct RowBatch: ~Copyable {
     size += leaf.contentSize
   }
 
-  /// Continues the stretch of a page's records, or begins a new one.
+  /// Makes the last stretch one of `page`: continues the stretch if nothing came in between, else begins a new one.
   @inline(__always)
   private mutating func open(_ table: Int, _ page: UInt32) {
     guard places.last != heads.count || !records.isOpen(page) else { return }
@@ -77,7 +78,7 @@ struct RowBatch: ~Copyable {
     size = 0
   }
 
-  /// The state of a batch at some point.
+  /// How far a batch was filled at some moment, for ``takeBack(to:)``.
   struct Mark {
     fileprivate let heads: Int
     fileprivate let stretches: Int
@@ -87,7 +88,8 @@ struct RowBatch: ~Copyable {
 
   var mark: Mark { Mark(heads: heads.count, stretches: places.count) }
 
-  /// Drops all rows added since the mark. The first of them must be of another page.
+  /// Drops all rows added since the mark was made. The rows must not be of a page that already had rows before the
+  /// mark.
   mutating func takeBack(to mark: Mark) {
     if mark.heads < heads.count {
       values.removeSubrange(heads[mark.heads].values.lowerBound...)

@@ -1,21 +1,21 @@
 import RowText
 public import SQLiteFile
 
-/// Where a row comes from, and what that says about it.
+/// Where a row comes from: its table, file, page and offset, how its table was determined, and how certain the row is.
 public struct RowOrigin: Sendable, Hashable {
   /// The state of a row that is not an ordinary live row.
   public enum State: String, Sendable, Hashable, CaseIterable {
-    /// A deleted row, or an older version of a row: its remains are in free space.
+    /// A deleted row, or an older version of a row, whose remains are in free space.
     case deleted
-    /// An older version of a row, from a log frame that a later frame replaced.
+    /// An older version of a row, from a frame of the log that a later frame replaced.
     case superseded
-    /// From a transaction of the log that was never committed.
+    /// A row from a transaction of the log that was never committed.
     case uncommitted
-    /// From a frame of the log left over from an earlier generation.
+    /// A row from a frame that an earlier generation of the log left over.
     case stale
-    /// As it was before the last transaction, from the rollback journal.
+    /// A row as it was before a transaction, from the rollback journal.
     case beforeImage
-    /// SQLite would read it, because a pointer of its page leads to it, but the rest of the page contradicts it.
+    /// A row that SQLite reads, because a cell pointer leads to it, although the rest of the file contradicts the row.
     case contradicted
   }
 
@@ -27,7 +27,7 @@ public struct RowOrigin: Sendable, Hashable {
     case freeBlock
     /// Space between the cell pointers and the cells, or between cells.
     case gap
-    /// A page on the freelist that was a leaf.
+    /// A free page that was a leaf.
     case freePage
     /// A trunk page of the freelist.
     case trunk
@@ -37,11 +37,12 @@ public struct RowOrigin: Sendable, Hashable {
 
   /// The index of the table in the list of tables; nil when the evidence does not decide.
   public var table: Int?
-  /// The table that the row may be from when the evidence does not decide.
+  /// The index of the table that the row may be from, when the evidence does not decide; nil when there is no such
+  /// table.
   public var guess: Int?
   /// How the table was determined.
   public var attribution = Attribution.unknown
-  /// The state of a row that is not live; nil for a live row.
+  /// The state of a row that is not an ordinary live row; nil for a live row.
   public var state: State?
   /// Where on its page the row was found.
   public var place = Place.cell
@@ -49,7 +50,7 @@ public struct RowOrigin: Sendable, Hashable {
   public var member = Finding.Member.main
   /// The number of the page.
   public var page: UInt32 = 0
-  /// Offset of the row's first byte in that file.
+  /// The offset of the row's first byte, in bytes from the start of the file ``member``.
   public var offset: Int64 = 0
   /// How certain it is that these bytes were a row, from 0 to 100.
   public var confidence = 100
@@ -57,8 +58,8 @@ public struct RowOrigin: Sendable, Hashable {
 
 /// An incomplete value.
 ///
-/// When neither its type nor its length is certain, ``of`` is 0. When only the outer bounds of several neighbouring
-/// values are certain, the first of them has the bytes of all.
+/// When neither the type nor the length of the value is certain, ``of`` is 0. When only the outer bounds of several
+/// neighbouring values are certain, the first of these values has the bytes of all.
 public struct PartialValue: Sendable, Hashable {
   /// The index of the column.
   public var column: Int
@@ -82,22 +83,24 @@ public struct PartialValue: Sendable, Hashable {
   }
 }
 
-/// Takes recovered rows: first the origin of a row, then its values as in any other sink. A column with a partial value
-/// receives NULL.
+/// Receives recovered rows: first the origin of a row, then its values as any `RowSink` does. The sink has to replace
+/// the value of a column in `partial` by NULL.
 protocol RecoverySink: RowSink, ~Copyable {
   mutating func begin(_ origin: RowOrigin, partial: [PartialValue])
   /// Takes the complete record of a live row unchanged; returns false to receive its values instead.
   mutating func take(_ record: RawSpan, rowID: Int64, _ origin: RowOrigin) -> Bool
   /// How many texts so far are not valid in the encoding of the file.
   var undecodableCount: Int { get }
-  /// Takes all rows of a leaf at once. The columns of the table must be in order, and the file must be in UTF-8.
+  /// Takes all rows of a leaf at once. The fields of the table's records must be its columns in order, and text must be
+  /// UTF-8.
   ///
-  /// - Returns: false when the sink does not do that, or when a record contradicts itself; then no row is taken.
+  /// - Returns: false when the sink does not take whole leaves, or when a record contradicts itself. Then no row is
+  ///   taken.
   mutating func take(
     _ leaf: borrowing SoundLeaf, _ page: RawSpan, number: UInt32, _ layout: borrowing RowLayout,
     _ attribution: Attribution, table: Int
   ) -> Bool
-  /// Whether the sink can take leaves of a table.
+  /// Whether the sink can take whole leaves of a table. `table`: the table's index.
   func takesLeaves(of table: Int) -> Bool
 }
 
@@ -128,7 +131,7 @@ public struct RecoveredRow: Sendable, Hashable {
 }
 
 extension RecoveredRow {
-  /// A row as values. Text that is not valid in the encoding of the file is an incomplete value.
+  /// A row as values. A text that is not valid in the encoding of the file becomes a partial value.
   package init(_ row: borrowing RecoveredRowBuffer) {
     origin = row.origin
     rowID = row.rowID

@@ -1,11 +1,11 @@
 import SQLiteFile
 
-/// Every page that a rollback journal holds, with or without intact headers.
+/// All page images in a rollback journal, whether or not the journal's headers are intact.
 ///
-/// A finished transaction zeroes the journal's first header (journal modes PERSIST and, under an exclusive lock,
-/// DELETE); damage may do the same to an unfinished one. The records remain, and each reveals the nonce of its
-/// checksum: the stored checksum less the sum of every 200th byte (file format, section 3). All records of a segment
-/// have the same nonce.
+/// The end of a transaction zeroes the journal's first header (journal modes PERSIST and, under an exclusive lock,
+/// DELETE). Damage may zero the header of an unfinished transaction. The records remain, and each reveals the nonce of
+/// its checksum: the stored checksum less the sum of every 200th byte (file format, section 3). All records of a
+/// segment have the same nonce.
 struct JournalSalvage {
   /// What the journal says about the last transaction.
   enum Verdict: String {
@@ -23,7 +23,8 @@ struct JournalSalvage {
   struct Image: BitwiseCopyable {
     /// The page's number, from 1.
     let page: UInt32
-    /// How many transactions back: 0 for the last one, more for remains of older ones after it in the file.
+    /// How many transactions ago the image was written: 0 for the last transaction, more for remains of older ones,
+    /// which come after the last transaction in the file.
     let age: UInt16
     /// Whether the record matches its checksum, which only covers every 200th byte.
     let isVerified: Bool
@@ -33,13 +34,14 @@ struct JournalSalvage {
 
   /// What the journal says about the last transaction.
   package let verdict: Verdict
-  /// Page size in bytes; 0 when no record could be recognised.
+  /// Page size in bytes; 0 when neither a record nor a header could be recognised.
   let pageSize: Int
-  /// Every record, in the order of the file.
+  /// All recognised records, in the order of the file.
   let images: ContiguousArray<Image>
   /// Size of the database in pages before the transaction; nil when it is not known.
   let databasePageCount: UInt32?
-  /// The offsets of the pages to read from the journal when the transaction must be rolled back.
+  /// By page number: the offset of the page's content in the journal, in bytes, for pages to be read from the journal
+  /// because the transaction must be rolled back. Empty when it must not.
   package let pageOffsets: [UInt32: Int64]
   /// What is wrong with the journal.
   let findings: [Finding]
@@ -104,10 +106,10 @@ struct JournalSalvage {
 
 /// Decides whether the transaction of a journal without a header was finished.
 ///
-/// A commit in a rollback mode first journals page 1, then writes it with a new change counter. So comparing the old
-/// and the new page 1 decides. A transaction under an exclusive lock may leave page 1 unchanged. It is then unfinished
-/// if a segment was never synced, or if a page is still as it was before: a commit first syncs all segments, then
-/// writes all pages.
+/// A transaction first journals page 1, and its commit writes page 1 with a new change counter. So a comparison of the
+/// old and the new page 1 decides. A transaction under an exclusive lock may leave page 1 unchanged. Such a transaction
+/// is unfinished if a segment was never synced, or if a page of the main file is still as it was before: a commit first
+/// syncs all segments, then writes all pages.
 struct JournalJudge {
   private let file: ByteFile
   private let main: ByteFile
@@ -153,8 +155,8 @@ struct JournalJudge {
     return .undecided
   }
 
-  /// Whether all pages are as they were before the transaction, and no others are there: a ROLLBACK has put them back, and
-  /// zeroed the header as a commit does. Nothing is left to undo.
+  /// Whether the main file is as it was before the transaction: all journaled pages have their old content, and the
+  /// file has its old size. Then a ROLLBACK has put the pages back and zeroed the header, and nothing is left to undo.
   private func isUndone() throws(SQLiteFileError) -> Bool {
     let size = scanned.pageSize
     guard let count = try databasePageCount(), main.size == Int64(count) * Int64(size) else {
@@ -168,7 +170,8 @@ struct JournalJudge {
     return true
   }
 
-  /// The database's size before the transaction: from a later segment's header, or from page 1 as it was.
+  /// The size of the database in pages before the transaction: from a header of the journal, else from page 1 in the
+  /// journal, else from page 1 of the main file. Nil when none of them has a valid size.
   func databasePageCount() throws(SQLiteFileError) -> UInt32? {
     if let count = scanned.databasePageCount { return count }
     let before = try header(pageOne == nil ? main : file, at: pageOne?.offset ?? 0)

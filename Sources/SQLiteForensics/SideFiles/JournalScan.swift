@@ -1,14 +1,15 @@
 import SQLiteFile
 
-/// Reads the segments of a rollback journal, with or without intact headers.
+/// Reads the records of a rollback journal, segment by segment, whether or not its headers are intact.
 struct JournalScan {
   /// The records of a journal.
   struct Result {
     let pageSize: Int
     let images: ContiguousArray<JournalSalvage.Image>
-    /// The database's size from an intact header of the last transaction; nil when all of its headers are lost.
+    /// The size of the database in pages from a header of the last transaction; nil when all headers of that
+    /// transaction are lost.
     let databasePageCount: UInt32?
-    /// Whether the last transaction ends in a segment that has records and was never synced.
+    /// Whether the last segment of the last transaction that has a header of its own was never synced and has records.
     let endsUnsynced: Bool
   }
 
@@ -41,9 +42,10 @@ struct JournalScan {
   }
 
   private static let sectorSizes: [Int64] = [512, 4096, 1024, 2048, 8192, 16_384, 32_768, 65_536]
-  /// The longest run of damaged records; after more, the segment counts as ended.
+  /// The most damaged records in a row that are passed over; after more, the segment counts as ended.
   private static let maxDamagedRecords = 8
-  /// How far after a record the next one is searched for, in bytes: a hole in a file may have any size.
+  /// How far behind the last record a next one is searched for, in bytes. A limit is needed because a hole in the file
+  /// may have any size.
   private static let farthestSearch: Int64 = 64 << 20
   private static let pageSizes = [4096, 1024, 2048, 8192, 16_384, 32_768, 65_536, 512]
 
@@ -56,7 +58,8 @@ struct JournalScan {
   private var databasePageCount: UInt32?
   private var age: UInt16 = 0
   private var endsUnsynced = false
-  /// Pages of the current transaction, which journals each page only once.
+  /// The pages of the current transaction so far. A transaction journals each page once, so a second record of a page
+  /// begins another transaction.
   private var pages: Set<UInt32> = []
 
   private var recordLength: Int { pageSize + 8 }
@@ -95,7 +98,8 @@ struct JournalScan {
     size >= 512 && size <= 65_536 && size & (size - 1) == 0
   }
 
-  /// Page and sector size: from the first header, else the sizes with which most records agree on their nonce.
+  /// Page and sector size in bytes: from the first header, else the sizes with which the most records agree on their
+  /// nonce. Nil when no sizes make records agree.
   private static func geometry(of file: ByteFile, _ expected: Int, _ pageLimit: UInt32)
     throws(SQLiteFileError) -> (pageSize: Int, sectorSize: Int64)?
   {
@@ -123,7 +127,8 @@ struct JournalScan {
     return best.map { ($0.pageSize, $0.sectorSize) }
   }
 
-  /// The initial value of the checksum of a record, if the record is intact; nil when its page number is not valid.
+  /// The nonce of the record at offset `start`, which is right if the record is intact; nil when its page number is not
+  /// valid.
   private static func nonce(
     _ bytes: RawSpan, _ start: Int, _ pageSize: Int, _ pageLimit: UInt32
   ) -> UInt32? {
@@ -171,7 +176,7 @@ struct JournalScan {
         if age == 0 { endsUnsynced = !header.isSynced && images.count > count }
         continue
       }
-      // After the last segment: remains of an older and longer journal.
+      // What follows the last segment are remains of an older and longer journal.
       if age == 0 { nextTransaction() }
       guard let next = try nextRun(from: offset) else { return }
       offset = next.isHeader ? next.offset : try segment(from: next.offset, nonce: nil)
@@ -183,9 +188,10 @@ struct JournalScan {
     pages = []
   }
 
-  /// Takes the records that agree on a nonce.
+  /// Adds the records from `start` on that agree on a nonce. `known`: the nonce from the segment's header; nil without
+  /// a header.
   ///
-  /// - Returns: where they end.
+  /// - Returns: the offset behind the last of these records.
   private mutating func segment(from start: Int64, nonce known: UInt32?) throws(SQLiteFileError)
     -> Int64
   {
@@ -195,14 +201,14 @@ struct JournalScan {
     var isSure = known != nil
     while offset + length <= file.size {
       guard let next = try self.nonce(at: offset), next == nonce ?? next else {
-        // A damaged record in the middle: the records after it still agree.
+        // This record may be damaged. If so, one of the next records has the nonce of the segment.
         guard let nonce, let sound = try soundRecord(after: offset, nonce) else { break }
         offset = sound
         continue
       }
       if nonce != nil {
         if !isSure, let last = images.indices.last {
-          // The second record that agrees proves the first.
+          // The second record with the same nonce verifies the first.
           let image = images[last]
           images[last] = Image(
             page: image.page, age: image.age, isVerified: true, offset: image.offset)
@@ -223,7 +229,8 @@ struct JournalScan {
     return offset
   }
 
-  /// The offset of the next record that agrees with the nonce of its segment; nil when none of the next few does.
+  /// The offset of the next record after `offset` with the nonce of the segment; nil when none of the next
+  /// ``maxDamagedRecords`` has it.
   private mutating func soundRecord(after offset: Int64, _ nonce: UInt32) throws(SQLiteFileError)
     -> Int64?
   {
@@ -234,8 +241,9 @@ struct JournalScan {
     return nil
   }
 
-  /// The next segment header, or the next two records that agree on a nonce. Only multiples of eight are tried, because
-  /// the lengths of sectors and records are such multiples.
+  /// The offset of the next segment header, or of the next two records that agree on a nonce; nil when there is neither
+  /// up to ``farthestSearch``. Only multiples of eight are tried, because sectors and records begin at multiples of
+  /// eight.
   private mutating func nextRun(from start: Int64) throws(SQLiteFileError)
     -> (offset: Int64, isHeader: Bool)?
   {

@@ -1,22 +1,22 @@
 import SQLiteFile
 
-/// Every frame of a write-ahead log, including those that SQLite ignores, with or without the log's header.
+/// All frames of a write-ahead log, including those that SQLite ignores, whether or not the log's header is intact.
 ///
-/// A frame's checksum continues the checksum stored in the frame before it (file format, section 4.2). So each frame
-/// but the first can be checked without the header. Undoing the first frame's checksum step by step gives the header's
-/// checksum. Of the 24 bytes that this checksum covers, only the checkpoint sequence number is unknown: 32 of the
-/// checksum's 64 bits give it, and the other 32 must agree.
+/// A frame's checksum continues the checksum stored in the previous frame (file format, section 4.2). So each frame but
+/// the first can be checked without the header. To undo the first frame's checksum step by step gives the header's
+/// checksum. Of the 24 bytes that the header's checksum covers, only the checkpoint sequence number is unknown. It
+/// follows from 32 of the checksum's 64 bits, and the other 32 bits must agree.
 struct LogSalvage {
   /// The status of a frame.
   enum Status: Equatable {
     /// Part of a transaction that was committed; the first commit of the log is 1.
     case committed(Int)
-    /// After the last commit: part of a transaction that was never committed.
+    /// Part of a transaction after the last commit that was never committed.
     case uncommitted
-    /// Left over from an earlier generation, which had been checkpointed.
+    /// Left over from an earlier generation of the log, which had been checkpointed.
     case stale
-    /// Of this generation and followed by a commit, but the frame, one before it or one of its transaction does not
-    /// match its checksum.
+    /// Part of this generation and followed by a commit. But the frame, an earlier frame, or another frame of its
+    /// transaction does not match its checksum.
     case unverified
   }
 
@@ -30,7 +30,7 @@ struct LogSalvage {
     let page: UInt32
     /// The size of the database in pages, in a frame that commits; else 0.
     let commitPageCount: UInt32
-    /// Both salts, which distinguish generations.
+    /// Both salts, which distinguish generations of the log; the first salt is in the high 32 bits.
     let salts: UInt64
     /// The status of the frame.
     let status: Status
@@ -42,17 +42,20 @@ struct LogSalvage {
   let pageSize: Int
   /// Whether the header is not valid, so that SQLite ignores the log.
   let headerLost: Bool
-  /// Whether more than the header is missing from the start. Then it is not known which generation is the newest.
+  /// Whether more than the header is missing from the start of the log. Then it is not known which generation is the
+  /// newest.
   let headLost: Bool
   /// Whether checksums use big-endian words.
   let isBigEndian: Bool
-  /// How often the log was restarted; nil when that is not known.
+  /// The header's checkpoint sequence number, which grows each time the log is restarted; nil when it is not known.
   let checkpointSequence: UInt32?
-  /// The number of commits.
+  /// The number of commits that are valid.
   let commitCount: Int
-  /// Size of the database in pages after the last commit; nil without one.
+  /// Size of the database in pages after the last commit, or after the uncommitted frames when these are included. Nil
+  /// without a commit, and when the size is not possible.
   let databasePageCount: UInt32?
-  /// The offset of each page's content in its newest committed frame.
+  /// By page number: where the content of the page's newest committed frame starts, in bytes from the start of the log.
+  /// Uncommitted frames count when they are included.
   let pageOffsets: [UInt32: Int64]
   /// The highest page number that is accepted.
   let pageLimit: UInt32
@@ -154,7 +157,7 @@ extension LogSalvage: RandomAccessCollection {
   }
 }
 
-/// A frame in 20 bytes: a log may have millions.
+/// A frame packed into 20 bytes, because a log may have millions of frames.
 struct PackedFrame: BitwiseCopyable {
   static let committed: UInt32 = 0
   static let uncommitted: UInt32 = 1
@@ -180,7 +183,7 @@ struct PackedFrame: BitwiseCopyable {
   var salts: UInt64 { UInt64(salt1) << 32 | UInt64(salt2) }
   var isVerified: Bool { state & 1 == 1 }
 
-  /// The same frame with another kind; not for committed frames.
+  /// The frame with another kind. It loses the number of its commit.
   func marked(_ kind: UInt32) -> PackedFrame {
     PackedFrame(
       page: page, commitPageCount: commitPageCount, salts: salts, kind: kind,
@@ -203,7 +206,7 @@ struct PackedFrame: BitwiseCopyable {
 }
 
 extension LogIndex {
-  /// The index of a log's committed frames.
+  /// Makes the index of a log's committed frames, ordered by page number and frame.
   init(_ log: LogSalvage) {
     var keys = ContiguousArray<UInt64>()
     for frame in log where frame.status.isCommitted && frame.page <= log.pageLimit {

@@ -6,17 +6,18 @@ struct LogScan {
   private(set) var frames = ContiguousArray<PackedFrame>()
   private(set) var pageOffsets: [UInt32: Int64] = [:]
   private(set) var commits = 0
-  /// Size of the database in pages after the last commit; 0 when no commit has a possible size.
+  /// Size of the database in pages after the last commit, or after the uncommitted frames when these are included. 0
+  /// without a commit, and when the size is past the page limit.
   private(set) var databasePageCount: UInt32 = 0
 
   private let file: ByteFile
   private let basis: LogBasis
   private var isLive: Bool
-  /// The first frame after the last commit.
+  /// The index of the first frame after the last commit.
   private var pendingStart = 0
-  /// The first invalid frame, if a commit of its generation follows.
+  /// The index of the first invalid frame. Nil after the scan when no commit of this generation follows that frame.
   private var brokenFrame: Int?
-  /// The number of committed frames after the broken one.
+  /// The number of committed frames after the broken frame.
   private var lostFrames = 0
   private var unfinishedFrames = 0
   private var emptyCount = 0
@@ -24,7 +25,7 @@ struct LogScan {
   private var impossible = ImpossiblePages()
   private var impossibleSize: UInt32?
 
-  /// The longest run of zeros that is read, in bytes; after more, the log counts as ended.
+  /// The longest run of zeros in bytes that the scan passes over; after a longer run the log counts as ended.
   private static let longestHole = 16 << 20
 
   init(_ file: ByteFile, _ basis: LogBasis, pageLimit: UInt32) {
@@ -44,7 +45,7 @@ struct LogScan {
       let bytes = window.bytes.rawSpan
       take(bytes.part(start, stride), &before)
       offset += Int64(stride)
-      // A hole in the file takes no disk space, so it may have any size.
+      // A hole in the file takes no disk space and may have any size, so the run of empty frames is limited.
       let isEmpty = frames.last.map { $0.page == 0 && $0.salts == 0 } ?? false
       emptyCount = isEmpty ? emptyCount + 1 : 0
       if emptyCount * stride > Self.longestHole { break }
@@ -62,8 +63,8 @@ struct LogScan {
   }
 
   /// Decides the status of the frames after the last commit. A frame that does not match its checksum breaks the log
-  /// only if a commit of its generation follows: within a transaction SQLite itself overwrites frames and only updates
-  /// their checksums at the commit.
+  /// only if a commit of its generation follows. Otherwise the frame may be sound: within a transaction SQLite itself
+  /// overwrites frames, and only updates their checksums at the commit.
   private mutating func judgeRemainder(_ includeUncommitted: Bool) {
     let start = max(pendingStart, basis.firstLiveFrame)
     var sound = 0
@@ -105,7 +106,7 @@ struct LogScan {
       + Int64(WriteAheadLog.frameHeaderLength)
   }
 
-  /// Takes one frame; `before` is the checksum stored in the frame before it.
+  /// Adds one frame. `before`: the checksum stored in the previous frame, replaced by the one stored in this frame.
   private mutating func take(_ bytes: RawSpan, _ before: inout LogChecksum?) {
     let index = frames.count
     let page = bytes.uint32(at: 0)
@@ -190,6 +191,6 @@ struct LogScan {
 }
 
 extension LogBasis {
-  /// Whether more than the header is missing.
+  /// Whether more than the header is missing from the start of the log, so that the newest generation is not known.
   var headLost: Bool { salts == nil }
 }

@@ -1,26 +1,28 @@
 package import SQLiteFile
 
 extension LogStates {
-  /// Pages that a checkpoint has carried from the log into the main file, where the log still has them too.
+  /// Pages that a checkpoint has carried from the log into the main file, and that are still in the log, too.
   ///
-  /// The main file no longer holds them as they were before the log. So a state before the first commit that wrote such
-  /// a page cannot be put together: it would have this one page as it was later.
+  /// The main file no longer holds these pages as they were before the log. So a state before the first commit that
+  /// wrote such a page cannot be put together: this page would be in a later version.
   package struct CheckpointedPages: Sendable {
-    /// The pages and the first commit that wrote each.
+    /// By page number: the first commit that wrote a page that was carried over.
     fileprivate var carried: [UInt32: Int] = [:]
-    /// The same for pages that a commit seems to have written without a change.
+    /// By page number: the first commit that wrote a page which equals a frame of the log, although no complete
+    /// checkpoint can have carried it over. A commit seems to have written such a page without a change.
     fileprivate var unchanged: [UInt32: Int] = [:]
     /// The commits in ``carried``.
     fileprivate var commits: Set<Int> = []
-    /// Whether each page of the log has its newest committed content in the main file, too.
+    /// Whether the main file has the newest committed content of each page of the log, so that a checkpoint was
+    /// complete.
     package fileprivate(set) var isComplete = false
 
     /// How many pages the main file has in a later version than the state after `commit`.
     ///
     /// - Parameters:
     ///   - commit: the number of the commit; 0 for the state without the log.
-    ///   - pageCount: size of the database in pages after it.
-    /// - Returns: 0 when the state can be put together.
+    ///   - pageCount: size of the database in pages after the commit.
+    /// - Returns: the number of pages; 0 when the state can be put together.
     package func laterPageCount(after commit: Int, pageCount: UInt32) -> Int {
       carried.count { $0.value > commit && $0.key <= pageCount }
     }
@@ -30,44 +32,47 @@ extension LogStates {
     ///
     /// - Parameters:
     ///   - commit: the number of the commit; 0 for the state without the log.
-    ///   - pageCount: size of the database in pages after it.
-    /// - Returns: 0 when not even that is possible.
+    ///   - pageCount: size of the database in pages after the commit.
+    /// - Returns: the number of pages; 0 when even an interrupted checkpoint explains none.
     package func doubtfulPageCount(after commit: Int, pageCount: UInt32) -> Int {
       unchanged.count { $0.value > commit && $0.key <= pageCount }
     }
 
-    /// Whether it is not known what a commit changed, because it was the first in the log to write one of the pages.
+    /// Whether it is not known what a commit changed: it was the first in the log to write one of the checkpointed
+    /// pages, so the content before it is lost.
     package func hidesChange(of commit: Int) -> Bool { commits.contains(commit) }
   }
 
-  /// What is known of a page in the log.
+  /// What a comparison of the log with the main file shows of one page.
   private struct LoggedPage {
-    /// The first commit that wrote it.
+    /// The number of the first commit that wrote the page.
     let firstCommit: Int
-    /// The first frame that is the same as the main file's page; nil when none is.
+    /// The index of the first frame whose content equals the main file's page; nil when no frame does.
     var sameFrame: Int?
-    /// Its last frame.
+    /// The index of the page's last committed frame.
     var lastFrame = 0
-    /// Whether its last frame is the same as the main file's page.
+    /// Whether the content of the page's last frame equals the main file's page.
     var isNewest = false
   }
 
-  /// Compares each committed frame with the same page of the main file.
+  /// Compares each committed frame with the same page of the main file to find the pages that a checkpoint carried
+  /// over.
   ///
   /// Equal pages alone prove nothing: SQLite writes pages that it frees into the log as they are. But a checkpoint that
-  /// copied a frame has copied all pages that were last written before it, in the order of their numbers. So where one
-  /// of those is not in the main file, there was no such checkpoint, or it was interrupted before that page.
+  /// copied a frame has also copied all pages that were last written before that frame, in the order of their page
+  /// numbers. So when one of these pages is not in the main file, there was no checkpoint that copied the frame, or the
+  /// checkpoint was interrupted before that page.
   ///
   /// - Throws: ``SQLiteFileError`` when a device fails.
   package func checkpointedPages() throws(SQLiteFileError) -> CheckpointedPages {
     let pages = try loggedPages()
     var found = CheckpointedPages()
-    // A checkpoint copies no page past the end that the database had then.
+    // A checkpoint copies no page past the database's end at that time.
     let size = commits.reduce(UInt32.max) { min($0, $1.databasePageCount) }
     let numbers = pages.keys.sorted()
     let others = numbers.filter { $0 <= size && pages[$0]?.sameFrame == nil }
     let earliest = others.reduce(Int.max) { min($0, pages[$1]?.lastFrame ?? .max) }
-    // The first last frame among the pages so far that are not in the main file.
+    // The lowest `lastFrame` of the pages so far of which no frame equals the main file's page.
     var earliestBelow = Int.max
     for number in numbers {
       guard let page = pages[number] else { continue }

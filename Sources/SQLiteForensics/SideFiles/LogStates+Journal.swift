@@ -2,43 +2,49 @@ package import SQLiteFile
 
 /// The states that a rollback journal adds to those of the log.
 ///
-/// Under a journal that must be played back, the state without the log is the one before the unfinished transaction.
-/// The main file alone then is the interrupted state. A journal whose transaction was finished may still hold the pages
-/// before it (journal mode PERSIST): together with the main file they are the state before the last transaction.
+/// When the journal must be played back, the state without the log is the one before the unfinished transaction. The
+/// main file alone is then the interrupted state. When the transaction was finished, the journal may still hold the
+/// pages as they were before (journal mode PERSIST). Together with the main file, these pages are the state before the
+/// last transaction.
 extension LogStates {
   /// Why it is not certain that the journal and the main file together are a state that the database once had.
   package enum JournalDoubt: Sendable, Hashable {
-    /// The journal does not hold page 1, so nothing says whether its transaction was the last one.
+    /// The journal does not hold page 1, so nothing shows whether its transaction was the last one.
     case noPageOne
-    /// The journal's page 1 has no readable header.
+    /// The header on page 1 of the journal or of the main file cannot be read, so nothing shows whether the journal's
+    /// transaction was the last one.
     case badPageOne
-    /// The main file was changed by so many transactions since, where one is expected.
+    /// The change counters show that the main file was changed by this many transactions since the journaled state, not
+    /// by one.
     case otherTransactions(Int)
     /// The database is in WAL mode, so the main file may have been changed without the journal.
     case writeAheadLog
-    /// Pages are missing from the journal: its end was cut off, or records are damaged.
+    /// Pages are missing from the journal because its end was cut off or records are damaged, or the size of the
+    /// database before the transaction is not known.
     case incomplete
     /// Nothing shows whether the transaction was finished.
     case undecided
   }
 
-  /// What a rollback journal holds of the past.
+  /// What a rollback journal tells about the state before its transaction.
   package struct JournalState: Sendable {
-    /// Whether its transaction was not finished.
+    /// Whether the journal's transaction was not finished, so that it must be rolled back.
     package let isUnfinished: Bool
-    /// Whether SQLite plays the journal back before it reads anything: it does so only with an intact header.
+    /// Whether SQLite plays the journal back before it reads the database. SQLite does so only when the header is
+    /// intact.
     package var isPlayedBack = false
-    /// The pages that the journal holds as they were before its transaction, in order of their numbers.
+    /// The numbers of the pages that the journal holds as they were before its transaction, in ascending order.
     package let pages: [UInt32]
-    /// Pages from earlier transactions, behind those of the last one.
+    /// The number of page images from earlier transactions, which come behind those of the last transaction.
     package let olderPageCount: Int
     /// Size of the database in pages before the transaction; nil when it is not known.
     package let databasePageCount: UInt32?
-    /// Why the state before the transaction may not be whole; empty when nothing speaks against it.
+    /// Why the state before the transaction may not be one that the database had; empty when nothing speaks against it.
     package let doubts: [JournalDoubt]
   }
 
-  /// What the rollback journal holds; nil when there is none, or when it holds no page.
+  /// What the rollback journal tells about the state before its transaction. Nil when there is no journal with pages of
+  /// the database's size, or when the journal of a finished transaction holds no page.
   ///
   /// - Throws: ``SQLiteFileError`` when a device fails.
   package func journalState() throws(SQLiteFileError) -> JournalState? {
@@ -59,7 +65,7 @@ extension LogStates {
     if let one = images.first(where: { $0.page == 1 }) {
       before = try header(of: file, at: one.offset)
       if let before, let now {
-        // The counter wraps, and it may stand still (exclusive locking).
+        // The change counter wraps, and stands still under an exclusive lock.
         let count = Int(Int32(bitPattern: now.changeCounter &- before.changeCounter))
         if count != 1 { doubts.append(.otherTransactions(count)) }
       } else {
@@ -78,7 +84,8 @@ extension LogStates {
       databasePageCount: count, doubts: doubts)
   }
 
-  /// The database as it was before the finished transaction of the journal.
+  /// The database as it was before the finished transaction of the journal: the main file with the journaled pages in
+  /// place.
   ///
   /// - Throws: ``SQLiteFileError`` when the device fails, or when page 1 cannot be read.
   package func databaseBefore(_ state: JournalState) throws(SQLiteFileError) -> SQLiteDatabase {
@@ -99,7 +106,7 @@ extension LogStates {
   ///
   /// - Throws: ``SQLiteFileError`` when the device fails, or when page 1 cannot be read.
   package func databaseInterrupted() throws(SQLiteFileError) -> SQLiteDatabase {
-    // What the transaction appended counts, although page 1 may not say so yet.
+    // The size of the file counts, not page 1: pages that the transaction appended belong to the interrupted state.
     try database([], pageCount: mainPageCount) { "in the main file alone" }
   }
 
@@ -112,8 +119,8 @@ extension LogStates {
     return header
   }
 
-  /// Whether the records of the last transaction follow each other, from the first sector to an end that is not cut
-  /// off. (`journal_size_limit` cuts a journal after its transaction.)
+  /// Whether the records of the last transaction follow each other without gaps, from the end of the journal's first
+  /// sector to an end that is not cut off. (`journal_size_limit` cuts a journal after its transaction.)
   private func isUnbroken(
     _ images: ContiguousArray<JournalSalvage.Image>, in file: ByteFile
   ) -> Bool {
@@ -123,7 +130,7 @@ extension LogStates {
     let sector = end
     for image in images {
       let start = image.offset - 4
-      // The header of a segment takes a sector.
+      // The header of the next segment takes one whole sector.
       let next = (end + sector - 1) / sector * sector + sector
       guard start == end || start == next else { return false }
       end = start + length

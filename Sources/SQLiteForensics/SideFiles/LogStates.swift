@@ -12,25 +12,26 @@ package final class LogStates {
     package let pages: [UInt32]
     /// Size of the database in pages after the commit.
     package let databasePageCount: UInt32
-    /// The number of log frames up to and including the commit.
+    /// The number of frames from the start of the log to the end of the commit.
     let endFrame: UInt32
   }
 
   /// Frames that belong to no state.
   package struct Remainder: Sendable {
-    /// What they are.
+    /// Why frames belong to no state.
     package enum Kind: String, Sendable {
-      /// From a transaction that was never committed.
+      /// The frames are from a transaction that was never committed.
       case uncommitted
-      /// From an earlier generation of the log.
+      /// The frames are from an earlier generation of the log.
       case stale
-      /// From this generation, after a frame that does not match its checksum.
+      /// The frames are from the current generation, but one of them, a frame of their transaction or an earlier frame
+      /// does not match its checksum.
       case unverified
     }
 
-    /// What they are.
+    /// Why the frames belong to no state.
     package let kind: Kind
-    /// Both salts of the generation.
+    /// Both salts of the frames' generation, the first salt in the high 32 bits.
     package let salts: UInt64
     /// The number of frames.
     package let frameCount: Int
@@ -44,23 +45,23 @@ package final class LogStates {
 
   /// The commits, oldest first.
   package let commits: [Commit]
-  /// Frames that belong to no state, in the order of the file; for a log with very many generations only the first
-  /// ones.
+  /// Frames that belong to no state, in the order of the file. Neighbouring frames of one kind and generation are one
+  /// entry. After the 1,000th entry, frames are only added to the last one if they are of its kind.
   package let remainders: [Remainder]
   /// What is wrong with log and journal.
   package let findings: FindingList
 
   let path: String
   let main: ByteFile
-  /// Bytes in a page.
+  /// Page size in bytes.
   package let pageSize: Int
   let logFile: ByteFile?
-  /// The log; nil when there is none with pages of the database's size.
+  /// The log; nil when there is no log, or when its page size is not that of the database.
   let log: LogSalvage?
   let journalFile: ByteFile?
-  /// The rollback journal; nil when there is none with pages of the database's size.
+  /// The rollback journal; nil when there is no journal, or when its page size is not that of the database.
   let journal: JournalSalvage?
-  /// The number of the commit up to which SQLite reads the log: 0 when it ignores it.
+  /// The number of the last commit that SQLite reads; 0 when SQLite ignores the log.
   package var currentCommit: Int { log?.headerLost == false ? commits.count : 0 }
   private let index: LogIndex?
   private let under: [PageReader.Overlay]
@@ -114,7 +115,7 @@ package final class LogStates {
     self.remainders = remainders.all
   }
 
-  /// Adds up frames that follow each other and are of one kind and generation.
+  /// Adds up neighbouring frames of one kind and generation to one ``Remainder``.
   private struct RemainderList {
     private(set) var all: [Remainder] = []
     private var pages: Set<UInt32> = []
@@ -142,10 +143,10 @@ package final class LogStates {
     }
   }
 
-  /// The database as it was after a commit; commit 0 is the state without the log.
+  /// The database as it was after a commit. `commit`: the number of the commit; 0 for the state without the log.
   ///
-  /// - Throws: ``SQLiteFileError`` when the device fails, when there was no database yet, or when its page 1 cannot
-  ///   be read.
+  /// - Throws: ``SQLiteFileError`` when the device fails, or when the database has no readable page 1 after this
+  ///   commit.
   package func database(after commit: Int) throws(SQLiteFileError) -> SQLiteDatabase {
     var pageCount = journalPageCount
     var overlays = under
@@ -158,12 +159,13 @@ package final class LogStates {
     return try database(overlays, pageCount: pageCount) { "after commit \(commit) of the log" }
   }
 
-  /// The main file under overlays.
+  /// The database that the main file is under overlays.
   ///
   /// - Parameters:
   ///   - overlays: pages that replace those of the main file; the first one that has a page wins.
-  ///   - pageCount: size of the database in pages; nil for what its header says.
-  ///   - name: what the state is called in a message.
+  ///   - pageCount: size of the database in pages; nil for the page count in the header, or the file's size if the
+  ///     header is stale.
+  ///   - name: names the state in a message, after "there is no readable page 1".
   /// - Returns: the database.
   /// - Throws: ``SQLiteFileError`` when the device fails, or when page 1 cannot be read.
   func database(
@@ -185,7 +187,7 @@ package final class LogStates {
         log: nil, journal: nil, findings: FindingList()))
   }
 
-  /// Pages of the main file, an incomplete last one counted.
+  /// The number of pages in the main file. An incomplete last page counts.
   var mainPageCount: UInt32 {
     UInt32(clamping: (main.size + Int64(pageSize) - 1) / Int64(pageSize))
   }

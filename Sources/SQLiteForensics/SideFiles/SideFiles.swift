@@ -1,17 +1,18 @@
 import SQLiteFile
 
-/// The content of the files beside a database: what belongs to its live state, and every older or unfinished version of
-/// a page.
+/// The content of the `-wal` and the `-journal` of a database: the pages that belong to its live state, and every older
+/// or unfinished version of a page.
 struct SideFiles {
-  /// The overlays on the main file in the live state; the first one that has a page wins.
+  /// The overlays on the main file in the live state, the log's before the journal's; the first one that has a page
+  /// wins.
   package let overlays: [PageReader.Overlay]
   /// Page versions in the side files that are not live: before-images, then older generations of the log, then
   /// superseded commits, then uncommitted pages; each kind in the order of its file.
   package let versions: PageVersions
-  /// The main file's own pages that overlays replace, by page number: as commit 0 under the log, as uncommitted under a
-  /// journal.
+  /// The main file's own pages that overlays replace, in page order. Their origin is commit 0 under the log, and
+  /// uncommitted under a journal.
   package let shadowed: PageVersions
-  /// Size of the database in pages according to the overlays; nil when none has it.
+  /// Size of the database in pages according to the overlays; nil when no overlay gives a size.
   package let databasePageCount: UInt32?
   /// What is wrong with the side files.
   package let findings: FindingList
@@ -28,10 +29,10 @@ struct SideFiles {
   ///   - path: the path of the main file.
   ///   - main: the main file.
   ///   - pageSize: the page size of the database, a power of two from 512 to 65,536.
-  ///   - includeUncommitted: whether the frames after the log's last commit are overlaid too, even after a broken
+  ///   - includeUncommitted: whether frames after the log's last commit are in the overlay, too, even behind a broken
   ///     frame.
-  /// - Throws: ``SQLiteFileError`` when a side file exists and cannot be read: without it the rows would be silently
-  ///   wrong.
+  /// - Throws: ``SQLiteFileError`` when a side file exists and cannot be read: without it rows would be wrong
+  ///   unnoticed.
   init(
     beside path: String, main: ByteFile, pageSize: Int, includeUncommitted: Bool = false
   ) throws(SQLiteFileError) {
@@ -52,7 +53,8 @@ struct SideFiles {
     shadowed = build.shadowed()
   }
 
-  /// The page sizes according to the side files alone, for a vote on the page size of a database without a header.
+  /// The page sizes in bytes according to the side files alone, for a vote on the page size of a database without a
+  /// header.
   ///
   /// - Parameter path: the path of the main file.
   /// - Returns: a size for each side file that has one, the log's first.
@@ -178,8 +180,9 @@ struct SideFiles {
       }
     }
 
-    /// Whether the main file had a transaction without the log after the log's last one: each transaction that writes
-    /// page 1 increments the change counter (file format, section 1.3.6).
+    /// Whether the main file is newer than the log: its change counter is ahead of that on the log's page 1. Each
+    /// transaction that writes page 1 increments the change counter (file format, section 1.3.6). False when one of the
+    /// two cannot be read.
     private func isOlderThanMain(_ log: LogSalvage, _ file: ByteFile) throws(SQLiteFileError)
       -> Bool
     {

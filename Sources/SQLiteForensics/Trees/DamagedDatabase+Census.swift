@@ -2,11 +2,11 @@ import SQLiteFile
 import Dispatch
 
 extension DamagedDatabase {
-  /// Looks at every page: what it is, and which pages it leads to.
+  /// Fills the census: for every page, what the page is and which pages it leads to.
   func takeCensus() throws(SQLiteFileError) {
     try readFreelist()
-    // Without a header, a page may turn out to be a freelist trunk, which lists other pages; so one thread reads them
-    // all.
+    // Without a database header, trunk pages of the freelist are only recognised in this loop, and each lists other
+    // pages. So one thread reads all pages.
     let isAlone = pageCount < ParallelRecovery.minPageCount || layout.header == nil
     let count: UInt32 = isAlone ? 1 : 2
     let parts = (0..<count).map { part in
@@ -17,7 +17,7 @@ extension DamagedDatabase {
           leaf: SoundLeaf(usableSize: layout.usableSize, maxPayload: maxPayload)),
         reader: reader.another(), pages: partBound(part, count)..<partBound(part + 1, count))
     }
-    // From here on only the judges hold the census.
+    // Only the judges hold the census now, so that changing it does not copy it.
     census = PageCensus(pageCount: 0)
     if isAlone {
       parts[0].run()
@@ -34,7 +34,8 @@ extension DamagedDatabase {
     try readMap()
   }
 
-  /// The first page of a part when the file is split into `count` parts.
+  /// The first page of a part, counted from 0, when the file is split into `count` parts; for part `count`, the page
+  /// after the last.
   private func partBound(_ part: UInt32, _ count: UInt32) -> UInt32 {
     part == count ? pageCount + 1 : pageCount / count * part + 1
   }
@@ -55,7 +56,7 @@ extension DamagedDatabase {
       let count = Int(page.uint32(at: 4))
       census.setTrunk(trunk)
       let leaves = (0..<min(count, most)).map { page.uint32(at: 8 + 4 * $0) }
-      // Otherwise this is some other page, and its own content decides what it is.
+      // A page that fails this test is not a trunk. Its own content decides what it is.
       guard count <= most, next <= last, leaves.allSatisfy({ $0 >= 2 && $0 <= last }) else {
         findings.add(
           Finding(
@@ -75,7 +76,7 @@ extension DamagedDatabase {
     isFreelistSound = trunk == 0 && total == Int(header.freelistPageCount)
   }
 
-  /// Applies the pointer map: marks the pages that it calls free, and keeps those that it calls b-tree pages.
+  /// Applies the pointer map: marks free pages in the census, and collects b-tree pages and their parents.
   private func readMap() throws(SQLiteFileError) {
     // The number of valid entries on the current map page.
     var good = 0
@@ -125,7 +126,7 @@ private final class PageJudgement: @unchecked Sendable {
   }
 }
 
-/// Decides what each page is, and records which pages it leads to.
+/// Decides what each page is, and records in a census which pages it leads to.
 private struct PageJudge {
   var census: PageCensus
   let layout: FileLayout
@@ -214,7 +215,7 @@ private struct PageJudge {
     }
   }
 
-  /// The outline of a page that looks like a table leaf; nil unless its first, middle and last cells are valid.
+  /// The outline of a page with the type byte of a table leaf; nil unless its first, middle and last cells are valid.
   private func outline(_ page: RawSpan, _ base: Int, _ count: Int) -> LeafOutline? {
     let usable = layout.usableSize
     let floor = base + 8 + 2 * count
@@ -235,7 +236,7 @@ private struct PageJudge {
     return LeafOutline(rowIDs: least.rowID, last.rowID, first)
   }
 
-  /// Whether any cell of a table leaf may have a payload that does not fit on the page.
+  /// Whether any cell of a table leaf may continue on overflow pages; true also when a payload length cannot be read.
   private func mayGoOn(_ page: RawSpan, _ base: Int, _ count: Int) -> Bool {
     let usable = layout.usableSize
     var pointer = base + 8
@@ -249,8 +250,8 @@ private struct PageJudge {
     return false
   }
 
-  /// How many cells of a table leaf begin with zeros, which no valid cell does since a payload has at least one byte,
-  /// or continue in a lost sector after a few bytes.
+  /// How many cells of a table leaf begin with four zero bytes or have a lost sector among their first sixteen bytes.
+  /// No valid cell begins with zeros, because the length of its payload comes first and is at least 1.
   private func zeroCells(_ page: RawSpan, _ base: Int, _ count: Int) -> Int {
     guard base + 8 + 2 * count <= layout.usableSize else { return 0 }
     return (0..<count).count { index in
@@ -261,8 +262,8 @@ private struct PageJudge {
     }
   }
 
-  /// Whether the few readable cells of a table leaf end where others begin, and the first cell is at the start of the
-  /// cell content area.
+  /// Whether each readable cell of a table leaf ends where another cell begins or where the usable part of the page
+  /// ends, and the lowest cell pointer equals the header's start of the cell content area.
   private func adjoins(
     _ cells: ContiguousArray<LeafCell>, _ page: RawSpan, _ base: Int, _ count: Int
   ) -> Bool {
@@ -313,7 +314,8 @@ private struct PageJudge {
     return true
   }
 
-  /// Records which page a cell of an interior page leads to.
+  /// Records the page that cell `index` of an interior page leads to; for `index` equal to `count`, the right-most
+  /// child.
   private mutating func setChild(
     _ page: RawSpan, _ base: Int, _ pointers: Int, _ index: Int, _ count: Int, _ number: UInt32
   ) {
@@ -334,7 +336,8 @@ private struct PageJudge {
     return true
   }
 
-  /// Whether a page looks like a freelist trunk; only used when the freelist itself is lost.
+  /// Whether a page looks like a freelist trunk. If so, marks the page and those that it lists as free. Always false
+  /// when the database header is known or there is a pointer map.
   private mutating func isTrunk(_ page: RawSpan, _ number: UInt32) -> Bool {
     guard layout.header == nil, !map.isPresent else { return false }
     guard page.uint32(at: 0) != number,

@@ -2,19 +2,19 @@ import SQLiteFile
 
 /// Whether a page belongs where an interior page leads to it.
 enum ChildPlace {
-  /// Everything known about the page agrees with the keys around it.
+  /// The page's row ids agree with the parent's keys around it, or neighbouring pages show that a key is wrong.
   case right
-  /// Some of its row ids may belong elsewhere: it is an earlier state of the page, or a part of it is from another
-  /// page.
+  /// Some of the page's row ids may belong to other pages: the page is in an earlier state, or a part of it is from
+  /// another page.
   case partly
-  /// It is not the page that the b-tree means.
+  /// The page is not the one that the b-tree means.
   case wrong
 }
 
 /// A page that an interior page leads to.
 struct ChildPage {
   let page: UInt32
-  /// The row ids that the keys around it allow.
+  /// The row ids that the parent's keys allow the page.
   var rowIDs: ClosedRange<Int64>
   var place = ChildPlace.right
 }
@@ -23,13 +23,14 @@ extension DamagedDatabase {
   /// The content of a child, by its own cells.
   private struct OwnContent {
     let isLeaf: Bool
-    /// From the first to the last row id of a leaf, or key of an interior page.
+    /// From the first to the last row id of a leaf, or from the first to the last key of an interior page.
     let rowIDs: ClosedRange<Int64>
   }
 
-  /// The pages that an interior page leads to, with the row ids allowed for each; and whether the page agrees with
-  /// itself and with `rowIDs`, the row ids that it may have. There are no children when most of them belong to other
-  /// pages or are not table pages: then the interior page itself is not the one that the b-tree means.
+  /// The pages that an interior page leads to, in key order, each with the row ids that the keys allow it. `isSound`:
+  /// whether the interior page agrees with itself and with `rowIDs`, the row ids that it may have. The list is empty
+  /// when most children belong to other pages or are not table pages: then the interior page is not the one that the
+  /// b-tree means.
   ///
   /// The content of a table page is compared with the keys around it. When they disagree, the neighbouring pages
   /// decide: a page that fits between its neighbours is in place, and the key is wrong.
@@ -47,7 +48,7 @@ extension DamagedDatabase {
     if isIndex { return (pages.map { ChildPage(page: $0, rowIDs: rowIDs) }, true) }
     if try isDeniedByMap(number, pages) { return ([], false) }
     var (children, isSound) = Self.ranges(page, rowIDs)
-    // Nearly all pages have only right leaves, so this is checked first.
+    // Nearly all interior pages have only leaves that are in place, so this is checked first.
     var areRight = true
     for child in children where areRight { areRight = try isRightLeaf(child) }
     if areRight { return (children, isSound) }
@@ -61,8 +62,8 @@ extension DamagedDatabase {
       return children[place].rowIDs.contains(one.rowIDs) && areLeaves != !one.isLeaf
     }
     var fitting = children.indices.filter(fits)
-    // Keys that are the last row ids of several children are right. Otherwise, when the children agree with each other
-    // but not with the keys, the keys are from another page.
+    // When keys equal the last row ids of several children, the keys are right. Otherwise, when the children agree with
+    // each other but not with the keys, the keys are from another page.
     let exactCount = fitting.count {
       $0 < children.count - 1 && own[$0]?.rowIDs.upperBound == children[$0].rowIDs.upperBound
     }
@@ -130,9 +131,9 @@ extension DamagedDatabase {
     return (children, isSound)
   }
 
-  /// Whether the pointer map contradicts an interior page: it assigns none of these children to the page, but at least
-  /// as many others that nothing else leads to. Then another page was here when the map was written. A page that agrees
-  /// with itself is trusted over the map, so one of its children must be something other than a table page.
+  /// Whether the pointer map contradicts an interior page. The map assigns none of `children` to the page, but at least
+  /// as many other table pages to which no b-tree leads. So another page was in this place when the map was written.
+  /// Because a page that agrees with itself is trusted over the map, one of `children` must also not be a table page.
   private func isDeniedByMap(_ number: UInt32, _ children: [UInt32]) throws(SQLiteFileError) -> Bool
   {
     guard map.isPresent else { return false }
@@ -156,7 +157,8 @@ extension DamagedDatabase {
     return others > 1 && others >= children.count
   }
 
-  /// The row ids between two pages. A bound without a page is taken from `usual`; if nothing is between them, `all`.
+  /// The row ids after `last`, the last row id of the page before, and before `next`, the first row id of the page
+  /// after. A bound that is nil is taken from `usual`. When no row id is between the two, `all`.
   private static func between(
     _ last: Int64?, _ next: Int64?, _ usual: ClosedRange<Int64>, _ all: ClosedRange<Int64>
   ) -> ClosedRange<Int64> {
@@ -190,7 +192,7 @@ extension DamagedDatabase {
     return chain.reversed()
   }
 
-  /// The row ids that the parent's keys allow a leaf; all row ids for a root.
+  /// The row ids that the parent's keys allow a leaf; all row ids when the leaf has no readable parent.
   func place(of page: UInt32) throws(SQLiteFileError) -> ClosedRange<Int64> {
     var buffer = ContiguousArray<UInt8>()
     let parent = census.parent(page)
@@ -201,7 +203,8 @@ extension DamagedDatabase {
     return children.first { $0.page == page }?.rowIDs ?? .min ... .max
   }
 
-  /// The row ids that the keys of a page allow each of its children; when keys contradict each other, all of `rowIDs`.
+  /// The children of an interior page with the row ids that its keys allow each. When the page contradicts itself or
+  /// `rowIDs`, each child is allowed all of `rowIDs`, and `isSound` is false.
   private static func ranges(_ page: InteriorPage, _ rowIDs: ClosedRange<Int64>) -> (
     children: [ChildPage], isSound: Bool
   ) {
@@ -238,15 +241,15 @@ extension DamagedDatabase {
     }
   }
 
-  /// Whether a child is a leaf with only row ids that the keys around it allow.
+  /// Whether a child is a leaf whose row ids are all in the range that the parent's keys allow.
   private func isRightLeaf(_ child: ChildPage) throws(SQLiteFileError) -> Bool {
     guard census.kind(child.page) == .tableLeaf else { return false }
     if census.outline(child.page).isWithin(child.rowIDs) { return true }
     return try own(child.page).map { child.rowIDs.contains($0.rowIDs) } ?? false
   }
 
-  /// The content of a table page by its first and last cell; nil for any other page, and when these two cells
-  /// contradict each other.
+  /// The first and last row id or key of a table page. Nil for other pages, when one of the two cannot be read, and
+  /// when the first is greater than the last.
   private func own(_ number: UInt32) throws(SQLiteFileError) -> OwnContent? {
     let isLeaf: Bool
     switch census.kind(number) {
@@ -283,7 +286,8 @@ extension DamagedDatabase {
     return OwnContent(isLeaf: isLeaf, rowIDs: first...last)
   }
 
-  /// Whether a page is in the right position although its first or last row id is outside the keys around it.
+  /// Whether the child at `place` belongs there although its first or last row id, or its first or last key, is outside
+  /// the range that the parent's keys allow.
   private func place(of place: Int, among children: [ChildPage], isLeaf: Bool)
     throws(SQLiteFileError) -> ChildPlace
   {
@@ -301,7 +305,7 @@ extension DamagedDatabase {
     var rows = try records(of: children[place].page, &isTorn)
     let count = rows.count
     for rowID in rows.keys where rowIDs.contains(rowID) { rows[rowID] = nil }
-    // A part of the page is from another page.
+    // On a torn page, a part with several other row ids is from another page.
     if rows.isEmpty || (isTorn && count - rows.count > 1) { return .partly }
     // Rows that were moved to a neighbouring page are also in an earlier state of this page; rows of another store
     // differ from the neighbour's. One row may have a wrong row id.
@@ -319,9 +323,9 @@ extension DamagedDatabase {
     return rows.count * 2 < count ? .partly : .wrong
   }
 
-  /// The records of a leaf by row id, as much of each as is on the page.
+  /// The records of a leaf by row id, each without its overflow pages. Cells without a certain row id are left out.
   ///
-  /// `isTorn`: set to whether cells were found by other means than the cell pointers.
+  /// `isTorn`: is set to true when the cells were not all found by sound cell pointers, else to false.
   func records(of page: UInt32, _ isTorn: inout Bool) throws(SQLiteFileError) -> [Int64:
     ContiguousArray<UInt8>]
   {
@@ -338,13 +342,13 @@ extension DamagedDatabase {
     return records
   }
 
-  /// The lowest and the highest row id of a leaf; nil when it has no rows or they are in doubt.
+  /// The range of a leaf's row ids; nil when the leaf has no rows or its row ids are in doubt.
   func rowIDs(of page: UInt32) throws(SQLiteFileError) -> ClosedRange<Int64>? {
     try rowIDRanges(of: page)?.all
   }
 
-  /// The range of a leaf's row ids, and the range without the first and the last one, which may be too low or too high;
-  /// nil when the leaf has no rows or they are in doubt.
+  /// `all`: the range of a leaf's row ids. `inner`: the same without the first and the last row id, one of which may be
+  /// wrong, on a leaf of at least three rows. Nil when the leaf has no rows or its row ids are in doubt.
   func rowIDRanges(of page: UInt32) throws(SQLiteFileError) -> (
     all: ClosedRange<Int64>, inner: ClosedRange<Int64>
   )? {

@@ -1,14 +1,14 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// Hands over the pages of an index that its root leads to, each once, until `receive` returns false (file format,
-  /// section 1.6).
+  /// Hands over the readable pages of the index b-tree below `root`, each once, until `receive` returns false (file
+  /// format, section 1.6). An interior page comes before its children.
   ///
   /// - Parameters:
   ///   - root: the root page.
-  ///   - met: pages that were handed over, also of other indexes: a page belongs to one index only.
+  ///   - met: pages that were handed over or queued, also for other indexes: a page belongs to one index only.
   ///   - receive: receives the number of a page, its bytes, and whether it is an interior page.
-  /// - Returns: false when `receive` wanted no more.
+  /// - Returns: false when `receive` returned false.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   func forEachIndexPage(
     below root: UInt32, _ met: inout PageSet,

@@ -1,8 +1,8 @@
 package import SQLiteFile
 
 extension DamagedDatabase {
-  /// Pages that something leads to but that are not readable as b-tree pages: their content is lost in whole or in
-  /// part. Pages of indexes are left out, because an index holds nothing that the rows do not hold.
+  /// Pages to which an interior page or the schema leads, but which are not readable as b-tree pages: their content is
+  /// lost in whole or in part. Pages of indexes are left out, because the rows hold all values of an index.
   ///
   /// - Returns: at most `limit` page numbers in ascending order, and the number of all such pages.
   package func unreadablePages(limit: Int = 1000) -> (pages: [UInt32], count: Int) {
@@ -28,7 +28,7 @@ extension DamagedDatabase {
     return (pages, count)
   }
 
-  /// Whether a page may belong to a table, by the pages that lead to it.
+  /// Whether a page may belong to a table, judged by its ancestors in the b-tree.
   private func isOfTable(_ page: UInt32, _ indexes: Set<UInt32>, _ mayBeTable: Bool) -> Bool {
     var page = page
     var root = page

@@ -1,7 +1,8 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// Assigns a root page that several tables share in the schema to the table that the ordinary reader chooses.
+  /// Where the schema gives several tables the same root page, leaves it to the table that the ordinary reader chooses,
+  /// and takes it from the others.
   func settleSharedRoots(of tables: inout [ExpectedTable]) throws(SQLiteFileError) {
     var places: [UInt32: [Int]] = [:]
     for (place, table) in tables.enumerated() where !table.isDropped {

@@ -2,14 +2,15 @@ import SQLiteFile
 
 /// An interior page of a table's b-tree, and whether it agrees with itself (file format, section 1.6).
 struct InteriorPage {
-  /// The pages that cells lead to, in the order of the cell pointers, each with the highest row id below it.
+  /// For each cell, in the order of the cell pointers: the page that it leads to, and its key, the highest row id
+  /// allowed below that page.
   private(set) var cells: [(page: UInt32, key: Int64)] = []
-  /// The rightmost child.
+  /// The number of the right-most child page, after the last cell; 0 on a page without a header.
   let right: UInt32
   /// Whether pointers, cells and free space exactly fill the page, and keys ascend.
   private(set) var isSound = false
 
-  /// Nil when the page has no room for the cell pointers.
+  /// Reads an interior page by its header and cell pointers; nil when the page has no room for the cell pointers.
   init?(_ page: RawSpan, number: UInt32, usableSize: Int) {
     let base = number == 1 ? DatabaseHeader.length : 0
     guard base + 12 <= usableSize else { return nil }
@@ -26,7 +27,7 @@ struct InteriorPage {
     if !isSound { cells = asStored }
   }
 
-  /// Reads the first `count` cells.
+  /// Reads the first `count` cells, leaves out those that are not valid, and sets ``isSound``.
   private mutating func read(_ page: RawSpan, _ base: Int, _ count: Int, _ usableSize: Int) {
     cells.removeAll()
     let floor = base + 12 + 2 * count
@@ -39,7 +40,7 @@ struct InteriorPage {
         { sum += $0.size })
     for index in 0..<count {
       let start = Int(page.uint16(at: base + 12 + 2 * index))
-      // No page has the number 0: such a cell is lost together with its key.
+      // No page has the number 0: a cell that leads to page 0 is lost together with its key.
       guard start >= floor, start + 5 <= usableSize, page.uint32(at: start) != 0,
         let key = Varint.read(page, at: start + 4, end: usableSize)
       else {
@@ -59,8 +60,8 @@ struct InteriorPage {
     return content == 0 ? 65_536 : content
   }
 
-  /// How many cells, from the first one on, exactly fill the page together with its free space; nil when no number
-  /// does.
+  /// How many cells, from the first cell pointer on, exactly fill the page together with its free space; nil when no
+  /// number of cells does.
   private static func wholeCount(_ page: RawSpan, _ base: Int, _ usableSize: Int) -> Int? {
     let content = contentStart(page, base)
     guard content <= usableSize else { return nil }
@@ -82,15 +83,15 @@ struct InteriorPage {
     return sum == usableSize && count > 0 ? count : nil
   }
 
-  /// What is left of a page whose first sectors, with the header, are zero: the adjoining cells at the end of the page,
-  /// in the order of their keys. Nil when there are fewer than two.
+  /// Reads what is left of a page whose first sectors, with the header, are zeros: the adjoining cells at the end of
+  /// the page, in the order of their keys. Nil when fewer than two cells are left, or when two lead to the same page.
   init?(torn page: RawSpan, usableSize: Int, pageCount: UInt32) {
     right = 0
     guard let first = (0..<usableSize).first(where: { page.byte(at: $0) != 0 }), first >= 512,
       first / 512 * 512 < usableSize - 4
     else { return nil }
-    // For each offset at which a cell can begin, the number of adjoining cells from there on, and where the next one
-    // begins.
+    // By the offset at which a cell can begin: the number of adjoining cells from there to the end of the page, and
+    // where the next cell begins.
     var counts: [Int: Int] = [usableSize: 0]
     var starts: [Int: Int] = [:]
     var best = usableSize

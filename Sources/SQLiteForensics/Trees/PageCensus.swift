@@ -1,9 +1,9 @@
 import SQLiteFile
 
-/// What each page of a file is, as far as the page itself and the pages that lead to it show.
+/// Records what each page of a file is, as far as the page itself and the pages that lead to it show.
 ///
-/// It takes seventeen bytes for each page, so a file of 10 GB with pages of 4 KB needs 44 MB; long runs of zeros, such
-/// as the holes of a sparse file, take none.
+/// The census takes seventeen bytes for each page, so a file of 10 GB with pages of 4 KB needs 44 MB. Long runs of
+/// zeros, such as the holes of a sparse file, take no memory.
 struct PageCensus {
   /// What a page is.
   enum Kind: UInt8 {
@@ -20,7 +20,7 @@ struct PageCensus {
     case pointerMap
     /// An overflow page, or a page of unknown kind.
     case other
-    /// A leaf according to everything that leads to it, but not to its own header.
+    /// A leaf according to the pages that lead to the page, although the page's own header says otherwise.
     case ruinedLeaf
   }
 
@@ -32,17 +32,18 @@ struct PageCensus {
   private var owners: PageValues<UInt16>
   private var evidence: PageValues<UInt8>
   private var outlines: PageValues<LeafOutline>
-  /// Pages on the freelist, and the freelist's trunk pages.
+  /// `free`: pages that the freelist or the pointer map calls free, or that are past the last commit's page count.
+  /// `trunks`: the freelist's trunk pages.
   private(set) var free: PageSet
   private(set) var trunks: PageSet
-  /// Pages that an overflow chain leads to, and pages that several chains lead to.
+  /// `followed`: pages that an overflow chain leads to. `contested`: pages that several overflow chains lead to.
   private(set) var followed: PageSet
   private(set) var contested: PageSet
   /// Pages that more than one interior page leads to.
   private(set) var disputed: PageSet
-  /// B-tree pages that sound pages lead to, from a root that the schema names.
+  /// B-tree pages that a walk reached over sound pages from a root that the schema names.
   private(set) var reached: PageSet
-  /// Misplaced pages: whatever leads to their number means another page.
+  /// Misplaced pages: the b-tree that leads to their page number means a page with other content.
   private(set) var rejected: PageSet
   /// Stale leaves: no b-tree leads to them, and the b-tree of their table has no room for them.
   private(set) var stale: PageSet
@@ -50,7 +51,7 @@ struct PageCensus {
   init(pageCount: UInt32) {
     self.pageCount = pageCount
     let count = Int(pageCount) + 1
-    // Pages that are not looked at are holes of the file.
+    // The census leaves out the holes of a sparse file, whose pages are all zeros.
     kinds = PageValues(repeating: Kind.zero.rawValue, count: count)
     parents = PageValues(repeating: 0, count: count)
     owners = PageValues(repeating: 0, count: count)
@@ -83,8 +84,8 @@ struct PageCensus {
     if page <= pageCount { outlines[Int(page)] = outline }
   }
 
-  /// The next page to look at, from `page` on, in a loop over all pages. Skipped pages are zero, nothing leads to them,
-  /// and they are not among `others`.
+  /// The next page number at or after `page` that a loop over all pages has to look at. The pages that are skipped are
+  /// all zeros, no interior page leads to them, and they are not in `others`.
   func next(from page: UInt32, or others: PageSet? = nil) -> UInt32 {
     let index = Int(page)
     let next = kinds.nextMade(from: index)
@@ -116,9 +117,10 @@ struct PageCensus {
     evidence[Int(page)] = attribution.rawValue
   }
 
-  /// Records that a sound page, or the schema when `parent` is 0, leads to a page. Then the page is not free.
+  /// Records that the page `parent`, which is sound, leads to `page`; with `parent` 0 the schema does. A page that is
+  /// reached no longer counts as free or rejected.
   ///
-  /// - Returns: whether the freelist or the pointer map called it free.
+  /// - Returns: whether the page counted as free until now. False also when the page was reached before.
   mutating func reach(_ page: UInt32, from parent: UInt32) -> Bool {
     guard page >= 1, page <= pageCount, reached.insert(page) else { return false }
     parents[Int(page)] = parent
@@ -128,26 +130,27 @@ struct PageCensus {
     return true
   }
 
-  /// Records the parent of a page that the walk does not read.
+  /// Records the parent of a page that a walk met but did not accept, unless another walk has reached the page.
   mutating func miss(_ page: UInt32, from parent: UInt32) {
     guard page >= 1, page <= pageCount, !reached.contains(page) else { return }
     parents[Int(page)] = parent
   }
 
-  /// Records that whatever leads to a page means another page, so that nothing leads to this one.
+  /// Records that a page is misplaced and takes its parent away, unless a walk has reached the page.
   mutating func reject(_ page: UInt32) {
     guard page >= 1, page <= pageCount, !reached.contains(page) else { return }
     parents[Int(page)] = 0
     _ = rejected.insert(page)
   }
 
-  /// Removes a page from those that a b-tree leads to: the b-tree means another page.
+  /// Records that a page is misplaced although a walk has reached it.
   mutating func expel(_ page: UInt32) {
     reached.remove(page)
     reject(page)
   }
 
-  /// Forgets where stale pages lead, in a file whose b-trees are all complete.
+  /// Takes the parent away from each page whose parent was not reached. Only right when all b-trees are complete,
+  /// because then such a parent is stale.
   mutating func forgetUnreachedParents() {
     for index in parents.indices where parents[index] != 0 && !reached.contains(parents[index]) {
       parents[index] = 0
@@ -164,7 +167,7 @@ struct PageCensus {
     stale = PageSet(pageCount: pageCount)
   }
 
-  /// Whether a page is read as a leaf with live rows. A page on the freelist is one when something leads to it.
+  /// Whether a page is read as a leaf with live rows. A free page counts only when an interior page leads to it.
   func isLiveLeaf(_ page: UInt32) -> Bool {
     switch kind(page) {
     case .tableLeaf, .ruinedLeaf:
@@ -179,14 +182,14 @@ struct PageCensus {
       && owner(page)?.table == table
   }
 
-  /// Records that an overflow chain leads to a page.
+  /// Records that an overflow chain leads to a page; a page to which a second chain leads becomes contested.
   mutating func follow(_ page: UInt32) {
     guard page >= 2, page <= pageCount else { return }
     if !followed.insert(page) { _ = contested.insert(page) }
   }
 
-  /// Adds the results of a second census that started from the same state: its pages from `first` on, and the pages
-  /// that these lead to. The result is the same as if one census had looked at all pages in order.
+  /// Adds the results of a second census that started from the same state and looked at the pages from `first` on. The
+  /// result is the same as if one census had looked at all pages in order.
   mutating func append(_ later: borrowing PageCensus, from first: UInt32) {
     guard later.pageCount == pageCount else { return }
     later.kinds.forEachMade(from: Int(first)) { kinds[$0] = $1 }
@@ -218,14 +221,15 @@ public enum Attribution: UInt8, Sendable, CaseIterable {
   case root = 1
   /// The pointer map leads from the page to the b-tree of the table (file format, section 1.8).
   case pointerMap
-  /// The row fits several tables; of these, only this one lacks its row id, or has row ids next to those of its page.
+  /// The row fits several tables. Of these, only this table has no other row with the row id, or has leaves whose row
+  /// ids adjoin those of the row's page.
   case sibling
   /// The row fits the columns and storage classes of this table better than those of any other.
   case shape
-  /// Nothing decides: the table is not known.
+  /// No evidence decides: the table is not known.
   case unknown
 
-  /// The name in output.
+  /// The name of the attribution in output.
   public var name: String {
     switch self {
     case .root: "root"

@@ -1,7 +1,7 @@
 import SQLiteFile
 
 /// The pointer map of a file with auto-vacuum (file format, section 1.8 "Pointer Map or Ptrmap Pages"): what each page
-/// is and which page leads to it. It is stored apart from the b-trees, so it is an independent source.
+/// is and which page leads to it. The map is stored apart from the b-trees, so it is an independent witness.
 struct PointerMap {
   /// What the map says about a page.
   struct Entry: BitwiseCopyable {
@@ -30,15 +30,16 @@ struct PointerMap {
     isPresent = layout.hasPointerMap && entriesPerPage > 0
   }
 
-  /// The pointer-map page with the entry of a page.
+  /// The number of the pointer-map page that holds the entry of `page`.
   func mapPage(of page: UInt32) -> UInt32 {
     PointerMapCheck.mapPage(of: page, usableSize: usableSize, pageSize: pageSize)
   }
 
-  /// Whether a page is a pointer-map page by its number.
+  /// Whether a page is a pointer-map page, which follows from its number alone.
   func isMap(_ page: UInt32) -> Bool { isPresent && page >= 2 && mapPage(of: page) == page }
 
-  /// The entry of a page; nil when there is none or it is not valid.
+  /// The pointer map's entry for a page; nil when there is no map, when the page has no entry, or when the entry is not
+  /// valid.
   func entry(of page: UInt32, _ reader: inout PageReader) throws(SQLiteFileError) -> Entry? {
     guard isPresent, page > 2, !isMap(page) else { return nil }
     let map = mapPage(of: page)
@@ -61,8 +62,8 @@ struct PointerMap {
 
   /// Visits every valid entry, map page by map page.
   ///
-  /// `endPage` is called after the last entry of each map page, with its number and the number of the last page that it
-  /// describes.
+  /// `endPage` is called after the last entry of each map page. `map` is the number of the map page, and `last` the
+  /// number of the last page that it describes.
   func forEachEntry(
     _ reader: inout PageReader, _ visit: (_ page: UInt32, _ entry: Entry) -> Void,
     endPage: (_ map: UInt32, _ last: UInt32) -> Void = { _, _ in }
@@ -84,8 +85,8 @@ struct PointerMap {
     }
   }
 
-  /// All pages that the map calls overflow pages, sorted by the page that leads to each. Needed for broken chains: it
-  /// is made once, when the first one is met, and takes eight bytes for each overflow page.
+  /// All pages that the map calls overflow pages, sorted by the page that leads to each. The list serves to mend broken
+  /// overflow chains and takes eight bytes for each overflow page, so the caller keeps it after the first broken chain.
   func successors(_ reader: inout PageReader) throws(SQLiteFileError) -> ContiguousArray<
     (parent: UInt32, page: UInt32)
   > {

@@ -6,26 +6,26 @@ struct RowIDRanges {
 
   /// Adds ranges, in any order.
   mutating func add(_ others: [ClosedRange<Int64>]) {
-    // Nearly always a single range that belongs at the end.
+    // Nearly always there is a single range to add, and it belongs at the end.
     let isInOrder =
       others.count == 1 && ranges.last.map { $0.lowerBound <= others[0].lowerBound } ?? true
     ranges += others
     if !isInOrder { ranges.sort { $0.lowerBound < $1.lowerBound } }
   }
 
-  /// The index at which a range belongs among the others.
+  /// The index of the first range that begins where `range` begins or later.
   private func place(of range: ClosedRange<Int64>) -> Int {
     ranges.firstPlace { $0.lowerBound >= range.lowerBound }
   }
 
-  /// Whether a range overlaps none of the others.
+  /// Whether `range` overlaps none of the ranges in the list.
   func haveRoom(for range: ClosedRange<Int64>) -> Bool {
     let next = place(of: range)
     if next > 0, ranges[next - 1].upperBound >= range.lowerBound { return false }
     return next == ranges.count || ranges[next].lowerBound > range.upperBound
   }
 
-  /// Whether a range begins directly after one of the others, or ends directly before one.
+  /// Whether `range` begins directly after a range in the list, or ends directly before one.
   func touch(_ range: ClosedRange<Int64>) -> Bool {
     let next = place(of: range)
     if next > 0, ranges[next - 1].upperBound < .max,
@@ -39,7 +39,8 @@ struct RowIDRanges {
 }
 
 extension Array {
-  /// The first index whose element meets a condition; all later elements must meet it, and none before.
+  /// The first index whose element meets a condition, found by binary search; `count` when no element meets it. All
+  /// elements that meet the condition must come after those that do not.
   func firstPlace(where holds: (Element) -> Bool) -> Int {
     var low = 0
     var high = count

@@ -1,33 +1,34 @@
 import SQLiteFile
 
-/// The part of a b-tree that a walk from its root reached, over pages that agree with the pages that lead to them.
+/// The outcome of a walk from the root of a b-tree over pages that agree with the pages that lead to them: the depth of
+/// the leaves, and the holes, which the walk did not reach.
 ///
-/// Evidence counts in this order. The schema names a root; whatever sound pages lead to from there is live, no matter
+/// Evidence counts in this order. The schema names a root. Whatever sound pages lead to from there is live, no matter
 /// what else contradicts it. If pages on the way are missing or ruined, the tree has holes: ranges of row ids that it
-/// does not cover. Only leaves with row ids in a hole can still belong to the tree; the pointer map, the freelist and
-/// their rows decide, in this order. A tree without holes has all its leaves, so any other page that looks like one of
-/// them is stale.
+/// does not cover. Only leaves with row ids in a hole can still belong to the tree. The pointer map, then the freelist,
+/// then the rows of such a leaf decide. A tree without holes has all its leaves, so any other page that looks like one
+/// of them is stale.
 struct WalkedTree {
   /// The range of row ids of a page that is missing, ruined or misplaced.
   private struct Hole {
     let rowIDs: ClosedRange<Int64>
     /// The depth of the page; the root has depth 0.
     let depth: Int
-    /// Whether another page is in its position; the right one may be anywhere in the file.
+    /// Whether a wrong page is in the position of the right one, which may be anywhere in the file.
     let isMisplaced: Bool
   }
 
   private var holes: [Hole] = []
   private var isFull = false
-  /// The depth of the leaves; nil when none was met.
+  /// The depth of the leaves, where the root has depth 0; nil when the walk met no leaf.
   var leafDepth: Int?
-  /// The row ids of all that is missing, in ascending order.
+  /// The row ids of all holes, as ascending ranges that do not overlap.
   private(set) var lost: [ClosedRange<Int64>] = []
-  /// The ranges of ``lost`` whose leaves may still be elsewhere in the file: a lost interior page led to them, or
-  /// another page is in their position. When a single leaf is ruined, its rows were on that page and are nowhere else.
+  /// The holes whose leaves may still be in another place in the file: a lost interior page led to them, or a wrong
+  /// page is in their position. The hole of a ruined leaf is not among them, because its rows were on that page only.
   private(set) var open: [ClosedRange<Int64>] = []
 
-  /// The maximum number of holes; with more, all row ids count as one hole.
+  /// The most holes that are kept; with more, all row ids count as one hole.
   private static let maxHoles = 1 << 16
 
   var isWhole: Bool { lost.isEmpty }
@@ -37,7 +38,7 @@ struct WalkedTree {
     if !isFull { holes.append(Hole(rowIDs: rowIDs, depth: depth, isMisplaced: isMisplaced)) }
   }
 
-  /// Records, after the walk, that a leaf is not the one that the tree means.
+  /// Records, after the walk, that a leaf with these row ids is not the one that the tree means.
   mutating func lose(_ rowIDs: ClosedRange<Int64>) {
     lost = Self.joined(lost + [rowIDs])
     open = Self.joined(open + [rowIDs])
@@ -64,7 +65,8 @@ struct WalkedTree {
     return joined
   }
 
-  /// Whether a leaf with these row ids may have been in the tree before pages of it were lost.
+  /// Whether a leaf with these row ids lies in a hole of the tree, so that it may have been in the tree before pages
+  /// were lost.
   ///
   /// `isInUse`: whether the page is known not to be free.
   func hasRoom(for rowIDs: ClosedRange<Int64>, isInUse: Bool) -> Bool {
@@ -73,7 +75,7 @@ struct WalkedTree {
     return place < holes.count && holes[place].lowerBound <= rowIDs.lowerBound
   }
 
-  /// Whether the row ids of a leaf begin and end where a hole does.
+  /// Whether the row ids of a leaf begin and end where a hole of the tree begins and ends.
   ///
   /// `step`: the largest distance between neighbouring row ids of the leaf.
   /// `isEmptied`: whether rows may have been deleted from the leaf; then one matching end is enough.
@@ -94,15 +96,15 @@ extension DamagedDatabase {
     let page: UInt32
     let parent: UInt32
     let depth: Int
-    /// The row ids that the keys above allow the page.
+    /// The row ids that the keys of the interior pages above allow the page.
     let rowIDs: ClosedRange<Int64>
-    /// Whether the page may also hold other row ids.
+    /// Whether the page may also hold row ids outside `rowIDs`.
     var isNarrowed = false
   }
 
   /// How deep a b-tree can be (SQLite's BTCURSOR_MAX_DEPTH is 20).
   private static let maxWalkDepth = 24
-  /// The maximum number of leaves read to confirm the keys of a page without header.
+  /// The most leaves that are read to confirm the keys of an interior page without a header.
   private static let maxLeavesRead = 16
 
   /// Walks the schema's own b-tree.
@@ -113,7 +115,7 @@ extension DamagedDatabase {
     return tree
   }
 
-  /// Walks the b-trees that the schema names. Only interior pages are read, and leaves about which sources disagree.
+  /// Walks the b-trees that the schema names. Of the leaves, only those about which sources disagree are read.
   func walkTrees() throws(SQLiteFileError) {
     var named: Set<UInt32> = []
     for entry in schemaEntries where entry.rootPage > 1 { named.insert(entry.rootPage) }
@@ -146,7 +148,8 @@ extension DamagedDatabase {
     census.rejected.forEach(reportMisplaced)
   }
 
-  /// Compares the pages below orphan interior pages with the keys of those interior pages.
+  /// Compares the pages below orphan interior pages of tables with the keys of those interior pages, and rejects the
+  /// wrong ones.
   private func walkOrphanedTrees() throws(SQLiteFileError) {
     var met = PageSet(pageCount: pageCount)
     var page: UInt32 = 2
@@ -229,7 +232,8 @@ extension DamagedDatabase {
     return census.kind(page)
   }
 
-  /// Whether a page that has lost its header still leads to leaves of a table, with keys that agree with their row ids.
+  /// Whether a page that has lost its header is still an interior page of a table: its cells lead to table leaves, and
+  /// its keys agree with their row ids.
   private func isTornInterior(_ page: RawSpan) throws(SQLiteFileError) -> Bool {
     guard
       let torn = InteriorPage(
@@ -238,7 +242,7 @@ extension DamagedDatabase {
     let leaves = torn.cells.filter { census.kind($0.page) == .tableLeaf }
     var agreeing = 0
     for cell in leaves.prefix(Self.maxLeavesRead) {
-      // A leaf may have lost a sector too, and then says nothing.
+      // A leaf whose row ids are in doubt says nothing.
       guard let last = try rowIDs(of: cell.page)?.upperBound else { continue }
       guard last <= cell.key else { return false }
       agreeing += 1
@@ -248,9 +252,9 @@ extension DamagedDatabase {
 
   /// Walks one b-tree.
   ///
-  /// `isIndex`: whether it has the form of an index, as a WITHOUT ROWID table has.
+  /// `isIndex`: whether the b-tree has index pages, like the b-tree of an index or of a WITHOUT ROWID table.
   /// `named`: the roots of all b-trees.
-  /// `contradictions`: receives the pages that the freelist or the pointer map calls free.
+  /// `contradictions`: receives the pages of the b-tree that the freelist or the pointer map calls free.
   private func walk(
     from root: UInt32, _ isIndex: Bool, _ named: Set<UInt32>, _ contradictions: inout [UInt32]
   ) throws(SQLiteFileError) -> WalkedTree {
@@ -310,8 +314,8 @@ extension DamagedDatabase {
     return tree
   }
 
-  /// Whether all row ids of a leaf, except perhaps the first and the last, are in the range that the keys above allow.
-  /// If its pointers are damaged, whether more than three quarters of its row ids are.
+  /// Whether all row ids of a leaf, except perhaps the first and the last, are in `rowIDs`, the range that the keys
+  /// above allow. On a leaf with damaged pointers, more than three quarters in the range are enough.
   private func hasRows(_ page: UInt32, in rowIDs: ClosedRange<Int64>) throws(SQLiteFileError)
     -> Bool
   {

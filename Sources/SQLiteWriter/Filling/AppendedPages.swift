@@ -1,16 +1,16 @@
 import CLibrary
 
-/// Pages that are appended after those that SQLite wrote, and their entries in the pointer map.
+/// Appends pages to a file behind those that SQLite wrote, and writes their entries in the pointer map.
 ///
-/// Nothing here reads a file of unknown origin: the writer has just made this one.
+/// The file is not of unknown origin: the writer has just created it.
 struct AppendedPages: ~Copyable {
-  /// The type of a page in the pointer map (file format, section 1.8).
+  /// The type of a page in the pointer map, with the value that the map stores (file format, section 1.8).
   enum Role: UInt8 {
-    /// The first page of an overflow chain; its parent is the page of the cell.
+    /// The first page of an overflow chain; its parent is the b-tree page with the cell.
     case overflowHead = 3
-    /// A later overflow page; its parent is the previous one.
+    /// A later overflow page; its parent is the previous page of the chain.
     case overflow = 4
-    /// A page of a b-tree other than its root.
+    /// A b-tree page other than the root; its parent is the b-tree page that leads to it.
     case tree = 5
   }
 
@@ -19,18 +19,18 @@ struct AppendedPages: ~Copyable {
   private var descriptor: Int32
   private let hasPointerMap: Bool
   private let maxPages: UInt32
-  /// The lock-byte page: it has the byte at 1 GiB, and SQLite never uses it (file format, section 1.4).
+  /// The number of the lock-byte page, which contains the byte at 1 GiB and is never used (file format, section 1.4).
   private let lockPage: UInt32
-  /// The last page in the file or the buffer.
+  /// The number of the last page, in the file or the buffer.
   private(set) var last: UInt32
   private var buffer = ContiguousArray<UInt8>()
   private var maps: [UInt32: ContiguousArray<UInt8>] = [:]
 
   private static let bufferBytes = 256 << 10
-  /// The maximum number of pointer-map pages in memory; each has five bytes for each page that it covers.
+  /// The most pointer-map pages in memory. Such a page has five bytes for each page that it covers.
   private static let maxMaps = 32
 
-  /// Opens the file; no transaction may be open.
+  /// Opens a file that SQLite has not locked; no transaction may be open.
   init(to file: NewFile, _ options: SQLiteWriter.Options) throws(SQLiteWriterError) {
     path = file.path
     pageSize = options.pageSize
@@ -45,7 +45,7 @@ struct AppendedPages: ~Copyable {
 
   deinit { if descriptor >= 0 { _ = close(descriptor) } }
 
-  /// The number of the next page to be appended, after `count` others.
+  /// The number that the next appended page gets when `count` other pages are appended before it.
   func upcoming(after count: Int = 0) -> UInt32 {
     var number = last
     for _ in 0...count {
@@ -54,7 +54,8 @@ struct AppendedPages: ~Copyable {
     return number
   }
 
-  /// Appends a page and returns its number.
+  /// Appends a page and returns its number. Pages that are reserved for the pointer map or the lock byte are skipped.
+  /// `write`: appends the bytes of the page to the buffer.
   mutating func append(_ write: (inout ContiguousArray<UInt8>) -> Void)
     throws(SQLiteWriterError) -> UInt32
   {
@@ -72,13 +73,13 @@ struct AppendedPages: ~Copyable {
     return last
   }
 
-  /// Overwrites a page that SQLite has made.
+  /// Overwrites a page that is in the file already.
   mutating func replace(_ page: UInt32, by bytes: ContiguousArray<UInt8>) throws(SQLiteWriterError)
   {
     try put(bytes, at: Int64(page - 1) * Int64(pageSize))
   }
 
-  /// Enters a page into the pointer map, if there is one.
+  /// Enters a page into the pointer map; does nothing when the file has no pointer map.
   mutating func note(_ page: UInt32, as role: Role, of parent: UInt32) throws(SQLiteWriterError) {
     guard hasPointerMap else { return }
     let map = mapPage(for: page)
@@ -91,7 +92,8 @@ struct AppendedPages: ~Copyable {
     maps[map]?.set(parent, at: place + 1)
   }
 
-  /// Writes what is buffered, and makes the header agree with the file (file format, sections 1.3.5 to 1.3.8).
+  /// Writes the buffered pages, updates change counter and page count in the database header (file format, sections
+  /// 1.3.5 to 1.3.8), and closes the file.
   mutating func finish() throws(SQLiteWriterError) {
     try flush()
     try flushMaps()
@@ -103,7 +105,7 @@ struct AppendedPages: ~Copyable {
       header.set(value, at: place)
     }
     try put(header, at: 0)
-    // Closed before SQLite locks the file again, because closing would drop that lock.
+    // The descriptor is closed before SQLite locks the file again, because closing it drops SQLite's locks.
     _ = close(descriptor)
     descriptor = -1
   }
@@ -114,7 +116,7 @@ struct AppendedPages: ~Copyable {
     page == lockPage || hasPointerMap && mapPage(for: page) == page
   }
 
-  /// The pointer-map page that has a page's entry, or is that page.
+  /// The number of the pointer-map page that holds a page's entry; the number itself for a pointer-map page.
   private func mapPage(for page: UInt32) -> UInt32 {
     let group = UInt32(pageSize / 5 + 1)
     let map = (page - 2) / group * group + 2

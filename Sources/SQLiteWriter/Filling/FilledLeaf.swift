@@ -1,6 +1,6 @@
-/// A table leaf that is being filled with rows (file format, section 1.6).
+/// A table leaf in memory that is being filled with rows (file format, section 1.6).
 struct FilledLeaf {
-  /// The space that a row takes on a leaf.
+  /// A row's cell: how many bytes it takes on a leaf.
   struct Cell {
     let rowID: Int64
     /// Bytes of the whole record.
@@ -30,16 +30,17 @@ struct FilledLeaf {
     }
   }
 
-  /// The page. Its header and the zeros of its gap are only set by ``write(to:)``.
+  /// The bytes of the page. The page header and the zeros of the gap are only set in the copy that ``write(to:)``
+  /// makes.
   private var page: ContiguousArray<UInt8>
   private var count = 0
-  /// The start of the cell content area.
+  /// The offset where the cell content area starts.
   private var start: Int
   private var first: Int64 = 0
   private var last: Int64 = 0
-  /// Whether the row ids have come in ascending order.
+  /// Whether the row ids so far were added in ascending order.
   private var isOrdered = true
-  /// First overflow pages of its cells.
+  /// The first overflow pages of the leaf's cells.
   private(set) var heads: [UInt32] = []
 
   private static let header = 8
@@ -51,11 +52,11 @@ struct FilledLeaf {
 
   var isEmpty: Bool { count == 0 }
 
-  /// The lowest and the highest row id.
+  /// The lowest and the highest row id on the leaf.
   var ids: ClosedRange<Int64> { first...max(first, last) }
 
-  /// Whether a cell fits, and no row on another leaf can have a row id between it and the others; `isNext`: whether it
-  /// is from the same page as the last one.
+  /// Whether a cell fits on the leaf, and no row on another leaf can have a row id between the cell's and those of the
+  /// leaf. Always true for an empty leaf. `isNext`: whether the row is of the same stretch as the row added before.
   @inline(__always)
   func takes(_ cell: Cell, isNext: Bool) -> Bool {
     count == 0
@@ -63,7 +64,8 @@ struct FilledLeaf {
         && Self.header + 2 * (count + 1) + cell.length <= start
   }
 
-  /// Adds a row that fits; `from`: where its record begins in `bytes`; `head`: the first page of its overflow chain.
+  /// Adds a row that fits. `offset`: where the row's record begins in `bytes`. `head`: the first page of the row's
+  /// overflow chain; ignored when the record is whole.
   @inline(__always)
   mutating func put(
     _ cell: Cell, _ bytes: borrowing ContiguousArray<UInt8>, from offset: Int, _ head: UInt32
@@ -90,7 +92,7 @@ struct FilledLeaf {
     count += 1
   }
 
-  /// Sorts the rows by row id; false when a row id occurs twice.
+  /// Sorts the cell pointers by row id; false when a row id occurs twice.
   mutating func sort() -> Bool {
     guard !isOrdered else { return true }
     isOrdered = true
@@ -107,14 +109,14 @@ struct FilledLeaf {
     return zip(cells, cells.dropFirst()).allSatisfy { $0.id < $1.id }
   }
 
-  /// The row id of the cell at an offset, after the length of its record.
+  /// The row id of the cell that starts at a page offset.
   private func rowID(at start: Int) -> Int64 {
     var place = start
     _ = page.varint(at: &place)
     return Int64(bitPattern: page.varint(at: &place))
   }
 
-  /// Appends the page to `out`.
+  /// Appends the finished page to `out`.
   func write(to out: inout ContiguousArray<UInt8>) {
     let base = out.count
     out.append(contentsOf: page)

@@ -1,11 +1,12 @@
-/// The leaves of a table in the order in which they were written, in about five bytes each if that is row id order.
+/// The leaves of a table in the order in which they were written. A leaf takes about five bytes if this is row id
+/// order.
 ///
-/// A run is a sequence of leaves with ascending row ids.
+/// A run is a sequence of leaves, written one after the other, with ascending row ids.
 struct LeafRuns {
-  /// A page of a b-tree as its parent sees it.
+  /// A leaf as its parent needs it.
   struct Child {
     let page: UInt32
-    /// The highest row id in it.
+    /// The highest row id on the page.
     let last: Int64
   }
 
@@ -21,25 +22,27 @@ struct LeafRuns {
     var count: UInt32
   }
 
-  /// A run of which some leaves have been passed on.
+  /// A run of which the leaves before ``leaf`` have been passed on.
   private struct Cursor {
     var leaf: Leaf
     var place: Int
-    /// The number of leaves after this one.
+    /// The number of leaves of the run after ``leaf``.
     var left: UInt32
   }
 
   private var runs: [Run] = []
-  /// For each leaf, the differences of its page number and row ids from those of the previous leaf.
+  /// Three varints for each leaf: its page number less that of the previous leaf, its first row id less the last row id
+  /// of the previous leaf, and its last row id less its first. Before the first leaf of a run, these values count as 0.
   private var steps = ContiguousArray<UInt8>()
   private var before = Leaf()
 
   var isEmpty: Bool { runs.isEmpty }
 
-  /// The memory that it takes, in bytes, approximately.
+  /// About how many bytes of memory the list takes.
   var sizeBytes: Int { steps.count + runs.count * MemoryLayout<Run>.stride }
 
-  /// Adds a leaf, whose page must have a higher number than all before.
+  /// Adds a leaf. Its page number must be higher than those of all leaves before. `ids`: from its first to its last row
+  /// id.
   mutating func add(_ page: UInt32, _ ids: ClosedRange<Int64>) {
     if let last = runs.indices.last, ids.lowerBound > before.last {
       runs[last].count += 1
@@ -53,12 +56,13 @@ struct LeafRuns {
     before = Leaf(page: page, first: ids.lowerBound, last: ids.upperBound)
   }
 
-  /// Passes on the leaves in row id order; false when two of them overlap, and then not all are passed on.
+  /// Passes on the leaves in row id order. False when the row ids of two leaves overlap; then not all leaves are passed
+  /// on.
   mutating func forEach(_ body: (Child) throws(SQLiteWriterError) -> Void)
     throws(SQLiteWriterError) -> Bool
   {
     runs.sort { $0.first < $1.first }
-    // The runs that have begun, as a heap, the lowest first.
+    // The runs that have begun, as a heap by first row id of the next leaf; the lowest comes first.
     var cursors: [Cursor] = []
     var last: Int64?
     var run = 0
@@ -83,7 +87,8 @@ struct LeafRuns {
     return true
   }
 
-  /// Adds a run to the heap; its first leaf must be lower than those of all runs in it.
+  /// Adds a run to the heap. The row ids of its first leaf must be lower than those of the next leaf of each run in the
+  /// heap.
   private func begin(_ run: Run, _ cursors: inout [Cursor]) {
     var place = run.offset
     let leaf = leaf(behind: Leaf(), &place)
@@ -116,7 +121,7 @@ struct LeafRuns {
     return Leaf(page: page, first: first, last: first &+ Int64(bitPattern: next(&place)))
   }
 
-  // Numbers have seven bits per byte, the lowest first.
+  // Numbers are stored as varints with seven bits in a byte, the lowest bits first.
 
   private mutating func append(_ value: UInt64) {
     var rest = value

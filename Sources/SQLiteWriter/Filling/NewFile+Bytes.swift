@@ -1,7 +1,7 @@
 import CLibrary
 import SafeFiles
 
-/// Reading and writing the file without SQLite.
+/// Reads and writes the bytes of a new file without SQLite.
 extension NewFile {
   static func put(
     _ bytes: ContiguousArray<UInt8>, to descriptor: Int32, at offset: Int64, _ path: String
@@ -9,7 +9,7 @@ extension NewFile {
     try put(bytes, bytes.count, to: descriptor, at: offset, path)
   }
 
-  /// Writes the first `count` bytes.
+  /// Writes the first `count` of `bytes` to a descriptor, at a file offset. `path` is only for the error.
   static func put(
     _ bytes: ContiguousArray<UInt8>, _ count: Int, to descriptor: Int32, at offset: Int64,
     _ path: String
@@ -41,7 +41,8 @@ extension NewFile {
     return bytes
   }
 
-  /// Fills a range of `bytes` from the file.
+  /// Fills `range` of `bytes` with the bytes of a descriptor from a file offset on; fails when the file has fewer.
+  /// `path` is only for the error.
   static func read(
     into bytes: inout ContiguousArray<UInt8>, _ range: Range<Int>, of descriptor: Int32,
     at offset: Int64, _ path: String

@@ -1,6 +1,6 @@
-/// Numbers as encoded on pages (file format, section 1.6).
+/// The encoding of numbers on pages (file format, section 1.6).
 enum PageBytes {
-  /// The number of bytes of a variable-length integer.
+  /// The number of bytes that a value takes as a variable-length integer, from 1 to 9.
   @inline(__always)
   static func varintLength(_ value: UInt64) -> Int {
     if value < 0x80 { return 1 }
@@ -10,15 +10,15 @@ enum PageBytes {
 }
 
 extension ContiguousArray<UInt8> {
-  /// Writes the header of the b-tree page at `base`, whose cells are in place, and clears the gap between them, so that
-  /// nothing is left of an earlier page in the same memory.
+  /// Writes the header of a b-tree page whose cells and cell pointers are in place, and zeros the gap between pointers
+  /// and cells. So nothing is left of an earlier page in the same memory. `base`: the index where the page begins.
   mutating func setHeader(
     _ kind: UInt8, of length: Int, cellCount: Int, cellStart: Int, at base: Int = 0
   ) {
     for index in base..<base + length { self[index] = 0 }
     self[base] = kind
     set(UInt16(cellCount), at: base + 3)
-    // 65,536 is written as 0.
+    // A start of 65,536 is written as 0.
     set(UInt16(truncatingIfNeeded: cellStart), at: base + 5)
     for index in base + length + 2 * cellCount..<base + cellStart { self[index] = 0 }
   }
@@ -39,7 +39,7 @@ extension ContiguousArray<UInt8> {
     self[place + 1] = UInt8(truncatingIfNeeded: value)
   }
 
-  /// Eight bytes as a big-endian number.
+  /// The eight bytes from index `place` on as a big-endian number.
   @inlinable @inline(__always)
   package func word(at place: Int) -> UInt64 {
     precondition(place >= 0 && place <= count - 8)
@@ -56,7 +56,7 @@ extension ContiguousArray<UInt8> {
     }
   }
 
-  /// Overwrites the bytes from `place` on with bytes of another array.
+  /// Overwrites the bytes from index `place` on with the bytes at `range` of another array.
   @inline(__always)
   mutating func copy(
     _ other: borrowing ContiguousArray<UInt8>, _ range: Range<Int>, to place: Int
@@ -75,7 +75,7 @@ extension ContiguousArray<UInt8> {
     set(varint: value, at: &place)
   }
 
-  /// Reads a variable-length integer that this type wrote, and moves `place` past it.
+  /// Reads the variable-length integer at index `place`, and moves `place` past it. The integer must be complete.
   func varint(at place: inout Int) -> UInt64 {
     var value: UInt64 = 0
     for _ in 0..<8 {
@@ -90,7 +90,8 @@ extension ContiguousArray<UInt8> {
     return value
   }
 
-  /// Writes a variable-length integer and moves `place` past it (file format, section 1.6).
+  /// Writes a variable-length integer over the bytes from `place` on, and moves `place` past it (file format, section
+  /// 1.6).
   @inline(__always)
   mutating func set(varint value: UInt64, at place: inout Int) {
     if value < 0x80 {

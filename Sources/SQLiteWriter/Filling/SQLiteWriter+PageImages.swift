@@ -2,22 +2,26 @@ import CLibrary
 import CSQLite
 
 extension SQLiteWriter {
-  /// Replaces the whole file by pages of a database that was put together elsewhere, and opens it again, for reading.
+  /// Replaces the content of the file by the pages of another database, and opens the file again for reading only.
   ///
-  /// The file needs no log and no journal to be read; it is SQLite's own check that says whether the pages fit.
+  /// The pages must be a whole database that needs no log or journal. Whether they are is not checked here: run
+  /// SQLite's own check afterwards.
   ///
   /// - Parameters:
-  ///   - pageCount: the number of pages, at least 1. Each has the size that ``options`` gives.
-  ///   - write: writes a page of the given number into the empty buffer, and returns the number of the next page that
-  ///     it wants to write. Pages that are left empty or out become zeros, and take no space where the volume allows it.
-  /// - Throws: `transactionOpen`, `full`, `inputOutput`, `replaced`, `cannotOpen`; what `write` throws.
+  ///   - pageCount: the number of pages, at least 1. Each page has the page size of ``options``.
+  ///   - write: writes the page with the given number into the empty buffer, and returns the number of the next page
+  ///     that it wants to write. Pages that it leaves out or empty become zeros, and take no space if the volume
+  ///     supports holes. It stops by returning a number that is not higher.
+  /// - Throws: `transactionOpen`, `full`, `inputOutput`, `replaced`, `cannotOpen`; `badOption` when a page has another
+  ///   size; what `write` throws.
   package func replacePages(
     _ pageCount: UInt32, _ write: (UInt32, inout ContiguousArray<UInt8>) throws -> UInt32
   ) throws {
     guard !isInTransaction else {
       throw SQLiteWriterError(.transactionOpen, "a transaction is open", path: path)
     }
-    // Closed first: SQLite must not meet a file that changes, and closing a descriptor drops its locks.
+    // SQLite's connection is closed first: SQLite must not read a file that changes, and closing another descriptor of
+    // the file drops SQLite's locks.
     release()
     let pageSize = Int64(options.pageSize)
     let (descriptor, _) = try file.opened(O_RDWR)
@@ -33,7 +37,7 @@ extension SQLiteWriter {
         page.removeAll(keepingCapacity: true)
         let next = try write(number, &page)
         guard page.isEmpty || page.count == options.pageSize else {
-          throw SQLiteWriterError(.badOption, "a page has another size than the file", path: path)
+          throw SQLiteWriterError(.badOption, "a page does not have the page size", path: path)
         }
         if !page.isEmpty {
           if run.isEmpty { start = Int64(number - 1) * pageSize }
@@ -51,7 +55,7 @@ extension SQLiteWriter {
     try reopen()
   }
 
-  /// The bytes that are gathered before they are written.
+  /// How many bytes of neighbouring pages are gathered before they are written.
   private static let runBytes = 1 << 20
 
   private func setSize(_ size: Int64, of descriptor: Int32) throws(SQLiteWriterError) {

@@ -1,15 +1,15 @@
 /// Fills tables and indexes by writing their pages, which takes a fraction of the time of INSERT.
 ///
-/// Leaves are written one after the other as rows come; interior pages when all rows are there. Rows of a table should
-/// come in stretches whose row id ranges do not overlap, as they do from pages of a file: the order of leaves in a file
-/// means nothing. Constraints are not checked.
+/// Leaves are written one after the other while rows are added, and interior pages when all rows have been added. Rows
+/// of a table should come in stretches whose ranges of row ids do not overlap, like the leaves of another file. The
+/// stretches may come in any order. Constraints are not checked.
 package struct TableFiller: ~Copyable {
   /// A table that is being filled.
   private struct Table {
     let root: UInt32
-    /// The leaf that rows go to.
+    /// The leaf to which rows are added.
     var leaf: FilledLeaf
-    /// The leaves that are full.
+    /// The leaves that have been written.
     var leaves = LeafRuns()
   }
 
@@ -18,12 +18,12 @@ package struct TableFiller: ~Copyable {
   private var waiting: WaitingKeys?
   private var tables: [Table] = []
   private let pageSize: Int
-  /// Memory for the order of leaves, in bytes: about five for a leaf, and 24 more for one that comes after a leaf with
-  /// higher row ids.
+  /// The memory in bytes that the order of the leaves takes: about five for each leaf, and 24 more for a leaf that
+  /// comes after a leaf with higher row ids.
   package private(set) var orderBytes = 0
-  /// Whether a row id came twice in a stretch.
+  /// Whether a row id was added twice to one leaf.
   private var hasTwice = false
-  /// The maximum number of bytes of leaves in memory.
+  /// The most bytes that the current leaves of all tables may take in memory.
   private static let maxLeafBytes = 4 << 20
 
   fileprivate init(_ writer: SQLiteWriter) throws(SQLiteWriterError) {
@@ -34,8 +34,9 @@ package struct TableFiller: ~Copyable {
 
   /// Begins to fill a table, which must be empty and have row ids.
   ///
-  /// - Parameter name: its name.
-  /// - Returns: its number for ``add(to:_:isNext:_:of:)``; nil when it cannot be filled, or there are too many already.
+  /// - Parameter name: the name of the table.
+  /// - Returns: the table's number for ``add(to:_:isNext:_:of:)``; nil when the schema has no such table with a root
+  ///   page, or when too many tables are being filled.
   /// - Throws: what SQLite reports.
   package mutating func begin(_ name: String) throws(SQLiteWriterError) -> Int? {
     guard tables.count < max(16, Self.maxLeafBytes / pageSize),
@@ -51,10 +52,11 @@ package struct TableFiller: ~Copyable {
   ///
   /// - Parameters:
   ///   - place: the table's number, from ``begin(_:)``.
-  ///   - rowID: the row id, which the table must not have yet.
-  ///   - isNext: whether the row is of the same stretch as the one added before, in whatever order.
-  ///   - record: where the row is in `bytes`, in the record format (file format, section 2.1), with NULL for the row
-  ///     id's column.
+  ///   - rowID: the row id. No other row of the table may have the same row id.
+  ///   - isNext: whether the row is of the same stretch as the row added to this table before. Rows of one stretch may
+  ///     come in any order.
+  ///   - record: where the row's record is in `bytes` (file format, section 2.1). The record has NULL for the row id's
+  ///     column.
   ///   - bytes: the bytes that contain the record.
   /// - Throws: `full`, `inputOutput`.
   @inline(__always)
@@ -70,9 +72,10 @@ package struct TableFiller: ~Copyable {
     tables[place].leaf.put(cell, bytes, from: record.lowerBound, head)
   }
 
-  /// Finishes all tables.
+  /// Writes the last leaves and the interior pages of all tables.
   ///
-  /// - Returns: false when a row id came twice, or within the range of another stretch.
+  /// - Returns: false when a row id occurs twice, or when the ranges of row ids of two leaves overlap. The file is
+  ///   unusable then.
   /// - Throws: `full`, `inputOutput`.
   package mutating func finishTables() throws(SQLiteWriterError) -> Bool {
     for place in tables.indices where !tables[place].leaf.isEmpty {
@@ -91,7 +94,7 @@ package struct TableFiller: ~Copyable {
     return !hasTwice
   }
 
-  /// Returns the file to SQLite; only then is it consistent again.
+  /// Writes the database header and returns the file to SQLite. Before this the file is not consistent.
   /// - Throws: `full`, `inputOutput`, or what SQLite reports.
   package mutating func finish() throws(SQLiteWriterError) {
     try pages.finish()
@@ -100,17 +103,17 @@ package struct TableFiller: ~Copyable {
 
   // MARK: - Indexes
 
-  /// The maximum length of a record in an index filled here, in bytes.
+  /// The longest record of an index that ``fillIndex(_:_:_:)`` accepts, in bytes.
   package var maxIndexRecordBytes: Int { TreeLevels.maxRecordBytes(pageSize: pageSize) }
 
-  /// Bytes left free before an index record, for its length.
+  /// How many bytes must be free before an index record, for the varint of its length.
   package static let recordStart = 9
 
   /// Makes a sorter for the entries of an index.
   ///
-  /// - Parameter maxBytes: the memory that it may take, approximately; more entries go to a file.
-  /// - Throws: `cannotCreate`.
-  /// - Returns: the sorter, still empty.
+  /// - Parameter maxBytes: about how much memory the sorter may take; more entries go to a temporary file.
+  /// - Throws: `cannotCreate` when the temporary file cannot be created.
+  /// - Returns: an empty sorter.
   package mutating func sorter(maxBytes: Int) throws(SQLiteWriterError) -> KeySorter {
     if waiting == nil { waiting = try WaitingKeys(beside: writer.path) }
     guard let waiting else { throw writer.closedError }
@@ -120,11 +123,11 @@ package struct TableFiller: ~Copyable {
   /// Fills an index, which must be empty.
   ///
   /// - Parameters:
-  ///   - root: its root page.
-  ///   - keys: keys that sort like its entries.
-  ///   - make: writes the record of an entry, of at most ``maxIndexRecordBytes``, into the array at ``recordStart`` or
-  ///     later, and returns its range; nil stops, for a key that must not follow the previous one. The array is the
-  ///     same each time.
+  ///   - root: the root page of the index.
+  ///   - keys: keys, one for each entry, that sort like the entries of the index.
+  ///   - make: gets a key and an array. It writes the record of the key's entry into the array, at index
+  ///     ``recordStart`` or later and at most ``maxIndexRecordBytes`` long, and returns the record's range. It returns
+  ///     nil to stop, for a key that must not follow the previous one. The array is the same each time.
   /// - Returns: false when `make` returned nil; the file is unusable then.
   /// - Throws: `full`, `inputOutput`.
   package mutating func fillIndex(
@@ -156,7 +159,7 @@ package struct TableFiller: ~Copyable {
 
   // MARK: - Leaves
 
-  /// Writes the rest of a record to an overflow chain; returns its first page.
+  /// Writes the bytes at `rest` of a record to an overflow chain, and returns the number of its first page.
   private mutating func spill(_ record: borrowing ContiguousArray<UInt8>, _ rest: Range<Int>)
     throws(SQLiteWriterError) -> UInt32
   {
@@ -197,7 +200,7 @@ package struct TableFiller: ~Copyable {
 
   // MARK: - Interior pages
 
-  /// Builds the interior levels above a table's leaves, up to its root; false when two leaves overlap.
+  /// Builds the interior pages above a table's leaves, up to its root; false when the row ids of two leaves overlap.
   private mutating func raise(_ place: Int) throws(SQLiteWriterError) -> Bool {
     var leaves = tables[place].leaves
     tables[place].leaves = LeafRuns()
@@ -236,15 +239,15 @@ package struct TableFiller: ~Copyable {
 }
 
 extension SQLiteWriter {
-  /// Whether pages can be appended to those of SQLite: not with full auto-vacuum, and not in WAL mode.
+  /// Whether ``filler()`` can append pages to the file: not with full auto-vacuum, and not in WAL mode.
   package var canBeFilled: Bool { options.autoVacuum != .full && options.journalMode != .wal }
 
-  /// Releases the file, so that tables can be filled without SQLite. Nothing else may be written until the filler has
-  /// finished; SQLite then reads the file again.
+  /// Releases SQLite's lock on the file and makes a filler, which fills tables without SQLite. Nothing else may be
+  /// written until ``TableFiller/finish()`` was called.
   ///
   /// - Returns: the filler.
-  /// - Throws: `refused` when the file cannot be filled; `transactionOpen`, `closed`, `inputOutput`, `replaced`, or
-  ///   what SQLite reports.
+  /// - Throws: `refused` when ``canBeFilled`` is false; `transactionOpen`, `closed`, `inputOutput`, `replaced`, or what
+  ///   SQLite reports.
   package func filler() throws(SQLiteWriterError) -> TableFiller {
     guard canBeFilled else {
       throw SQLiteWriterError(
@@ -254,8 +257,8 @@ extension SQLiteWriter {
     return try TableFiller(self)
   }
 
-  /// Runs something that opens the file and closes it again; SQLite's locks, which that would drop, are released
-  /// meanwhile.
+  /// Runs `body`, which may open and close the file. Closing it would drop SQLite's locks, so SQLite releases them
+  /// before and takes them again afterwards.
   ///
   /// - Returns: what `body` returns.
   /// - Throws: `transactionOpen`, what `body` throws, or what SQLite reports.

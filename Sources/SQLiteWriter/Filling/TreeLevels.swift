@@ -1,11 +1,13 @@
-/// Builds the interior pages of a b-tree, and the leaves of an index, from cells that come in order (file format,
-/// section 1.6).
+/// Builds the interior pages of a table's b-tree, or all pages of an index, from cells that are added in key order
+/// (file format, section 1.6).
 ///
-/// On each level the page before the last one is held back: a last page without a cell takes one from it.
+/// On each level the page before the last page is held back: a last page without a cell takes a cell from the held
+/// page.
 struct TreeLevels {
   private struct Level {
     var current: TreePage
-    /// The full page that is held back; `divider` is the content of the cell after it, on the level above.
+    /// The full page that is held back. `divider`: the content of the cell that leads to this page from the level
+    /// above.
     private(set) var held: TreePage
     var isHolding = false
     var divider = ContiguousArray<UInt8>()
@@ -15,7 +17,7 @@ struct TreeLevels {
       held = TreePage(pageSize: pageSize, kind)
     }
 
-    /// Holds back the full page, and continues with an empty one.
+    /// Holds back the full page, and continues with an empty one. `content`: where the divider is in `bytes`.
     mutating func turn(_ bytes: borrowing ContiguousArray<UInt8>, _ content: Range<Int>) {
       swap(&current, &held)
       current.removeAll()
@@ -24,7 +26,8 @@ struct TreeLevels {
       divider.append(contentsOf: bytes[content])
     }
 
-    /// Moves the last cell of the held page to the current one, which has none.
+    /// Gives the current page, which has no cell, the divider as its only cell. The last cell of the held page becomes
+    /// the new divider.
     mutating func fill() {
       let (before, content) = held.pop()
       current.put(divider, 0..<divider.count, child: held.last)
@@ -35,23 +38,25 @@ struct TreeLevels {
 
   private var levels: [Level]
   private let pageSize: Int
-  /// The kind of the pages above the lowest level.
+  /// The kind of the pages on the levels above the lowest one.
   private let interior: TreePage.Kind
 
-  /// Writes a page; returns its number.
+  /// A closure that writes a page and returns the page's number.
   typealias Write = (borrowing TreePage) throws(SQLiteWriterError) -> UInt32
 
-  /// `lowest`: the kind of the pages that the added cells are put on.
+  /// Begins a tree without cells. `lowest`: the kind of the pages to which cells are added.
   init(pageSize: Int, lowest: TreePage.Kind) {
     self.pageSize = pageSize
     interior = lowest == .indexLeaf ? .indexInterior : lowest
     levels = [Level(pageSize: pageSize, lowest)]
   }
 
-  /// The longest index record that needs no overflow page; a page has room for four of them.
+  /// The length in bytes of the longest index record that needs no overflow page. A page has room for four such
+  /// records.
   static func maxRecordBytes(pageSize: Int) -> Int { (pageSize - 12) * 64 / 255 - 23 }
 
-  /// Adds a cell after all others; its content is a part of `bytes`; `child`: the page that it leads to, 0 on a leaf.
+  /// Adds a cell after all cells so far. `content`: where the cell is in `bytes`, without its child pointer. `child`:
+  /// the page that the cell leads to; 0 on a leaf.
   @inline(__always)
   mutating func add(
     _ bytes: borrowing ContiguousArray<UInt8>, _ content: Range<Int>, child: UInt32 = 0,
@@ -64,7 +69,8 @@ struct TreeLevels {
     }
   }
 
-  /// Finishes the tree and returns its root page. `child`: the page after the last cell, 0 on a leaf.
+  /// Writes all pages except the root page, and returns the root page. `child`: the right-most child, after the last
+  /// cell; 0 on a leaf.
   mutating func finish(child: UInt32 = 0, _ write: Write) throws(SQLiteWriterError) -> TreePage {
     var level = 0
     var child = child
@@ -78,7 +84,7 @@ struct TreeLevels {
     }
   }
 
-  /// Ends a page before a cell that does not fit; the cell goes to the level above.
+  /// Ends the current page of a level before a cell that does not fit; the cell becomes the divider on the level above.
   private mutating func end(
     _ level: Int, before bytes: borrowing ContiguousArray<UInt8>, _ content: Range<Int>,
     child: UInt32, _ write: Write
@@ -88,7 +94,7 @@ struct TreeLevels {
     levels[level].turn(bytes, content)
   }
 
-  /// Writes the held page, if there is one, and adds it to the level above.
+  /// Writes the held page of a level, if there is one, and adds a cell that leads to the page to the level above.
   private mutating func release(_ level: Int, _ write: Write) throws(SQLiteWriterError) {
     guard levels[level].isHolding else { return }
     levels[level].isHolding = false
@@ -105,9 +111,9 @@ struct TreeLevels {
   }
 }
 
-/// A b-tree page that is being filled with cells, other than a table leaf (file format, section 1.6).
+/// A b-tree page in memory, other than a table leaf, that is being filled with cells (file format, section 1.6).
 struct TreePage {
-  /// The page type, as in the page's first byte.
+  /// The page type, with the value of the page's first byte.
   enum Kind: UInt8 {
     case indexInterior = 0x02
     case tableInterior = 0x05
@@ -118,11 +124,11 @@ struct TreePage {
   private let kind: Kind
   private(set) var count = 0
   private var start: Int
-  /// The pages that its cells lead to.
+  /// The pages that the cells lead to, in order, without the right-most child.
   private var children: [UInt32] = []
-  /// The right-most child, after the last cell.
+  /// The page number of the right-most child, after the last cell; 0 on a leaf.
   var last: UInt32 = 0
-  /// Bytes of the last cell's content.
+  /// The length in bytes of the last cell's content.
   private var lastContent = 0
 
   private var isLeaf: Bool { kind == .indexLeaf }
@@ -135,11 +141,11 @@ struct TreePage {
     start = pageSize
   }
 
-  /// Whether a cell with this many bytes of content fits.
+  /// Whether a cell with `content` bytes, without its child pointer, fits on the page.
   @inline(__always)
   func fits(_ content: Int) -> Bool { header + 2 * (count + 1) + childBytes + content <= start }
 
-  /// Adds a cell: its child pointer, and a part of `bytes` after that.
+  /// Adds a cell: on an interior page the child pointer, then the bytes at `content` of `bytes`.
   @inline(__always)
   mutating func put(
     _ bytes: borrowing ContiguousArray<UInt8>, _ content: Range<Int>, child: UInt32
@@ -155,7 +161,8 @@ struct TreePage {
     lastContent = content.count
   }
 
-  /// Removes the last cell; only once between two calls of `put`.
+  /// Removes the last cell and returns its child pointer (0 on a leaf) and content. May be called once after each
+  /// `put`.
   mutating func pop() -> (child: UInt32, content: ContiguousArray<UInt8>) {
     let place = start + childBytes
     let content = ContiguousArray(page[place..<place + lastContent])
@@ -171,7 +178,7 @@ struct TreePage {
     last = 0
   }
 
-  /// Appends the page to `out`, as it is in the file.
+  /// Appends the finished page to `out`, with its header.
   func write(to out: inout ContiguousArray<UInt8>) {
     let base = out.count
     out.append(contentsOf: page)
@@ -179,6 +186,6 @@ struct TreePage {
     if !isLeaf { out.set(last, at: base + 8) }
   }
 
-  /// All pages that it leads to.
+  /// The numbers of all pages that this page leads to, the right-most child last; empty for a leaf.
   var allChildren: [UInt32] { isLeaf ? [] : children + [last] }
 }

@@ -1,13 +1,13 @@
-/// Calls of `printf` and `format` in a definition.
+/// Judges calls of the SQL functions `printf` and `format` in a definition.
 ///
-/// When the result is longer than the limit of a value, these two return NULL without an error. An index on such a call
-/// would then hold other keys than those computed by a reader with another limit, and that reader would find it
-/// corrupt.
+/// When the result would be longer than the length limit, these two functions return NULL without an error. An index on
+/// such a call would then hold keys that differ from those that a reader with another limit computes, and the reader
+/// would find the index corrupt.
 enum FormatCalls {
   static let names: Set<String> = ["printf", "format"]
 
-  /// Whether each call has a literal format whose padding is shorter than a thousand characters and does not depend on
-  /// data.
+  /// Whether each call of `printf` and `format` in `sql` has a literal format whose numbers have at most three digits
+  /// and which has no `*`. Then padding has fewer than a thousand characters and does not depend on data.
   static func areBounded(in sql: String) -> Bool {
     let bytes = Array(sql.lowercased().utf8)
     for name in names {
@@ -25,12 +25,12 @@ enum FormatCalls {
     return true
   }
 
-  /// Whether a name is not followed by a call, or is followed by a call with a harmless format.
+  /// Whether the text after a name is not a call, or is a call with a harmless format.
   private static func isBounded(_ rest: ArraySlice<UInt8>) -> Bool {
     func isSpace(_ byte: UInt8) -> Bool { byte == 32 || (9...13).contains(byte) }
     var rest = rest.drop(while: isSpace)
     guard let next = rest.first else { return true }
-    // Quotes around the name, and comments, are refused: they may hide something.
+    // A quote or a comment after the name may hide a call, so both are refused.
     let odd: [UInt8] = [0x22, 0x60, 0x5d, 0x2f, 0x2d]
     if odd.contains(next) { return false }
     guard next == 0x28 else { return true }

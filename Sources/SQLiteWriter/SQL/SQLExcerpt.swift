@@ -3,13 +3,14 @@ enum SQLExcerpt {
   /// The longest excerpt, in Unicode scalars.
   static let maximumLength = 160
 
-  /// The beginning of a statement with string, blob and number literals replaced by `?`.
+  /// The beginning of a statement, with string, blob and number literals replaced by `?`; at most ``maximumLength``
+  /// scalars and an ellipsis.
   static func masked(_ sql: some StringProtocol) -> String {
     mask(sql, numbers: true)
   }
 
-  /// A message of SQLite with quoted strings, and numbers it quotes from the SQL, replaced by `?`.
-  /// Other numbers stay: they count columns.
+  /// A message of SQLite, with strings in single quotes, and numbers right after a double quote, replaced by `?`. Other
+  /// numbers stay, because they count columns.
   static func maskedMessage(_ message: String) -> String {
     mask(message, numbers: false)
   }

@@ -1,15 +1,16 @@
 import CSQLite
 
-/// What SQL may do, decided as SQLite compiles it (<https://sqlite.org/c3ref/set_authorizer.html>).
+/// Decides what SQL may do, while SQLite compiles it (<https://sqlite.org/c3ref/set_authorizer.html>).
 @safe final class SchemaGate {
-  /// Whether a definition from a file is being compiled; it may do nothing but define. Ordinary SQL may do anything
-  /// except the few things that could harm the process or the schema.
+  /// Whether a definition from a file is being compiled, which may only define tables, indexes, views and triggers. All
+  /// other SQL may do anything, except a few things that could harm the process or the schema.
   private var definesOnly = false
-  /// Whether the schema table itself may be written.
+  /// Whether SQL may make the schema table writable.
   private var opensSchema = false
   /// Whether a database may be attached and detached.
   private var attaches = false
-  /// The virtual table that the last compiled statement would create.
+  /// The name of the virtual table that a statement compiled since ``forgetVirtualTable()`` would create; nil when
+  /// there was no such statement.
   private(set) var virtualTable: String?
   /// The functions that a definition from a file may call, in lower case.
   private var functions: Set<String> = []
@@ -17,10 +18,12 @@ import CSQLite
   /// Whether the definition that is being compiled may call `printf`.
   private var allowsFormats = false
 
-  /// Sets the functions that definitions may call; until then they may call none.
+  /// Sets the functions, in lower case, that definitions may call. Before the first call, definitions may call no
+  /// function.
   func allow(functions: Set<String>) { self.functions = functions }
 
-  /// The gate must outlive the connection: `SQLiteWriter` holds both and closes the connection first.
+  /// Makes SQLite ask this gate about all SQL on a connection. The gate must outlive the connection: `SQLiteWriter`
+  /// holds both and closes the connection first.
   func install(on handle: OpaquePointer) {
     _ = unsafe sqlite3_set_authorizer(
       handle,
@@ -33,7 +36,7 @@ import CSQLite
       }, Unmanaged.passUnretained(self).toOpaque())
   }
 
-  /// Runs a compilation in which only definitions are allowed.
+  /// Runs `body`, which compiles `sql`, a definition from a file. Only definitions are allowed meanwhile.
   func definingOnly<R>(_ sql: String, _ body: () throws(SQLiteWriterError) -> R)
     throws(SQLiteWriterError) -> R
   {
@@ -43,17 +46,17 @@ import CSQLite
     return try body()
   }
 
-  /// Clears the virtual table before another statement is compiled.
+  /// Sets ``virtualTable`` to nil, before a statement is compiled.
   func forgetVirtualTable() { virtualTable = nil }
 
-  /// Runs the program's own SQL that writes to the schema table.
+  /// Runs `body`, in which the program's own SQL may make the schema table writable.
   func openingSchema<R>(_ body: () throws(SQLiteWriterError) -> R) throws(SQLiteWriterError) -> R {
     opensSchema = true
     defer { opensSchema = false }
     return try body()
   }
 
-  /// Runs the program's own SQL that attaches or detaches a file which it has made.
+  /// Runs `body`, in which the program's own SQL may attach and detach a file that the program has created.
   func attaching<R>(_ body: () throws(SQLiteWriterError) -> R) throws(SQLiteWriterError) -> R {
     attaches = true
     defer { attaches = false }
@@ -81,7 +84,7 @@ import CSQLite
       SQLITE_READ, SQLITE_REINDEX:
       true
     case SQLITE_INSERT, SQLITE_UPDATE:
-      // The row that a definition adds to the schema. SQLITE_SELECT is left out on purpose: CREATE TABLE … AS SELECT
+      // A definition adds a row to the schema table. SQLITE_SELECT is left out on purpose: CREATE TABLE … AS SELECT
       // could run for ever.
       name == "sqlite_master" || name == "sqlite_schema"
     default: false

@@ -1,15 +1,16 @@
 import CLibrary
 
-/// A byte string to be sorted. Its first sixteen bytes are in the entry itself, as numbers that sort like the bytes.
+/// A byte string to be sorted. Its first sixteen bytes are in the entry itself, as two numbers that sort like the
+/// bytes.
 struct KeyEntry: BitwiseCopyable {
   let first: UInt64
   let second: UInt64
-  /// Where the bytes after the sixteenth are.
+  /// The index, in a separate array, of the bytes after the sixteenth.
   let offset: UInt32
   /// The length of the whole string in bytes.
   let count: UInt32
 
-  /// The number of bytes in the entry itself.
+  /// How many bytes of a string are in the entry itself.
   static let inlineBytes = 16
 
   static let none = KeyEntry(first: 0, second: 0, offset: 0, count: 0)
@@ -21,8 +22,8 @@ struct KeyEntry: BitwiseCopyable {
     self.count = count
   }
 
-  /// An entry for a string. At least sixteen bytes must be in memory from its start on, even if it is shorter.
-  /// `offset`: where its bytes after the sixteenth are.
+  /// An entry for the string at `range` of `bytes`. At least sixteen bytes must be in `bytes` from the string's start
+  /// on, even if the string is shorter. `offset`: where the string's bytes after the sixteenth are.
   @inline(__always)
   init(_ bytes: borrowing ContiguousArray<UInt8>, _ range: Range<Int>, offset: Int) {
     var first = bytes.word(at: range.lowerBound)
@@ -40,7 +41,8 @@ struct KeyEntry: BitwiseCopyable {
       count: UInt32(truncatingIfNeeded: count))
   }
 
-  /// Whether its string sorts before the other; `rest` and `otherRest`: memory with the bytes after the sixteenth.
+  /// Whether the string of this entry sorts before that of `other`. `rest` and `otherRest`: the arrays that hold the
+  /// two strings' bytes after the sixteenth.
   @inline(__always)
   func isLess(
     _ other: KeyEntry, _ rest: borrowing ContiguousArray<UInt8>,
@@ -48,14 +50,15 @@ struct KeyEntry: BitwiseCopyable {
   ) -> Bool {
     if first != other.first { return first < other.first }
     if second != other.second { return second < other.second }
-    // One string ends here, and the other begins with it.
+    // At least one string ends within these bytes, and the other string begins with it.
     guard count > Self.inlineBytes, other.count > Self.inlineBytes else {
       return count < other.count
     }
     return isLessBehind(other, rest, otherRest)
   }
 
-  /// The same for two entries whose first sixteen bytes are equal.
+  /// Whether the string of this entry sorts before that of `other`, for longer strings whose first sixteen bytes are
+  /// equal.
   @inline(never)
   private func isLessBehind(
     _ other: KeyEntry, _ rest: borrowing ContiguousArray<UInt8>,

@@ -1,18 +1,20 @@
-/// Sorts entries: by those bytes of their first word that differ at all, the lowest first, then entries that are still
-/// equal by their second word. Entries are often in order except for a few bytes, and then this is cheap.
+/// Sorts entries with a radix sort: by those bytes of their first word that are not the same in all entries, the lowest
+/// byte first. Groups of entries that are still equal are then sorted by their second word. When the entries differ in
+/// a few bytes only, this is cheap.
 @safe struct KeyEntrySort {
   private let entries: UnsafeMutableBufferPointer<KeyEntry>
   private let spare: UnsafeMutableBufferPointer<KeyEntry>
   private let rest: ContiguousArray<UInt8>
   private var counts = ContiguousArray<UInt32>(repeating: 0, count: 256)
 
-  /// Fewer entries than this are sorted by comparison.
+  /// Ranges with fewer entries than this are sorted by comparison.
   private static let fewest = 128
-  /// The maximum number of bytes of a word to sort by; entries equal in these bytes are few, or also equal in the
-  /// rest.
+  /// The most bytes of a word to sort by. Entries that are equal in these bytes are few, or are equal in the remaining
+  /// bytes, too.
   private static let maxBytes = 4
 
-  /// `spare`: memory for as many entries; `rest`: the bytes that are not in the entries themselves.
+  /// Sorts `entries`. `spare`: working memory, enlarged when it has room for fewer entries. `rest`: the bytes of the
+  /// strings that are not in the entries themselves.
   static func sort(
     _ entries: inout ContiguousArray<KeyEntry>, _ spare: inout ContiguousArray<KeyEntry>,
     _ rest: ContiguousArray<UInt8>
@@ -38,11 +40,12 @@
     self.rest = rest
   }
 
-  /// Sorts a range of entries; with `bySecond`, their first words are equal.
+  /// Sorts a range of entries: by first word, or with `bySecond` by second word, and then the first words must be
+  /// equal.
   private mutating func sort(_ range: Range<Int>, bySecond: Bool) {
     guard range.count >= Self.fewest else { return compare(range) }
     let looked = bySecond ? scatter(range) { $0.second } : scatter(range) { $0.first }
-    // Groups of entries that are equal in the bits sorted so far.
+    // Each group of entries that are equal in the bits sorted so far is sorted by itself, if it is not in order.
     var start = range.lowerBound
     while start < range.upperBound {
       let one = unsafe entries[start]
@@ -68,8 +71,9 @@
     }
   }
 
-  /// Sorts entries, stably, by the highest bytes in which one of their words differs at all. Returns the bits of the
-  /// word that are then in order: all bits if the lower ones do not differ.
+  /// Sorts entries, stably, by the highest bytes in which `word` is not the same in all of them, at most ``maxBytes``
+  /// bytes. Returns a mask of the bits of `word` by which the entries are in order: all bits if the lower bits do not
+  /// differ.
   @inline(__always)
   private mutating func scatter(_ range: Range<Int>, _ word: (KeyEntry) -> UInt64) -> UInt64 {
     let one = unsafe word(entries[range.lowerBound])
@@ -97,7 +101,7 @@
     return differing & behind == 0 ? .max : ~behind
   }
 
-  /// Moves entries to their positions by one byte of the word.
+  /// Moves the entries of a range to their positions by one byte: the lowest byte of `digit`.
   @inline(__always)
   private static func scatter(
     _ from: UnsafeMutableBufferPointer<KeyEntry>, _ to: UnsafeMutableBufferPointer<KeyEntry>,

@@ -1,28 +1,28 @@
-/// Merges several sorted pieces into one sorted sequence of strings.
+/// Merges several sorted pieces of strings into one sorted sequence. All pieces but the last are in the temporary file.
 struct KeyMerge {
   /// A piece that is partly in memory.
   private struct Cursor {
-    /// The part of the piece that is still in the file.
+    /// The range of the file with the part of the piece that has not been read.
     var rest: Range<Int64>
-    /// Where the part in memory ends.
+    /// The index in `memory` where the part of the piece ends.
     var end: Int
-    /// The next string. Its offset is that of its bytes after the sixteenth.
+    /// The piece's current string; its bytes after the sixteenth are in `memory`, too.
     var entry = KeyEntry.none
     var key: Range<Int>
     var isAtEnd = false
   }
 
   private var cursors: ContiguousArray<Cursor>
-  /// The last piece, which is not in the file.
+  /// The last piece, which is in memory and not in the file.
   private var last: KeyPiece
-  /// A part of each piece, one after the other.
+  /// The current part of each piece, one after the other, in sections of `part` bytes.
   private var memory: ContiguousArray<UInt8>
   private let part: Int
   private let waiting: WaitingKeys
-  /// A loser tree with the pieces as leaves: for each inner node, the piece whose string comes later. (Knuth, "The Art
-  /// of Computer Programming", volume 3, section 5.4.1.)
+  /// A loser tree with the pieces as leaves. For each inner node: the index of the piece that lost there, because its
+  /// string comes later. (Knuth, "The Art of Computer Programming", volume 3, section 5.4.1.)
   private var losers: ContiguousArray<Int>
-  /// The piece whose string comes first.
+  /// The index of the piece whose current string comes first.
   private var winner = 0
   private var hasBegun = false
 
@@ -30,7 +30,8 @@ struct KeyMerge {
   private static let minPartBytes = 4 << 10
   private static let maxPartBytes = 64 << 10
 
-  /// `longest`: the length of the longest string in bytes.
+  /// Prepares to merge pieces in the file and the last piece. `longest`: the length of the longest string in bytes.
+  /// When there are too many pieces for the memory, groups of them are merged into longer pieces in the file first.
   init(_ pieces: [Range<Int64>], _ last: KeyPiece, longest: Int, _ waiting: WaitingKeys)
     throws(SQLiteWriterError)
   {
@@ -67,7 +68,7 @@ struct KeyMerge {
     self.waiting = waiting
   }
 
-  /// Goes to the next string; false when there is none.
+  /// Goes to the next string of the merged sequence; false when there is none.
   @inline(__always)
   mutating func next() throws(SQLiteWriterError) -> Bool {
     if hasBegun {
@@ -79,14 +80,14 @@ struct KeyMerge {
     return !cursors[winner].isAtEnd
   }
 
-  /// The current string.
+  /// The current string; only valid after ``next()`` has returned true.
   var key: RawSpan {
     @_lifetime(borrow self)
     @inline(__always)
     get { unsafe memory.span.bytes.extracting(cursors[winner].key) }
   }
 
-  /// Merges all pieces into one.
+  /// Merges all pieces into one new piece of the file, and returns the range of that piece.
   private mutating func putAside() throws(SQLiteWriterError) -> Range<Int64> {
     var isThere = try next()
     return try waiting.append { out throws(SQLiteWriterError) in
@@ -106,7 +107,7 @@ struct KeyMerge {
 
   // MARK: - Pieces
 
-  /// Goes to the next string of a piece.
+  /// Goes to the next string of the piece at `index`, or marks the piece as ended.
   @inline(__always)
   private mutating func advance(_ index: Int) throws(SQLiteWriterError) {
     if !hasNext(index), try !read(index) {
@@ -119,7 +120,7 @@ struct KeyMerge {
     cursors[index].entry = KeyEntry(memory, key, offset: start + KeyEntry.inlineBytes)
   }
 
-  /// Whether the next string is completely in memory.
+  /// Whether the next string of the piece at `index` is completely in memory.
   @inline(__always)
   private func hasNext(_ index: Int) -> Bool {
     let place = cursors[index].key.upperBound + KeyPiece.lengthBytes
@@ -130,7 +131,7 @@ struct KeyMerge {
   @inline(__always)
   private func length(at place: Int) -> Int { Int(memory[place]) << 8 | Int(memory[place + 1]) }
 
-  /// Reads the next part of a piece; false at the end.
+  /// Reads the next part of the piece at `index` into memory, behind what is left of the part before; false at the end.
   private mutating func read(_ index: Int) throws(SQLiteWriterError) -> Bool {
     let start = index * part
     let left = cursors[index].key.upperBound..<cursors[index].end
@@ -168,7 +169,7 @@ struct KeyMerge {
     winner = winners[1]
   }
 
-  /// Moves a piece from its leaf up to where it loses.
+  /// Replays the matches of the piece at `index` from its leaf up to the root, and sets ``winner``.
   @inline(__always)
   private mutating func play(_ index: Int) {
     var first = index

@@ -1,22 +1,24 @@
-/// Strings in memory, and their form in the file: each after its length.
+/// Strings in memory, which are sorted and then written as one piece of the file. In the file, a string comes after its
+/// length.
 struct KeyPiece {
   private var entries = ContiguousArray<KeyEntry>()
-  /// The bytes that are not in the entries themselves, and how many of them are in use.
+  /// The bytes of the strings that are not in the entries themselves. `restCount`: how many of these bytes are in use.
   private var rest = ContiguousArray<UInt8>()
   private var restCount = 0
   private var isSorted = true
-  /// The entry that is written next.
+  /// The index of the entry that is written next.
   private var next = 0
 
-  /// An index with more entries than this usually has many.
+  /// With this many entries, memory for the most entries is reserved: an index with more entries usually has many.
   private static let some = 1024
-  /// The size of a length in bytes.
+  /// How many bytes the length before a string takes in the file.
   static let lengthBytes = 2
 
-  /// The memory that it takes, in bytes, approximately.
+  /// About how many bytes of memory the piece takes.
   var byteCount: Int { restCount + entries.count * MemoryLayout<KeyEntry>.stride }
 
-  /// Adds the first `count` bytes of `key`, which must have sixteen more. `maxBytes`: the memory limit of a piece.
+  /// Adds a string, the first `count` bytes of `key`. At least sixteen more bytes must follow in `key`. `maxBytes`: the
+  /// memory limit of a piece.
   @inline(__always)
   mutating func add(
     _ key: borrowing ContiguousArray<UInt8>, _ count: Int, maxBytes: Int
@@ -46,13 +48,14 @@ struct KeyPiece {
     isSorted = true
   }
 
-  /// Writes as many of the remaining strings as fit into a range; returns the number of bytes.
+  /// Writes as many of the strings not written yet as fit into `range` of `out`; returns the number of bytes, 0 at the
+  /// end.
   mutating func fill(_ out: inout ContiguousArray<UInt8>, _ range: Range<Int>) -> Int {
     var place = range.lowerBound
     while next < entries.count {
       let entry = entries[next]
       let count = Int(entry.count)
-      // Sixteen bytes are written even of a shorter string.
+      // A shorter string takes sixteen bytes while it is written, because its entry is written whole.
       guard place + Self.lengthBytes + max(count, KeyEntry.inlineBytes) <= range.upperBound else {
         break
       }

@@ -1,4 +1,4 @@
-/// Sorts more byte strings than memory should hold: sorted pieces are written to an unlinked temporary file.
+/// Sorts byte strings that may not all fit in memory: sorted pieces are written to an unlinked temporary file.
 package struct KeySorter {
   private var held = KeyPiece()
   private var pieces: [Range<Int64>] = []
@@ -6,9 +6,9 @@ package struct KeySorter {
   private let waiting: WaitingKeys
   private let maxBytes: Int
 
-  /// The length of the longest string that it takes, in bytes.
+  /// The length in bytes of the longest string that can be added.
   package static let maxKeyBytes = 32 << 10
-  /// The number of bytes that must follow a string in the memory of ``add(_:count:)``.
+  /// How many bytes must follow a string in the array that is given to ``add(_:count:)``.
   package static let spareBytes = KeyEntry.inlineBytes
 
   init(_ waiting: WaitingKeys, maxBytes: Int) {
@@ -16,7 +16,8 @@ package struct KeySorter {
     self.maxBytes = max(maxBytes, 2 * Self.maxKeyBytes)
   }
 
-  /// Adds the first `count` bytes, at most ``maxKeyBytes``, of memory that has ``spareBytes`` more.
+  /// Adds a string: the first `count` bytes of `key`, at most ``maxKeyBytes``. At least ``spareBytes`` more bytes must
+  /// follow in `key`.
   /// - Throws: `full`, `inputOutput`.
   package mutating func add(_ key: borrowing ContiguousArray<UInt8>, count: Int)
     throws(SQLiteWriterError)
@@ -27,7 +28,7 @@ package struct KeySorter {
     if held.byteCount >= maxBytes { try putAside() }
   }
 
-  /// Passes all strings to `body` in order, until it returns false; nothing can be added afterwards.
+  /// Passes all strings to `body` in ascending order, until `body` returns false. No strings may be added afterwards.
   /// - Throws: what `body` throws; `full`, `inputOutput`.
   @inline(__always)
   mutating func drain(_ body: (RawSpan) throws(SQLiteWriterError) -> Bool)
@@ -44,7 +45,7 @@ package struct KeySorter {
     }
   }
 
-  /// Writes the strings in memory to the file, sorted.
+  /// Sorts the strings in memory and writes them to the file as a new piece.
   private mutating func putAside() throws(SQLiteWriterError) {
     held.sort(waiting)
     pieces.append(try waiting.append { held.fill(&$0, 0..<$0.count) })

@@ -2,20 +2,21 @@ import CLibrary
 import SafeFiles
 import SafeText
 
-/// What the sorters of a filler share: memory that one of them needs at a time, and a temporary file beside the new
-/// one. The file is unlinked as soon as it is made, so that nothing is left of it however the process ends.
+/// What all sorters of a filler share: working memory, which one sorter at a time uses, and a temporary file beside the
+/// new database. The file is unlinked as soon as it is created, so that nothing is left of it however the process ends.
 final class WaitingKeys {
   private let path: String
   private let descriptor: Int32
   private(set) var end: Int64 = 0
-  /// Memory for entries while they are sorted.
+  /// Working memory for entries while they are sorted.
   var sorting = ContiguousArray<KeyEntry>()
-  /// What is about to be written.
+  /// The bytes that are written to the file next.
   private var block = ContiguousArray<UInt8>()
 
   private static let blockBytes = 64 << 10
 
-  /// `between` is for tests: it is called between the check of the name and its removal.
+  /// Creates the temporary file beside the file `path`, with the suffix `-keys`, and unlinks it. `between` is for
+  /// tests: it is called between the check of the temporary file's name and its removal.
   init(
     beside path: String, between: ((_ path: String) -> Void)? = nil
   ) throws(SQLiteWriterError) {
@@ -44,10 +45,10 @@ final class WaitingKeys {
     SQLiteWriterError(.inputOutput, "the temporary file for sorting cannot be read", path: path)
   }
 
-  /// Appends to the file what `fill` writes to the start of the memory that it gets. `fill` returns the number of
-  /// bytes, and 0 at the end.
+  /// Calls `fill` until it returns 0, and appends to the file the bytes that `fill` writes. `fill` writes to the start
+  /// of the array that it gets, and returns the number of bytes.
   ///
-  /// - Returns: the range in the file.
+  /// - Returns: the range of the file with all of these bytes.
   func append(
     _ fill: (inout ContiguousArray<UInt8>) throws(SQLiteWriterError) -> Int
   ) throws(SQLiteWriterError) -> Range<Int64> {
@@ -61,7 +62,7 @@ final class WaitingKeys {
     }
   }
 
-  /// Fills a range of `bytes` from the file.
+  /// Fills `range` of `bytes` with the bytes of the file from `offset` on.
   func read(_ offset: Int64, into bytes: inout ContiguousArray<UInt8>, _ range: Range<Int>)
     throws(SQLiteWriterError)
   {

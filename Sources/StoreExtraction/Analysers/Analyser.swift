@@ -3,7 +3,7 @@ import SafeFiles
 import SafeText
 import SQLiteFile
 
-/// A rule as data: when these facts hold of a store, then this is what it may mean.
+/// A rule written as JSON: when all its conditions hold for a store, its verdict says what that may mean.
 ///
 /// ```json
 /// {
@@ -18,20 +18,20 @@ import SQLiteFile
 /// }
 /// ```
 ///
-/// All conditions must hold. A fact that is not known makes every test of it fail but `"exists": false`.
+/// All conditions must hold. When a fact is not known, every test of the fact fails except `"exists": false`.
 package struct Analyser: Sendable, Equatable, Decodable {
-  /// A name of letters, digits, dots and hyphens; it is shown, and stays.
+  /// The analyser's identifier: 1 to 100 ASCII letters, digits, dots and hyphens. Output shows it, so it never changes.
   package let id: String
-  /// What must hold.
+  /// The conditions, 1 to 100 of them. All must hold.
   let when: [Condition]
-  /// What it means, in a few words.
+  /// What the facts mean, in a few words.
   package let verdict: String
-  /// What happened and what to do, in a sentence or two.
+  /// What happened and what to do, in one or two sentences.
   package let sentence: String
-  /// Where more is written; nil without a link.
+  /// A link to further reading; nil without one.
   package let link: String?
 
-  /// A test of one fact.
+  /// One or more tests of one fact. All that are given must pass.
   struct Condition: Sendable, Equatable, Decodable {
     let fact: String
     var equals: AnalyserFacts.Value?
@@ -97,7 +97,7 @@ package struct Analyser: Sendable, Equatable, Decodable {
       throw wrong("the schema is not lifeboat.analyser")
     }
     guard try container.decode(Int.self, forKey: .version) == 1 else {
-      throw wrong("version 1 is the only one that is known")
+      throw wrong("only version 1 of the schema is supported")
     }
     try check(
       decoder.container(keyedBy: AnyKey.self).allKeys.map(\.stringValue),
@@ -120,7 +120,7 @@ package struct Analyser: Sendable, Equatable, Decodable {
       guard condition.tests else { throw wrong("the condition on \(condition.fact) tests nothing") }
       for version in [condition.versionFrom, condition.versionBefore].compactMap({ $0 })
       where SystemVersion(version) == nil {
-        throw wrong("\(version) is no version such as 3.51.2")
+        throw wrong("\(version) is not a version number such as 3.51.2")
       }
       conditions.append(condition)
     }
@@ -136,53 +136,53 @@ package struct Analyser: Sendable, Equatable, Decodable {
     }
   }
 
-  /// Whether all conditions hold.
+  /// Whether all conditions hold for a store with these facts.
   package func holds(_ facts: AnalyserFacts) -> Bool { when.allSatisfy { $0.holds(facts) } }
 }
 
-/// What an analyser says of a store.
+/// What one analyser says about a store.
 package struct Analysis: Sendable, Codable, Equatable {
-  /// The analyser.
+  /// The identifier of the analyser.
   package let id: String
   /// What the facts mean, in a few words.
   package let verdict: String
-  /// What happened and what to do.
+  /// What happened and what to do, in one or two sentences.
   package let sentence: String
-  /// Where more is written; nil without a link.
+  /// A link to further reading; nil without one.
   package let link: String?
 }
 
 extension Analysis {
-  /// Ids of analysers that ship and that say what helps: the file ends too early, the log was left behind, Core Data's
-  /// own tables are lost.
+  /// Identifiers of shipped analysers whose advice helps to get a complete store: the file ends too early, the log was
+  /// left behind, or Core Data's own tables are lost.
   package static let cutShort = "file.cutShort"
   package static let logMissing = "sqlite.logMissing"
   package static let metadataLost = "coredata.metadataLost"
 }
 
-/// Analysers that are asked one after the other.
+/// A list of analysers that are applied in order.
 package struct Analysers: Sendable {
   private var all: [Analyser]
 
-  /// The most files of a folder, and the most bytes of one.
+  /// The most entries that a folder of analysers may have, and the most bytes of one analyser.
   static let limits = (files: 1000, bytes: Int64(1 << 20))
 
-  /// Those that ship.
+  /// The analysers that ship with Lifeboat.
   package static let shipped = Analysers(all: ShippedAnalysers.decoded)
 
   private init(all: [Analyser]) { self.all = all }
 
-  /// What the analysers say, in their order: those that ship first.
+  /// Returns an analysis for each analyser whose conditions hold, the shipped analysers first.
   package func analyses(_ facts: AnalyserFacts) -> [Analysis] {
     all.filter { $0.holds(facts) }.map {
       Analysis(id: $0.id, verdict: $0.verdict, sentence: $0.sentence, link: $0.link)
     }
   }
 
-  /// Adds the analysers of a folder: its files whose names end in `.json`, by name.
+  /// Adds the analysers in a folder: all files whose names end in `.json`, sorted by name.
   ///
-  /// - Throws: ``ExtractionError`` with `input.badAnalyser`, which names the file and what is wrong with it;
-  ///   `SQLiteFileError` for what cannot be read.
+  /// - Throws: ``ExtractionError`` with `input.badAnalyser`, which names the file and what is wrong with it; an error
+  ///   of the file system when the folder or a file cannot be read.
   package mutating func add(folder: String) throws {
     let names = try OpenFolder(folder).names(limit: Self.limits.files)
     guard !names.isCut else {
@@ -202,7 +202,8 @@ package struct Analysers: Sendable {
   private mutating func add(file path: String) throws {
     let file = try ByteFile(path)
     guard file.size <= Self.limits.bytes else {
-      throw ExtractionError(.badAnalyser, "an analyser has at most 1 MiB", path: path)
+      throw ExtractionError(
+        .badAnalyser, "the file is larger than 1 MiB, the limit for an analyser", path: path)
     }
     let bytes = try file.bytes(at: 0, count: Int(file.size))
     let analyser: Analyser
@@ -210,7 +211,7 @@ package struct Analysers: Sendable {
       analyser = try JSONDecoder().decode(Analyser.self, from: Data(bytes))
     } catch {
       throw ExtractionError(
-        .badAnalyser, "not an analyser that can be read: \(Self.reason(error))", path: path)
+        .badAnalyser, "the file is not a valid analyser: \(Self.reason(error))", path: path)
     }
     guard !all.contains(where: { $0.id == analyser.id }) else {
       throw ExtractionError(
@@ -223,7 +224,7 @@ package struct Analysers: Sendable {
     switch error {
     case DecodingError.keyNotFound(let key, _): "\(key.stringValue) is missing"
     case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context):
-      "\(context.codingPath.last?.stringValue ?? "the value") has another type"
+      "\(context.codingPath.last?.stringValue ?? "the value") has the wrong type"
     case DecodingError.dataCorrupted(let context): context.debugDescription
     default: "it is not JSON"
     }

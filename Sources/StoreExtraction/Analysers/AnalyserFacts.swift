@@ -5,10 +5,10 @@ package import SQLiteFile
 import SQLiteForensics
 import StoreFiles
 
-/// What is known of a store, as names and values: the members of an inspection's JSON, such as `file.sqliteVersion` and
-/// `writeAheadLog.staleFrameCount`, and those of an incident's record below `incident`.
+/// The facts that are known about a store, by name. A name is a key path in the JSON of an inspection, such as
+/// `file.sqliteVersion` or `writeAheadLog.staleFrameCount`. Below `incident` it is a key path in an incident's record.
 package struct AnalyserFacts: Sendable {
-  /// A value of a fact.
+  /// The value of one fact: a truth value, a number, a text or a list.
   package enum Value: Sendable, Hashable, Decodable {
     case flag(Bool)
     case number(Double)
@@ -26,7 +26,7 @@ package struct AnalyserFacts: Sendable {
       }
     }
 
-    /// A single value; nil for a list, an object and null.
+    /// Takes a single JSON value; nil for an array, an object and null.
     init?(_ value: JSONValue) {
       switch value {
       case .boolean(let flag): self = .flag(flag)
@@ -49,12 +49,12 @@ package struct AnalyserFacts: Sendable {
 
   subscript(_ name: String) -> Value? { values[name] }
 
-  /// The facts of a store that was checked.
+  /// Collects the facts of a store that was checked.
   ///
   /// - Parameters:
   ///   - path: the main file.
   ///   - logView: which part of the write-ahead log counts.
-  ///   - findings: what the check found.
+  ///   - findings: the findings of the check.
   ///   - incident: the incident's record as JSON; nil without one.
   /// - Throws: `SQLiteFileError` when the file cannot be opened.
   package init(
@@ -80,11 +80,11 @@ package struct AnalyserFacts: Sendable {
     if let incident { add(incident, as: "incident") }
   }
 
-  /// The facts of a store that was inspected, here or where a bundle was made of it.
+  /// Collects the facts from an inspection that was made here or where a bundle was made.
   ///
   /// - Parameters:
   ///   - inspection: the inspection.
-  ///   - path: the main file; nil where only the inspection is at hand.
+  ///   - path: the main file; nil when only the inspection is available and not the store.
   ///   - incident: the incident's record as JSON; nil without one.
   package init(_ inspection: StoreInspection, at path: String? = nil, incident: Data? = nil) {
     values["kind"] = .text(inspection.kind.rawValue)
@@ -107,13 +107,13 @@ package struct AnalyserFacts: Sendable {
     if let incident { add(incident, as: "incident") }
   }
 
-  /// The facts of an incident whose store is not at hand.
+  /// Collects the facts of an incident whose store is not available.
   package init(incident: Data?) { if let incident { add(incident, as: "incident") } }
 
-  /// Facts by name, for tests.
+  /// Takes the facts by name, for tests.
   init(_ values: [String: Value]) { self.values = values }
 
-  /// Which files of the set there are, and whether the wal-index is older than the log that it belongs to.
+  /// Adds which roles of the store set have files, and whether the wal-index is older than its log.
   private mutating func addFiles(of path: String) {
     let members = StoreSet(at: path).members
     values["files"] = .list(
@@ -125,7 +125,7 @@ package struct AnalyserFacts: Sendable {
       return status.modified
     }
     if let index = modified(.sharedMemory), let log = modified(.wal) {
-      // A second: the two are written one after the other.
+      // A second of tolerance, because the two files are written one after the other.
       values["sharedMemory.isOlderThanLog"] = .flag(index < log - 1_000_000_000)
     }
   }
@@ -139,7 +139,7 @@ package struct AnalyserFacts: Sendable {
     if let value = try? JSONDecoder().decode(JSONValue.self, from: record) { flatten(value, name) }
   }
 
-  /// Members by their key paths. Objects in a list are passed over.
+  /// Adds the members of a JSON object under their key paths. Objects in an array are left out.
   private mutating func flatten(_ value: JSONValue, _ name: String) {
     switch value {
     case .object(let members): for (key, member) in members { flatten(member, name + "." + key) }
@@ -149,11 +149,11 @@ package struct AnalyserFacts: Sendable {
   }
 }
 
-/// A version of up to four numbers, such as `3.51.2`.
+/// A version of one to four numbers, such as `3.51.2`.
 package struct SystemVersion: Sendable, Equatable {
   private let parts: [Int]
 
-  /// Reads a version; nil for any other text.
+  /// Parses a version; nil when `text` is not one to four numbers with dots between them.
   init?(_ text: String) {
     let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
       .map { Int(String(decoding: $0, as: UTF8.self)) }
@@ -161,7 +161,7 @@ package struct SystemVersion: Sendable, Equatable {
     self.parts = parts.compactMap(\.self)
   }
 
-  /// Whether this version is older than another one; false where that is no version.
+  /// Whether this version is older than `other`. False when `other` is not a version.
   func precedes(_ other: String) -> Bool {
     guard let other = SystemVersion(other) else { return false }
     for place in 0..<4 {

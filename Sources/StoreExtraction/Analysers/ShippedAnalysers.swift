@@ -1,8 +1,8 @@
 import Foundation
 
-/// The analysers that ship, in the form in which a team writes its own.
+/// The analysers that ship with Lifeboat, in the JSON form in which a team writes its own.
 enum ShippedAnalysers {
-  /// What ``texts`` say. A text that cannot be read would be a fault of this file; a test reads them all.
+  /// The analysers in ``texts``. A text that cannot be decoded is left out, but a test decodes all of them.
   static let decoded = texts.compactMap {
     try? JSONDecoder().decode(Analyser.self, from: Data($0.utf8))
   }
@@ -17,7 +17,7 @@ enum ShippedAnalysers {
   }
 
   static let texts = [
-    // SQLite's own page names the versions; 3.44.6 and 3.50.7 have the repair, too.
+    // SQLite's page about the bug names the affected versions. 3.44.6 and 3.50.7 have the repair, too.
     analyser(
       "sqlite.walReset",
       when: """
@@ -27,7 +27,7 @@ enum ShippedAnalysers {
         {"fact": "writeAheadLog.staleFrameCount", "atLeast": 1},
         {"fact": "writeAheadLog.committedFramesBehindBreak", "atMost": 0}
         """,
-      "the WAL-reset bug of SQLite may have done this",
+      "the damage may come from SQLite's WAL-reset bug",
       "Pages are damaged, the log holds frames of two generations, and the version of SQLite that wrote last may skip pages at a checkpoint that another connection disturbs. Use SQLite 3.51.3 or newer, or one connection.",
       link: "https://sqlite.org/wal.html#walresetbug"),
     analyser(
@@ -55,7 +55,10 @@ enum ShippedAnalysers {
     analyser(
       "sqlite.staleIndex", when: #"{"fact": "sharedMemory.isOlderThanLog", "is": true}"#,
       "the wal-index is older than the log",
-      "The files were copied one after the other while the store was in use, or an app in an extension writes with its own locks. The copy may show states of two moments.",
+      """
+      The files were copied one after the other while the store was in use, or an app extension writes with locks of \
+      its own. The copy may mix the states of two moments.
+      """,
       link: "https://sqlite.org/walformat.html"),
     analyser(
       "sqlite.unfinished", when: #"{"fact": "writeAheadLog.uncommittedFrameCount", "atLeast": 1}"#,
@@ -65,17 +68,26 @@ enum ShippedAnalysers {
     analyser(
       "sqlite.hotJournal", when: #"{"fact": "journal.state", "is": "hot"}"#,
       "the next open will roll a transaction back",
-      "The app was ended while it wrote pages into the main file. Keep the journal beside it: without it the file is damaged.",
+      """
+      The app was ended while it wrote pages into the main file. Keep the journal beside the main file: without the \
+      journal, the file is damaged.
+      """,
       link: "https://sqlite.org/lockingv3.html#hot_journals"),
     analyser(
       "file.cutShort", when: #"{"fact": "findings", "includes": "file.truncated"}"#,
       "the file ends too early",
-      "It was probably cut on its way: by a copy that ran out of space, a sync that had not finished, or a mail. Ask for it again, with its size.",
+      """
+      The file was probably cut off on its way: by a copy that ran out of space, a sync that had not finished, or a \
+      mail. Ask for the file again, with its size.
+      """,
       link: "https://sqlite.org/howtocorrupt.html"),
     analyser(
       "file.overwritten", when: #"{"fact": "findings", "includes": "header.unreadable"}"#,
       "the beginning of the file was overwritten or lost",
-      "SQLite says 26, file is not a database. The other pages can mostly be read: lifeboat recover makes a new file of them.",
+      """
+      SQLite reports error 26, file is not a database. Most of the other pages can usually be read: lifeboat recover \
+      makes a new file of them.
+      """,
       link: "https://sqlite.org/howtocorrupt.html#_file_overwrite_by_a_rogue_thread_or_process"),
     analyser(
       "coredata.metadataLost", when: #"{"fact": "kind", "is": "coreDataShaped"}"#,
@@ -102,12 +114,18 @@ enum ShippedAnalysers {
     analyser(
       "swiftdata.unknownVersion", when: #"{"fact": "incident.verdict.rule", "is": "cocoa.134504"}"#,
       "SwiftData does not find the store's version in the migration plan",
-      "Error 134504: no version of the plan has the hashes of this store. A model was changed without a new version, or a version was left out. Give the plan a version that is what had shipped.",
+      """
+      Error 134504: no version of the plan has the hashes of this store. A model was changed without a new version, or \
+      a version was left out. Add the version that was shipped to the plan.
+      """,
       link: "https://developer.apple.com/documentation/swiftdata/schemamigrationplan"),
     analyser(
       "cloudkit.mirrored", when: #"{"fact": "tables", "includes": "ANSCKRECORDMETADATA"}"#,
       "the store is mirrored to CloudKit",
-      "What was lost here may be in iCloud still: let the app sync a fresh store before rows are put back, or rows appear twice.",
+      """
+      What was lost here may still be in iCloud: let the app sync a fresh store before rows are put back, otherwise \
+      rows appear twice.
+      """,
       link:
         "https://developer.apple.com/documentation/coredata/mirroring-a-core-data-store-with-cloudkit"
     ),

@@ -1,14 +1,14 @@
 package import SQLiteFile
 
-/// A row for a window on a table: long values are cut.
+/// A row of a table for display. Long texts and blobs are cut.
 package struct BrowsedRow: Sendable, Hashable {
   /// The row id; nil in a WITHOUT ROWID table.
   package var rowID: Int64?
-  /// The leaf that holds the row; nil where that is not known.
+  /// The page number of the leaf that holds the row; nil when the leaf is not known.
   package var page: UInt32?
   /// A value for each column; text and blobs may be cut.
   package var values: [StoredValue]
-  /// The sizes in bytes of values that are cut, by column.
+  /// The full sizes in bytes of the values that are cut, by column position.
   package var sizes: [Int: Int] = [:]
 
   package init(rowID: Int64?, page: UInt32?, values: [StoredValue], sizes: [Int: Int] = [:]) {
@@ -18,10 +18,11 @@ package struct BrowsedRow: Sendable, Hashable {
     self.sizes = sizes
   }
 
-  /// The row as other readers have it.
+  /// The row as a `StoredRow`, without its page and without the sizes of cut values.
   package var stored: StoredRow { StoredRow(rowID: rowID, values: values) }
 
-  /// A value cut to a number of bytes, and its size if it was cut.
+  /// Cuts a text or blob to at most `limit` bytes. Returns the value, and its full size in bytes if it was cut, else
+  /// nil.
   package static func cut(_ value: StoredValue, to limit: Int) -> (StoredValue, Int?) {
     switch value {
     case .text(let text) where text.utf8.count > limit:
@@ -32,7 +33,7 @@ package struct BrowsedRow: Sendable, Hashable {
     }
   }
 
-  /// At most `limit` bytes, without a part of a scalar at the end.
+  /// Returns at most the first `limit` bytes of a UTF-8 text, without an incomplete scalar at the end.
   static func wholeText(_ bytes: [UInt8], _ limit: Int) -> [UInt8] {
     var end = min(limit, bytes.count)
     while end > 0, end > limit - 4, end < bytes.count, bytes[end] & 0xC0 == 0x80 { end -= 1 }
@@ -40,19 +41,19 @@ package struct BrowsedRow: Sendable, Hashable {
   }
 }
 
-/// Reads the rows of a table leaf by leaf, in any order and as often as wanted. It holds twelve bytes for each leaf.
+/// Reads the rows of a table leaf by leaf, in any order and as often as wanted. It keeps twelve bytes for each leaf.
 ///
-/// A table without row ids has no leaves in that sense: it is one part, and its first rows are kept.
+/// A WITHOUT ROWID table is read as a single part. Its first ``maxKept`` rows are kept in memory.
 package final class LeafRows {
-  /// The table.
+  /// The table whose rows are read.
   package let table: Table
-  /// How many parts there are: leaves in key order.
+  /// How many parts there are: the leaves in key order, or 1 for a WITHOUT ROWID table.
   package var count: Int { leaves?.count ?? 1 }
-  /// Whether only the first ``maxKept`` rows of a table without row ids are here.
+  /// Whether the table is WITHOUT ROWID and has more rows than the ``maxKept`` that can be read here.
   package private(set) var isCutOff = false
-  /// Whether rows are found by their row ids.
+  /// Whether the table has row ids, so that a row can be found by its row id.
   package var hasRowIDs: Bool { leaves != nil }
-  /// What was found while reading.
+  /// What was found wrong while the table was read.
   package private(set) var findings = FindingList()
 
   private let database: SQLiteDatabase
@@ -61,11 +62,11 @@ package final class LeafRows {
   private var kept: [BrowsedRow] = []
   private var reader: PageReader
 
-  /// The most rows of a table without row ids, and the bytes of a value that are kept of them.
+  /// The most rows of a WITHOUT ROWID table that are kept, and the most bytes that are kept of each of their values.
   package static let maxKept = 5_000
   private static let keptBytes = 1024
 
-  /// Reads the interior pages of a table, or the first rows of one without row ids.
+  /// Reads the interior pages of a table with row ids, or the first rows of a WITHOUT ROWID table.
   ///
   /// - Throws: `SQLiteFileError` when the device fails; damage is among the ``findings``.
   package init(_ table: Table, in database: SQLiteDatabase) throws(SQLiteFileError) {
@@ -107,12 +108,13 @@ package final class LeafRows {
     return BrowsedRow(rowID: row.rowID, page: nil, values: values, sizes: sizes)
   }
 
-  /// Calls `receive` with each row of a part until it returns false.
+  /// Calls `receive` with each row of a part, until `receive` returns false.
   ///
   /// - Parameters:
   ///   - part: the part, from 0 to ``count`` - 1.
-  ///   - longest: the most bytes of a text or blob; what is longer is cut. With 0 they are left out: NULL.
-  ///   - receive: takes a row and says whether it wants the next.
+  ///   - longest: the most bytes of a text or blob; longer ones are cut. With 0, a table with row ids gives NULL for
+  ///     texts and blobs, and a WITHOUT ROWID table gives empty ones.
+  ///   - receive: takes a row and returns whether it wants the next one.
   /// - Throws: `SQLiteFileError` when the device fails.
   package func read(
     _ part: Int, longest: Int, _ receive: (BrowsedRow) -> Bool
@@ -124,7 +126,7 @@ package final class LeafRows {
       }
       return
     }
-    // A scan of its own: one that read a leaf before would take its overflow pages for read twice.
+    // Each call uses a new scan. A scan that has read this leaf before would report its overflow pages as used twice.
     var scan = database.newScan(of: table, true)
     scan.begin()
     let leaf = leaves[part]
@@ -135,7 +137,7 @@ package final class LeafRows {
     findings.add(scan.findings)
   }
 
-  /// The row with this row id; nil when there is none, or when keys of a damaged table hide it.
+  /// Returns the row with this row id. Nil when there is no such row, or when wrong keys of a damaged table hide it.
   package func row(_ rowID: Int64, longest: Int) throws(SQLiteFileError) -> BrowsedRow? {
     guard let part = part(of: rowID) else { return nil }
     var found: BrowsedRow?
@@ -146,7 +148,7 @@ package final class LeafRows {
     return found
   }
 
-  /// The part in whose bounds a row id is; nil without row ids.
+  /// Returns the only part that can hold the row with this row id; nil for a WITHOUT ROWID table and without leaves.
   package func part(of rowID: Int64) -> Int? {
     guard let leaves, leaves.count > 0 else { return nil }
     var low = 0
@@ -210,7 +212,7 @@ private struct CutRowSink: RowSink, ~Copyable {
   }
   mutating func endRow() { wantsMore = receive(row) }
 
-  /// The start of a value; of text one byte more, which shows whether a scalar ends at the limit.
+  /// Returns the start of a value. One byte more than the limit is kept, to show whether a scalar ends at the limit.
   private mutating func cut(_ bytes: RawSpan) -> [UInt8] {
     guard bytes.byteCount > longest else { return bytes.array() }
     row.sizes[row.values.count] = bytes.byteCount

@@ -1,34 +1,35 @@
 package import SQLiteFile
 
-/// The rows of a table that fit a condition, by their place among each other. It is made part by part, so that a
-/// caller can show the first rows at once and stop at any time; it holds a number for each leaf, and no row.
+/// The rows of a table that fit a condition, numbered from 0 in the order of the table. The index is made part by part,
+/// so that a caller can show the first rows at once and stop at any time. It keeps a number for each leaf, and the rows
+/// of only the last few parts that were shown.
 package final class RowIndex {
-  /// The table's rows.
+  /// Reads the table's rows.
   package let rows: LeafRows
-  /// Whether all parts were read, so that ``count`` is final.
+  /// Whether all parts of the table were read, so that ``count`` is final.
   package var isComplete: Bool { ends.count == rows.count }
-  /// How many rows that fit were found so far.
+  /// How many rows that fit the condition were found so far.
   package var count: Int { ends.last ?? 0 }
-  /// The share of the table that was read, from 0 to 1.
+  /// The share of the table's parts that was read, from 0 to 1.
   package var share: Double { rows.count == 0 ? 1 : Double(ends.count) / Double(rows.count) }
 
   private let longest: Int
   private let fits: (BrowsedRow) -> Bool
-  /// For each part read, how many rows that fit are in it and all before it.
+  /// For each part that was read: how many rows fit the condition in this part and all parts before it.
   private var ends: [Int] = []
-  /// The rows of the parts looked at last.
+  /// The fitting rows of the parts that were read last for display, at most ``cachedParts`` of them.
   private var cache: [(part: Int, rows: [BrowsedRow])] = []
 
-  /// The most bytes of a value in a window.
+  /// The most bytes of a text or blob in ``window(_:)``.
   package static let shownBytes = 2048
   private static let cachedParts = 4
 
-  /// An index that has read nothing yet.
+  /// Creates an index that has read nothing yet.
   ///
   /// - Parameters:
   ///   - rows: the table's rows.
-  ///   - longest: the bytes of a long value that the condition sees.
-  ///   - fits: the condition. It must give the same answer each time.
+  ///   - longest: how many bytes of a long value the condition gets to see.
+  ///   - fits: the condition. It must give the same answer for the same row each time.
   package init(
     _ rows: LeafRows, longest: Int = 0, where fits: @escaping (BrowsedRow) -> Bool = { _ in true }
   ) {
@@ -37,9 +38,9 @@ package final class RowIndex {
     self.fits = fits
   }
 
-  /// Reads on.
+  /// Reads the next parts of the table.
   ///
-  /// - Parameter parts: how many parts at most.
+  /// - Parameter parts: the most parts to read.
   /// - Throws: `SQLiteFileError` when the device fails.
   package func advance(_ parts: Int) throws(SQLiteFileError) {
     var left = parts
@@ -54,13 +55,13 @@ package final class RowIndex {
     }
   }
 
-  /// Calls `receive` with each row that fits, from a place on, until it returns false. Only parts that were read are
-  /// looked at.
+  /// Calls `receive` with each fitting row from `place` on, until `receive` returns false. Only the parts that
+  /// ``advance(_:)`` has read are searched.
   ///
   /// - Parameters:
-  ///   - place: the first row's place, from 0.
-  ///   - longest: the most bytes of a value.
-  ///   - receive: takes a row and its place, and says whether it wants the next.
+  ///   - place: the number of the first row, from 0.
+  ///   - longest: the most bytes of a text or blob; longer ones are cut.
+  ///   - receive: takes a row's number and the row, and returns whether it wants the next one.
   /// - Throws: `SQLiteFileError` when the device fails.
   package func forEachRow(
     from place: Int, longest: Int = RowIndex.shownBytes, _ receive: (Int, BrowsedRow) -> Bool
@@ -78,7 +79,7 @@ package final class RowIndex {
     }
   }
 
-  /// The rows at some places.
+  /// Returns the fitting rows with these numbers. Numbers from ``count`` on are left out.
   package func window(_ places: Range<Int>) throws(SQLiteFileError) -> [BrowsedRow] {
     var window: [BrowsedRow] = []
     try forEachRow(from: places.lowerBound) { place, row in
@@ -89,7 +90,8 @@ package final class RowIndex {
     return window
   }
 
-  /// The place of the first row whose row id is this or higher; nil when all are lower, or not read yet.
+  /// Returns the number of the first fitting row whose row id is `rowID` or higher. Nil when there is none, or when the
+  /// part in which `rowID` belongs was not read yet.
   package func place(of rowID: Int64) throws(SQLiteFileError) -> Int? {
     guard let part = rows.part(of: rowID), part < ends.count else { return nil }
     var found: Int?
@@ -100,7 +102,7 @@ package final class RowIndex {
     return found
   }
 
-  /// The first part that ends after a place.
+  /// Returns the part that holds the fitting row with the number `place`.
   private func part(of place: Int) -> Int {
     var low = 0
     var high = ends.count
@@ -115,7 +117,7 @@ package final class RowIndex {
     let isShown = longest == Self.shownBytes
     if isShown, let known = cache.first(where: { $0.part == part }) { return known.rows }
     var found: [BrowsedRow] = []
-    // What the condition sees must be what it saw when the part was counted.
+    // The condition must see the same bytes as when the part was counted.
     let read = max(longest, self.longest)
     try rows.read(part, longest: read) { row in
       if fits(row) { found.append(read > longest ? row.cut(to: longest) : row) }
@@ -130,7 +132,7 @@ package final class RowIndex {
 }
 
 extension BrowsedRow {
-  /// The row with its values cut further.
+  /// Returns the row with its texts and blobs cut to at most `limit` bytes. Full sizes that are known are kept.
   package func cut(to limit: Int) -> BrowsedRow {
     var row = self
     for column in values.indices {

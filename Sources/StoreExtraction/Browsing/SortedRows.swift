@@ -1,18 +1,18 @@
-/// The rows of an index in the order of a key. It holds the key and the place of each row, so there is a limit.
+/// The rows of a ``RowIndex``, sorted by a key. The key and the number of each row are kept in memory, so at most
+/// ``limit`` rows are sorted.
 package struct SortedRows: Sendable {
-  /// What rows are sorted by. Values of different kinds come in the order in which SQLite sorts them: nothing,
-  /// numbers, text.
+  /// What rows are sorted by. Values of different kinds come in SQLite's order: none (NULL), numbers, text.
   package enum Key: Sendable, Hashable, Comparable {
     case none
     case integer(Int64)
     case real(Double)
-    /// Text, compared by its first bytes.
+    /// The UTF-8 bytes of a text, compared byte by byte.
     case text([UInt8])
 
-    /// The bytes of a text that are compared.
+    /// The most bytes of a text that are compared.
     package static let maxBytes = 64
 
-    /// Text as a key: without regard to case.
+    /// Makes a key of a text: its lower-case form, cut to ``maxBytes`` bytes.
     package static func text(_ string: String) -> Key {
       .text(Array(string.lowercased().utf8.prefix(maxBytes)))
     }
@@ -43,26 +43,27 @@ package struct SortedRows: Sendable {
   private struct Entry: Sendable {
     var section: Key
     var key: Key
-    /// The row's place in the index.
+    /// The row's number in the index.
     var place: Int
   }
 
   private var entries: [Entry] = []
-  /// How many rows there are.
+  /// How many rows were added.
   package var count: Int { entries.count }
-  /// Whether there is no room for another row.
+  /// Whether ``limit`` rows were added, so that no further row may be added.
   package var isFull: Bool { entries.count >= Self.limit }
-  /// The positions of the first row of each section, in order.
+  /// The position of the first row of each section in sorted order. Empty before ``sort(descending:)``.
   package private(set) var sectionStarts: [Int] = []
 
   package init() {}
 
-  /// Adds the row at a place of the index; rows are in order of their sections first.
+  /// Adds the row with the number `place` in the index. Rows are sorted by `section` first and by `key` within a
+  /// section.
   package mutating func add(_ place: Int, section: Key = .none, _ key: Key) {
     entries.append(Entry(section: section, key: key, place: place))
   }
 
-  /// Puts the rows in order; rows with the same keys stay in the order of the index. Sections always ascend.
+  /// Sorts the rows. Rows with equal keys stay in the order of the index. Sections always ascend, even if keys descend.
   package mutating func sort(descending: Bool) {
     entries.sort { one, two in
       if one.section != two.section { return one.section < two.section }
@@ -75,10 +76,10 @@ package struct SortedRows: Sendable {
     }
   }
 
-  /// The place in the index of the row that is `position`th in order.
+  /// Returns the number in the index of the row at `position` in sorted order, from 0.
   package func place(_ position: Int) -> Int { entries[position].place }
 
-  /// The positions of the section that a position is in.
+  /// Returns the positions of all rows in the section that contains `position`.
   package func section(of position: Int) -> Range<Int> {
     var low = 0
     var high = sectionStarts.count

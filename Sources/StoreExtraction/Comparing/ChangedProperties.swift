@@ -4,23 +4,24 @@ import SQLiteFile
 extension StoreComparison {
   /// A property of a row that differs, with its values in the types of the model.
   package struct ChangedProperty: Sendable {
-    /// The attribute or relationship; the column where no model names it.
+    /// The name of the attribute or relationship, or of the column when no model names it.
     package let name: String
-    /// The values; nil where that store does not have the property, or not the row.
+    /// The value in the old store; nil when the old store does not have the property or the row.
     package let old: Value?
+    /// The value in the new store; nil when the new store does not have the property or the row.
     package let new: Value?
   }
 
-  /// A value of such a property.
+  /// A value of a property that differs.
   package enum Value: Sendable {
-    /// The value itself.
+    /// The complete value.
     case value(PropertyValue)
-    /// A long value, of which only the size is kept: bytes of text as UTF-8, or of a blob.
+    /// The size of a long value whose content is not kept: bytes of text as UTF-8, or bytes of a blob.
     case long(sizeBytes: Int, isText: Bool)
   }
 
-  /// The properties of a row that differ. What Core Data counts itself (`Z_ENT`, `Z_OPT`) is among them only when nothing
-  /// else is.
+  /// Returns the properties in which a row differs. In an entity's row, Core Data's own columns (`Z_PK`, `Z_ENT`,
+  /// `Z_OPT`) are among them only when no other column differs.
   package func properties(of row: Row) -> [ChangedProperty] {
     let old = names(in: old, isNew: false, row)
     let new = names(in: new, isNew: true, row)
@@ -36,7 +37,7 @@ extension StoreComparison {
     return told.isEmpty ? all : told.map(\.1)
   }
 
-  /// The rows of an entity in a table of one of the stores.
+  /// Identifies the rows of one entity in one table of one of the two stores.
   struct ColumnOwner: Hashable {
     let isNew: Bool
     let table: ExactText
@@ -50,7 +51,8 @@ extension StoreComparison {
     return Names(fields: columnFields[owner] ?? [:], storePath: store.database.path)
   }
 
-  /// The properties of columns; none where no plan can be made, which leaves the names of the columns.
+  /// Returns the property of each column, by column position. Empty when no row plan can be made; then the columns keep
+  /// their own names.
   private func fields(of owner: ColumnOwner, in store: CoreDataStore) -> [Int: RowPlan.Field] {
     guard let table = store.database.schema.table(named: owner.table.text),
       let plan = (try? store.plan(for: table, wanted: nil)) ?? nil,
@@ -59,7 +61,7 @@ extension StoreComparison {
     return Dictionary(found.fields.map { ($0.column, $0) }, uniquingKeysWith: { $1 })
   }
 
-  /// How one of the stores names the columns of a row.
+  /// How one of the two stores names and types the columns of a row.
   private struct Names {
     let fields: [Int: RowPlan.Field]
     let storePath: String

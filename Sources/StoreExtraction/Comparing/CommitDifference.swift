@@ -6,23 +6,23 @@ package struct CommittedChange: Sendable, Equatable {
   package let table: String
   /// Whether the commit created the table, dropped it, or neither.
   package let tableChange: TableChange
-  /// Rows that were added.
+  /// The number of rows that the commit added.
   package private(set) var added = 0
-  /// Rows whose values changed.
+  /// The number of rows whose values the commit changed.
   package private(set) var changed = 0
-  /// Rows that were removed.
+  /// The number of rows that the commit removed.
   package private(set) var removed = 0
-  /// Row ids of added rows, at most ``keyLimit``.
+  /// The row ids of added rows in key order, at most ``keyLimit``.
   package private(set) var addedKeys: [Int64] = []
-  /// Row ids of changed rows, at most ``keyLimit``.
+  /// The row ids of changed rows in key order, at most ``keyLimit``.
   package private(set) var changedKeys: [Int64] = []
-  /// Row ids of removed rows, at most ``keyLimit``.
+  /// The row ids of removed rows in key order, at most ``keyLimit``.
   package private(set) var removedKeys: [Int64] = []
 
-  /// How many row ids of each kind are kept.
+  /// How many row ids of added rows are kept at most; the limit holds for changed and removed rows, too.
   package static let keyLimit = 20
 
-  /// What happened to the table itself.
+  /// What the commit did to the table itself.
   package enum TableChange: String, Sendable {
     /// The table is in both states.
     case none
@@ -56,15 +56,15 @@ package struct CommittedChange: Sendable, Equatable {
 
 /// Compares the state before a commit with the state after it, reading only leaf pages that differ.
 struct CommitDifference {
-  /// The changes by table, in the order of the schema.
+  /// The changes by table, in the order of the new schema. Dropped tables come last.
   private(set) var changes: [CommittedChange] = []
-  /// Tables without row ids that the commit may have changed. Their rows are not compared.
+  /// Names of WITHOUT ROWID tables that the commit may have changed. Their rows are not compared.
   private(set) var tablesNotCompared: [String] = []
-  /// What was found while comparing.
+  /// What was found wrong while the newer state was read.
   private(set) var findings = FindingList()
   private var trees: Trees
 
-  /// The b-trees of the newer state by table name; the comparison of the next commit starts from them.
+  /// The b-trees of the newer state by table name. The comparison of the next commit starts from them.
   struct Trees {
     fileprivate struct Tree {
       let root: UInt32
@@ -74,15 +74,15 @@ struct CommitDifference {
 
     fileprivate var byTable: [SQLName: Tree] = [:]
 
-    /// Starts without known b-trees.
+    /// Creates an empty collection: no b-tree is known yet.
     init() {}
   }
 
   /// Compares the rows of the two states.
   ///
   /// - Parameters:
-  ///   - old: the state before; nil when there was none.
-  ///   - new: the state after.
+  ///   - old: the state before the commit; nil when there was none.
+  ///   - new: the state after the commit.
   ///   - pages: the pages that the commit wrote.
   ///   - trees: on entry, the known b-trees of the older state; on return, those of the newer state.
   /// - Throws: `SQLiteFileError` when the device fails.
@@ -145,7 +145,7 @@ struct CommitDifference {
     if !change.isEmpty { changes.append(change) }
   }
 
-  /// The leaf pages of a table, from `trees` when they are known.
+  /// Returns the leaf pages of a table in key order, from `trees` when they are known.
   private mutating func leaves(of table: Table, in database: SQLiteDatabase)
     throws(SQLiteFileError) -> [UInt32]
   {
@@ -163,7 +163,8 @@ struct CommitDifference {
       && !known.interior.contains { written.contains($0) }
   }
 
-  /// Compares common columns only: a column that the commit added has its default in every row, which is not a change.
+  /// Compares only columns that both states have. A column that the commit added has its default in every row, which is
+  /// not a change of the row.
   private static func equality(_ before: Table?, _ after: Table?) -> (ComparedRow, ComparedRow) ->
     Bool
   {

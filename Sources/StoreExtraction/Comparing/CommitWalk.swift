@@ -2,15 +2,15 @@ import CoreDataStore
 import SQLiteFile
 import SQLiteForensics
 
-/// Compares the states of a log one after the other, each with the one before it.
+/// Compares the states after each commit of a log, one after the other, each with the state before it.
 struct CommitWalk {
   /// A commit and the state that it made.
   struct Step {
-    /// What the commit did.
+    /// The commit and what it did to rows.
     let commit: StoreTimeline.LogCommit
-    /// The state after it; nil when it cannot be read.
+    /// The state after the commit; nil when it cannot be read.
     let state: SQLiteDatabase?
-    /// What was found while comparing.
+    /// What was found wrong while the states were compared.
     let findings: FindingList
   }
 
@@ -19,19 +19,19 @@ struct CommitWalk {
   private var before: SQLiteDatabase?
   private var trees = CommitDifference.Trees()
 
-  /// Starts at the state after a commit; 0 is the state without the log.
+  /// Starts at the state after `commit`. Commit 0 is the state without the log.
   init(_ states: LogStates, _ history: PersistentHistory, after commit: Int = 0) {
     self.states = states
     self.history = history
     before = try? states.database(after: commit)
   }
 
-  /// Goes on to the state after the next commit.
+  /// Compares the state after the next commit with the current state, and makes it the current one.
   ///
   /// - Throws: `SQLiteFileError` when the device fails.
   mutating func next(_ commit: LogStates.Commit) throws(SQLiteFileError) -> Step {
     let after = try? states.database(after: commit.number)
-    // The first commit of a store is compared with an empty state.
+    // When there is no state before the first commit, that commit is compared with an empty database.
     var difference: CommitDifference?
     if after == nil { trees = CommitDifference.Trees() }
     if let after, before != nil || commit.number == 1 {
@@ -51,7 +51,8 @@ struct CommitWalk {
 }
 
 extension PersistentHistory {
-  /// The date of the newest transaction that a change of the store recorded; nil when it recorded none.
+  /// Returns the date of the newest persistent history transaction among the rows that a commit added; nil when the
+  /// commit added none. Only the first ``CommittedChange/keyLimit`` added transactions are known here.
   func date(of difference: CommitDifference) -> ReferenceDate? {
     let added = difference.changes.first { SQLName.isSame($0.table, "ATRANSACTION") }?.addedKeys
     let seconds = added?.last.flatMap { transaction($0)?.seconds }

@@ -2,22 +2,22 @@ package import SQLiteFile
 
 /// A value that is small enough to be kept while rows are compared.
 package enum ComparedValue: Sendable, Hashable {
-  /// The value itself.
+  /// A short value, kept itself.
   case stored(StoredValue)
-  /// Text or bytes, kept only as their size and two sums.
+  /// A long text or blob, kept only as its size and two checksums.
   case long(LongValue)
 
-  /// The size and two sums of a long value.
+  /// The size and two checksums of a long value.
   package struct LongValue: Sendable, Hashable {
-    /// Whether it is text; else it is a blob.
+    /// Whether the value is text; otherwise it is a blob.
     package let isText: Bool
-    /// Its size in bytes; for text, the size as UTF-8.
+    /// The size in bytes; for text, the size as UTF-8.
     package let sizeBytes: Int
     let first: UInt64
     let second: UInt64
   }
 
-  /// The longest value that is kept itself, in bytes; longer values are kept as sums.
+  /// The most bytes of a value that is kept itself. Longer values are kept as ``LongValue``.
   package static let longest = 1024
 
   init(_ bytes: RawSpan, isText: Bool) {
@@ -26,7 +26,8 @@ package enum ComparedValue: Sendable, Hashable {
         isText ? .text(StoredText(utf8: bytes.array())) : .blob(bytes.array()))
       return
     }
-    // Two sums of 64 bits with different multipliers (FNV-1a's and Knuth's): they will not be equal by chance.
+    // Two sums of 64 bits with different multipliers (FNV-1a's and Knuth's). Two different values do not agree in both
+    // by chance.
     var first: UInt64 = 0xcbf2_9ce4_8422_2325
     var second: UInt64 = 0x9e37_79b9_7f4a_7c15
     var offset = 0
@@ -57,7 +58,7 @@ package struct ComparedRow: Sendable, Hashable {
   package let values: [ComparedValue]
 }
 
-/// Gathers rows for a comparison.
+/// Collects rows for a comparison.
 final class ComparedRows: RecordReceiver {
   private var sink = ComparedRowSink()
   let wantsMore = true

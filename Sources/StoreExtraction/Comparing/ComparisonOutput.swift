@@ -3,7 +3,7 @@ package import RowText
 import SQLiteFile
 
 extension StoreComparison {
-  /// Compares and writes the differences as JSON.
+  /// Compares the stores and writes the differences as JSON.
   ///
   /// In lines form, each row that differs is a line, and the last line is the report, with `summary` as its `change`.
   /// In object form, the report is the object, with the rows under `rows`.
@@ -41,7 +41,7 @@ extension StoreComparison {
 }
 
 extension OutputBuffer {
-  /// Appends a row that differs: `columns` has the old and the new value of each column that differs.
+  /// Appends a row that differs. Its member `columns` has the old and the new value of each column that differs.
   fileprivate mutating func append(json row: StoreComparison.Row) {
     append("{\"change\":\"" + row.kind + "\",\"table\":")
     append(jsonString: row.table)

@@ -3,10 +3,11 @@ import SQLiteFile
 
 /// Core Data's persistent history (ATRANSACTION, ACHANGE, ATRANSACTIONSTRING).
 ///
-/// Newer stores keep texts in a separate table, and the `Z…TS` columns refer to it; older ones keep them in the
-/// transaction.
+/// Newer stores keep texts such as the author in ATRANSACTIONSTRING, and columns such as `ZAUTHORTS` refer to its rows.
+/// Older stores keep the texts in ATRANSACTION itself.
 struct PersistentHistory {
-  /// A transaction. Its texts are numbers for ``text(_:)``.
+  /// A row of ATRANSACTION. `author`, `context`, `process` and `bundle` are numbers that ``text(_:)`` turns into texts;
+  /// -1 stands for no text.
   struct Transaction {
     let key: Int64
     let seconds: Double?
@@ -24,10 +25,11 @@ struct PersistentHistory {
   private let changes: Table?
   private let database: SQLiteDatabase
 
-  /// At most this many transactions, and as many texts, are kept.
+  /// At most this many transactions are kept, and at most this many rows of ATRANSACTIONSTRING.
   private static let limit = 4_000_000
 
-  /// Reads transactions and texts; ``forEachChange(_:)`` reads the changes.
+  /// Reads the transactions with their texts, and marks those that have changes. ``forEachChange(_:)`` reads the
+  /// changes.
   init(_ database: SQLiteDatabase) throws(SQLiteFileError) {
     self.database = database
     changes = database.schema.table(named: "ACHANGE")
@@ -80,16 +82,17 @@ struct PersistentHistory {
     return number
   }
 
-  /// The text with this number; nil when there is none.
+  /// Returns the text with this number; nil when there is none.
   func text(_ number: Int32) -> String? {
     texts.indices.contains(Int(number)) ? texts[Int(number)] : nil
   }
 
-  /// The transaction with this key; nil when there is none.
+  /// Returns the transaction with this primary key; nil when there is none.
   func transaction(_ key: Int64) -> Transaction? { positions[key].map { transactions[$0] } }
 
-  /// Passes on the changes in the order in which they were written. `mask` has a bit for each property, the highest bit
-  /// of the first byte for the first one by name; updates have one.
+  /// Calls `receive` with each row of ACHANGE in key order, which is the order in which they were written, until it
+  /// returns false. `mask` has a bit for each property in the order of their names. The highest bit of the first byte
+  /// is that of the first property. Only updates have a mask. `tombstones` are the values of the ZTOMBSTONE columns.
   func forEachChange(
     _ receive: (
       _ transaction: Int64?, _ entity: Int64?, _ key: Int64?, _ type: Int64?, _ mask: [UInt8]?,
@@ -110,13 +113,14 @@ struct PersistentHistory {
     }
   }
 
-  /// Columns of a table by name.
+  /// The positions of a table's columns, by name in upper case.
   private struct Columns {
     private let positions: [String: Int]
 
     init(_ table: Table) {
       positions = Dictionary(
-        // All that are asked for are ASCII, and `uppercased()` makes such names of others, too.
+        // All names that are looked up are ASCII. Other names are left out, because `uppercased()` can turn them into
+        // ASCII.
         table.columnNames.enumerated().filter { _, name in name.utf8.allSatisfy { $0 < 0x80 } }
           .map { ($1.uppercased(), $0) },
         uniquingKeysWith: { first, _ in first })

@@ -12,24 +12,24 @@ package struct RowChange: Sendable {
     case changed
   }
 
-  /// What happened to the row.
+  /// Whether the row was added, removed or changed.
   package let kind: Kind
-  /// The row as it was; nil when it was added.
+  /// The row in the old state; nil when it was added.
   package let old: ComparedRow?
-  /// The row as it is; nil when it was removed.
+  /// The row in the new state; nil when it was removed.
   package let new: ComparedRow?
 
-  /// The row id.
+  /// The row id; nil in a WITHOUT ROWID table.
   package var rowID: Int64? { (new ?? old)?.rowID }
 
-  /// Reads two tables side by side in key order.
+  /// Reads two tables with row ids side by side in key order, and passes on each row that differs.
   ///
   /// - Parameters:
   ///   - old: the rows of the old state; nil for none.
   ///   - new: the rows of the new state; nil for none.
-  ///   - isEqual: whether two rows with the same key are equal.
-  ///   - receive: receives each change and returns whether it wants the next.
-  /// - Returns: how many rows of each side were read.
+  ///   - isEqual: whether two rows with equal keys are equal.
+  ///   - receive: receives each change and returns whether it wants the next one.
+  /// - Returns: how many rows were read of each table.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   @discardableResult
   static func forEach(

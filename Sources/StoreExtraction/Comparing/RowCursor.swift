@@ -1,13 +1,13 @@
 import SQLiteFile
 
-/// Returns the rows of a table one by one, so that two tables can be read in step. It holds the rows of one leaf.
+/// Reads the rows of a table one by one, so that two tables can be read in step. It keeps the rows of one leaf.
 final class RowCursor {
   private let list: LeafList
   /// Pages that hold the rows, in key order.
   var leaves: [UInt32] { list.pages }
   /// Interior pages above ``leaves``; empty when the leaves were given.
   var interior: [UInt32] { scan.interiorPages }
-  /// The findings so far.
+  /// What was found wrong in the pages that were read so far.
   var findings: FindingList { scan.findings }
 
   private let layout: RowLayout
@@ -17,12 +17,12 @@ final class RowCursor {
   private var nextLeaf = 0
   private var position = 0
 
-  /// A cursor before the first row.
+  /// Creates a cursor that stands before the first row.
   ///
   /// - Parameters:
   ///   - table: a table with row ids.
-  ///   - database: the database; it may still be used.
-  ///   - chosen: only these of its leaves; nil for all.
+  ///   - database: the database. The cursor reads it with a reader of its own.
+  ///   - chosen: the leaves to read, in this order; nil for all leaves of the table.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   init(
     of table: Table, in database: SQLiteDatabase, onlyLeaves chosen: [UInt32]? = nil
@@ -41,7 +41,7 @@ final class RowCursor {
     self.scan = scan
   }
 
-  /// The next row; nil after the last. Only a damaged table returns rows out of order.
+  /// Returns the next row in key order; nil after the last one. In a damaged table, rows may be out of order.
   func next() throws(SQLiteFileError) -> ComparedRow? {
     while position >= gathered.rows.count {
       guard nextLeaf < list.count else {
@@ -60,7 +60,7 @@ final class RowCursor {
 }
 
 extension SQLiteDatabase {
-  /// How many of these pages are not b-tree pages: overflow, free or pointer-map pages.
+  /// Returns how many of `pages` are not b-tree pages but overflow, free or pointer-map pages.
   func otherPageCount(_ pages: [UInt32]) throws(SQLiteFileError) -> Int {
     var reader = anotherReader()
     var count = 0
@@ -75,7 +75,7 @@ extension SQLiteDatabase {
     try layout(of: table).isRowIDTable
   }
 
-  /// The pages of a table with row ids: its leaves in key order, and the interior pages.
+  /// Returns the pages of a table with row ids: its leaves in key order, and its interior pages.
   func pages(of table: Table) throws(SQLiteFileError) -> (
     leaves: [UInt32], interior: [UInt32]
   ) {
@@ -83,7 +83,7 @@ extension SQLiteDatabase {
     return (cursor.leaves, cursor.interior)
   }
 
-  /// Calls `receive` with each row of a table without row ids, in key order, until it returns false.
+  /// Calls `receive` with each row of a WITHOUT ROWID table in key order, until `receive` returns false.
   func forEachComparedRow(
     of table: Table, _ receive: (ComparedRow) -> Bool
   ) throws(SQLiteFileError) {

@@ -3,7 +3,7 @@ import StoreFiles
 import ObjectModel
 import SQLiteFile
 
-/// Differences in tables, columns, indexes, views and triggers.
+/// Finds the differences between two schemas: in tables, columns, indexes, views and triggers.
 enum SchemaComparison {
   static func changes(_ old: Schema, _ new: Schema) -> [StoreComparison.SchemaChange] {
     var changes: [StoreComparison.SchemaChange] = []
@@ -70,7 +70,7 @@ enum SchemaComparison {
   }
 }
 
-/// Differences in the metadata and the page layout of two stores.
+/// Finds the differences between two stores in their metadata, their kind, their page size and other header values.
 enum MetadataComparison {
   static func changes(_ old: CoreDataStore, _ new: CoreDataStore)
     -> [StoreComparison.MetadataChange]

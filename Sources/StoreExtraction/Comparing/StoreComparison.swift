@@ -8,59 +8,59 @@ import SafeText
 /// Tables and columns are compared by name. Tables with row ids are read side by side in key order, so that memory use
 /// stays constant; for tables without row ids, checksums of the rows are kept.
 package final class StoreComparison {
-  /// The differences without the rows themselves.
+  /// The result of a comparison, without the rows themselves.
   package struct Report: Sendable, Codable {
     /// The name of the schema of the JSON form.
     package var schema = "lifeboat.comparison"
-    /// The version of that schema; it only increases.
+    /// The version of the JSON form's schema; it only increases.
     package var version = 1
-    /// The first store.
+    /// The first store, whose rows count as the old ones.
     package var old: Side
-    /// The second store.
+    /// The second store, whose rows count as the new ones.
     package var new: Side
-    /// Whether nothing differs.
+    /// Whether nothing that was compared differs.
     package var isEqual = true
     /// Differences in tables, columns, indexes, views and triggers.
     package var schemaChanges: [SchemaChange] = []
-    /// Differences in the metadata and the recorded version hashes.
+    /// Differences in the metadata, the version hashes and the header.
     package var metadataChanges: [MetadataChange] = []
-    /// Tables whose rows differ or could not be compared.
+    /// The tables whose rows differ or could not be compared.
     package var tables: [TableDifference] = []
-    /// Rows added in all tables.
+    /// The number of rows that only the new store has, in all tables.
     package var addedCount = 0
-    /// Rows removed in all tables.
+    /// The number of rows that only the old store has, in all tables.
     package var removedCount = 0
-    /// Rows changed in all tables.
+    /// The number of rows with equal keys but different values, in all tables.
     package var changedCount = 0
     /// How many findings of damage the two stores have together; rows may differ only because of damage.
     package var damageCount = 0
   }
 
-  /// One of the two stores.
+  /// Facts about one of the two stores.
   package struct Side: Sendable, Codable {
-    /// The path as given.
+    /// The path of the store's main file, as given.
     package var path: String
-    /// Size of the main file in bytes.
+    /// The size of the main file in bytes.
     package var sizeBytes: Int64
-    /// Bytes in a page.
+    /// The page size in bytes.
     package var pageSizeBytes: Int
-    /// Pages after the last commit.
+    /// The number of pages after the last commit.
     package var pageCount: UInt32
-    /// Pages that are free.
+    /// The number of pages on the freelist, as the header states it.
     package var freePageCount: UInt32
   }
 
   /// A difference in the schema.
   package struct SchemaChange: Sendable, Codable, Equatable {
-    /// `added`, `removed` or `changed`.
+    /// What the difference is: `added`, `removed` or `changed`.
     package var change: String
-    /// `table`, `column`, `index`, `view` or `trigger`.
+    /// What differs: a `table`, `column`, `index`, `view` or `trigger`.
     package var type: String
-    /// The name; for a column, with its table, as in `ZNOTE.ZTITLE`.
+    /// The name of the table, index, view or trigger; for a column with its table, as in `ZNOTE.ZTITLE`.
     package var name: String
-    /// The old declared type or statement; nil for an addition.
+    /// The old CREATE statement, or the old declared type of a column; nil when it was added.
     package var old: String?
-    /// The new declared type or statement; nil for a removal.
+    /// The new CREATE statement, or the new declared type of a column; nil when it was removed.
     package var new: String?
   }
 
@@ -74,37 +74,37 @@ package final class StoreComparison {
     package var new: String?
   }
 
-  /// The rows of a table.
+  /// How the rows of one table differ.
   package struct TableDifference: Sendable, Codable, Equatable {
-    /// The table.
+    /// The name of the table.
     package var table: String
-    /// Rows that only the new store has.
+    /// The number of rows that only the new store has.
     package var addedCount = 0
-    /// Rows that only the old store has.
+    /// The number of rows that only the old store has.
     package var removedCount = 0
-    /// Rows with the same key but different values.
+    /// The number of rows with equal keys but different values.
     package var changedCount = 0
-    /// Rows of the old store.
+    /// The number of rows in the old store.
     package var oldRowCount = 0
-    /// Rows of the new store.
+    /// The number of rows in the new store.
     package var newRowCount = 0
-    /// Why rows were not compared; nil when they were.
+    /// Why the rows of the table were not compared; nil when they were.
     package var problem: String?
 
     var isEqual: Bool { addedCount + removedCount + changedCount == 0 && problem == nil }
   }
 
-  /// A row that differs.
+  /// A row that only one of the stores has, or whose values differ.
   package struct Row: Sendable {
     let change: RowChange
-    /// The table.
+    /// The name of the table.
     package let table: String
-    /// The entity; nil for rows that do not belong to an entity.
+    /// The name of the row's entity; nil for a row that belongs to no entity.
     package let entity: String?
-    /// The columns that differ, with their positions in the old and the new row; all columns of a row that was added or
-    /// removed.
+    /// The columns that differ, with their positions in the old and the new row. For a row that was added or removed,
+    /// all its columns.
     let columns: [(name: String, old: Int?, new: Int?)]
-    /// `added`, `removed` or `changed`.
+    /// What the difference is: `added`, `removed` or `changed`.
     package var kind: String { change.kind.rawValue }
     /// The row id, which is the primary key of an entity's row; nil in a table without row ids.
     package var rowID: Int64? { change.rowID }
@@ -112,18 +112,18 @@ package final class StoreComparison {
     package var columnNames: [String] { columns.map(\.name) }
   }
 
-  /// The first store.
+  /// The first store, whose rows count as the old ones.
   package let old: CoreDataStore
-  /// The second store.
+  /// The second store, whose rows count as the new ones.
   package let new: CoreDataStore
-  /// What the columns of rows are, by store, table and entity, as far as they were asked for.
+  /// The properties of columns by store, table and entity, filled when they are first asked for.
   var columnFields: [ColumnOwner: [Int: RowPlan.Field]] = [:]
   private let entityNames: Set<String>?
-  /// What the report calls the stores; their paths as given, unless it is set.
+  /// What the report calls the two stores: their paths as given, unless set.
   package var names: (old: String, new: String)
   private var wanted: (old: Set<String>, new: Set<String>)?
 
-  /// How many rows of a table without row ids are compared; each takes about 64 bytes.
+  /// A WITHOUT ROWID table with more rows than this in the old store is not compared; each row takes about 64 bytes.
   static let keylessLimit = 2_000_000
 
   /// Opens both stores.
@@ -133,7 +133,7 @@ package final class StoreComparison {
   ///   - newPath: the second store.
   ///   - entityNames: only rows of these entities and their descendants, or of these tables; nil for all.
   ///   - logView: which part of the write-ahead logs counts.
-  /// - Throws: `SQLiteFileError` when a file cannot be opened or is no database; ``ExtractionError`` for a name that
+  /// - Throws: `SQLiteFileError` when a file cannot be opened or is not a database; ``ExtractionError`` for a name that
   ///   neither store has.
   package init(
     _ oldPath: String, _ newPath: String, entityNames: Set<String>? = nil,
@@ -164,7 +164,7 @@ package final class StoreComparison {
 
   /// Compares the stores and passes on each row that differs.
   ///
-  /// - Parameter receive: receives a row and returns whether it wants more; all rows are counted in any case.
+  /// - Parameter receive: receives a row and returns whether it wants more rows. All rows are counted in any case.
   /// - Returns: the report.
   /// - Throws: `SQLiteFileError` when the device fails.
   package func run(_ receive: (Row) -> Bool) throws -> Report {
@@ -191,14 +191,14 @@ package final class StoreComparison {
     return report
   }
 
-  /// The findings of each store.
+  /// What was found in each store, the old store first.
   package var findings: [(path: String, list: FindingList)] {
     [(old.database.path, old.findings), (new.database.path, new.findings)]
   }
 
   // MARK: - Tables
 
-  /// A table that is in one or both of the stores.
+  /// A table that one or both of the stores have.
   private struct Pair {
     let name: String
     let old: Table?
@@ -264,7 +264,8 @@ package final class StoreComparison {
     if let to { new.database.add(to.findings) }
   }
 
-  /// Compares rows of a table without row ids. Each row is its own key, so no row counts as changed.
+  /// Compares the rows of a WITHOUT ROWID table as whole rows, so a row counts as added or removed but never as
+  /// changed.
   private func compareKeyless(
     _ pair: Pair, _ columns: ColumnPairs, _ difference: inout TableDifference,
     _ receive: (Row) -> Void
@@ -322,8 +323,8 @@ package final class StoreComparison {
 
   // MARK: - Rows
 
-  /// Whether two values are the same. Entity numbers are compared by the entities that they identify, because another
-  /// version of the model may number them differently.
+  /// Whether two values are equal. Entity numbers are compared by the names of their entities, because two versions of
+  /// a model may number an entity differently.
   private func isSame(
     _ one: ComparedRow, _ oldPlace: Int, _ other: ComparedRow, _ newPlace: Int,
     _ columns: ColumnPairs
@@ -383,7 +384,7 @@ package final class StoreComparison {
   }
 }
 
-/// Identifies a row without a row id by two seeded hashes of its values.
+/// Identifies a row of a WITHOUT ROWID table by two seeded hashes of its values.
 private struct RowSum: Hashable {
   private let first: Int
   private let second: Int
@@ -401,12 +402,12 @@ private struct RowSum: Hashable {
   }
 }
 
-/// The columns of two tables by name.
+/// The columns of two tables, paired by name.
 struct ColumnPairs {
   let common: [(name: String, old: Int, new: Int)]
   let oldNames: [String]
   let newNames: [String]
-  /// The position of the column with the entity number in the old table; nil when there is none.
+  /// The position of the column with the entity number (Z_ENT) in the old table; nil when there is none.
   let oldEntity: Int?
   let newEntity: Int?
 
@@ -417,7 +418,8 @@ struct ColumnPairs {
     newEntity = Self.entityColumn(newNames)
     let (one, other) = (old ?? new, new ?? old)
     guard one?.definition != nil, other?.definition != nil else {
-      // Without a readable statement the columns have only positions, no names; no table has more than 32,767.
+      // Without a readable CREATE statement the columns have no names, so they are compared by position: the first
+      // 2,000, which is SQLite's default limit.
       common = (0..<2000).map { ("column \($0 + 1)", $0, $0) }
       return
     }
@@ -431,7 +433,8 @@ struct ColumnPairs {
 }
 
 extension ColumnPairs {
-  /// The position of Z_ENT, which holds a row's entity number; nil for Z_PRIMARYKEY, whose Z_ENT does not.
+  /// Returns the position of Z_ENT in the table of an entity, where it is the entity number of each row. Nil for a
+  /// table without Z_PK: Z_ENT of Z_PRIMARYKEY has another meaning.
   private static func entityColumn(_ names: [String]) -> Int? {
     guard names.contains(where: { SQLName.isSame($0, "Z_PK") }) else { return nil }
     return names.firstIndex { SQLName.isSame($0, "Z_ENT") }

@@ -4,16 +4,16 @@ import SafeText
 package import SQLiteFile
 import SQLiteForensics
 
-/// The events that a store records itself: its persistent history, the commits in its write-ahead log, the other frames
-/// left in the log, and on request the dates in its rows.
+/// The events that a store records about itself: its persistent history, the commits in its write-ahead log, the
+/// remaining frames of the log, and on request the dates in its rows.
 package final class StoreTimeline {
-  /// An event.
+  /// One event of a timeline.
   package enum Event: Sendable {
     /// A change that the persistent history recorded.
     case change(HistoryChange)
     /// A transaction of the persistent history whose changes are no longer recorded.
     case transaction(HistoryTransaction)
-    /// A date in a row.
+    /// A date that an attribute of a row holds.
     case date(RowDate)
     /// A commit in the write-ahead log.
     case commit(LogCommit)
@@ -23,43 +23,43 @@ package final class StoreTimeline {
 
   /// A transaction of the persistent history.
   package struct HistoryTransaction: Sendable {
-    /// Its primary key; nil when the change does not name it.
+    /// The primary key in ATRANSACTION; nil when the change names no transaction.
     package let key: Int64?
-    /// Its date; nil when the store has none.
+    /// When the transaction was saved; nil when the store has no date for it.
     package let date: ReferenceDate?
-    /// The author that the app set.
+    /// The author that the app set; nil without one.
     package let author: String?
-    /// The name of the context.
+    /// The name of the managed object context; nil without one.
     package let context: String?
-    /// The process.
+    /// The identifier of the process that saved; nil without one.
     package let process: String?
-    /// The bundle.
+    /// The bundle identifier of the program that saved; nil without one.
     package let bundle: String?
   }
 
   /// A change that the persistent history recorded.
   package struct HistoryChange: Sendable {
-    /// `insert`, `update`, `delete`, or the number of an unknown kind.
+    /// What was done to the row: `insert`, `update`, `delete`, or the number of an unknown kind.
     package let change: String
-    /// The entity; nil when its number belongs to no entity.
+    /// The name of the row's entity; nil when the entity number belongs to no entity.
     package let entity: String?
-    /// The number of the entity.
+    /// The number of the entity; nil when the change does not name one.
     package let entityNumber: Int64?
-    /// The primary key of the row.
+    /// The primary key of the changed row; nil when the change does not name one.
     package let primaryKey: Int64?
-    /// The properties that an update changed; nil when they are not known.
+    /// The names of the properties that an update changed; nil when they are not known, and for other changes.
     package let properties: [String]?
-    /// The values of a deleted row that the app chose to preserve, in the order of the store.
+    /// The values of a deleted row that the app chose to preserve, in the order of the columns of ACHANGE.
     package let tombstones: [StoredValue]
-    /// The transaction.
+    /// The transaction that made the change.
     package let transaction: HistoryTransaction
   }
 
-  /// A date in a row.
+  /// A date that an attribute of a row holds.
   package struct RowDate: Sendable {
-    /// The date.
+    /// The date itself.
     package let date: ReferenceDate
-    /// The entity.
+    /// The name of the row's entity.
     package let entity: String
     /// The primary key of the row.
     package let primaryKey: Int64
@@ -69,58 +69,59 @@ package final class StoreTimeline {
 
   /// A commit in the write-ahead log. It has a position in the order of commits but no time.
   package struct LogCommit: Sendable {
-    /// Its number, from 1.
+    /// The number of the commit in the log, from 1.
     package let number: Int
-    /// Frames of the commit.
+    /// The number of frames that the commit wrote.
     package let frameCount: Int
-    /// Distinct pages in these frames.
+    /// The number of distinct pages in these frames.
     package let pageCount: Int
-    /// Size of the database in pages after the commit.
+    /// The size of the database in pages after the commit.
     package let databasePageCount: UInt32
-    /// Pages of the commit that are not b-tree pages: overflow, free and pointer-map pages. A change visible only on
-    /// these is not in ``tables``. Nil when the state cannot be read.
+    /// The number of written pages that are not b-tree pages: overflow, free and pointer-map pages. A change that is
+    /// visible only on these is not in ``tables``. Nil when the state after the commit cannot be read.
     package let otherPageCount: Int?
-    /// What the commit did to rows, by table; nil when a state cannot be read.
+    /// What the commit did to rows, by table; nil when the state before or after it cannot be read.
     package let tables: [CommittedChange]?
-    /// Tables that the commit may have changed but that cannot be compared, because their rows have no row ids.
+    /// Names of WITHOUT ROWID tables that the commit may have changed. Their rows are not compared.
     package let tablesNotCompared: [String]
-    /// The date of the persistent history transaction that was committed with it, if any.
+    /// The date of the persistent history transaction that the commit saved; nil without one.
     package let date: ReferenceDate?
   }
 
   /// Frames in the log that belong to no commit of this generation.
   package struct LogRemainder: Sendable {
-    /// `uncommitted`, `stale` or `unverified`.
+    /// What the frames are: `uncommitted`, `stale` or `unverified`.
     package let kind: String
-    /// The number of frames.
+    /// The number of frames of this kind.
     package let frameCount: Int
-    /// Commits in these frames.
+    /// The number of commits among these frames.
     package let commitCount: Int
-    /// Frames whose checksums are valid.
+    /// The number of these frames whose checksums are valid.
     package let verifiedCount: Int
   }
 
-  /// The store.
+  /// The store whose events are read.
   package let store: CoreDataStore
-  /// What the output calls the store; its path as given, unless it is set.
+  /// What the output calls the store: its path as given, unless set.
   package var name: String
-  /// What was found while reading.
+  /// What was found wrong or noteworthy while the store was read.
   package private(set) var findings = FindingList()
-  /// Dates that were left out because there are too many to sort.
+  /// The number of dates in rows that were left out because there are too many to sort.
   package private(set) var omittedDateCount = 0
 
   private let includesDates: Bool
   private var namesByEntity: [String: [String]] = [:]
-  /// How many dates of each attribute are no events because they mark something, such as no end.
+  /// How many dates of each attribute are not events because apps use such dates as marks, for example for "no end". By
+  /// entity and attribute, such as `Note.due`.
   private var strangeDates: [String: Int] = [:]
-  /// Dates of rows that are events, in seconds since 2001: the years 1800 to 2199. Apps write others to mark something,
-  /// as `Date.distantFuture` does.
+  /// The dates of rows that count as events, in seconds since 2001: the years 1800 to 2199. Apps use dates outside
+  /// these years as marks, such as `Date.distantFuture`.
   private static let plausible = -6_342_969_600.0..<6_279_811_200.0
 
   /// At most this many dates are sorted; each takes 24 bytes.
   private static let dateLimit = 2_000_000
 
-  /// Opens a store.
+  /// Opens the store at `path`.
   ///
   /// - Parameters:
   ///   - path: the main file.
@@ -136,7 +137,7 @@ package final class StoreTimeline {
   ///
   /// Changes of the persistent history come in the order in which they were written, even where a clock was set back.
   ///
-  /// - Parameter receive: receives an event and returns whether it wants the next.
+  /// - Parameter receive: receives an event and returns whether it wants the next one.
   /// - Throws: `SQLiteFileError` when the device fails.
   package func forEachEvent(_ receive: (Event) -> Bool) throws {
     var goesOn = true
@@ -170,7 +171,7 @@ package final class StoreTimeline {
     findings.add(store.findings)
   }
 
-  /// The properties whose bits are set; nil when the mask has other bits than the model has properties.
+  /// Returns the properties whose bits are set in `mask`; nil when a bit stands for no property of the model.
   private func changed(_ mask: [UInt8], in entity: Int64?) -> [String]? {
     guard let name = entity.flatMap({ store.entityName(ofNumber: $0) }) else { return nil }
     let names = propertyNames(of: name)
@@ -192,11 +193,11 @@ package final class StoreTimeline {
 
   // MARK: - Dates
 
-  /// A date to be sorted: the date of a row, or of a transaction without changes.
+  /// A date that must be sorted: the date in a row, or that of a transaction without changes.
   private struct Entry: BitwiseCopyable {
     let seconds: Double
     let key: Int64
-    /// The index of the entity and attribute in the list of names; -1 for a transaction.
+    /// The index of entity and attribute in the list of names; -1 for a transaction.
     let name: Int32
   }
 
@@ -298,7 +299,7 @@ extension StoreTimeline.LogRemainder {
 }
 
 extension Array {
-  /// The element at an index read from a file; nil when there is none.
+  /// The element at an index that was read from a file; nil when there is none.
   fileprivate subscript(checked index: Int64?) -> Element? {
     guard let index, let place = Int(exactly: index), indices.contains(place) else { return nil }
     return self[place]

@@ -12,7 +12,7 @@ package enum TimelineForm: String, Sendable, CaseIterable {
 }
 
 extension StoreTimeline.Event {
-  /// The date; nil when it is not known.
+  /// When the event happened; nil when that is not known.
   package var date: ReferenceDate? {
     switch self {
     case .change(let change): change.transaction.date
@@ -81,7 +81,7 @@ extension StoreTimeline.LogCommit {
         parts.append(otherPageCount ?? 0 > 0 ? "no change of a row is visible" : "no rows changed")
       }
     } else {
-      parts.append("its state cannot be read")
+      parts.append("the state after it cannot be read")
     }
     return parts.joined(separator: ", ")
   }
@@ -102,20 +102,20 @@ extension StoreTimeline.LogRemainder {
 extension StoreTimeline {
   /// How many events were written, and how many were left out because they have no date.
   package struct Written: Sendable {
-    /// Events written.
+    /// The number of events that were written.
     package var eventCount = 0
-    /// Events left out because the form requires a date.
+    /// The number of events that were left out because the form requires a date.
     package var undatedCount = 0
   }
 
-  /// Writes the events.
+  /// Writes the events that `selection` wants, in the order of ``forEachEvent(_:_:)``.
   ///
   /// - Parameters:
-  ///   - form: the form.
+  ///   - form: the form of the output.
   ///   - selection: which events are wanted.
   ///   - limit: how many events are written at most; nil for all.
   ///   - descriptor: an open file descriptor; it is not closed.
-  /// - Returns: how many events were written.
+  /// - Returns: how many events were written, and how many were left out for lack of a date.
   /// - Throws: `SQLiteFileError` when the device fails or the output cannot be written.
   package func write(
     as form: TimelineForm, _ selection: Selection = Selection(), limit: Int? = nil,
@@ -273,7 +273,7 @@ extension OutputBuffer {
     append(integer: number)
   }
 
-  /// Appends a value as SQLite stores it.
+  /// Appends a value as SQLite stores it. A long value is written as its size and type.
   mutating func append(json value: ComparedValue) {
     switch value {
     case .stored(.null): append("null")

@@ -3,7 +3,7 @@ import RowText
 package import SQLiteFile
 
 extension StoreTimeline {
-  /// Which events are wanted.
+  /// Which events of a timeline are wanted.
   package struct Selection: Sendable {
     /// Only events at this time or later, in seconds since 2001; nil for no bound.
     package var since: Double?
@@ -12,16 +12,17 @@ extension StoreTimeline {
     /// Only events of rows of these entities or tables; nil for all.
     package var names: Set<String>?
 
-    /// All events.
+    /// Selects all events.
     package init() {}
 
     var isAll: Bool { since == nil && until == nil && names == nil }
   }
 
-  /// Whether the store records its history.
+  /// Whether the store has the tables of a persistent history.
   package var hasHistory: Bool { store.database.schema.table(named: "ACHANGE") != nil }
 
-  /// Passes on the events that are wanted, from oldest to newest. Between two times, only events with a date are.
+  /// Passes on the events that `selection` wants, from oldest to newest. With a bound in time, events without a date
+  /// are left out.
   ///
   /// - Throws: ``ExtractionError`` with `input.unknownName` for an entity that the store does not have; `SQLiteFileError`
   ///   when the device fails.
@@ -43,18 +44,19 @@ extension StoreTimeline {
     }
   }
 
-  /// The last events that are wanted, from newest to oldest, and how many there are.
+  /// Returns the newest events that `selection` wants, from newest to oldest, and how many events it wants in all.
   ///
   /// - Parameters:
-  ///   - count: the most events.
+  ///   - count: the most events to return.
   ///   - selection: which events are wanted.
-  ///   - see: called with each event that is wanted, from oldest to newest.
-  /// - Returns: the events, and how many there are with those that are not among them.
+  ///   - see: called with each wanted event, from oldest to newest.
+  /// - Returns: the events, and the number of all wanted events, which may be larger.
   /// - Throws: as ``forEachEvent(_:_:)``.
   package func lastEvents(
     _ count: Int, _ selection: Selection = Selection(), _ see: (Event) -> Void = { _ in }
   ) throws -> (events: [Event], total: Int) {
-    // The log comes after all events with a date, although its commits are of the same time as some of them.
+    // The events of the log come after all other events, although its commits were made at the same time as some of
+    // them.
     var dated = Latest(count)
     var logged = Latest(count)
     try forEachEvent(selection) { event in
@@ -64,7 +66,8 @@ extension StoreTimeline {
     }
     var (old, new) = (dated.events[...], logged.events[...])
     var events: [Event] = []
-    // A commit without a time is as late as the next one that has one; after the last of those, it is the newest.
+    // A commit without a time counts as late as the next commit that has one. When no later commit has a time, it
+    // counts as the newest event.
     var time = Double.infinity
     while events.count < count, let next = new.last ?? old.last {
       if new.last != nil { time = next.date?.seconds ?? time }
@@ -79,7 +82,7 @@ extension StoreTimeline {
     return (events, dated.total + logged.total)
   }
 
-  /// The last ones of many events, in their order.
+  /// Keeps the last of many events, in the order in which they were added.
   private struct Latest {
     private let limit: Int
     private var ring: [Event] = []
@@ -103,7 +106,8 @@ extension StoreTimeline {
     }
   }
 
-  /// The names in lower case, with those of tables that hold rows of the entities.
+  /// Returns the wanted names in lower case: the names themselves, the descendants of entities, and the tables that
+  /// hold rows of these entities.
   private func wanted(_ names: Set<String>) throws -> Set<String> {
     let tables = store.database.schema.tables.map(\.name)
     let entities = store.entities.map { store.entityName(ofNumber: $0.number) ?? $0.name }
@@ -120,10 +124,11 @@ extension StoreTimeline {
     return Set(wanted.map { $0.lowercased() })
   }
 
-  /// What tells rows apart for people: the value of a text that titles them, by entity and key.
+  /// Returns titles by which people can tell rows apart, by entity and primary key. A title is the value of a text
+  /// attribute; see ``RowTitle``.
   ///
-  /// - Parameter rows: the keys of rows, by entity.
-  /// - Returns: the titles of those rows that are there and have one.
+  /// - Parameter rows: the primary keys of the rows, by entity.
+  /// - Returns: the titles of the rows that exist and have one.
   /// - Throws: `SQLiteFileError` when the device fails.
   package func titles(
     of rows: [String: Set<Int64>]
@@ -140,11 +145,12 @@ extension StoreTimeline {
   }
 }
 
-/// The value that people know a row by.
+/// Chooses the value by which people know a row.
 package enum RowTitle {
   private static let names = ["title", "name", "subject", "label", "text", "summary"]
 
-  /// The value of an attribute with a usual name, else the first text; nil when the row has no text.
+  /// Returns the text of an attribute whose name is a usual one such as `title` or `name`, or contains one. Without
+  /// such an attribute it returns the first text; nil when the row has no text.
   package static func title(of properties: [ManagedRow.Property]) -> String? {
     let texts = properties.compactMap { property -> (name: String, text: String)? in
       guard case .string(let text) = property.value, !text.utf8.isEmpty else { return nil }
@@ -159,7 +165,7 @@ package enum RowTitle {
 }
 
 extension StoreTimeline.Event {
-  /// The entity, table or tables whose rows it is about.
+  /// The entities or tables that the event concerns; empty for a transaction and for frames.
   var names: [String] {
     switch self {
     case .change(let change): change.entity.map { [$0] } ?? []
@@ -169,7 +175,7 @@ extension StoreTimeline.Event {
     }
   }
 
-  /// Whether it comes from the write-ahead log.
+  /// Whether the event comes from the write-ahead log.
   var isOfLog: Bool {
     switch self {
     case .commit, .frames: true
@@ -177,7 +183,7 @@ extension StoreTimeline.Event {
     }
   }
 
-  /// The row of an entity that it is about; nil for events of several rows or none.
+  /// The row of an entity that the event concerns; nil for an event of several rows or of none.
   package var row: (entity: String, key: Int64)? {
     switch self {
     case .change(let change):
@@ -190,6 +196,6 @@ extension StoreTimeline.Event {
 }
 
 extension Finding.ID {
-  /// Note: dates in rows are no events, because they are before 1800 or after 2199.
+  /// Note: dates in rows are not listed as events, because they are before 1800 or after 2199.
   package static let timelineDateOutOfRange = Self(rawValue: "timeline.dateOutOfRange")
 }

@@ -3,7 +3,7 @@ import SafeFiles
 
 /// Detects changes of a store set while it is read.
 package struct EvidenceWatch: Sendable {
-  /// The store.
+  /// The path of the store's main file.
   package let path: String
   private let before: [String: FileStatus?]
 
@@ -13,7 +13,7 @@ package struct EvidenceWatch: Sendable {
     before = Self.states(of: StoreSet(at: path))
   }
 
-  /// The names of the members that were added, removed or changed since the watch was created.
+  /// Returns the names of the members that were added, removed or changed since the watch was created, sorted.
   package func changes() -> [String] {
     let after = Self.states(of: StoreSet(at: path))
     return Set(before.keys).union(after.keys)
@@ -33,7 +33,7 @@ package struct EvidenceWatch: Sendable {
       "the store changed while it was read: \(changed.joined(separator: ", "))", path: path)
   }
 
-  /// The -shm is left out: it holds no data, and a reader that uses SQLite may create it at any time.
+  /// The -shm is left out because it holds no data, and a reader that uses SQLite may create it at any time.
   private static func states(of set: StoreSet) -> [String: FileStatus?] {
     let files = set.members.filter { $0.kind == .file && $0.role != .sharedMemory }
     return Dictionary(

@@ -1,4 +1,4 @@
-/// A JSON value of any form: to be walked through, or changed before it is written.
+/// A JSON value of any type, for code that walks through JSON or changes it.
 package enum JSONValue: Codable, Equatable, Sendable {
   case null
   case boolean(Bool)

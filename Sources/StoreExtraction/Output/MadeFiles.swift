@@ -7,17 +7,17 @@ import SafeText
 /// The files and folders that a run has made so far, so that they can be removed again: by the run when it fails, or
 /// from another thread that interrupts it.
 ///
-/// Each is identified by the folder in which it was made, its name and its inode; nothing else is ever removed. Making
-/// and removing exclude each other.
+/// Each is identified by the folder in which it was made, its name and its inode; nothing else is ever removed. A lock
+/// keeps making and removing apart.
 package final class MadeFiles: @unchecked Sendable {
   private struct Thing {
     let folder: OpenFolder
     let name: String
-    /// Nil for something that was announced but may not exist yet, in a folder that this run made.
+    /// The status when it was made. Nil for a file that was announced but may not exist yet, in a folder of this run.
     let status: FileStatus?
   }
 
-  /// A folder on disk, whatever its name.
+  /// A folder on disk, identified by its inode and not by its name.
   private struct Place: Hashable {
     let device: Int64
     let inode: UInt64
@@ -34,7 +34,7 @@ package final class MadeFiles: @unchecked Sendable {
   /// The folders that contain noted things; each is opened only once.
   private var folders: [Place: OpenFolder] = [:]
 
-  /// Starts with nothing made.
+  /// Creates an empty list.
   package init() {}
 
   // MARK: - Making
@@ -49,7 +49,7 @@ package final class MadeFiles: @unchecked Sendable {
       throw SystemCallError(
         call: "mkdirat", path: PathText.joined(parent.path, name), errno: errno)
     }
-    // Before it is opened, which may fail.
+    // The folder is noted before it is opened, because opening may fail.
     things.append(Thing(folder: parent, name: name, status: parent.status(of: name)))
     return try parent.folder(name)
   }
@@ -70,7 +70,8 @@ package final class MadeFiles: @unchecked Sendable {
     return descriptor
   }
 
-  /// Runs `body`, which makes something and returns it with its path, and notes the path.
+  /// Runs `body`, which makes a file or folder and returns a value with its path, and notes the path. Returns the
+  /// value.
   package func making<T>(_ body: () throws -> (made: T, path: String)) rethrows -> T {
     lock.lock()
     defer { lock.unlock() }
@@ -86,14 +87,15 @@ package final class MadeFiles: @unchecked Sendable {
     if make() { add(path) }
   }
 
-  /// Notes a file or folder that the caller has made, or is about to make in a folder that was noted before.
+  /// Notes a file or folder that the caller has made. The caller may also be about to make it, in a folder that was
+  /// noted before.
   package func note(_ path: String) {
     lock.lock()
     defer { lock.unlock() }
     add(path)
   }
 
-  /// Notes the files that SQLite may make beside a database which this run has made under a name that nothing else has.
+  /// Notes the files that SQLite may make beside a database that this run has made under a unique name.
   package func noteSidecars(ofDatabaseAt path: String) {
     lock.lock()
     defer { lock.unlock() }
@@ -129,14 +131,14 @@ package final class MadeFiles: @unchecked Sendable {
 
   // MARK: - Taking back
 
-  /// How many things were made so far, for ``takeBack(to:)`` and ``keep(to:while:)``.
+  /// How many files and folders are noted, for ``takeBack(to:)`` and ``keep(to:while:)``.
   package var count: Int { lock.withLock { things.count } }
 
-  /// Removes what was made after the first `count` things, last first. A folder stays if it contains anything else by
-  /// now.
+  /// Removes what was noted after the first `count` items, the last one first. A folder stays if it contains anything
+  /// else by then.
   package func takeBack(to count: Int) { lock.withLock { remove(to: count) } }
 
-  /// Runs the step that completes the work. What was made after the first `count` things then stays.
+  /// Runs the step that completes the work. What was noted after the first `count` items then stays for good.
   package func keep(to count: Int, while body: () throws -> Void) rethrows {
     lock.lock()
     defer { lock.unlock() }
@@ -145,14 +147,14 @@ package final class MadeFiles: @unchecked Sendable {
     if things.isEmpty { folders = [:] }
   }
 
-  /// Runs `body`; everything made so far then stays. Waits for ever if ``takeBackForGood()`` was called.
+  /// Runs `body`. Everything noted so far then stays for good. Waits for ever if ``takeBackForGood()`` was called.
   package func keepAll(while body: () -> Void) { keep(to: 0, while: body) }
 
-  /// Removes everything.
+  /// Removes everything that is noted.
   package func takeBack() { takeBack(to: 0) }
 
-  /// Removes everything and allows nothing more to be made: a thread that tries waits for ever. For a process that is
-  /// about to end.
+  /// Removes everything that is noted, and keeps the lock: a thread that then tries to make something waits for ever.
+  /// For a process that is about to end.
   package func takeBackForGood() {
     lock.lock()
     remove(to: 0)

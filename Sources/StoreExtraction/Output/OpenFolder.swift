@@ -3,9 +3,9 @@ import StoreFiles
 package import SafeFiles
 import SafeText
 
-/// An open folder. Operations by name stay in it even if its path leads elsewhere meanwhile.
+/// An open folder. Operations by name stay in this folder even if its path comes to lead to another one.
 package final class OpenFolder: Sendable {
-  /// The path that led to it, for messages.
+  /// The path by which the folder was opened, for messages.
   let path: String
   package let descriptor: Int32
 
@@ -25,20 +25,20 @@ package final class OpenFolder: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Opens the folder with this name in this one; links are refused.
+  /// Opens the subfolder with this name; a symbolic link is refused.
   func folder(_ name: some StringProtocol) throws(SystemCallError) -> OpenFolder {
     try folder(named: Array(name.utf8))
   }
 
-  /// Opens the folder whose name has these bytes, which may not be UTF-8; links are refused.
+  /// Opens the subfolder whose name has these bytes, which may not be UTF-8; a symbolic link is refused.
   func folder(named name: [UInt8]) throws(SystemCallError) -> OpenFolder {
     let path = path(of: name)
     let descriptor = try entry(named: name, O_RDONLY | O_DIRECTORY)
     return OpenFolder(descriptor: descriptor, path: path)
   }
 
-  /// Opens the file with this name in the folder for reading; the caller closes it. Links are refused, and a pipe does
-  /// not block.
+  /// Opens the file with this name in the folder for reading and returns its descriptor, which the caller closes. A
+  /// symbolic link is refused, and a pipe does not block.
   func file(_ name: String) throws(SystemCallError) -> Int32 { try file(named: Array(name.utf8)) }
 
   /// Opens the file whose name has these bytes, like ``file(_:)``.
@@ -54,16 +54,17 @@ package final class OpenFolder: Sendable {
     return opened
   }
 
-  /// The status of what has this name in the folder; nil when nothing has, or when it cannot be examined. A link is
-  /// not followed.
+  /// Returns the status of the entry with this name; nil when there is none, or when it cannot be examined. A symbolic
+  /// link is not followed.
   func status(of name: String) -> FileStatus? { FileStatus.found(name, in: descriptor) }
 
-  /// The status of what has a name of these bytes; nil when nothing has. A link is not followed.
+  /// Returns the status of the entry whose name has these bytes; nil when there is none. A symbolic link is not
+  /// followed.
   func status(named name: [UInt8]) throws(SystemCallError) -> FileStatus? {
     try FileStatus.of(bytes: name, in: descriptor, path: path(of: name))
   }
 
-  /// Removes a file, or an empty folder, as long as its name still belongs to `thing`.
+  /// Removes a file, or an empty folder, but only while the name still belongs to `thing`.
   func remove(_ name: String, of thing: FileStatus) {
     if thing.kind != .folder {
       SafeRemoval.remove(name, in: descriptor, of: thing)
@@ -72,7 +73,8 @@ package final class OpenFolder: Sendable {
     }
   }
 
-  /// The names in the folder as bytes, without "." and "..", unsorted, and whether there are more than `limit`.
+  /// Returns at most `limit` names in the folder as bytes, unsorted and without "." and "..", and whether there are
+  /// more.
   func names(limit: Int) throws(SystemCallError) -> (names: [[UInt8]], isCut: Bool) {
     let copy = try entry(named: [UInt8(ascii: ".")], O_RDONLY | O_DIRECTORY)
     var names: [[UInt8]] = []
@@ -85,7 +87,7 @@ package final class OpenFolder: Sendable {
     return (names, isCut)
   }
 
-  /// Makes the entries of the folder durable.
+  /// Syncs the folder, which makes its list of entries durable.
   package func synchronize() throws(SystemCallError) {
     try SystemCallError.check("fsync", path, SystemCalls.synchronize(descriptor))
   }
@@ -97,7 +99,7 @@ package final class OpenFolder: Sendable {
 
 /// Reads through an open descriptor.
 enum FileBytes {
-  /// Up to `count` bytes from an offset; fewer at the end of the file.
+  /// Returns up to `count` bytes from `offset` on; fewer at the end of the file.
   static func read(
     _ descriptor: Int32, _ path: String, at offset: Int64, _ count: Int
   ) throws(SystemCallError) -> [UInt8] {

@@ -3,17 +3,17 @@ import CoreDataStore
 import SafeFiles
 import SafeText
 
-/// A new folder for output. Its content was made by this run and is removed when the run fails.
+/// A new folder for output. What this run makes in it is removed when the run fails.
 final class OutputFolder {
   let path: String
   private let folder: OpenFolder
   private let made: MadeFiles
-  /// How many things were made before the folder.
+  /// How many items `made` had before the folder was made.
   private let count: Int
   private var names: Set<String> = []
   private var opened: Set<Int32> = []
 
-  /// Makes the folder, or uses an existing empty one; a link to a folder is refused.
+  /// Makes the folder, or uses an existing empty one. A symbolic link to a folder is refused.
   init(_ path: String, _ made: MadeFiles) throws(ExtractionError) {
     self.path = path
     self.made = made
@@ -66,7 +66,8 @@ final class OutputFolder {
       "the \(what) cannot be made: \(unsafe String(cString: strerror(error.errno)))", path: path)
   }
 
-  /// A unique name for a file: letters, digits, `-`, `_` and `.` are kept, other characters become `_`.
+  /// Returns a unique file name with the extension `ending`. Of the first 100 scalars, ASCII letters, digits, `-`, `_`
+  /// and `.` are kept; others become `_`.
   func fileName(for name: String, extension ending: String) -> String {
     var stem = ""
     for scalar in name.unicodeScalars.prefix(100) {
@@ -76,7 +77,7 @@ final class OutputFolder {
           || ["-", "_", "."].contains(scalar))
       stem.unicodeScalars.append(isPlain ? scalar : "_")
     }
-    // A leading dot would hide the file, and a command would take a leading hyphen for an option.
+    // A leading dot would hide the file. A command would take a leading hyphen for an option.
     if stem.utf8.first.map({ $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") }) ?? true {
       stem = "_" + stem
     }
@@ -90,7 +91,7 @@ final class OutputFolder {
     return candidate
   }
 
-  /// Opens a new file in the folder for writing.
+  /// Makes a file in the folder and opens it for writing. Returns its descriptor, which ``finish(_:)`` closes.
   func create(_ name: String) throws(ExtractionError) -> Int32 {
     let descriptor: Int32
     do { descriptor = try made.makeFile(name, in: folder) } catch {
@@ -100,17 +101,17 @@ final class OutputFolder {
     return descriptor
   }
 
-  /// Removes a file that was finished and is not wanted.
+  /// Removes a finished file that is not wanted after all.
   func remove(_ name: String) {
     if let file = folder.status(of: name) { folder.remove(name, of: file) }
   }
 
-  /// Copies external files into a folder inside this one.
+  /// Copies the external files of a store into a subfolder of this folder.
   func take(_ external: ExternalFiles) throws {
     try external.copy(into: folder, as: ExternalFiles.folderName, made)
   }
 
-  /// Syncs and closes a file.
+  /// Syncs and closes the file behind a descriptor.
   func finish(_ descriptor: Int32) throws(ExtractionError) {
     opened.remove(descriptor)
     var error = SystemCalls.synchronize(descriptor)
@@ -122,10 +123,10 @@ final class OutputFolder {
     }
   }
 
-  /// Keeps what was made.
+  /// Keeps the folder and everything made in it for good.
   func keep() { made.keep(to: count) {} }
 
-  /// Removes what was made, after a run that failed.
+  /// Removes everything made in the folder, and the folder if this run made it, after a run that failed.
   func discard() {
     for descriptor in opened { close(descriptor) }
     opened = []

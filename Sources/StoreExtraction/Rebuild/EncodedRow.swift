@@ -4,11 +4,11 @@ import SQLiteForensics
 /// A row in the record format (file format, section 2.1), byte for byte as SQLite would store it.
 struct EncodedRow {
   private let form: RecordForm
-  /// The record of the last row.
+  /// The record that was encoded last.
   private(set) var record = ContiguousArray<UInt8>()
   private var parts = RecordBytes()
 
-  /// Encodes rows of a table whose records have this form.
+  /// Creates an encoder for rows of a table whose records have this form.
   init(_ form: RecordForm) { self.form = form }
 
   /// Encodes a row. Returns false if SQLite would change or refuse it on insertion, or if a part of it is unknown.

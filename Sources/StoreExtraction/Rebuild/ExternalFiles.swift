@@ -7,23 +7,24 @@ package import SQLiteFile
 import SQLiteForensics
 import SafeText
 
-/// The files beside a Core Data store that hold large binary values, as far as rows name them.
+/// The external files of a Core Data store, as far as rows name them: files beside the store that hold large binary
+/// values.
 ///
-/// A store `X.sqlite` keeps them in `.X_SUPPORT/_EXTERNAL_DATA`; a store with another name looks for them in its own
-/// folder.
+/// A store `X.sqlite` keeps its external files in `.X_SUPPORT/_EXTERNAL_DATA`. Under another name, the store would look
+/// for them in a folder of that name.
 package final class ExternalFiles {
   static let folderName = "_EXTERNAL_DATA"
 
-  /// Names in live rows, each with the table or entity where it was first met.
+  /// File names in live rows, each with the table or entity in which it was first met.
   private var live: [String: String] = [:]
-  /// Names in deleted rows; their files may no longer exist.
+  /// File names in deleted rows. These files may no longer exist.
   private var deleted: Set<String> = []
-  /// The names of files that the new store knows under another name, by that name.
+  /// Files that have another name in the new store: by the new name, the name of the file in this store.
   private var fileNames: [String: String] = [:]
-  /// Whether rows name more files than are noted.
+  /// Whether names were dropped, so that rows name more files than are noted here.
   private var isFiltered = false
   private let storePath: String
-  /// False for a file that is not a Core Data store.
+  /// Whether the file is a Core Data store. If not, nothing is noted and nothing is copied.
   let isOn: Bool
 
   /// At most this many names of live rows, and as many of deleted rows, are recorded.
@@ -43,7 +44,7 @@ package final class ExternalFiles {
 
   // MARK: - Rows
 
-  /// Notes the files that a row names.
+  /// Notes the external files that a row names.
   @inline(__always)
   func note(_ row: borrowing RecoveredRowBuffer, in table: @autoclosure () -> String) {
     guard isOn else { return }
@@ -59,7 +60,7 @@ package final class ExternalFiles {
     }
   }
 
-  /// Notes the files that a row of an entity names.
+  /// Notes the external files that a row of an entity names.
   func note(_ row: ManagedRow, in table: String) {
     for property in row.properties {
       if case .external(let blob) = property.value { note(blob.identifier, in: table) }
@@ -70,22 +71,22 @@ package final class ExternalFiles {
     if live[name] == nil, live.count < Self.maxNames { live[name] = table }
   }
 
-  /// The names that live rows give.
+  /// The file names in live rows.
   package var liveNames: Set<String> { Set(live.keys) }
 
-  /// Keeps only some names of live rows: those of rows that are in the new file.
+  /// Keeps only the file names for which `isKept` is true, such as those in rows of the new file.
   package func keep(where isKept: (String) -> Bool) {
     live = live.filter { isKept($0.key) }
     isFiltered = true
   }
 
-  /// Gives a file a further name.
+  /// Gives the file `file` a further name, under which it is copied, too.
   package func add(_ name: String, forFile file: String) {
     fileNames[name] = fileNames[file] ?? file
     note(name, in: live[file] ?? "")
   }
 
-  /// Whether both stores have a file of this name, with the same bytes.
+  /// Whether this store and `other` each have a file of this name, with the same bytes.
   package func hasSameFile(_ name: String, as other: ExternalFiles) -> Bool {
     guard let one = try? source()?.externalFile(name),
       let two = try? other.source()?.externalFile(name)
@@ -95,11 +96,11 @@ package final class ExternalFiles {
 
   // MARK: - Looking
 
-  /// Reports which files a copy would include and what is wrong with the files.
+  /// Reports which files a copy would include, and what is wrong with them.
   ///
   /// - Parameters:
-  ///   - namesAll: whether all rows were noted; only then is it known which files no row names.
-  ///   - maxBytes: the largest file whose content fits where it is to go; nil for no limit.
+  ///   - namesAll: whether all rows were noted. Only then is it known which files no row names.
+  ///   - maxBytes: the largest file whose content the output can hold; nil for no limit.
   /// - Returns: counts of the files, nil when there are none; and the findings.
   /// - Throws: an error of the file system.
   func survey(namesAll: Bool = true, maxBytes: Int64? = nil) throws -> (
@@ -149,16 +150,16 @@ package final class ExternalFiles {
     return (isNothing ? nil : result, findings.list)
   }
 
-  /// The finding for a folder that this user may not read, so that nothing is known of its files.
+  /// The finding for a folder that this user may not read. Nothing is known of the files in such a folder.
   private var unreadFolder: Finding {
     let folder = PathText.joined(Self.supportName(for: storePath), Self.folderName)
     return Finding(
       .recoverExternalUnread,
-      "this user may not read the folder \(folder), so external files named by rows are not copied: \(live.count)",
+      "this user may not read the folder \(folder), so the external files named by rows (\(live.count)) are not copied",
       severity: live.isEmpty ? .note : .damage)
   }
 
-  /// Findings by kind: the first `maxTold` of each kind one by one, then the number of the others.
+  /// Collects findings by kind: the first `maxTold` of each kind one by one, then how many more there are.
   private struct Findings {
     enum Kind: CaseIterable {
       case missing, unread, empty, zeroed, tooLarge, stray
@@ -193,7 +194,7 @@ package final class ExternalFiles {
         case .empty: "more external files are empty"
         case .zeroed: "more external files contain only zeros"
         case .tooLarge: "more external files are larger than an SQLite value can be"
-        case .stray: "more external files are named by no row"
+        case .stray: "more external files are not named by any row"
         }
       }
     }
@@ -224,7 +225,8 @@ package final class ExternalFiles {
 
   private var names: [String] { Set(live.keys).union(deleted).sorted() }
 
-  /// The folder of the files; nil when there is none. Links are not followed. Throws only if this user may not read it.
+  /// Opens the folder of external files; nil when there is none. Symbolic links are not followed. Throws when the
+  /// folder cannot be opened.
   private func source() throws(SystemCallError) -> OpenFolder? {
     do throws(SystemCallError) {
       return try OpenFolder(PathText.folder(of: storePath)).folder(Self.supportName(for: storePath))
@@ -236,7 +238,7 @@ package final class ExternalFiles {
     }
   }
 
-  /// The folder; nil also when this user may not read it, which the survey reports.
+  /// Opens the folder of external files; nil also when this user may not read it, which the survey reports.
   private func readableSource() throws(SystemCallError) -> OpenFolder? {
     do throws(SystemCallError) { return try source() } catch {
       if error.isRefusal { return nil }
@@ -256,13 +258,14 @@ package final class ExternalFiles {
     try checkFree(output, forStore: store.database.path)
   }
 
-  /// The same for the Core Data store at a path.
+  /// Refuses an output whose folder of external files already exists, unless it is that of the Core Data store at
+  /// `path`.
   package static func checkFree(_ output: String, forStore path: String) throws {
     // The writer needs the folder next and reports it if it cannot be opened.
     guard let target = try? support(of: output),
       let there = target.folder.status(of: target.name)
     else { return }
-    // The same folder: the new file is beside the old one, and only their extensions differ.
+    // It is the folder of the old store, because the new file is beside it and only the extensions differ.
     if let own = try? support(of: path),
       own.folder.status(of: own.name)?.isSameFile(as: there) ?? false
     {
@@ -270,18 +273,21 @@ package final class ExternalFiles {
     }
     throw ExtractionError(
       .outputExists,
-      "a hidden folder with external files of a store of that name exists, perhaps of a run that was killed; move it away, or choose another name",
+      """
+      a hidden folder for external files of a store with this name already exists, perhaps left by a run that was \
+      killed; move it away, or choose another name
+      """,
       path: PathText.joined(target.folder.path, target.name))
   }
 
-  /// The folder of a store, open, and the name of its support folder in it.
+  /// Opens the folder of a store. Returns it with the name that the store's support folder has in it.
   private static func support(of path: String) throws(SystemCallError) -> (
     folder: OpenFolder, name: String
   ) {
     (try OpenFolder(PathText.folder(of: path)), supportName(for: path))
   }
 
-  /// Copies the files into the support folder of the output, also where this run has put those of another store.
+  /// Copies the files into the support folder of the output. This run may have put files of another store there before.
   package func copy(beside output: String, _ made: MadeFiles) throws -> (
     RebuildResult.ExternalFiles?, [Finding]
   ) {
@@ -307,7 +313,7 @@ package final class ExternalFiles {
     return (result, findings)
   }
 
-  /// A new folder, or the one of this name that this run has made.
+  /// Makes a folder, or opens the one of this name if this run has made it.
   private static func folder(_ name: String, in parent: OpenFolder, _ made: MadeFiles) throws
     -> OpenFolder
   {
@@ -319,7 +325,7 @@ package final class ExternalFiles {
     }
   }
 
-  /// Copies the files that rows name into a new folder within `parent`; makes none when there are no files.
+  /// Copies the files that rows name into a new folder within `parent`. Without such files, no folder is made.
   func copy(into parent: OpenFolder, as name: String, _ made: MadeFiles) throws {
     guard isOn, let source = try readableSource() else { return }
     var folder: OpenFolder?
@@ -344,7 +350,7 @@ package final class ExternalFiles {
   }
 }
 
-/// An open file of external binary data.
+/// An open external file.
 private final class ExternalFile {
   private let descriptor: Int32
   private let path: String
@@ -424,7 +430,7 @@ private final class ExternalFile {
     private static let seekHole: Int32 = 4
   #endif
 
-  /// Passes on the bytes of the file, except its holes, until `body` returns false.
+  /// Passes on the bytes of the file without its holes, until `body` returns false.
   private func forEachPart(_ body: (Int64, [UInt8]) throws -> Bool) throws {
     var offset: Int64 = 0
     while offset < size {

@@ -16,15 +16,15 @@ package final class FilledIndex {
   private let isUnique: Bool
   private var entries: Entries
 
-  /// An index of the new file; nil for one with expressions, a condition or a collation other than BINARY, and when there
-  /// is none of this name.
+  /// Prepares an index of the new file. Nil for an index with expressions, a condition or a collation other than
+  /// BINARY, and when there is no index of this name.
   ///
   /// - Parameters:
-  ///   - name: its name; it exists and is empty.
-  ///   - table: its table.
+  ///   - name: the name of the index, which exists and is empty.
+  ///   - table: the table that has the index.
   ///   - target: the table's name in the new file.
-  ///   - writer: the new file.
-  /// - Throws: what SQLite reports.
+  ///   - writer: writes the new file.
+  /// - Throws: the error that SQLite reports.
   package init?(
     _ name: String, of table: ExpectedTable, named target: String, in writer: SQLiteWriter
   ) throws(SQLiteWriterError) {
@@ -56,7 +56,7 @@ package final class FilledIndex {
     entries = Entries(columns: columns, rowIDColumn: definition.rowIDColumn ?? -1)
   }
 
-  /// Whether the index was given up, so that SQLite has to build it.
+  /// Whether the index was given up, so that SQLite must build it.
   package var isLeftToSQLite: Bool { entries.keys == nil }
 
   /// Prepares to collect entries, in about `maxBytes` of memory.
@@ -68,7 +68,7 @@ package final class FilledIndex {
     entries.keys = try filler.sorter(maxBytes: maxBytes)
   }
 
-  /// The table's columns that are in the index.
+  /// The columns of the table that are in the index, in the order of the index.
   package var columns: [Column] { entries.columns }
 
   /// Adds the entry of a row that has the record form of its table. `bytes` holds the content of its values.
@@ -79,7 +79,7 @@ package final class FilledIndex {
     try entries.add(values, bytes, rowID)
   }
 
-  /// Writes the index. Returns false when a unique key occurs twice.
+  /// Writes the entries into the index. Returns false when a unique key occurs twice.
   package func fill(_ filler: inout TableFiller) throws -> Bool {
     guard var sorted = entries.keys else { return true }
     entries.keys = KeySorter?.none
@@ -142,7 +142,7 @@ private struct Entries {
 }
 
 extension SQLiteValue {
-  /// The text; empty for other values.
+  /// The text; empty for a value that is not text.
   package var string: String {
     if case .text(let bytes) = self { String(decoding: bytes, as: UTF8.self) } else { "" }
   }

@@ -2,21 +2,21 @@ package import SQLiteFile
 
 /// Findings of rebuilding a damaged file.
 extension Finding.ID {
-  /// Rows do not fit into their table; they are kept in a table of their own.
+  /// Rows do not fit into their table; they are kept in a separate table.
   package static let recoverConflict = Self(rawValue: "recover.conflict")
-  /// Note: rows were found twice, with the same values; they are in the new file once.
+  /// Note: rows were found twice, with equal values; the new file has them once.
   package static let recoverRepeated = Self(rawValue: "recover.repeated")
-  /// Rows have partial values; these are NULL in the row, and what is left of them is kept elsewhere.
+  /// Rows have partial values. These are NULL in the row, and their remaining bytes are kept in a table of notes.
   package static let recoverPartial = Self(rawValue: "recover.partial")
-  /// Rows may belong to any of several tables; they are kept in a table of their own.
+  /// Rows may belong to any of several tables; they are kept in a separate table.
   package static let recoverUnattributed = Self(rawValue: "recover.unattributed")
-  /// Rows have a new row id because theirs is lost.
+  /// Rows have new row ids because their own are lost.
   package static let recoverRenumbered = Self(rawValue: "recover.renumbered")
   /// The rows of a WITHOUT ROWID table cannot be found, because its root page is not known.
   package static let recoverWithoutRowID = Self(rawValue: "recover.withoutRowID")
   /// A table is made without types and constraints.
   package static let recoverTableSimplified = Self(rawValue: "recover.tableSimplified")
-  /// A table cannot be made at all; its rows are kept with the rows of uncertain tables.
+  /// A table cannot be made at all; its rows are kept with the rows whose table is not certain.
   package static let recoverTableNotMade = Self(rawValue: "recover.tableNotMade")
   /// Nothing in the store describes a table; it is made empty because an example names it.
   package static let recoverTableAssumed = Self(rawValue: "recover.tableAssumed")
@@ -26,7 +26,7 @@ extension Finding.ID {
   package static let recoverColumnsFolded = Self(rawValue: "recover.columnsFolded")
   /// Virtual generated columns are left out; no row stores their values.
   package static let recoverComputedLeftOut = Self(rawValue: "recover.computedLeftOut")
-  /// A CHECK constraint is false for rows that are in its table.
+  /// Rows that were inserted into a table violate its CHECK constraint.
   package static let recoverCheckFails = Self(rawValue: "recover.checkFails")
   /// An index cannot be made.
   package static let recoverIndexNotBuilt = Self(rawValue: "recover.indexNotBuilt")

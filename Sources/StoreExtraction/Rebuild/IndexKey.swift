@@ -13,7 +13,7 @@ struct IndexKey {
   private(set) var bytes = ContiguousArray<UInt8>()
   /// Length of the key in bytes.
   private(set) var count = 0
-  /// Upper bound of the length of its record in bytes.
+  /// Upper bound of the length in bytes of the index record that the key stands for.
   private var recordBytes = 0
   private let maxRecordBytes: Int
 
@@ -62,7 +62,8 @@ struct IndexKey {
     return grow(9)
   }
 
-  // In a column that does not convert 5.0 to 5, both are possible and sort equal, so a key could not distinguish them.
+  // In a column that does not convert 5.0 to 5, both may occur. They sort as equal, and a key could not tell them
+  // apart.
   @inline(__always)
   mutating func append(real: Double, isDescending: Bool, mayBeWhole: Bool) -> Bool {
     guard !real.isNaN, mayBeWhole || Int64(exactly: real) == nil else { return false }
@@ -113,7 +114,7 @@ struct IndexKey {
     append(turned ^ Self.mask(isDescending: isDescending))
   }
 
-  /// The number that a word encodes.
+  /// Returns the number that a word of a key encodes.
   @inline(__always)
   static func number(_ word: UInt64) -> Double {
     Double(bitPattern: word & topBit == 0 ? ~word : word ^ topBit)
@@ -132,7 +133,7 @@ struct IndexKey {
     return recordBytes <= maxRecordBytes
   }
 
-  /// Makes room for `more` bytes, and for a whole word that is written past them.
+  /// Makes room for `more` bytes, and for a whole word that is written after them.
   private mutating func reserve(_ more: Int) {
     let needed = count + more + 8 + KeySorter.spareBytes
     guard needed > bytes.count else { return }
@@ -149,10 +150,10 @@ struct IndexRecord {
   private let typesStart: Int
   private let bodyStart: Int
   private let byteCount: Int
-  /// The last key that must be unique, without its row id.
+  /// The last key of a unique index that had no NULL, without its row id.
   private var last = ContiguousArray<UInt8>()
 
-  /// The most bytes of a serial type or of the header's length: a record has a few thousand bytes.
+  /// The most bytes of a serial type or of the header's length field. Records of a few thousand bytes need no more.
   private static let maxTypeBytes = 3
 
   init(_ columns: [FilledIndex.Column], isUnique: Bool, maxRecordBytes: Int) {

@@ -2,7 +2,8 @@ import SQLiteFile
 import SQLiteForensics
 import SQLiteWriter
 
-/// A lost-and-found table in the new file, for rows that do not fit into their own. It has no types and no constraints.
+/// A lost-and-found table in the new file, for rows that do not fit into their own table. It has no types and no
+/// constraints.
 ///
 /// Columns: `_id`, `_rowid` (the original one; NULL when lost), `_note`, `_confidence`, then the columns of the rows,
 /// and `_more` for columns beyond the limit.
@@ -15,7 +16,7 @@ final class LostAndFoundTable {
   private var insert: SQLiteStatement
   private var names = UniqueNames()
   private let grows: Bool
-  /// The original names of the rows' columns.
+  /// The names of the rows' columns in their own table.
   private let sourceNames: [String]
   private var hasMore = false
 
@@ -43,7 +44,7 @@ final class LostAndFoundTable {
   }
 
   /// Adds a row.
-  /// - Returns: its `_id`.
+  /// - Returns: the `_id` of the added row.
   func add(_ row: borrowing RecoveredRowBuffer, note: String?, confidence: Int?) throws -> Int64 {
     if grows, row.values.count > quotedColumns.count { try grow(to: row.values.count) }
     let count = min(row.values.count, quotedColumns.count)

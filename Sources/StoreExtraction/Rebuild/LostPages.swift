@@ -1,8 +1,8 @@
 import SQLiteFile
 import SQLiteForensics
 
-/// Unreadable pages whose content is really lost. Index pages do not count, because indexes are rebuilt from rows, nor
-/// do pages from which rows were read all the same.
+/// Unreadable pages whose content is really lost. Index pages do not count, because indexes are rebuilt from rows.
+/// Pages from which rows were read do not count either.
 struct LostPages {
   private let candidates: Set<UInt32>
   /// The number of candidates beyond `maxPages`, which are not kept.
@@ -23,7 +23,7 @@ struct LostPages {
     missing = isCut && counted > database.pageCount ? Int(counted - database.pageCount) : 0
   }
 
-  /// Notes that a row came from a page.
+  /// Notes that a row was read from a page.
   @inline(__always)
   mutating func read(_ page: UInt32) {
     guard page != last else { return }

@@ -3,12 +3,13 @@ import SQLiteFile
 import SQLiteForensics
 import SQLiteWriter
 
-/// Columns beyond SQLite's limit for a table: one column holds them all as a JSON object, by name. NULL is left out;
-/// `{"hex": …}` is a blob, `{"textHex": …}` is invalid text.
+/// Holds values of columns beyond SQLite's limit for a table. One column has them all as a JSON object, by column name.
+/// NULL is left out; `{"hex": …}` is a blob, `{"textHex": …}` is invalid text.
 enum OverflowColumns {
-  /// The name of the column.
+  /// The name of the column with the JSON object.
   static let name = "_more"
-  /// How many columns a table gets before the rest goes there: SQLite's own limit, less the columns that we add.
+  /// How many columns a table gets before the remaining values go into ``name``: SQLite's own limit, less the columns
+  /// that Lifeboat adds.
   static let maxColumns = 1990
 
   private enum Value: Encodable {
@@ -28,7 +29,7 @@ enum OverflowColumns {
     }
   }
 
-  /// The columns of a row from `first` on; nil when all of them are NULL.
+  /// Returns the values of a row from column `first` on as JSON; nil when all of them are NULL.
   static func json(
     of row: borrowing RecoveredRowBuffer, from first: Int, names: [String]
   ) -> [UInt8]? {
@@ -47,7 +48,7 @@ enum OverflowColumns {
     return encoded(members)
   }
 
-  /// The values from `first` on; nil when all of them are NULL.
+  /// Returns the values from position `first` on as JSON; nil when all of them are NULL.
   static func json(of values: [SQLiteValue], from first: Int, names: [String]) -> [UInt8]? {
     var members: [String: Value] = [:]
     for column in values.indices.dropFirst(first) {
@@ -69,7 +70,7 @@ enum OverflowColumns {
     isValid ? .text(String(decoding: bytes, as: UTF8.self)) : .bytes(["textHex": HexText.of(bytes)])
   }
 
-  /// The column's name, or one with its number when the name is missing or already used.
+  /// Returns the name of a column, or a name with its number when the name is missing or already used.
   private static func unused(_ names: [String], _ column: Int, _ members: [String: Value]) -> String
   {
     let name = column < names.count ? names[column] : "c\(column)"
@@ -86,7 +87,7 @@ enum OverflowColumns {
   }
 }
 
-/// Bytes in lower-case hexadecimal.
+/// Writes bytes in lower-case hexadecimal.
 enum HexText {
   static func of(_ bytes: [UInt8]) -> String {
     let digits = Array("0123456789abcdef".utf8)

@@ -1,11 +1,11 @@
 import SQLiteFile
 import SQLiteForensics
 
-/// The findings about the old file that the new file records.
+/// Collects the findings about the old file that the new file records.
 enum RebuildFindings {
   private static let maxPages = 1000
 
-  /// The findings of reading, then those that follow from the counts of rows.
+  /// Returns the findings of reading, then those that follow from the counts of rows.
   static func all(of store: DamagedStore, _ result: RebuildResult, _ pages: LostPages)
     -> FindingList
   {
@@ -89,9 +89,9 @@ enum RebuildFindings {
   }
 }
 
-/// Counts in sentences.
+/// Writes counts for sentences.
 enum Counted {
-  /// `1 row`, `2 rows`, with the matching verb.
+  /// Returns `1 row` or a number of rows such as `2 rows`, followed by the verb that matches if there is one.
   static func rows(_ count: Int, _ one: String = "", _ several: String = "") -> String {
     let verb = count == 1 ? one : several
     return "\(count) row\(count == 1 ? "" : "s")\(verb.isEmpty ? "" : " " + verb)"

@@ -4,9 +4,10 @@ import SQLiteFile
 import SQLiteForensics
 import SQLiteWriter
 
-/// Limits for the definitions of a file that is rebuilt: they could compute values of any size for any time.
+/// Limits on what definitions from a damaged file may cost. Their expressions could compute values of any size for any
+/// time.
 enum RebuildLimits {
-  /// Seconds that the expressions of a table may take in any case.
+  /// Seconds that the expressions of a table may take even if it has no rows.
   static let rowSeconds = 5.0
 
   /// Seconds that each row adds to ``rowSeconds``. Plain rows take a hundredth of this.
@@ -23,7 +24,8 @@ enum RebuildLimits {
     Int(clamping: (1 << 20) + min(sourceBytes, 1 << 40) * 2)
   }
 
-  /// Pages that the new file may have, including notes about rows and tables that the file does not describe.
+  /// Returns how many pages the new file may have, with its notes about rows and tables that the old file does not
+  /// describe.
   static func pages(of sourceBytes: Int64, pageSize: Int, tables: Int, everyRowIsNoted: Bool) -> Int
   {
     let own = Int(clamping: min(sourceBytes, 1 << 45)) / max(512, pageSize)
@@ -31,7 +33,7 @@ enum RebuildLimits {
   }
 }
 
-/// Thrown when the rebuild cannot use the definition of a table and has to start again without it.
+/// Thrown when the rebuild cannot use the definition of a table and must start again without it.
 struct UnusableDefinition: Error {
   /// The position of the table among the tables of the store.
   let place: Int
@@ -39,8 +41,8 @@ struct UnusableDefinition: Error {
 }
 
 extension ExpectedTable {
-  /// Whether its statement computes anything when rows are inserted: a constraint, a stored column, a default. True
-  /// when in doubt.
+  /// Whether SQLite computes something when rows are inserted into the table: a generated column or a CHECK constraint.
+  /// True whenever the statement contains "check". Defaults do not count, because each column gets a value.
   var computes: Bool {
     definition.columns.contains { $0.generation != .none }
       || sql?.range(of: "check", options: .caseInsensitive) != nil

@@ -3,20 +3,21 @@ import SQLiteFile
 import SQLiteForensics
 import SQLiteWriter
 
-/// Notes about rows and damage in extra tables of the new file. A table is made only when there is something to note.
+/// Writes notes about rows and damage into extra tables of the new file. A table is made only when there is something
+/// to note.
 final class RebuildNotes {
   private let writer: SQLiteWriter
   private let name: (String) -> String
   private var provenance: SQLiteStatement?
   private var moved: SQLiteStatement?
 
-  /// Notes for a new file; `name` returns an unused name derived from the given one.
+  /// Prepares notes for a new file. `name` returns an unused name derived from a given one.
   init(_ writer: SQLiteWriter, name: @escaping (String) -> String) {
     self.writer = writer
     self.name = name
   }
 
-  /// Notes where a row comes from.
+  /// Notes where a row comes from, and what remains of its partial values.
   func add(
     _ row: borrowing RecoveredRowBuffer, in table: String, rowID: Int64?, partial: [PartialValue],
     columns: [String]
@@ -33,7 +34,7 @@ final class RebuildNotes {
       try statement.run(facts + [.string(Self.json(partial, columns))])
     } catch {
       guard error.code == .tooBig else { throw error }
-      // The lengths of the values are recorded all the same.
+      // Too long for SQLite: only the lengths of the values are recorded.
       let bare = partial.map {
         PartialValue(
           column: $0.column, have: $0.have, of: $0.of, isDoubtful: $0.isDoubtful, bytes: [])
@@ -42,7 +43,7 @@ final class RebuildNotes {
     }
   }
 
-  /// Notes that a row that was kept back is in its table now.
+  /// Notes that a row that was kept back is now in its table, under a new row id.
   func move(from table: String, _ rowID: Int64, to target: String, _ newRowID: Int64) throws {
     _ = try provenanceStatement()
     try moved?.run([.string(target), .integer(newRowID), .string(table), .integer(rowID)])
@@ -63,7 +64,7 @@ final class RebuildNotes {
     return statement
   }
 
-  /// Writes all findings.
+  /// Writes all findings into a table.
   func write(_ findings: [Finding]) throws {
     provenance?.finalize()
     provenance = nil
@@ -100,7 +101,7 @@ final class RebuildNotes {
     var parts: [String: Part] = [:]
     for value in partial {
       let name = value.column < columns.count ? columns[value.column] : "c\(value.column)"
-      // Two names of columns can be one key of the object.
+      // Two column names can be equal as keys of the object.
       let key = parts[name] == nil ? name : "\(name) (column \(value.column + 1))"
       parts[key] = Part(
         have: value.have, of: value.of, doubtful: value.isDoubtful ? true : nil,

@@ -1,37 +1,37 @@
 public import SQLiteFile
 
-/// The result of rebuilding a store, or of a trial.
+/// The result of rebuilding a store, or of a trial that makes no file.
 public struct RebuildResult: Sendable, Codable {
   /// The name of the schema of the JSON form.
   package var schema = "lifeboat.recover"
-  /// The version of that schema; it only grows.
+  /// The version of the JSON form's schema; it only increases.
   package var version = 1
-  /// The store.
+  /// The path of the store.
   package var source: String
-  /// The new file; nil for a trial.
+  /// The path of the new file; nil for a trial.
   public var output: String?
-  /// Bytes in a page of the source.
+  /// The page size of the source in bytes.
   package var pageSizeBytes: Int
-  /// Pages of the source, missing ones counted.
+  /// The number of pages in the source, including missing ones.
   package var pageCount: UInt32
-  /// Pages in use that cannot be read.
+  /// The number of pages in use that cannot be read.
   package var unreadablePageCount: Int
-  /// Pages that the header counts but the file does not have.
+  /// The number of pages that the header counts but the file does not have.
   package var missingPageCount = 0
   /// Files beside the store that hold values of its rows; nil when no row names any.
   package var externalFiles: ExternalFiles?
-  /// The tables, in the order of the file.
+  /// The tables, in the order of the source.
   public var tables: [Table] = []
-  /// Live rows in their tables.
+  /// The number of live rows in their tables.
   public var rowCount = 0
-  /// Live rows with an incomplete value.
+  /// The number of live rows with an incomplete value.
   public var partialRowCount = 0
-  /// Live rows that a constraint keeps out of their table, and rows that SQLite reads but that their page contradicts;
-  /// they are in separate tables.
+  /// The number of live rows that a constraint keeps out of their table, and of rows that SQLite reads but that the
+  /// rest of their page contradicts. They are in separate tables.
   public var conflictCount = 0
-  /// Live rows that may belong to any of several tables.
+  /// The number of live rows that may belong to any of several tables.
   public var unattributedCount = 0
-  /// Deleted rows; nil when they were not looked for.
+  /// The number of deleted rows; nil when they were not looked for.
   public var deletedCount: Int?
   /// What was wrong or noteworthy, in the source and in rebuilding it.
   public var findings: [Finding] = []
@@ -43,24 +43,24 @@ public struct RebuildResult: Sendable, Codable {
     damageCount == 0 && partialRowCount == 0 && conflictCount == 0 && unattributedCount == 0
   }
 
-  /// Files of external binary data.
+  /// Counts of the external files beside a store.
   package struct ExternalFiles: Sendable, Codable {
-    /// Existing files that rows name.
+    /// The number of existing files that rows name.
     package var fileCount = 0
     /// Total size of the existing files in bytes.
     package var sizeBytes: Int64 = 0
-    /// Missing files that live rows name.
+    /// The number of missing files that live rows name.
     package var missingCount = 0
-    /// Empty files that live rows name.
+    /// The number of empty files that live rows name.
     package var emptyCount = 0
-    /// Files with only zeros that live rows name.
+    /// The number of files with only zeros that live rows name.
     package var zeroedCount = 0
-    /// Files in the same folder that no row names; 0 also when not all rows were read.
+    /// The number of files in the folder that no row names; 0 also when not all rows were read.
     package var strayCount = 0
-    /// The folder that the files were copied into; nil for a trial, and when it is the store's own.
+    /// The folder that the files were copied into. Nil for a trial, and when the store's own folder is used.
     package var output: String?
 
-    /// Adds the counts of another store's files, which went into the same folder.
+    /// Adds the counts of another store's files, which were copied into the same folder.
     package mutating func add(_ other: ExternalFiles) {
       fileCount += other.fileCount
       sizeBytes = sizeBytes.addingReportingOverflow(other.sizeBytes).partialValue
@@ -72,25 +72,25 @@ public struct RebuildResult: Sendable, Codable {
     }
   }
 
-  /// A table.
+  /// What was recovered of one table.
   public struct Table: Sendable, Codable {
-    /// The name in the source.
+    /// The name of the table in the source.
     public var name: String
-    /// The name in the new file, which may differ.
+    /// The name of the table in the new file, which may differ.
     public var target: String
-    /// What described the table.
+    /// Where the description of the table comes from.
     package var source: DamagedStore.TableSource
-    /// Rows in the table.
+    /// The number of rows in the table.
     public var rowCount = 0
-    /// Rows in the table with an incomplete value.
+    /// The number of rows in the table with an incomplete value.
     public var partialRowCount = 0
-    /// Rows that a constraint keeps out of the table, or that their page contradicts.
+    /// The number of rows that a constraint keeps out of the table, or that the rest of their page contradicts.
     package var conflictCount = 0
-    /// Rows that were found twice, equal in every value.
+    /// The number of rows that were found twice, with equal values.
     package var repeatedCount = 0
-    /// Rows that were given a new row id because theirs is lost.
+    /// The number of rows that have a new row id because their own is lost.
     package var renumberedCount = 0
-    /// Deleted rows.
+    /// The number of deleted rows of the table.
     package var deletedCount = 0
     /// True for an empty table that only the `--like` example describes, not the store; nil for all others.
     package var isAssumed: Bool?

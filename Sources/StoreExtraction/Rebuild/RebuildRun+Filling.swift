@@ -2,12 +2,12 @@ import SQLiteFile
 import SQLiteForensics
 import SQLiteWriter
 
-/// Thrown when rows do not come in an order in which tables can be filled; they have to be inserted one by one.
+/// Thrown when rows do not come in an order in which tables can be filled, so that they have to be inserted one by one.
 struct FillingGivenUp: Error {}
 
 extension RebuildRun {
   private static let maxKeptBytes = 2 << 20
-  /// Bytes of memory for the entries of all indexes.
+  /// Bytes of memory for the entries of all indexes together.
   private static let keyBytes = 2 << 20
   private static let maxIndexes = 32
   /// Bytes of memory for the order of leaves; merging them takes twice as many in addition.
@@ -117,7 +117,7 @@ extension RebuildRun {
       }
     }
     for entry in store.companions where entry.type == "index" && found.count < Self.maxIndexes {
-      // Whether a unique index can be made is known only when all rows are there.
+      // Whether a unique index can be made is known only when all rows are in the table.
       guard let sql = entry.sql, SQLName(sql).hasPrefix("create index "),
         !filledIndexes.contains(sql),
         let table = targets.lazy.compactMap({ $0 }).first(where: {

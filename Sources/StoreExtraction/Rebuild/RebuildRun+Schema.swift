@@ -32,7 +32,7 @@ extension RebuildRun {
         targets.append(table)
       } catch {
         guard error.isRefusal, writer.isInTransaction else { throw error }
-        // Its rows go into the table for unattributed rows.
+        // The rows of this table go into the table for unattributed rows.
         findings.add(
           Finding(
             .recoverTableNotMade,
@@ -88,8 +88,8 @@ extension RebuildRun {
     targets.contains { $0.map { SQLName.isSame($0.target, name) } ?? false }
   }
 
-  /// Runs a table's statement and drops any other table that it made. Returns whether the table has the expected
-  /// columns.
+  /// Runs the CREATE statement of a table, and drops any other table that the statement made. Returns whether the table
+  /// has the expected columns.
   private func define(_ sql: String, as expected: ExpectedTable) throws(SQLiteWriterError) -> Bool {
     let last = try lastSchemaRow()
     try writer.define(sql)
@@ -121,7 +121,7 @@ extension RebuildRun {
     ) { [weak self] in self?.freeName($0) ?? $0 }
   }
 
-  /// Makes a table with the columns by name and nothing else.
+  /// Makes a table that has the names of the columns and nothing else of the definition.
   private func makeSimple(_ expected: ExpectedTable, _ name: String, _ place: Int)
     throws(SQLiteWriterError) -> RebuildTable
   {
@@ -145,7 +145,7 @@ extension RebuildRun {
     return try target(expected, name, shape, place)
   }
 
-  /// A name derived from this one that is unused in the new file and by all tables and companions of the old one.
+  /// Returns a name derived from `name` that is unused in the new file and by all tables and companions of the old one.
   func freeName(_ name: String) -> String {
     var candidate = names.unique(name)
     while (try? isTaken(candidate)) ?? false { candidate = names.unique(name) }
@@ -163,7 +163,7 @@ extension RebuildRun {
       [.string(name)])).isEmpty
   }
 
-  /// Whether SQLite sees the same columns in the statement as we do.
+  /// Whether SQLite reads the same columns from the table's statement as Lifeboat does.
   private func hasColumns(_ expected: ExpectedTable) throws(SQLiteWriterError) -> Bool {
     let rows = try writer.rows(
       "SELECT name, hidden FROM pragma_table_xinfo(?) ORDER BY cid", [.string(expected.name)])
@@ -176,7 +176,8 @@ extension RebuildRun {
 
   // MARK: - Indexes, views, triggers
 
-  /// Makes what depends on the tables: indexes when all rows are there, and triggers last, so that none fires.
+  /// Makes what depends on the tables, after all rows were inserted: indexes, views, and triggers last, so that none
+  /// fires.
   func makeCompanions() throws {
     for (kind, id) in [
       ("index", .recoverIndexNotBuilt), ("view", .recoverViewNotBuilt),
@@ -222,19 +223,19 @@ extension RebuildRun {
 }
 
 extension SQLiteWriterError {
-  /// Whether SQLite refused or gave up the statement; the file is still sound, and the next statement may succeed.
+  /// Whether SQLite refused the statement or gave it up. The file is still sound, and the next statement may succeed.
   var isRefusal: Bool {
     code == .sqlite && (primaryResultCode == Self.error || primaryResultCode == Self.noMemory)
       || [.refused, .embeddedNUL, .tooBig, .parameters, .tooLong, .full].contains(code)
   }
 
-  /// Whether the table refused this row, for whatever reason, and nothing else happened.
+  /// Whether the table refused the row, for whatever reason, and nothing else failed.
   var isRowRefusal: Bool {
     code == .constraint || code == .tooBig
       || code == .sqlite && (primaryResultCode == Self.error || primaryResultCode == Self.mismatch)
   }
 
-  /// Whether the row could not be computed and SQLite rolled back the whole transaction.
+  /// Whether SQLite could not compute the row and rolled back the whole transaction.
   var endsTransaction: Bool {
     code == .tooLong || code == .full || code == .sqlite && primaryResultCode == Self.noMemory
   }

@@ -12,18 +12,18 @@ final class RebuildRun {
   var names = UniqueNames()
   var result: RebuildResult
   var findings = FindingList()
-  /// The new table for each table of the source; nil when its rows go elsewhere.
+  /// The new table for each table of the source; nil when its rows go into no table of their own.
   var targets: [RebuildTable?] = []
   /// The statements of indexes that were filled together with their tables.
   var filledIndexes = ExactTexts()
-  /// The rows of sqlite_sequence, by table.
+  /// The rows of the source's sqlite_sequence.
   private var sequence: [(rowID: Int64?, name: String, value: Int64)] = []
   private let sequencePlace: Int?
   private var unattributed: LostAndFoundTable?
   private var deleted: [Int: LostAndFoundTable] = [:]
   private let notes: RebuildNotes
   let external: ExternalFiles
-  /// Why a table's definition cannot be used, by the table's position.
+  /// Why the definition of a table cannot be used, by the position of the table in the source.
   let unusableDefinitions: [Int: String]
   /// Whether tables are filled page by page where possible.
   private let isFilling: Bool
@@ -70,7 +70,7 @@ final class RebuildRun {
     func unique(_ name: String) -> String { run?.freeName(name) ?? name }
   }
 
-  /// Writes the file and copies its external files beside `output`.
+  /// Writes the file, and copies the external files beside `output`. Returns what was recovered.
   func run(for output: String) throws -> RebuildResult {
     try writer.execute("BEGIN IMMEDIATE")
     try makeTables()
@@ -134,12 +134,12 @@ final class RebuildRun {
     return result
   }
 
-  /// Checks the file before it gets its final name.
+  /// Checks the new file before it gets its final name. Returns the problems that SQLite reports.
   ///
-  /// On a large file, SQLite runs `quick_check`, and our own reader compares each index with its table, which takes a
-  /// tenth of the time. SQLite runs `integrity_check` when our reader objects, or when a table computes values, which
-  /// our reader does not. A CHECK constraint that fails for inserted rows is no fault of the file: some are true one
-  /// day and false the next.
+  /// On a large file, SQLite runs `quick_check`, and Lifeboat's own check compares each index with its table, which
+  /// takes a tenth of the time. SQLite runs `integrity_check` when Lifeboat's check finds damage, or when a table
+  /// computes values, which that check does not. A CHECK constraint that fails for inserted rows is not damage: some
+  /// constraints are true one day and false the next.
   private func check(_ all: inout FindingList) throws -> [String] {
     var problems: [String] = []
     var failing: Set<ExactText> = []
@@ -164,7 +164,8 @@ final class RebuildRun {
     for name in failing.sorted() {
       all.add(
         Finding(
-          .recoverCheckFails, "rows violate a CHECK constraint that accepted them",
+          .recoverCheckFails,
+          "rows violate a CHECK constraint that accepted them when they were inserted",
           table: name.text))
     }
     return problems
@@ -203,7 +204,8 @@ final class RebuildRun {
     if let failure { throw failure }
   }
 
-  /// Reads all readable rows. Rows in the form of their table are passed on as records.
+  /// Reads all readable rows. Rows whose records have the form of their table are passed on as records, other rows as
+  /// values.
   func read(
     as forms: [RecordForm?],
     _ takeRecords: (borrowing RecordBatch, RecordBatch.Stretch) throws -> Void,
@@ -217,7 +219,7 @@ final class RebuildRun {
     if let failure { throw failure }
   }
 
-  /// Runs `body` and returns whether it succeeded; otherwise keeps its error.
+  /// Runs `body` and returns whether it succeeded. If it did not, its error is kept in `failure`.
   private func attempt(_ body: () throws -> Void) -> Bool {
     do {
       try body()
@@ -228,7 +230,7 @@ final class RebuildRun {
     }
   }
 
-  /// Notes that there are rows on a page.
+  /// Notes that a row was read from a page, and reports the progress.
   func meet(_ page: UInt32) {
     if page >= nextReport {
       options.progress?(Int64(page), Int64(store.database.pageCount))
@@ -252,7 +254,7 @@ final class RebuildRun {
       if place == sequencePlace { return noteSequence(row) }
       return try takeUnattributed(row)
     }
-    // A row with a row id cannot belong to a WITHOUT ROWID table, however much it looks like it.
+    // A row with a row id cannot belong to a WITHOUT ROWID table, even if its values would fit.
     if !table.needsRowID, row.rowID != nil { return try takeUnattributed(row) }
     let isPartial = !row.partial.isEmpty || (dropsInvalidText && row.hasInvalidText)
     guard table.takes(row) else {
@@ -281,7 +283,7 @@ final class RebuildRun {
     }
   }
 
-  /// Gives up definitions whose expressions fail for every row: the rows cannot have been stored under them.
+  /// Gives up definitions whose expressions fail for every row: rows cannot have been stored under such a definition.
   private func giveUpDefinitionsThatAlwaysFail() throws {
     for (place, table) in targets.enumerated() {
       guard let table, table.failedCount > 0, table.result.rowCount == 0 else { continue }
@@ -330,7 +332,8 @@ final class RebuildRun {
     try note(row, in: unattributed.name, id, nil)
   }
 
-  /// Keeps a row that SQLite reads but its page contradicts in a separate table, unless its own table has it already.
+  /// Takes a row that SQLite reads although the rest of its page contradicts the row. Keeps the row in a separate
+  /// table, unless its own table has the same row.
   private func takeContradicted(_ row: borrowing RecoveredRowBuffer) throws {
     meet(row)
     guard let table = row.origin.table.flatMap({ targets[$0] }) else {
@@ -346,7 +349,7 @@ final class RebuildRun {
 
   private func takeDeleted(_ row: borrowing RecoveredRowBuffer) throws {
     external.note(row, in: "")
-    // -1 for rows of no known table.
+    // -1 stands for rows of no known table.
     let place = row.origin.table ?? row.origin.guess ?? -1
     if deleted[place] == nil {
       let expected = place < 0 ? nil : store.database.tables[place]
@@ -377,12 +380,12 @@ final class RebuildRun {
       ))
   }
 
-  /// Writes the highest row id that each AUTOINCREMENT table ever had, according to the file or to its rows.
+  /// Writes the highest row id that each AUTOINCREMENT table ever had, as the old file or the rows say.
   private func writeSequence() throws {
     guard
       try writer.rows("SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_sequence'").isEmpty == false
     else { return }
-    // SQLite compares these names by all of their bytes.
+    // SQLite compares the names in sqlite_sequence byte by byte.
     var highest: [ExactText: Int64] = [:]
     for row in try writer.rows("SELECT name, seq FROM sqlite_sequence") {
       if case .text(let name) = row[0], case .integer(let value) = row[1] {

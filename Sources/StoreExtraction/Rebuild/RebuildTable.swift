@@ -6,14 +6,14 @@ import SQLiteWriter
 /// A table of the new file, and how rows get into it.
 final class RebuildTable {
   let expected: ExpectedTable
-  /// The name in the new file.
+  /// The name of the table in the new file.
   let target: String
   var result: RebuildResult.Table
-  /// Whether the table has row ids; a row whose row id is unreadable then cannot be inserted directly.
+  /// Whether the table has row ids. A row whose row id is lost may then not be inserted directly.
   let needsRowID: Bool
-  /// Whether a column holds the row id, so that a lost one cannot be replaced.
+  /// Whether a column holds the row id, so that a lost row id cannot be replaced.
   let hasRowIDColumn: Bool
-  /// Columns that take a value, in order.
+  /// The columns that take a value, in the order of the table.
   let columns: [String]
 
   private let writer: SQLiteWriter
@@ -22,13 +22,13 @@ final class RebuildTable {
   private let parameters: ContiguousArray<Int>
   private let rowIDName: String?
   private let rowIDParameter: Int
-  /// The SQL name of the row's key.
+  /// The SQL name by which a row is found: the row id column, or a name of the row id.
   private let key: String
   private let shape: TargetColumns
   private let overflowParameter: Int
   /// Whether expressions from the damaged file run for each row; their time is limited.
   let computes: Bool
-  /// Rows whose expressions could not be computed.
+  /// The number of rows whose expressions could not be computed.
   var failedCount = 0
   /// Seconds that the expressions of the table may still take.
   private var allowance = RebuildLimits.rowSeconds
@@ -36,7 +36,7 @@ final class RebuildTable {
   /// The form that records must have to be copied unchanged; nil for a table into which rows have to be inserted.
   private(set) var form: RecordForm?
   private var encoder: EncodedRow?
-  /// The filler's number for the table; nil when it is not filled.
+  /// The number of the table in the filler; nil when the table is not filled.
   private(set) var filled: Int?
   /// The page of the last row that was added.
   private var lastPage: UInt32 = 0
@@ -44,7 +44,7 @@ final class RebuildTable {
   private var keptBack: LostAndFoundTable?
   private let keptBackName: (String) -> String
 
-  /// Prepares to fill an existing table of the new file. `namesFiles` says whether its rows may name external files;
+  /// Prepares to fill a table that exists in the new file. `namesFiles` says whether its rows may name external files.
   /// `keptBackName` returns an unused name derived from the given one.
   init(
     _ expected: ExpectedTable, target: String, shape: TargetColumns, namesFiles: Bool,
@@ -88,7 +88,8 @@ final class RebuildTable {
     if shape.overflow != nil { list.append(try SQLIdentifier.quoted(OverflowColumns.name)) }
     overflowParameter = shape.overflow == nil ? 0 : list.count
     if let rowIDName { list.append(rowIDName) }
-    // The row id column gets the row id even if its value in the row is in doubt: SQLite would choose another one.
+    // The row id column gets the row id even if its value in the row is in doubt, because SQLite would choose another
+    // row id.
     rowIDParameter =
       rowIDName != nil
       ? list.count
@@ -104,37 +105,37 @@ final class RebuildTable {
 
   // MARK: - Filling
 
-  /// Indexes that are filled together with the table.
+  /// The indexes that are filled together with the table.
   var indexes: [FilledIndex] = [] {
     didSet { indexedCount = indexes.flatMap(\.columns).reduce(0) { max($0, $1.place + 1) } }
   }
-  /// How many leading values of a record these indexes need.
+  /// How many leading values of a record ``indexes`` need.
   private(set) var indexedCount = 0
 
-  /// Whether SQLite stores rows unchanged and without side effects. False when in doubt.
+  /// Whether SQLite stores rows of the table unchanged and without side effects. False when in doubt.
   var isPlain: Bool {
     shape.isOriginal && !computes && needsRowID && !expected.definition.isStrict
   }
 
-  /// Begins to fill the table, if that is possible.
+  /// Starts to fill the table, if that is possible.
   func begin(_ filler: inout TableFiller) throws {
     guard let form else { return }
     filled = try filler.begin(target)
     if filled != nil { encoder = EncodedRow(form) } else { self.form = nil }
   }
 
-  /// Encodes a row. Returns false for a row that has to be inserted.
+  /// Encodes a row into ``record``. Returns false for a row that has to be inserted.
   func encode(_ row: borrowing RecoveredRowBuffer) -> Bool { encoder?.encode(row) ?? false }
 
-  /// Whether the next row, from `page`, comes from the same page as the previous one: a leaf holds all rows between its
-  /// lowest and its highest row id, in whatever order they are found.
+  /// Whether the next row, which is from `page`, comes from the same page as the row before. A leaf holds all rows
+  /// between its lowest and its highest row id, in whatever order they are found.
   func goesOn(with page: UInt32) -> Bool {
     defer { lastPage = page }
     return page == lastPage
   }
 
-  /// The highest row id among the rows that the table was filled with; nil without AUTOINCREMENT, or if SQLite tracks
-  /// it itself.
+  /// Returns the highest row id of a table with AUTOINCREMENT that was filled. Nil for other tables; of those that were
+  /// not filled, SQLite keeps the highest row id itself.
   func highestFilledRowID() throws(SQLiteWriterError) -> Int64? {
     guard filled != nil, expected.definition.isAutoincrement,
       case .integer(let rowID)? = try writer.rows("SELECT max(\(key)) FROM \(quoted)").first?.first
@@ -152,7 +153,7 @@ final class RebuildTable {
     !needsRowID || row.rowID != nil || (rowIDName == nil && !hasRowIDColumn)
   }
 
-  /// Inserts a row.
+  /// Inserts a row into the table.
   /// - Throws: `SQLiteWriterError` with the code `constraint` when the table refuses it.
   @inline(__always)
   func add(_ row: borrowing RecoveredRowBuffer, _ invalidText: InvalidText)
@@ -202,11 +203,11 @@ final class RebuildTable {
 
   /// How text that is not valid Unicode is stored.
   enum InvalidText {
-    /// Byte by byte, as it is.
+    /// Stored byte by byte, unchanged.
     case keep
-    /// As NULL.
+    /// Stored as NULL.
     case drop
-    /// As UTF-16, in a file whose text is UTF-16.
+    /// Stored as UTF-16, in a file whose text is UTF-16.
     case transcode
   }
 
@@ -268,8 +269,8 @@ final class RebuildTable {
 
   // MARK: - Kept back
 
-  /// Keeps a row that does not fit into the table in a separate table.
-  /// - Returns: the table and the row id where it is now.
+  /// Keeps a row that does not fit into the table in a separate lost-and-found table.
+  /// - Returns: the name of the separate table, and the row id that the row has there.
   func keepBack(_ row: borrowing RecoveredRowBuffer, reason: String) throws -> (
     table: String, rowID: Int64
   ) {
@@ -286,8 +287,8 @@ final class RebuildTable {
   static let lostRowID = "the row id is lost"
   static let contradicted = "SQLite reads it, but the rest of its page contradicts it"
 
-  /// Inserts rows whose row id is lost under a new one, if no column holds the row id. `moved` is called with the
-  /// previous table and row id of each row and its new row id.
+  /// Inserts rows whose row id is lost under a new row id, unless a column holds the row id. For each row, `moved` is
+  /// called with the table and row id that it had so far, and with its new row id.
   func placeRowsWithoutRowID(_ moved: (_ from: String, _ old: Int64, _ new: Int64) throws -> Void)
     throws
   {

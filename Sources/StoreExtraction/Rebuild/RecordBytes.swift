@@ -3,7 +3,7 @@ import SQLiteForensics
 
 /// Builds a record value by value (file format, section 2.1).
 package struct RecordBytes {
-  /// An empty record.
+  /// Creates an empty record.
   package init() {}
 
   /// The serial types of the header, without the header length that precedes them.
@@ -13,7 +13,7 @@ package struct RecordBytes {
   /// Memory for records longer than this is released.
   private static let keptBytes = 1 << 20
 
-  /// Begins another record.
+  /// Empties the record, so that another one can be built.
   package mutating func removeAll() {
     types.removeAll(keepingCapacity: true)
     body.removeAll(keepingCapacity: body.count <= Self.keptBytes)
@@ -65,7 +65,7 @@ package struct RecordBytes {
     append(to: &record)
   }
 
-  /// Appends the whole record to `bytes`, and returns where it is.
+  /// Appends the whole record to `bytes`, and returns its range there.
   @inline(__always)
   @discardableResult
   package func append(to bytes: inout ContiguousArray<UInt8>) -> Range<Int> {

@@ -8,29 +8,29 @@ import SafeText
 /// Builds a new SQLite file from what can be read of a damaged one: the same schema, the rows under their own row ids,
 /// and extra tables for rows that do not fit.
 public struct StoreRebuild: Sendable {
-  /// The rows whose origin is recorded in the new file.
+  /// Rows whose origin the new file records.
   package enum Provenance: String, Sendable, CaseIterable {
     /// Rows that are not ordinary: with an incomplete value, kept back, unattributed or deleted.
     case notable
-    /// All rows.
+    /// Every row.
     case all
   }
 
-  /// The rows whose origin is recorded.
+  /// Rows whose origin the new file records.
   package var provenance = Provenance.notable
   /// Whether to look for deleted rows, which get tables of their own.
   public var includesDeleted = false
   /// Whether SQLite runs `integrity_check`, not just `quick_check`, on a large file before it gets its final name.
   public var verifies = false
-  /// Tracks what is made, for a caller that must remove it quickly.
+  /// Tracks the files that are made, so that a caller can remove them at any time.
   package var made = MadeFiles()
   /// Called with the number of pages read so far and the number of all pages.
   public var progress: (@Sendable (_ done: Int64, _ total: Int64) -> Void)?
 
-  /// A rebuild of live rows.
+  /// Creates a rebuild of live rows only.
   public init() {}
 
-  /// Reports what a rebuild would produce, without making a file.
+  /// Counts what a rebuild would produce, without making a file.
   ///
   /// Constraints are not tested, so rows that they would keep out count as rows of their table.
   /// - Throws: `SQLiteFileError` when the device fails.
@@ -61,7 +61,7 @@ public struct StoreRebuild: Sendable {
       } catch is FillingGivenUp {
         isFilling = false
       } catch let error as UnusableDefinition {
-        // SQLite has rolled back the transaction, so everything starts again without the definition that caused this.
+        // SQLite has rolled back the transaction, so the rebuild starts again without the definition that failed.
         unusableDefinitions[error.place] = error.reason
         tries += 1
         for (place, table) in store.database.tables.enumerated()
@@ -69,7 +69,7 @@ public struct StoreRebuild: Sendable {
           unusableDefinitions[place] = "expressions of tables in this store take too long"
         }
       }
-      // The findings of reading will be found again.
+      // The next attempt reads the file again, and would add the same findings again.
       store.database.takeBack(to: found)
     }
   }
@@ -113,7 +113,7 @@ public struct StoreRebuild: Sendable {
     }
   }
 
-  /// Options for the layout of the source, as far as it is known.
+  /// Returns options that give the new file the layout of the source, as far as it is known.
   private func writerOptions(for store: DamagedStore) -> SQLiteWriter.Options {
     let layout = store.database.layout
     var options = SQLiteWriter.Options(pageSize: layout.pageSize, journalMode: .memory)
@@ -141,7 +141,7 @@ public struct StoreRebuild: Sendable {
   }
 }
 
-/// Counts what a rebuild would find.
+/// Counts what a rebuild would produce, without making a file.
 struct RebuildCount {
   private let store: DamagedStore
   private(set) var result: RebuildResult
@@ -154,7 +154,7 @@ struct RebuildCount {
     }
   }
 
-  /// What is known about a store before its rows are read.
+  /// Returns a result with what is known about a store before its rows are read.
   static func frame(of store: DamagedStore) -> RebuildResult {
     let database = store.database
     return RebuildResult(
@@ -215,7 +215,7 @@ struct RebuildCount {
 }
 
 extension RebuildResult {
-  /// Marks the tables that only an example describes, not the store.
+  /// Marks the tables that only an example describes, and not the store.
   mutating func markAssumed(_ store: DamagedStore) {
     let rooted = Set(
       store.database.tables.filter { $0.rootPage != nil }.map { SQLName($0.name) })

@@ -5,13 +5,13 @@ import SQLiteWriter
 struct TargetColumns {
   /// The new name of each source column; nil if it takes no value.
   private(set) var names: [String?] = []
-  /// The column that is the row id.
+  /// The name of the column that is the row id; nil when there is none.
   private(set) var rowIDColumn: String?
   /// The position of the first column that goes into ``OverflowColumns``, with all that follow it; nil for none.
   private(set) var overflow: Int?
-  /// Virtual generated columns, which a table without expressions cannot have.
+  /// The names of virtual generated columns, which a table without expressions cannot have.
   private(set) var leftOut: [String] = []
-  /// Whether the table is made by its own statement.
+  /// Whether the table is made by its own CREATE statement.
   let isOriginal: Bool
 
   /// The columns of the table's own statement; computed columns take no value.

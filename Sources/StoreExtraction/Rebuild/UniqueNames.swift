@@ -1,9 +1,9 @@
 import SQLiteFile
 
-/// Makes names that are distinct in SQL.
+/// Makes names that SQL treats as different from each other.
 struct UniqueNames {
   private var taken: Set<SQLName> = []
-  /// The number to try next for a taken name: a hostile file may repeat a name many times.
+  /// The number to try next for a name that is in use. A hostile file may repeat a name many times.
   private var numbers: [SQLName: Int] = [:]
 
   /// Starts with `names` as taken.
@@ -16,13 +16,13 @@ struct UniqueNames {
 
   func has(_ name: String) -> Bool { taken.contains(SQLName(name)) }
 
-  /// A free name for a column, with a number if taken, and without a NUL. Unlike a table's, it may begin with
-  /// `sqlite_`.
+  /// Returns a free name for a column, with a number if `name` is in use. An empty name, or one with a NUL, is
+  /// replaced. Unlike the name of a table, it may begin with `sqlite_`.
   mutating func uniqueColumn(_ name: String) -> String {
     free(name.isEmpty || name.utf8.contains(0) ? "_unnamed" : name)
   }
 
-  /// A free name for a table, with a number if taken. SQL ignores the case of ASCII letters.
+  /// Returns a free name for a table, with a number if `name` is in use. SQL ignores the case of ASCII letters.
   mutating func unique(_ name: String) -> String {
     let plain = name.isEmpty || name.utf8.contains(0) ? "_unnamed" : name
     // Names with this prefix are reserved for SQLite.

@@ -1,6 +1,6 @@
 import Crypto
 
-/// HMAC-SHA-256 (RFC 2104, section 2) whose state after the key can be copied.
+/// HMAC-SHA-256 (RFC 2104, section 2). Its state after it has taken in the key can be copied.
 ///
 /// `HMAC` of swift-crypto gives the same codes. It goes through generic code that takes five times as long as the hash of a
 /// short value.
@@ -33,7 +33,7 @@ struct KeyedCode {
     unsafe withUnsafeBytes(of: word.bigEndian) { unsafe inner.update(bufferPointer: $0) }
   }
 
-  /// The code of the message so far.
+  /// Returns the code of the bytes added so far.
   func finalize() -> SHA256Digest {
     var outer = outer
     unsafe inner.finalize().withUnsafeBytes { unsafe outer.update(bufferPointer: $0) }

@@ -1,20 +1,20 @@
-/// What stands beside the token of a number.
+/// What is written beside the token of a number.
 package enum NumberForm: String, Sendable, CaseIterable {
-  /// The powers of ten between which it lies.
+  /// The powers of ten between which the number lies.
   case ranges
-  /// Its place among the different numbers of its column, from 1.
+  /// The rank of the number among the different numbers of its column, from 1.
   case ranks
 }
 
-/// The different numbers of each column in order, gathered before rows are written. Integers and reals of one column are
-/// counted apart.
+/// The different numbers of each column in ascending order, collected before rows are written. Integers and reals of a
+/// column are ranked separately.
 package struct NumberRanks: Sendable {
   private struct Column: Sendable {
     var words: [UInt64] = []
-    /// How many of the words are in order and different.
+    /// How many of the words, from the first one on, are sorted and different.
     var sortedCount = 0
 
-    /// Sorts the words, and keeps one of each.
+    /// Sorts the words and drops duplicates.
     mutating func sort() {
       guard sortedCount < words.count else { return }
       words.sort()
@@ -33,7 +33,8 @@ package struct NumberRanks: Sendable {
   private var overfull: Set<[UInt8]> = []
   private var count = 0
 
-  /// - Parameter limit: the most numbers that are kept, of all columns together: 8 MiB. The fullest column then has no ranks.
+  /// - Parameter limit: the most numbers that are kept in all columns together; the default takes 8 MiB. When there are
+  ///   more, the fullest column gets no ranks.
   package init(limit: Int = 1 << 20) { mostWords = max(2, limit) }
 
   /// How many columns have too many different numbers to be ranked.
@@ -56,12 +57,12 @@ package struct NumberRanks: Sendable {
     if count >= mostWords { makeRoom() }
   }
 
-  /// Drops what is there twice; if that is not half of all, drops the fullest column, too.
+  /// Drops duplicate numbers. While more than half of the limit is left, also drops the fullest column.
   private mutating func makeRoom() {
     sort()
     while count > mostWords / 2,
       let fullest = columns.max(by: { one, other in
-        // Of two that are equally full, the same one each time.
+        // Of two columns that are equally full, the same one is chosen each time.
         one.value.words.count == other.value.words.count
           ? one.key.lexicographicallyPrecedes(other.key)
           : one.value.words.count < other.value.words.count
@@ -73,18 +74,18 @@ package struct NumberRanks: Sendable {
     }
   }
 
-  /// Puts the numbers in order; call it before asking for ranks.
+  /// Sorts the numbers and drops duplicates. Call it before asking for ranks.
   package mutating func sort() {
     for key in columns.keys { columns[key]?.sort() }
     count = columns.values.reduce(0) { $0 + $1.words.count }
   }
 
-  /// The rank of an integer; nil when its column has none.
+  /// The rank of an integer among the numbers of its column, from 1; nil when the column has no ranks.
   func rank(_ number: Int64, of column: [UInt8]) -> Int? {
     rank(Self.word(number), Self.key(column))
   }
 
-  /// The rank of a real; nil when its column has none.
+  /// The rank of a real among the numbers of its column, from 1; nil when the column has no ranks.
   func rank(_ number: Double, of column: [UInt8]) -> Int? {
     rank(Self.word(number), Self.key(column, isReal: true))
   }
@@ -105,11 +106,11 @@ package struct NumberRanks: Sendable {
     column + [isReal ? 1 : 0]
   }
 
-  /// Words that are in the order of the numbers.
+  /// Returns a word; words are ordered like the numbers they stand for.
   private static func word(_ number: Int64) -> UInt64 { UInt64(bitPattern: number) ^ 1 << 63 }
 
   private static func word(_ number: Double) -> UInt64 {
-    // Zero has two signs, and SQLite takes them for one number.
+    // Zero has two signs, which SQLite treats as one number.
     let bits = (number == 0 ? 0 : number).bitPattern
     return bits >> 63 == 1 ? ~bits : bits | 1 << 63
   }

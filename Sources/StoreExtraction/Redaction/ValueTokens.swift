@@ -4,19 +4,19 @@ import Foundation
 package import RowText
 import SQLiteFile
 
-/// Turns values into tokens that say what support needs of them, and not the values.
+/// Turns values into tokens that tell support what it needs to know, but not the values.
 ///
-/// A token is the first half of an HMAC-SHA-256 under a key that is made for one bundle and never leaves the process.
-/// Equal texts, UUIDs and data have equal tokens, so that rows can still be joined and duplicates seen; nobody without the
-/// key can test a guess, and nothing joins with another bundle. Tokens of numbers are those of one column only: a column
-/// that counts 1, 2, 3 would else be a dictionary for all others. All dates are shifted by one secret offset, so that
-/// their order and distances stay.
+/// A token is the first 8 bytes of an HMAC-SHA-256 under a key that is made for one bundle and never leaves the
+/// process. Equal texts, UUIDs and data have equal tokens, so that rows can still be joined and duplicates seen. Nobody
+/// without the key can test a guess, and nothing can be joined with another bundle. Tokens of numbers are comparable
+/// within one column only: otherwise a column that counts 1, 2, 3 would be a dictionary for all other columns. All
+/// dates are shifted by one secret offset, so that their order and distances stay.
 package final class ValueTokens: Sendable {
-  /// A type that tokens are made for: equal bytes of two types have different tokens.
+  /// A type of value that gets tokens. Equal bytes of two types have different tokens.
   private struct Kind {
-    /// The code after it has taken in the key and the type.
+    /// The code after it has taken in the key and the name of the type.
     let code: KeyedCode
-    /// What a token begins with.
+    /// The JSON that a token of this type begins with.
     let lead: [UInt8]
 
     init(_ name: String, _ key: SymmetricKey) {
@@ -29,17 +29,18 @@ package final class ValueTokens: Sendable {
 
   private let text, integer, real, boolean, uuid, data, file: Kind
   private let key: SymmetricKey
-  /// The offset of dates, in seconds.
+  /// The offset that is added to dates, in seconds.
   private let shift: Double
-  /// What stands beside the token of a number; nil for its range.
+  /// Ranks that are written beside the tokens of numbers; nil when ranges are written instead.
   package let ranks: NumberRanks?
 
-  /// Bytes of a token: equal tokens of different values are not to be expected below 10^9 values.
+  /// The length of a token in bytes. Below 10^9 values, two different values are not expected to have equal tokens.
   private static let tokenBytes = 8
-  /// Between one and ten years, before or after.
+  /// The distance in seconds by which dates are shifted, to earlier or later: between one and ten years.
   private static let shiftRange = 365 * 86_400...3_650 * 86_400
 
-  /// Tokens under a new key. `ranks`, in order, stand beside the tokens of numbers; nil for ranges.
+  /// Creates tokens under a new key. `ranks`, which must be sorted, are written beside the tokens of numbers; with nil,
+  /// ranges are written.
   package convenience init(ranks: NumberRanks? = nil) {
     var random = SystemRandomNumberGenerator()
     let distance = Double(Int.random(in: Self.shiftRange, using: &random))
@@ -61,13 +62,14 @@ package final class ValueTokens: Sendable {
     self.ranks = ranks
   }
 
-  /// The same tokens for another thread: two that share the state of one code hinder each other.
+  /// Returns an instance for another thread that makes the same tokens. Two threads that share one instance slow each
+  /// other down.
   func another() -> ValueTokens { ValueTokens(key: key, shift: shift, ranks: ranks) }
 
   // MARK: - Values
 
-  /// Appends a value as a JSON object with its token, in place of the value itself. `column` is what the numbers of a
-  /// column have in common.
+  /// Appends a JSON object with the token of a value, in place of the value itself. `column` is the
+  /// ``HiddenColumn/key`` of the value's column.
   package func append(
     _ value: PropertyValue, of column: [UInt8], to output: inout OutputBuffer
   ) {
@@ -125,14 +127,14 @@ package final class ValueTokens: Sendable {
     output.append("\"}")
   }
 
-  /// Appends a token for the name of an external file, a UUID that nothing else has.
+  /// Appends a token for the name of an external file. The name is a UUID that no other value has.
   func append(file blob: ExternalBlob, to output: inout OutputBuffer) {
     begin(file, ContiguousArray(blob.identifier.utf8).rawSpan, &output)
     let size = blob.sizeBytes.map { "\"\(Self.sizeClass(Int($0)))\"" } ?? "null"
     output.append(",\"bytes\":\(size)}")
   }
 
-  /// Appends a token for a text in UTF-8, which may be invalid.
+  /// Appends a token for a text in UTF-8, with a class of its length and its script. The UTF-8 may be invalid.
   func append(text bytes: RawSpan, to output: inout OutputBuffer) {
     begin(text, bytes, &output)
     var (all, hasLetter) = (UInt8(0), false)
@@ -160,7 +162,7 @@ package final class ValueTokens: Sendable {
     output.append("\"}")
   }
 
-  /// Appends a shifted date. A date that marks something would give the offset away.
+  /// Appends a shifted date. A date that apps use as a mark is not shifted, because it would reveal the offset.
   func append(date: ReferenceDate, to output: inout OutputBuffer) {
     if Self.marks.contains(date.seconds) {
       output.append("{\"date\":\"marks something\"}")
@@ -173,7 +175,8 @@ package final class ValueTokens: Sendable {
     }
   }
 
-  /// The zeros of Apple's and of Unix's calendar, and Foundation's distant past and future, in seconds since 2001.
+  /// Dates that apps use as marks, in seconds since 2001: the zero of Apple's and of Unix's calendar, and Foundation's
+  /// distant past and future.
   private static let marks: Set<Double> = [0, -978_307_200, -63_114_076_800, 63_113_904_000]
 
   private func begin(_ kind: Kind, _ bytes: RawSpan, _ output: inout OutputBuffer) {
@@ -201,14 +204,14 @@ package final class ValueTokens: Sendable {
 
   // MARK: - Classes
 
-  /// The powers of two between which a size lies: `0`, `1`, `2-3`, `4-7`, …
+  /// Returns the powers of two between which a size lies: `0`, `1`, `2-3`, `4-7`, …
   static func sizeClass(_ count: Int) -> String {
     guard count > 1 else { return "\(max(0, count))" }
     let low = 1 << (Int.bitWidth - 1 - count.leadingZeroBitCount)
     return "\(low)-\(low - 1 + low)"
   }
 
-  /// ``sizeClass(_:)`` by the number of bits of a size, as it is written.
+  /// The text of ``sizeClass(_:)`` as UTF-8, by the number of bits of a size.
   private static let sizeTexts = (0..<Int.bitWidth).map { bits in
     Array(sizeClass(bits == 0 ? 0 : 1 << (bits - 1)).utf8)
   }
@@ -217,8 +220,8 @@ package final class ValueTokens: Sendable {
     sizeTexts[Int.bitWidth - max(0, count).leadingZeroBitCount]
   }
 
-  /// ``range(_:)-(Int64)`` by the number of decimal digits, as it is written: of 0 and of positive numbers, and of negative
-  /// ones.
+  /// The text of ``range(_:)-(Int64)`` as UTF-8, by the number of decimal digits: first for 0 and positive numbers,
+  /// then for negative ones.
   private static let rangeTexts = [Int64(1), -1].map { sign in
     (0...19).map { digits in
       let low = digits == 0 ? 0 : (1..<digits).reduce(Int64(1)) { low, _ in low * 10 }
@@ -236,7 +239,7 @@ package final class ValueTokens: Sendable {
     return rangeTexts[number < 0 ? 1 : 0][digits]
   }
 
-  /// The powers of ten between which a number lies: `0`, `1..9`, `-99..-10`, …
+  /// Returns the powers of ten between which an integer lies: `0`, `1..9`, `-99..-10`, …
   static func range(_ number: Int64) -> String {
     guard number != 0 else { return "0" }
     var low: UInt64 = 1
@@ -246,7 +249,7 @@ package final class ValueTokens: Sendable {
     return number > 0 ? "\(low)..\(high)" : "-\(high)..-\(low)"
   }
 
-  /// The powers of ten between which a number lies: `0`, `1e2..1e3`, `-1e-2..-1e-3`, …
+  /// Returns the powers of ten between which a real lies: `0`, `1e2..1e3`, `-1e-2..-1e-3`, …
   static func range(_ number: Double) -> String {
     guard number != 0 else { return "0" }
     guard number.isFinite else { return number > 0 ? "infinite" : "-infinite" }
@@ -269,14 +272,14 @@ package enum Script: String {
   case hangul = "Hangul"
   case kana = "Kana"
   case han = "Han"
-  /// One that is not listed here.
+  /// A script that is not listed here.
   case other
-  /// Several.
+  /// Letters of several scripts.
   case mixed
   /// A text without letters.
   case none
 
-  /// The script of a text.
+  /// Finds the script of a text's letters.
   init(of scalars: String.UnicodeScalarView) {
     self = .none
     for scalar in scalars {
@@ -289,7 +292,8 @@ package enum Script: String {
     }
   }
 
-  /// Blocks by their last code point; nil for what belongs to no script (Unicode, Blocks.txt).
+  /// Unicode blocks by their last code point, with their script; nil for blocks without letters of a script (Unicode,
+  /// Blocks.txt).
   private static let blocks: [(last: UInt32, script: Script?)] = [
     (0x00bf, nil), (0x024f, .latin), (0x036f, nil), (0x03ff, .greek), (0x052f, .cyrillic),
     (0x058f, .armenian), (0x05ff, .hebrew), (0x077f, .arabic), (0x08ff, .other),

@@ -6,15 +6,16 @@ import ObjectModel
 /// The form is that of `NSKeyedArchiver`: `$objects` has all objects, a reference is an index into it, `$top` has the
 /// roots, and each object's `$class` leads to a dictionary with `$classname`.
 struct ArchiveTree {
-  /// What a tree may have at most. An archive of a few objects that refer to each other stands for a tree without end.
+  /// The most values and levels of a tree. In a hostile archive, a few objects that refer to each other stand for an
+  /// endless tree.
   static let limit = (values: 20_000, depth: 40)
 
   private let objects: [PropertyList]
   private var left = Self.limit.values
-  /// The references on the way to the value at hand.
+  /// The indexes of the objects on the way to the current value. They show cycles.
   private var open: Set<Int> = []
 
-  /// The tree of an archive; nil for any other property list.
+  /// Returns the tree of a keyed archive; nil for any other property list.
   static func tree(of list: PropertyList) -> PropertyList? {
     guard case .dictionary(let members) = list,
       case .string("NSKeyedArchiver")? = members["$archiver"],
@@ -35,7 +36,7 @@ struct ArchiveTree {
       guard let place = Int(exactly: number), place < objects.count else {
         return .string("no object \(number)")
       }
-      // The first object stands for nil.
+      // The object with index 0 stands for nil.
       if place == 0 { return .null }
       guard open.insert(place).inserted else { return .dictionary(["$cycle": .uid(number)]) }
       defer { open.remove(place) }
@@ -66,7 +67,7 @@ struct ArchiveTree {
     return name
   }
 
-  /// Foundation's own classes as the values that they hold; nil for any other object.
+  /// Returns the value that an object of one of Foundation's own classes holds; nil for any other object.
   private mutating func plain(
     _ members: [String: PropertyList], of className: String?, depth: Int
   ) -> PropertyList? {

@@ -3,8 +3,8 @@ import ObjectModel
 package import RowText
 
 extension OutputBuffer {
-  /// Appends what a binary value is: `{"sizeBytes":9,"propertyList":{…}}`, or in place of `propertyList` one of
-  /// `keyedArchive`, `text`, `image`, with `compressed` before it; nothing but the size for anything else.
+  /// Appends what a binary value contains: `{"sizeBytes":9,"propertyList":{…}}`, or in place of `propertyList` one of
+  /// `keyedArchive`, `text`, `image`, with `compressed` before it. For any other value, only the size.
   package mutating func append(json content: BlobContent, sizeBytes: Int) {
     append("{\"sizeBytes\":")
     append(integer: Int64(sizeBytes))
@@ -36,7 +36,8 @@ extension OutputBuffer {
     }
   }
 
-  /// Appends a property list. JSON has no dates, bytes and references: they are ISO 8601, `{"hex":…}` and `{"uid":…}`.
+  /// Appends a property list. Dates become ISO 8601, bytes `{"hex":…}` and references `{"uid":…}`, because JSON has
+  /// none.
   mutating func append(json list: PropertyList) {
     switch list {
     case .null: append("null")

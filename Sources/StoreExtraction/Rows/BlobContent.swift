@@ -3,31 +3,31 @@ import Foundation
 package import ObjectModel
 import SafeText
 
-/// What the bytes of a binary value say that they are. Nothing in them is run or instantiated.
+/// What a binary value contains, judged by its bytes. Nothing in them is executed or instantiated.
 package enum BlobContent: Equatable {
-  /// A property list, binary or XML, that is no keyed archive.
+  /// A property list, binary or XML, that is not a keyed archive.
   case propertyList(PropertyList)
-  /// A keyed archive: the classes that it names, in order, and the values that it stands for.
+  /// A keyed archive: the names of its classes in order, and the values that it stands for.
   case keyedArchive(classes: [String], tree: PropertyList)
-  /// An image, with its media type, and its size in pixels where the header gives it.
+  /// An image, with its media type and its size in pixels.
   case image(type: String, width: Int, height: Int)
-  /// Compressed by gzip or zlib; the content is nil where it is damaged or has more than 16 MiB.
+  /// A value compressed by gzip or zlib, with its content. The content is nil when it is damaged, is larger than 16
+  /// MiB, or was compressed too many times.
   indirect case compressed(String, BlobContent?)
   /// JSON, or other text in UTF-8.
   case text(String)
-  /// Anything else.
+  /// A value of an unknown kind.
   case unknown
 
   /// The most bytes of an external file that are decoded: 16 MiB.
   package static let maxFileBytes: Int64 = 16 << 20
-  /// The most bytes of a property list or text that are read.
+  /// The largest property list or text that is read: 1 MiB.
   private static let maxBytes = 1 << 20
 
-  /// Tells from the bytes.
+  /// Finds out what the bytes are.
   package init(_ bytes: [UInt8]) { self.init(bytes, depth: 0) }
 
   private init(_ bytes: [UInt8], depth: Int) {
-    // A value that Core Data may keep in a file begins with 1 when it is in the row.
     if let image = Self.image(bytes) {
       self = image
     } else if let form = Inflation.form(of: bytes) {
@@ -44,7 +44,7 @@ package enum BlobContent: Equatable {
     }
   }
 
-  /// What it is, in a few words; `limit` is the most scalars of a content that is quoted.
+  /// Describes the content in a few words with its size. `limit` bounds how many characters of the content are quoted.
   package func summary(sizeBytes: Int, limit: Int = 200) -> String {
     let size = "\(sizeBytes) \(sizeBytes == 1 ? "byte" : "bytes")"
     switch self {
@@ -85,7 +85,7 @@ package enum BlobContent: Equatable {
     return .keyedArchive(classes: classes, tree: tree)
   }
 
-  /// Appends a value as text until it has `limit` bytes.
+  /// Appends a value as text, until the text has about `limit` bytes.
   private static func describe(
     _ list: PropertyList, depth: Int, _ limit: Int, _ text: inout String
   ) {
@@ -153,7 +153,7 @@ package enum BlobContent: Equatable {
         if (0xc0...0xcf).contains(marker), ![0xc4, 0xc8, 0xcc].contains(marker) {
           return .image(type: "image/jpeg", width: big(place + 7, 2), height: big(place + 5, 2))
         }
-        // The length counts itself, so that the place always grows.
+        // The length includes its own two bytes, so the position always grows.
         place += 2 + max(2, big(place + 2, 2))
       }
     }

@@ -5,20 +5,20 @@ public import ObjectModel
 public import SQLiteFile
 package import SQLiteForensics
 
-/// A store that is read page by page, with all that is known of its tables: from the file itself, from the model that
-/// it carries, and from models or healthy stores given to describe what the file has lost.
+/// A store that is read page by page, with all that is known about its tables: from the file itself, from the model
+/// that it carries, and from models or healthy stores that describe what the file has lost.
 public final class DamagedStore {
-  /// What describes a table.
+  /// Where the description of a table comes from.
   package enum TableSource: String, Sendable, Codable {
     /// The file's own schema.
     case schema
-    /// Core Data's rules, with or without the model that the file carries.
+    /// Core Data's rules, with or without the model in the file.
     case model
-    /// A model or store given with `like`.
+    /// A model or store that was given as an example (`like`).
     case like
   }
 
-  /// The file.
+  /// The database file.
   package let database: DamagedDatabase
   /// What kind of file it is, as far as the readable part tells.
   package private(set) var kind = CoreDataStore.Kind.sqlite
@@ -29,7 +29,7 @@ public final class DamagedStore {
   package let entities: [EntityRecord]
   /// The version hashes that the store records, as far as they can be read.
   package let recordedHashes: [String: VersionHash]
-  /// What describes each of the database's tables.
+  /// Where the description of each table comes from, in the order of the database's tables.
   package private(set) var sources: [TableSource] = []
   /// CREATE statements of indexes, views, triggers and virtual tables: the file's own first, then those of tables that
   /// the file does not describe.
@@ -52,8 +52,8 @@ public final class DamagedStore {
     try self.init(path: path, logView: logView, like: like, model: model) { _ in }
   }
 
-  /// Opens the file likewise; `tellPassedOver` receives what could not be read in a folder in `like`, before that is
-  /// used.
+  /// Opens the file at `path`, damaged or not. `tellPassedOver` receives each file that could not be read in a folder
+  /// of `like`, before the example is used.
   package init(
     path: String, logView: SQLiteDatabase.LogView = .committed, like: [String] = [],
     model: ManagedObjectModel? = nil, tellPassedOver: (StoreFinder.PassedOver) -> Void
@@ -71,7 +71,8 @@ public final class DamagedStore {
     sources = database.tables.map { named.contains(SQLName($0.name)) ? .schema : .model }
 
     let isWhole = Self.isSchemaWhole(path, logView)
-    // Stores first: they have the actual statements, while a model only implies what they must have been.
+    // Stores come first: they have the actual statements, while a model only implies what the statements must have
+    // been.
     var contents: [Example.Content] = []
     for example in examples {
       let content = try example.content(for: facts)
@@ -97,7 +98,7 @@ public final class DamagedStore {
       ? .coreData : hasMetadata || hasKeys ? .coreDataShaped : .sqlite
   }
 
-  /// Adds what the file's own schema does not describe: tables, and their indexes, views and triggers.
+  /// Adds what the file's own schema does not describe: tables with their indexes, views and triggers.
   private func complete(_ content: Example.Content, as source: TableSource) throws(SQLiteFileError)
   {
     var tables = database.tables
@@ -138,7 +139,7 @@ public final class DamagedStore {
     if isChanged { try database.expect(tables) }
   }
 
-  /// Whether the ordinary reader finds an intact schema; then there is nothing to complete.
+  /// Whether the ordinary reader finds an intact schema. If so, nothing needs to be added to it.
   private static func isSchemaWhole(_ path: String, _ logView: SQLiteDatabase.LogView) -> Bool {
     guard let healthy = try? SQLiteDatabase(path: path, logView: logView),
       !healthy.schema.tables.isEmpty
@@ -148,13 +149,13 @@ public final class DamagedStore {
     }
   }
 
-  /// The facts in the rows of Core Data's own tables.
+  /// What the rows of Core Data's own tables say about the store.
   struct Facts {
     var model: ManagedObjectModel?
     var entities: [EntityRecord] = []
     var hashes: [String: VersionHash] = [:]
 
-    /// Higher numbers belong to the persistent history.
+    /// The most entities that are kept. Entities with higher numbers belong to the persistent history.
     private static let maxEntities = 16_100
 
     init(_ database: DamagedDatabase) throws(SQLiteFileError) {
@@ -189,13 +190,13 @@ public final class DamagedStore {
 }
 
 extension ExpectedTable {
-  /// Whether two tables have the same columns, in any order.
+  /// Whether this table and `other` have the same columns, in any order.
   fileprivate func hasColumns(of other: ExpectedTable) -> Bool {
     Set(definition.columns.map { SQLName($0.name) })
       == Set(other.definition.columns.map { SQLName($0.name) })
   }
 
-  /// The integer ranges of the columns, for a table with the same columns in another order.
+  /// Returns the integer ranges of the columns, by the positions that the columns have in `other`.
   fileprivate func integers(inOrderOf other: ExpectedTable) -> [Int: ClosedRange<Int64>] {
     var ranges: [Int: ClosedRange<Int64>] = [:]
     for (column, range) in integers where column < definition.columns.count {

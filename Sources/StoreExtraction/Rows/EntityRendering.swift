@@ -12,26 +12,26 @@ final class EntityRendering {
     case key
     /// The entity number of the destination whose key is in the next column.
     case destinationEntity
-    /// The value as it is stored.
+    /// The value, written as it is stored.
     case stored
     case boolean
     case date
     case uuid
     /// A number that is written as a float even if an integer is stored.
     case number
-    /// The key of a destination.
+    /// The primary key of the destination of a to-one relationship.
     case toOne
   }
 
   struct Column {
     let role: Role
-    /// Whether a BLOB may be the name of an external file.
+    /// Whether a BLOB may name an external file.
     var mayBeExternal = false
     /// The text before the value, as a range in ``literals``.
     var lead = 0..<0
     /// The text before the key of a destination, as a range in ``literals``.
     var destination = 0..<0
-    /// How many commas precede the value in CSV: one more than there are columns of other entities between.
+    /// How many commas precede the value in CSV: one, and one more for each column of other entities in between.
     var gap = 1
     /// Whether a token is written in place of the value.
     var isHidden = false
@@ -44,13 +44,13 @@ final class EntityRendering {
     let gap: Int
   }
 
-  /// The name; nil for rows of unknown entities.
+  /// The name of the entity; nil for rows of unknown entities.
   let name: String?
   /// What the columns hold, in the order in which their values come.
   private(set) var roles: ContiguousArray<Column> = []
   /// The properties of the columns; nil for the key and for entity numbers.
   private(set) var fields: [RowPlan.Field?] = []
-  /// What the numbers of each hidden column have in common, in the order of ``roles``; empty for the other columns.
+  /// The ``HiddenColumn/key`` of each hidden column, in the order of ``roles``; empty for the other columns.
   private(set) var hiddenKeys: [[UInt8]] = []
   /// The columns of the table in the order of ``roles``; those that are not written come last.
   private(set) var layout: RowLayout
@@ -60,23 +60,23 @@ final class EntityRendering {
   private(set) var literals: ContiguousArray<UInt8> = []
   /// The start of a row as a range in ``literals``: up to its key, or to its entity number if the entity is unknown.
   private(set) var head = 0..<0
-  /// The entity's name for a CSV with several entities; nil for a CSV of one.
+  /// The entity's name for a CSV with several entities; nil for a CSV of one entity.
   let csvName: ContiguousArray<UInt8>?
-  /// How many commas end a line of such a CSV.
+  /// How many commas end a line in a CSV with several entities.
   private(set) var lineTail = 0
-  /// The place of the last column among the shared ones.
+  /// The position of the last added column among the shared columns.
   private var lastPlace = -1
   private let redaction: RowRedaction?
   /// The text before the key of a destination by its entity number, as ranges in ``literals``.
   private(set) var destinations: [Int64: Range<Int>] = [:]
 
   /// - Parameters:
-  ///   - name: the entity; nil for rows of unknown entities.
+  ///   - name: the name of the entity; nil for rows of unknown entities.
   ///   - fields: the properties that columns hold.
   ///   - keyColumn: the column of the primary key.
-  ///   - definition: the table; nil when its CREATE statement is not readable.
+  ///   - definition: the definition of the table; nil when its CREATE statement is not readable.
   ///   - entityNames: the names of all entities, by number.
-  ///   - shared: the columns of a CSV with several entities; nil for a CSV of one, or another form.
+  ///   - shared: the columns of a CSV with several entities; nil for a CSV of one entity, and for JSON.
   ///   - redaction: what is written in place of values and names; nil to write them as they are.
   init(
     name: String?, _ fields: [RowPlan.Field], keyColumn: Int, of definition: TableDefinition?,
@@ -101,7 +101,7 @@ final class EntityRendering {
     layout = RowLayout(all, columns: columns + others)
   }
 
-  /// Renders rows of an entity.
+  /// Renders the rows of a known entity.
   convenience init(
     _ entity: RowPlan.EntityPlan, _ plan: RowPlan, _ entityNames: [Int64: String],
     in shared: SharedColumns? = nil, _ redaction: RowRedaction? = nil
@@ -121,7 +121,7 @@ final class EntityRendering {
     if let shared { lineTail = shared.names.count - 1 - lastPlace }
   }
 
-  /// The commas before the column at a place; nil for the next one.
+  /// Returns how many commas precede the column at a position among the shared columns; 1 when `place` is nil.
   private func gap(to place: Int?) -> Int {
     guard let place else { return 1 }
     defer { lastPlace = place }

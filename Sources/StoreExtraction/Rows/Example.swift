@@ -7,13 +7,13 @@ import SQLiteForensics
 
 /// A model or healthy store that describes the tables of a damaged store.
 struct Example {
-  /// Tables and what depends on them.
+  /// What an example describes: tables, and what depends on them.
   struct Content {
     var tables: [ExpectedTable]
     /// Indexes, views, triggers and virtual tables.
     var companions: [SchemaEntry]
     var model: ManagedObjectModel?
-    /// Whether the statements come from a store.
+    /// Whether the CREATE statements come from a store and not from a model.
     var isStore = false
   }
 
@@ -25,7 +25,7 @@ struct Example {
   private let path: String
   private let kind: Kind
 
-  /// Opens a path.
+  /// Opens the example at `path`.
   /// - Throws: `SQLiteFileError` or `ModelError` when the path is neither a store nor a model.
   init(_ path: String) throws {
     self.path = path
@@ -44,11 +44,12 @@ struct Example {
     } catch {
       guard error.code == .notAModel else { throw error }
       throw ExtractionError(
-        .noExample, "this is neither a store nor a model; --like needs one of them", path: path)
+        .noExample, "the path leads to neither a store nor a model; --like needs one of them",
+        path: path)
     }
   }
 
-  /// What could not be read in a folder of models.
+  /// The files and folders that could not be read in a folder of models.
   var passedOver: [StoreFinder.PassedOver] {
     switch kind {
     case .store: []
@@ -56,7 +57,8 @@ struct Example {
     }
   }
 
-  /// The content. If a model has several versions, the one that wrote the damaged store is used.
+  /// Returns what the example describes. Of a model with several versions, the version that wrote the damaged store is
+  /// used.
   func content(for facts: DamagedStore.Facts) throws -> Content {
     switch kind {
     case .store(let store): return Self.described(by: store)
@@ -65,7 +67,7 @@ struct Example {
     }
   }
 
-  /// The version that matches the store's own hashes, else the current one, else the only one.
+  /// Returns the version that matches the damaged store's own hashes, else the current one, else the only one.
   private static func model(
     of collection: ModelCollection, at path: String, for facts: DamagedStore.Facts
   ) throws -> ManagedObjectModel {
@@ -87,7 +89,7 @@ struct Example {
       .whichVersion, "the version \(version.name) has only version hashes and no model", path: path)
   }
 
-  /// The tables that Core Data makes for a model.
+  /// Returns the tables and indexes that Core Data makes for a model.
   static func described(by model: ManagedObjectModel) -> Content {
     var companions: [SchemaEntry] = []
     for sql in (try? FreshStoreSchema(model))?.statements ?? [] {
@@ -101,7 +103,7 @@ struct Example {
         + CoreDataExpectations.history, companions: companions, model: model)
   }
 
-  /// The schema of a store, with the entity numbers that its tables can hold.
+  /// Returns the schema of a store, with the entity numbers that its tables can hold.
   private static func described(by store: CoreDataStore) -> Content {
     let ranges = store.model.map { model in
       Dictionary(
@@ -126,7 +128,7 @@ struct Example {
   }
 }
 
-/// The names in a CREATE INDEX statement that Lifeboat made.
+/// The names of index and table in a CREATE INDEX statement that Lifeboat has made.
 struct IndexStatement {
   let name: String
   let tableName: String

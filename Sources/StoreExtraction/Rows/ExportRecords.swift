@@ -4,18 +4,19 @@ import RowText
 import SQLiteFile
 import SQLiteWriter
 
-/// Makes the records of entities' tables in an export, straight from the records of the store. The target of a record is
-/// the number of its table among the ``ExportTables``.
+/// Makes the records for the tables of entities in an export, directly from the records of the store. The target of a
+/// record is the number of its table in ``ExportTables``.
 final class EntityRecords: RecordMaker {
-  /// Where rows go, as numbers of tables.
+  /// The tables that rows go to, by their numbers in ``ExportTables``.
   struct Targets {
-    /// By entity number; nil for an entity that is not wanted.
+    /// The table of each entity, by entity number. An entity that is not wanted has none.
     var entities: [Int64: Int] = [:]
-    /// For rows of unknown entities; nil when they are not wanted.
+    /// The table for rows of unknown entities; nil when they are not wanted.
     var unknown: Int?
-    /// For links of many-to-many relationships: entity, key, relationship, destination's entity and key, position.
+    /// The table for links of many-to-many relationships: entity, key, relationship, destination's entity and key,
+    /// position.
     let links: Int
-    /// For external files that cannot be read: entity, key, property, file, problem.
+    /// The table for external files that cannot be read: entity, key, property, file, problem.
     let missing: Int
   }
 
@@ -28,13 +29,13 @@ final class EntityRecords: RecordMaker {
   private let unknownRendering: EntityRendering
   private var sink: EntitySink
   private var others = RecordBytes()
-  /// The rows of each table so far.
+  /// How many rows each table has got so far; counted only when there is a limit.
   private var counts: [Int: Int] = [:]
-  /// Rows of unknown entities, by number; -1 for rows without one.
+  /// The number of rows of unknown entities, by entity number; -1 stands for rows without one.
   private(set) var unknownNumbers: [Int64: Int] = [:]
-  /// The external files that rows name, each with the entity or table.
+  /// The external files that rows name, each with the row's entity or table. Used only on other threads.
   private var externals: [(file: String, entity: String)] = []
-  /// Called with each of them; nil on other threads.
+  /// Called with each external file that a row names; nil on other threads, which collect them in ``externals``.
   private let noteExternal: ((_ file: String, _ entity: String) -> Void)?
 
   init(
@@ -64,7 +65,7 @@ final class EntityRecords: RecordMaker {
     sink = EntitySink(entityNames, storePath: storePath)
   }
 
-  // A limit needs one count.
+  // With a limit, one maker has to count all rows.
   var takesBlocks: Bool { limit == nil }
 
   func another() -> any RecordMaker { EntityRecords(like: self) }
@@ -87,7 +88,7 @@ final class EntityRecords: RecordMaker {
     let rendering = known ?? unknownRendering
     let target = known == nil ? targets.unknown : number.flatMap { targets.entities[$0] }
     guard let target, hasRoom(in: target) else {
-      // The decoder still counts what is odd about the record.
+      // The decoder counts what is odd about a record even if its row is not wanted.
       var nothing = NoSink()
       return decoder.emit(record, rowID: rowID, layout: rendering.layout, into: &nothing)
     }
@@ -148,7 +149,7 @@ extension MadeRecords.Batch {
   }
 }
 
-/// Makes a record of an entity's row. A to-one relationship takes two values, the key and the entity of its destination.
+/// Makes the record of an entity's row. A to-one relationship takes two values: key and entity of the destination.
 private struct EntitySink: RowSink, ~Copyable {
   private let entityNames: [Int64: String]
   private let storePath: String
@@ -161,7 +162,7 @@ private struct EntitySink: RowSink, ~Copyable {
   private var isUnknown = false
   /// Holds a date or a UUID while it is rendered as text.
   private var text = OutputBuffer(capacity: 256)
-  /// The key of the row.
+  /// The primary key of the row.
   private(set) var key: Int64 = 0
   /// The external files that the row names, each with its property.
   private(set) var externals: [(property: String, blob: ExternalBlob)] = []
@@ -173,7 +174,7 @@ private struct EntitySink: RowSink, ~Copyable {
     self.storePath = storePath
   }
 
-  /// Prepares for a row. Rows of an unknown entity begin with its number and their key.
+  /// Prepares for a row. The record of an unknown entity's row begins with the entity number and the key.
   mutating func begin(_ rendering: EntityRendering, unknownEntity: Int64??) {
     if self.rendering !== rendering {
       self.rendering = rendering
@@ -196,7 +197,7 @@ private struct EntitySink: RowSink, ~Copyable {
 
   mutating func endRow() {}
 
-  /// The role of the next value; nil for one that is not written as it comes. `key` is the value if it is an integer.
+  /// Returns the role of the next value; nil for a value that was handled here. `key` is the value if it is an integer.
   private mutating func next(key: Int64?) -> EntityRendering.Column? {
     guard column < roles.count else { return nil }
     let next = roles[column]
@@ -214,10 +215,10 @@ private struct EntitySink: RowSink, ~Copyable {
     }
   }
 
-  /// The property of the value that came last.
+  /// The property that the last value belongs to.
   private var field: RowPlan.Field? { rendering?.fields[column - 1] }
 
-  /// Adds the entity of a destination after its key; NULL where there is no key.
+  /// Adds the entity of a destination after its key, or NULL when there is no key.
   private mutating func finish(_ column: EntityRendering.Column, hasKey: Bool = false) {
     guard column.role == .toOne else { return }
     let number = destinationEntity
@@ -240,7 +241,7 @@ private struct EntitySink: RowSink, ~Copyable {
     if column.role == .date {
       append(date: Double(value))
     } else if column.role == .number, let exact = Double(exactly: value) {
-      // Beyond 2^53 a float would round.
+      // Beyond 2^53 a float would round, so such an integer stays one.
       record.append(real: exact)
     } else {
       record.append(integer: value)
@@ -270,7 +271,7 @@ private struct EntitySink: RowSink, ~Copyable {
     {
       append(ExternalBlob(identifier: name, storePath: storePath))
     } else if column.mayBeExternal, bytes.byteCount > 0, bytes.byte(at: 0) == 1 {
-      // The first byte says that the value is in the row itself.
+      // A first byte of 1 says that the value is in the row itself.
       record.append(bytes.part(1, bytes.byteCount - 1), isText: false)
     } else {
       record.append(bytes, isText: false)
@@ -300,7 +301,7 @@ private struct EntitySink: RowSink, ~Copyable {
   }
 }
 
-/// Makes the records of a table in an export from values as they are stored.
+/// Makes the records of a table in an export, with the values as they are stored.
 final class TableRecords: RecordMaker {
   private var sink: StoredSink
   private let target: Int
@@ -309,7 +310,8 @@ final class TableRecords: RecordMaker {
 
   /// - Parameters:
   ///   - names: the names of all columns.
-  ///   - ownCount: how many of them the new table has; one more holds all other values, as JSON.
+  ///   - ownCount: how many columns the new table has. When there are more names, one more column holds all other
+  ///     values as JSON.
   ///   - target: the number of the new table.
   ///   - limit: the most rows; nil for all.
   init(_ names: [String], ownCount: Int, to target: Int, limit: Int?) {
@@ -318,7 +320,7 @@ final class TableRecords: RecordMaker {
     self.limit = limit
   }
 
-  // A limit needs one count.
+  // With a limit, one maker has to count all rows.
   var takesBlocks: Bool { limit == nil }
 
   var wantsMore: Bool { limit.map { count < $0 } ?? true }
@@ -338,14 +340,14 @@ final class TableRecords: RecordMaker {
   }
 }
 
-/// Makes a record of values as they are stored.
+/// Makes a record with the values as they are stored.
 private struct StoredSink: RowSink {
   let names: [String]
   /// How many values have a column of their own.
   let ownCount: Int
   private(set) var record = RecordBytes()
   private var column = 0
-  /// The values that have none.
+  /// The values that have no column of their own.
   private var others: [SQLiteValue] = []
 
   let wantsMore = true
@@ -372,7 +374,7 @@ private struct StoredSink: RowSink {
     }
   }
 
-  /// Moves on to the next value; false when it has no column of its own.
+  /// Moves on to the next value. Returns false when the value has no column of its own.
   private mutating func next() -> Bool {
     column &+= 1
     return column <= ownCount

@@ -7,18 +7,18 @@ struct ExportSource {
   let store: CoreDataStore
   /// The files beside the store that rows name.
   let external: ExternalFiles
-  /// The tables that are written as they are stored: those that are wanted of the ones that hold no rows of entities.
+  /// The wanted tables that hold no rows of entities. They are written as they are stored.
   let tables: [Table]
-  /// Whether all rows of the store are asked for.
+  /// Whether all rows of the store are exported with all their properties.
   let namesAll: Bool
   private let watch: EvidenceWatch
   private let hashing: AnotherThread<MemberHashes>
 
-  /// Begins to watch and to hash a store.
+  /// Starts to watch and to hash the files of a store.
   init(_ store: CoreDataStore, _ options: RowOutput.Options) {
     self.store = store
     external = ExternalFiles(ofStore: store.database.path, isOn: store.kind != .sqlite)
-    // A choice of properties is one of the model.
+    // A choice of properties concerns entities only, so no other tables are written.
     tables =
       store.shows == nil
       ? store.plainTables.filter { options.entityNames?.contains($0.name) ?? true } : []
@@ -37,9 +37,9 @@ struct ExportSource {
       path: store.database.path)
   }
 
-  /// Waits for the SHA-256 of each file of the store set, by name; called once.
+  /// Waits for the SHA-256 of each file of the store set, by file name. Call it only once.
   ///
-  /// - Throws: an error of reading; for a store that changed, that it did.
+  /// - Throws: an error of reading; ``ExtractionError`` when the store has changed.
   func hashes() throws -> [String: String] {
     let hashed = try hashing.wait()
     try checkUnchanged()

@@ -2,42 +2,43 @@ import SQLiteFile
 import SQLiteForensics
 import SQLiteWriter
 
-/// The tables of an export. Their pages are filled until a row comes that only SQLite can place: one whose key is not
-/// above all keys before, which is damage, or one for a table that is made only when needed. From then on SQLite inserts.
+/// The tables of an export. Their pages are filled until a row comes that only SQLite can place: a row whose key is not
+/// above all earlier keys, which is damage, or a row for a table that is made only when needed. From then on, SQLite
+/// inserts the rows.
 final class ExportTables {
-  /// Where the key of a row is.
+  /// Where the key of a row is kept.
   enum Key {
-    /// A row has none, or gets the next free one.
+    /// Rows have no key of their own, and get the next free row id.
     case none
-    /// The first column is the row id, and NULL in the record.
+    /// The first column is the row id, which is NULL in the record.
     case column
-    /// The row id is in no column.
+    /// The key is the row id, which is in no column.
     case rowID
   }
 
-  /// A table that rows go to.
+  /// A table that rows are written to.
   final class Table {
-    /// Its name, which is only certain when it is made.
+    /// The name of the table. It may still change when the table is made.
     fileprivate(set) var name: String
-    /// The quoted names of its columns.
+    /// The quoted names of the table's columns.
     fileprivate let columns: [String]
     fileprivate let key: Key
-    /// The quoted names of what an INSERT names.
+    /// The quoted names of the columns in an INSERT, with the row id if that is set.
     fileprivate let inserted: [String]
     fileprivate(set) var rowCount = 0
     fileprivate(set) var isMade = false
-    /// The filler's number for it; nil when it is not filled.
+    /// The number of the table in the filler; nil when the table is not filled.
     fileprivate var number: Int?
     fileprivate var lastKey: Int64?
     fileprivate var insert: SQLiteStatement?
-    /// The table for rows whose key another row has.
+    /// The table for rows whose key an earlier row has taken; nil until one comes.
     fileprivate(set) var repeated: Table?
 
     init(_ name: String, _ columns: [String], key: Key) {
       self.name = name
       self.columns = columns
-      // SQL reaches a row id by three names, of which columns may take any ("ROWIDs and the INTEGER PRIMARY KEY" in
-      // SQLite's CREATE TABLE).
+      // SQL reaches a row id by three names, and a table may have columns of these names ("ROWIDs and the INTEGER
+      // PRIMARY KEY" in SQLite's CREATE TABLE).
       let rowID = ["\"rowid\"", "\"_rowid_\"", "\"oid\""].first { name in
         key == .rowID && !columns.contains { SQLName.isSame($0, name) }
       }
@@ -53,8 +54,8 @@ final class ExportTables {
   private var values: ContiguousArray<RecoveredRowBuffer.Value> = []
 
   /// - Parameters:
-  ///   - writer: the new file.
-  ///   - reserved: names that no table gets.
+  ///   - writer: writes the new file.
+  ///   - reserved: names that no table may get.
   init(_ writer: SQLiteWriter, reserved: [String]) {
     self.writer = writer
     taken = UniqueNames(reserved)
@@ -62,15 +63,15 @@ final class ExportTables {
 
   // MARK: - Making tables
 
-  /// Adds a table.
+  /// Adds a table to the export.
   ///
   /// - Parameters:
-  ///   - name: its name, if that is free.
+  ///   - name: the name of the table, if it is free; otherwise the table gets a similar name.
   ///   - columns: the quoted names of its columns. They have no types, because an affinity could change the values.
   ///   - key: where the key of a row is.
   ///   - isLate: whether the table is made only when its first row comes.
-  /// - Returns: its number.
-  /// - Throws: what SQLite reports.
+  /// - Returns: the number of the table.
+  /// - Throws: the error that SQLite reports.
   func add(_ name: String, _ columns: [String], key: Key = .none, isLate: Bool = false) throws
     -> Int
   {
@@ -89,7 +90,7 @@ final class ExportTables {
     table.isMade = true
   }
 
-  /// Begins to fill the tables, when all are made.
+  /// Starts to fill the tables that were made. Call it after all tables were added.
   func begin() throws {
     var filler = try writer.filler()
     for table in tables where table.isMade { table.number = try filler.begin(table.name) }
@@ -98,7 +99,7 @@ final class ExportTables {
 
   // MARK: - Rows
 
-  /// Adds rows.
+  /// Adds the rows of a batch to their tables.
   func add(_ batch: borrowing MadeRecords.Batch) throws {
     var place = 0
     if var filler = filler.take() {
@@ -114,7 +115,7 @@ final class ExportTables {
     }
   }
 
-  /// Adds rows to pages until one comes that only SQLite can place; returns how many were added.
+  /// Adds rows to pages until one comes that only SQLite can place. Returns how many rows of the batch were handled.
   private static func fill(
     _ tables: [Table], _ batch: borrowing MadeRecords.Batch, _ filler: inout TableFiller
   ) throws -> Int {
@@ -133,7 +134,7 @@ final class ExportTables {
     return batch.rows.count
   }
 
-  /// Leaves the file to SQLite, if it is still filled.
+  /// Ends the filling, if that was not done before, so that SQLite inserts the rows that follow.
   private func endFilling() throws {
     guard var filler = filler.take() else { return }
     guard try filler.finishTables() else {
@@ -143,7 +144,7 @@ final class ExportTables {
     try writer.execute("BEGIN")
   }
 
-  /// Ends with all rows in the file.
+  /// Completes the file, which then holds all rows.
   func finish() throws {
     try endFilling()
     try writer.execute("COMMIT")
@@ -166,7 +167,7 @@ final class ExportTables {
     }
   }
 
-  /// Inserts the values of a record that was made for `form`.
+  /// Inserts a record that was made for the table `form` into `table`.
   private func run(
     _ row: MadeRecords.Batch.Row, of batch: borrowing MadeRecords.Batch, into table: Table,
     as form: Table

@@ -3,25 +3,25 @@ import CoreDataStore
 import SQLiteFile
 import SQLiteForensics
 
-/// Deleted rows that lost their keys, as long as there is one of a table. A row that points to a key that no row of the
-/// table has says then which key it was.
+/// Keeps deleted rows that lost their keys, as long as a table has only one of them. When a row of the store points to
+/// a key that no row of the table has, the lost row must have had this key.
 struct LostKeys {
   typealias Row = (managed: ManagedRow, columns: [Int], recovered: RecoveredRow)
 
-  /// The only row without a key of each table.
+  /// The only row without a key, by the number of its table.
   private var held: [Int: Row] = [:]
-  /// Tables of which there is more than one such row, so that nobody knows which is which.
+  /// Tables with more than one row without a key. Nobody knows which row had which key.
   private var several: Set<Int> = []
 
-  /// What becomes of a row.
+  /// What happens to a row that was taken.
   enum Fate {
-    /// It is handed out at the end.
+    /// The row is kept, and handed out at the end by ``rows(of:_:)``.
     case held
-    /// It is handed out, after another one that was held.
+    /// The row is handed out now, after the row that was held so far, if there was one.
     case passed(after: Row?)
   }
 
-  /// Takes a row without a key.
+  /// Takes a row without a key. `table` is the number of its table.
   mutating func take(_ row: Row, of table: Int) -> Fate {
     if several.contains(table) { return .passed(after: nil) }
     guard let earlier = held.removeValue(forKey: table) else {
@@ -32,12 +32,12 @@ struct LostKeys {
     return .passed(after: earlier)
   }
 
-  /// The most keys that are held to find those of lost rows.
+  /// The most keys that are collected. When there are more, no lost row gets a key.
   private static let maxKeys = 2_000_000
 
-  /// The rows that are held, in the order of their tables, each with its key where only one fits.
+  /// Returns the held rows in the order of their tables, each with a key if exactly one key fits.
   ///
-  /// A row that is much like another one of its table may be an older version of it, and keeps no key.
+  /// A row that resembles another row of its table may be an older version of that row, and gets no key.
   func rows(of store: DamagedStore, _ naming: RecoveredNaming) throws -> [Row] {
     guard !held.isEmpty else { return [] }
     let places = Dictionary(
@@ -91,7 +91,8 @@ struct LostKeys {
     return number
   }
 
-  /// Whether two rows have most of their values in common, beside the columns of Core Data itself.
+  /// Whether two rows agree in most of their values. Core Data's own first three columns and NULLs of `one` do not
+  /// count.
   private static func isVersion(_ one: RecoveredRow, _ other: RecoveredRow) -> Bool {
     var equal = 0
     var different = 0
@@ -107,7 +108,7 @@ struct LostKeys {
 private struct Pointer {
   let column: Int
   let destination: String?
-  /// The column with the number of the entity that it points to; nil when that is always ``destination``.
+  /// The column with the entity number of the destination; nil when the entity is always ``destination``.
   let entityColumn: Int?
 
   init?(_ field: RowPlan.Field) {

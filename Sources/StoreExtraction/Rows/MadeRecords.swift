@@ -2,18 +2,18 @@ import Dispatch
 import Foundation
 package import SQLiteFile
 
-/// Makes the records of new rows from the records of a table. One is made for each of the threads that read the table.
+/// Makes the records of new rows from the records of a table. Each thread that reads the table has a maker of its own.
 package protocol RecordMaker: AnyObject {
   /// Whether rows may be read in blocks, out of their order.
   var takesBlocks: Bool { get }
-  /// False when no more rows are wanted.
+  /// Whether more rows are wanted.
   var wantsMore: Bool { get }
 
-  /// Makes the new records of a row, and adds them to a batch.
+  /// Makes the new records of a row and adds them to a batch.
   ///
   /// - Parameters:
   ///   - record: the old record.
-  ///   - rowID: its row id; nil in a table without row ids.
+  ///   - rowID: the row id of the old record; nil in a table without row ids.
   ///   - layout: the layout of the old table.
   ///   - decoder: a decoder that has opened the record.
   ///   - batch: what the new records are added to.
@@ -21,10 +21,10 @@ package protocol RecordMaker: AnyObject {
     _ record: RawSpan, _ rowID: Int64?, _ layout: borrowing RowLayout,
     _ decoder: inout RecordDecoder, into batch: inout MadeRecords.Batch)
 
-  /// A maker for another thread.
+  /// Returns a maker for another thread that makes the same records.
   func another() -> any RecordMaker
 
-  /// Takes over what another maker has noted, in the order of the rows.
+  /// Takes over what a maker of another thread has noted. Called in the order of the rows.
   func take(from other: any RecordMaker)
 }
 
@@ -33,18 +33,19 @@ extension RecordMaker {
   package func take(from other: any RecordMaker) {}
 }
 
-/// Reads the rows of a table and makes new records of them on two threads, while a third one writes those before.
+/// Reads the rows of a table and makes new records of them on two threads, while a third thread writes the records made
+/// before.
 package final class MadeRecords: RecordReceiver {
   /// Records that were made, in the order of their rows.
   package struct Batch {
     package struct Row {
       /// The row id of the new row; nil for the next free one.
       package let rowID: Int64?
-      /// What the maker calls the place where the row goes; nil when no record could be made.
+      /// The number that the maker gives to where the row goes, such as a table; nil when no record could be made.
       package let target: Int64?
-      /// Where the old record is in the bytes of the batch; the same as `new` when the old record was not kept.
+      /// The range of the old record in the bytes of the batch; equal to `new` when the old record was not kept.
       package let old: Range<Int>
-      /// Where the new record is.
+      /// The range of the new record in the bytes of the batch.
       package let new: Range<Int>
 
       package init(rowID: Int64?, target: Int64?, old: Range<Int>, new: Range<Int>) {
@@ -64,17 +65,18 @@ package final class MadeRecords: RecordReceiver {
     }
   }
 
-  /// Takes a batch.
+  /// Takes a batch of records.
   package typealias Receive = (borrowing Batch) throws -> Void
 
   private let maker: any RecordMaker
-  /// Nil for a receiver of blocks.
+  /// The queue of batches; nil for a receiver of blocks, whose batch another receiver takes over.
   private let writing: WaitingBatches?
   private var batch = Batch()
   package private(set) var isBroken = false
 
-  /// Bytes of records that are received together, and that a block may have.
+  /// When a batch has more bytes than this, it is passed on.
   private static let batchBytes = 64 << 10
+  /// The most bytes of records that are made of one block.
   fileprivate static let maxBlockBytes = 6 << 20
 
   private init(_ maker: any RecordMaker, _ writing: WaitingBatches?) {
@@ -82,14 +84,14 @@ package final class MadeRecords: RecordReceiver {
     self.writing = writing
   }
 
-  /// Reads a table.
+  /// Reads a table and makes new records of its rows.
   ///
   /// - Parameters:
   ///   - table: the table.
-  ///   - database: its file.
+  ///   - database: the database that has the table.
   ///   - maker: makes the new records.
-  ///   - progress: is told of the rows.
-  ///   - receive: takes them, in the order of their rows, on another thread.
+  ///   - progress: counts the rows that were read.
+  ///   - receive: takes the new records on another thread, in the order of their rows.
   /// - Throws: what reading them or `receive` has thrown.
   package static func read(
     _ table: Table, of database: SQLiteDatabase, with maker: any RecordMaker,
@@ -140,9 +142,9 @@ package final class MadeRecords: RecordReceiver {
   }
 }
 
-/// Batches that another thread takes, in their order. Few wait at a time.
+/// A queue of batches that another thread takes in their order. At most two batches are in the queue.
 private final class WaitingBatches: @unchecked Sendable {
-  // Unchecked because `receive` runs on one thread at a time, and the rest is only touched with the lock held.
+  // Unchecked because `receive` runs on one thread at a time, and all other state is used only with the lock held.
   private let receive: MadeRecords.Receive
   private let queue = DispatchQueue(label: "rows")
   private let room = DispatchSemaphore(value: 2)
@@ -157,7 +159,7 @@ private final class WaitingBatches: @unchecked Sendable {
 
   var hasFailed: Bool { lock.withLock { failure != nil } }
 
-  /// Puts a batch into the queue, and an empty one in its place.
+  /// Puts a batch into the queue and an empty batch in its place. Waits when two batches are in the queue.
   func exchange(_ batch: inout MadeRecords.Batch) {
     room.wait()
     let box = lock.withLock { empty.popLast() } ?? Box()

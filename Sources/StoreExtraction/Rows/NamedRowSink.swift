@@ -4,9 +4,9 @@ import SQLiteFile
 
 /// Writes the values of an entity's rows as JSON or CSV.
 struct NamedRowSink: RowSink, ~Copyable {
-  /// The form of the rows.
+  /// The form in which rows are written.
   enum Form: Equatable {
-    /// `{"entity":"Note","pk":1,"values":{"title":"…","folder":{"entity":"Folder","pk":2}}}`.
+    /// A JSON object: `{"entity":"Note","pk":1,"values":{"title":"…","folder":{"entity":"Folder","pk":2}}}`.
     case json(JSONForm)
     /// A JSON object without its closing brace, for a row with more members.
     case members
@@ -38,7 +38,7 @@ struct NamedRowSink: RowSink, ~Copyable {
   private var column = 0
   private var rowID: Int64?
   private var key: Int64 = 0
-  /// The entity number of the destination that comes next.
+  /// The entity number of the destination whose key comes next.
   private var destinationEntity: Int64?
   /// The external files that the row names.
   var externals: [String] = []
@@ -66,10 +66,10 @@ struct NamedRowSink: RowSink, ~Copyable {
   var isBroken: Bool { output.isBroken }
   let wantsMore = true
 
-  /// Exchanges the output with another one.
+  /// Exchanges the output buffer of this sink with `other`.
   mutating func exchange(with other: inout OutputBuffer) { swap(&output, &other) }
 
-  /// Prepares for rows of this entity.
+  /// Prepares for rows of `entity`. `number` is their entity number.
   mutating func turn(to entity: EntityRendering, number: Int64?) {
     self.number = number
     guard self.entity !== entity else { return }
@@ -80,7 +80,7 @@ struct NamedRowSink: RowSink, ~Copyable {
     isCSV = form == .csv && entity.name != nil
   }
 
-  /// Prepares for the next row. `isFirst` says whether it is the first one of its output.
+  /// Prepares for the next row. `isFirst` says whether the row is the first one in its output.
   mutating func begin(isFirst: Bool) { self.isFirst = isFirst }
 
   // MARK: - A row
@@ -178,7 +178,7 @@ struct NamedRowSink: RowSink, ~Copyable {
     case .boolean where value == 0 || value == 1: append(boolean: value == 1, column)
     case .date: append(date: Double(value), column)
     case .number:
-      // Beyond 2^53 a float would round.
+      // Beyond 2^53 a float would round, so such an integer is written as one.
       if let exact = Double(exactly: value) {
         append(real: exact, column)
       } else {
@@ -240,7 +240,7 @@ struct NamedRowSink: RowSink, ~Copyable {
     output.append(UInt8(ascii: "}"))
   }
 
-  /// What the numbers of the value's column have in common.
+  /// The ``HiddenColumn/key`` of the column of the last value.
   private var hiddenKey: [UInt8] { hiddenKeys[column &- 1] }
 
   private mutating func append(boolean value: Bool, _ column: EntityRendering.Column) {

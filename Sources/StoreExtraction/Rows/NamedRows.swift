@@ -27,7 +27,7 @@ final class NamedRows: RecordReceiver {
   private var state: State
   // Tokens take up to sixteen times the space of the values in a page.
   let blockBytes: Int
-  /// Whether this receives blocks for another one.
+  /// Whether this receiver reads blocks for another receiver.
   private let isPart: Bool
 
   /// What changes from row to row, in one struct that is accessed once for each row.
@@ -37,24 +37,26 @@ final class NamedRows: RecordReceiver {
     var targets: [RowTarget?] = []
     /// The target whose output is in the sink.
     var target: RowTarget?
-    /// The number of rows in that target.
+    /// The number of rows in ``target``.
     var targetRowCount = 0
-    /// The position of the last row's entity in `entities`, and its number.
+    /// The position of the last row's entity in `entities`; -1 before the first row.
     var place = -1
     var number: Int64?
     var layout = RowLayout()
     var rowCount = 0
-    /// Counts of rows by entity numbers that do not belong to the table; -1 for rows without a number.
+    /// The number of rows by entity number, for numbers that do not belong to the table; -1 stands for rows without
+    /// one.
     var unknownNumbers: [Int64: Int] = [:]
-    /// The external files that rows of a block name, each with the entity or table.
+    /// The external files that rows of a block name, each with the row's entity or table.
     var externals: [(file: String, entity: String)] = []
-    /// Why the target of unknown entities could not be made.
+    /// Why the target for rows of unknown entities could not be made.
     var failure: (any Error)?
     var hasBroken = false
 
     init(_ sink: consuming NamedRowSink) { self.sink = sink }
 
-    /// Moves the output of a target into the sink, and the previous output back to its target; nil only moves back.
+    /// Directs rows to a target: moves its output into the sink, and the previous output back to the previous target.
+    /// With nil, only moves the output back.
     mutating func write(to target: RowTarget?) {
       guard self.target !== target else { return }
       if let last = self.target {
@@ -71,7 +73,7 @@ final class NamedRows: RecordReceiver {
 
     var isBroken: Bool { hasBroken || sink.isBroken }
 
-    /// Whether nothing has failed, and at most this number of rows was rendered.
+    /// Whether nothing has failed, and fewer rows than `limit` were rendered.
     func wantsMore(below limit: Int) -> Bool { failure == nil && !isBroken && rowCount < limit }
   }
 
@@ -116,7 +118,7 @@ final class NamedRows: RecordReceiver {
     state.targets = numbered.map { target($0.value, $0.key) } + [target(nil, nil)]
   }
 
-  /// A receiver for blocks of the same rows.
+  /// Creates a receiver for blocks of the rows that `whole` receives.
   private init(partOf whole: NamedRows) {
     plan = whole.plan
     options = whole.options
@@ -136,7 +138,8 @@ final class NamedRows: RecordReceiver {
     state.targets = whole.state.targets.map { $0.flatMap { parts[ObjectIdentifier($0)] } }
   }
 
-  /// Renders the rows of the table. Problems with them are added to the store's findings; `progress` is told of them.
+  /// Renders the rows of the table. Problems with rows are added to the store's findings, and `progress` counts the
+  /// rows.
   func read(from store: CoreDataStore, _ progress: RowProgress? = nil) throws {
     let receiver = progress?.watching(self) ?? self
     let result = Result { try store.database.read(plan.table, by: receiver) }
@@ -211,7 +214,7 @@ final class NamedRows: RecordReceiver {
 
   // MARK: - Blocks
 
-  /// The most targets for which each block has a buffer.
+  /// The most targets for which blocks have buffers; with more targets, rows are not read in blocks.
   private static let maxBlockTargets = 32
 
   // The rows of one JSON object need separators, and a limit needs one count: neither works with blocks.
@@ -265,7 +268,7 @@ extension RowPlan {
   }
 }
 
-/// Drops all values, because only the decoder's counts are wanted.
+/// Drops all values. It is used when only the decoder's counts are wanted.
 struct NoSink: RowSink {
   let wantsMore = true
   mutating func beginRow(_ rowID: Int64?) {}

@@ -6,8 +6,8 @@ package import SQLiteForensics
 extension RecoveredRowOutput {
   private var database: DamagedDatabase { store.database }
 
-  /// The columns after the values in each line. An intact live row has no state and the confidence 1. Partial values
-  /// are empty fields; what is left of them is in `_partial`, as JSON.
+  /// The columns that follow the values in each line. For an intact live row, the state is empty and the confidence is
+  /// 1. Partial values are empty fields; what remains of them is in `_partial`, as JSON.
   private static let originColumns = [
     "_state", "_attribution", "_confidence", "_file", "_page", "_offset", "_partial",
   ]
@@ -50,14 +50,14 @@ extension RecoveredRowOutput {
     return outcome
   }
 
-  /// Whether a row is not one of another table whose name Swift treats as equal.
+  /// Whether a row is of `table`, and not of another table whose name Swift treats as equal.
   private func isRow(_ row: RecoveredRow, of table: ExpectedTable) -> Bool {
     guard let place = row.origin.table ?? row.origin.guess else { return true }
     return ExactText.isSame(database.tables[place].name, table.name)
   }
 
-  /// The names of a table's columns; `c0`, `c1` and so on, as many as its longest row has, for a table without a
-  /// description.
+  /// Returns the names of a table's columns. For a table without a description they are `c0`, `c1` and so on, as many
+  /// as its longest row has values.
   private func columnNames(of table: ExpectedTable, _ selection: DamagedDatabase.Selection)
     throws(SQLiteFileError) -> [String]
   {
@@ -121,7 +121,7 @@ extension RecoveredRowOutput {
     all.names = entities
     all.limit = nil
     guard limit != 0 else { return Outcome() }
-    // What a damaged store's entities have is known when its rows were read.
+    // Which properties the entities of a damaged store have is known only after all their rows were read.
     var shared = SharedColumns()
     _ = try all.forEachRow(selection) { managed, _, _ in
       for property in managed.properties { shared.add(property.name) }

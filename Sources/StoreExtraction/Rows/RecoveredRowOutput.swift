@@ -8,19 +8,19 @@ import SafeText
 
 /// Writes rows of a damaged store, including deleted ones, to an open file descriptor.
 package struct RecoveredRowOutput {
-  /// What was written.
+  /// How many rows were written, and how many were left out.
   package struct Outcome: Sendable {
-    /// Rows written.
+    /// The number of rows that were written.
     package var rowCount = 0
-    /// Partial live rows written.
+    /// The number of live rows among them that are partial.
     package var partialCount = 0
-    /// Rows whose table is not certain; they have no entity and are not shown.
+    /// The number of rows whose table is not known. They have no entity and are not written.
     package var unattributedCount = 0
   }
 
-  /// The wanted entities, including their descendants, and tables; nil for all.
+  /// The names of the wanted entities, including their descendants, and of wanted tables; nil for all.
   package var names: Set<String>?
-  /// How many rows are written at most; nil for all.
+  /// The most rows that are written; nil for all.
   package var limit: Int?
   /// How binary values are written.
   package var blobs = BlobForm.hex
@@ -29,7 +29,7 @@ package struct RecoveredRowOutput {
   let store: DamagedStore
   private let naming: RecoveredNaming
 
-  /// An output for all rows of a store.
+  /// Creates an output for all rows of a store.
   package init(_ store: DamagedStore) {
     self.store = store
     naming = RecoveredNaming(
@@ -37,14 +37,14 @@ package struct RecoveredRowOutput {
       storePath: store.database.path)
   }
 
-  /// The names of the tables whose rows are of no entity, without those that Core Data makes for itself.
+  /// The names of the tables whose rows belong to no entity, without Core Data's own tables.
   package var plainTableNames: [String] {
     store.database.tables.enumerated().filter { place, table in
       naming.fields(of: place, nil) == nil && !CoreDataStore.isOwn(table: table.name)
     }.map(\.element.name)
   }
 
-  /// Those of some tables that have rows of a selection.
+  /// Returns those of the tables `names` that have rows of the selection.
   package func tablesWithRows(
     _ selection: DamagedDatabase.Selection, among names: [String]
   ) throws -> [String] {
@@ -58,7 +58,7 @@ package struct RecoveredRowOutput {
     return names.filter { found.contains(ExactText($0)) }
   }
 
-  /// The tables that ``names`` select, by their own name or by that of an entity.
+  /// Returns the tables that ``names`` select, by the name of the table or of an entity; nil when all are selected.
   /// - Throws: ``ExtractionError`` with `unknownName`.
   package func tableNames() throws(ExtractionError) -> Set<String>? {
     guard let names else { return nil }
@@ -92,7 +92,7 @@ package struct RecoveredRowOutput {
     return place.map { tables[$0].name }
   }
 
-  /// Hands rows of entities to `receive`, with their state and their partial values, until it returns false.
+  /// Passes rows of entities to `receive`, with their state and their partial values, until `receive` returns false.
   /// - Throws: ``ExtractionError`` with `unknownName`; `SQLiteFileError` when the device fails.
   package func forEachRow(
     _ selection: DamagedDatabase.Selection,
@@ -101,8 +101,9 @@ package struct RecoveredRowOutput {
     try forEachRow(selection, ordinary: nil, receive)
   }
 
-  /// The same, but ordinary rows go to `ordinary` as they are: live and complete, of an entity's table, with a row id.
-  /// It returns nil for a row that is not wanted.
+  /// Passes rows of entities to `receive`, but ordinary rows to `ordinary` before they are decoded. An ordinary row is
+  /// live and complete, has a row id, and is in the table of an entity. `ordinary` returns nil for a row that is not
+  /// wanted.
   private func forEachRow(
     _ selection: DamagedDatabase.Selection,
     ordinary: ((_ row: borrowing RecoveredRowBuffer, _ number: Int64?) -> Bool?)?,
@@ -207,22 +208,22 @@ package struct RecoveredRowOutput {
   }
 }
 
-/// Rows of one table with one entity number.
+/// Identifies the rows of one table with one entity number.
 struct RowKind: Hashable {
   let table: Int
   let number: Int64?
 
-  /// More kinds than a store has; hostile rows may have any number.
+  /// The most kinds that are kept. A store has fewer, but hostile rows may have any number.
   static let most = 100_000
 }
 
-/// How ordinary rows are rendered, worked out once for each table and entity number.
+/// Gives the renderings of ordinary rows. Each is made only once for a table and an entity number.
 private final class RecoveredRenderings {
   private let naming: RecoveredNaming
   private let store: DamagedStore
   private let wanted: Set<String>?
   private var known: [RowKind: EntityRendering?] = [:]
-  /// The last one asked for; most rows have the same one as the row before.
+  /// The rendering that was asked for last. Most rows need the same one as the row before.
   private var last: (key: RowKind, rendering: EntityRendering?)?
 
   init(_ naming: RecoveredNaming, _ store: DamagedStore, _ names: Set<String>?) {
@@ -231,7 +232,8 @@ private final class RecoveredRenderings {
     wanted = names.map { naming.withDescendants($0) }
   }
 
-  /// Nil when rows of the entity are not wanted, or the table does not hold an entity's rows.
+  /// Returns the rendering for rows of a table with an entity number. Nil when these rows are not wanted, or the table
+  /// holds no entities.
   func rendering(of table: Int?, _ number: Int64?) -> EntityRendering? {
     guard let table else { return nil }
     let key = RowKind(table: table, number: number)
@@ -258,7 +260,7 @@ extension RecoveredRowBuffer {
       && !hasInvalidText && rowID != nil
   }
 
-  /// Passes on the values of some columns, in that order.
+  /// Passes the values of `columns` to the sink, in this order.
   fileprivate func send(_ columns: [Int], to sink: inout NamedRowSink) {
     sink.beginRow(rowID)
     for column in columns {
@@ -276,7 +278,7 @@ extension RecoveredRowBuffer {
 }
 
 extension OutputBuffer {
-  /// Appends the members for the origin of a row, the same as for raw rows, with partial values by property.
+  /// Appends the members for the origin of a row, in the form that raw rows have, with partial values by property.
   fileprivate mutating func append(
     originOf row: RecoveredRow, _ managed: ManagedRow, _ columns: [Int]
   ) {
@@ -300,9 +302,10 @@ extension OutputBuffer {
   }
 }
 
-/// Partial values for output.
+/// Writes partial values for output.
 enum PartialText {
-  /// A JSON object with a member for each partial value; a column without a name is named by its number.
+  /// Returns a JSON object with a member for each partial value, by column name. A column without a name is called `c`
+  /// with its position, such as `c3`.
   static func json(_ values: [PartialValue], name: (_ column: Int) -> String?) -> [UInt8] {
     var text: [UInt8] = []
     for value in values {

@@ -9,7 +9,7 @@ public enum BlobForm: String, Sendable, CaseIterable {
   case hex
   /// Only size and SHA-256.
   case summary
-  /// What the bytes say that they are: a property list or keyed archive as JSON, text, an image by its size.
+  /// What the bytes contain: a property list or keyed archive as JSON, text, or an image by its size.
   case decoded
 }
 
@@ -89,7 +89,7 @@ extension OutputBuffer {
 
   /// Appends the text of ``ReferenceDate/iso8601``: `2026-11-20T21:53:07.25Z`.
   package mutating func append(iso8601 moment: ReferenceDate.Moment) {
-    /// Two digits, the first in the lowest byte.
+    /// Returns two ASCII digits, the first one in the lowest byte.
     func digits(_ value: Int) -> UInt64 {
       let value = UInt64(truncatingIfNeeded: value)
       let tens = (value &* 205) >> 11
@@ -113,7 +113,7 @@ extension OutputBuffer {
     advance(to: cursor &+ 1)
   }
 
-  /// Appends 16 bytes as ``UUIDText`` writes them.
+  /// Appends a UUID of 16 bytes in the form of ``UUIDText``.
   mutating func append(uuid bytes: RawSpan) {
     var cursor = room(for: 2 &* bytes.byteCount &+ 4)
     for index in 0..<bytes.byteCount {
@@ -129,7 +129,7 @@ extension OutputBuffer {
     advance(to: cursor)
   }
 
-  /// Appends bytes in full, or their size and hash.
+  /// Appends bytes as a JSON object: in full, as size and hash, or as what they contain.
   mutating func append(json bytes: RawSpan, blobs: BlobForm) {
     switch blobs {
     case .hex:
@@ -175,7 +175,7 @@ extension OutputBuffer {
     append("}")
   }
 
-  /// Appends the content of a file; if reading fails midway, the part that was read.
+  /// Appends the content of a file. If reading fails midway, the part that was read stays.
   private mutating func append(hexadecimalOf file: ByteFile) throws(SQLiteFileError) {
     append(",\"hex\":\"")
     defer { append("\"") }
@@ -234,9 +234,9 @@ extension OutputBuffer {
   }
 }
 
-/// UUIDs in their usual text form.
+/// Writes UUIDs in their usual text form.
 package enum UUIDText {
-  /// The text of 16 bytes, such as `30084A1C-6B5E-4D2C-9F3A-1C2D3E4F5061`.
+  /// Returns the text of 16 bytes, such as `30084A1C-6B5E-4D2C-9F3A-1C2D3E4F5061`.
   package static func string(_ bytes: [UInt8]) -> String {
     var text: [UInt8] = []
     for (index, byte) in bytes.enumerated() {
@@ -247,7 +247,7 @@ package enum UUIDText {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// The upper-case hexadecimal digit of a number below 16.
+  /// Returns the ASCII code of the upper-case hexadecimal digit for a number below 16.
   @inline(__always)
   static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 48 + value : 55 + value }
 }

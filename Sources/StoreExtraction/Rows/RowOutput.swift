@@ -4,11 +4,11 @@ import SQLiteFile
 
 /// Writes rows of entities to an open file descriptor.
 public struct RowOutput: Sendable {
-  /// What to write.
+  /// Which rows are written, and in which form.
   public struct Options: Sendable {
     /// The entities wanted, including their descendants; nil for all.
     public var entityNames: Set<String>?
-    /// How many rows are written at most; nil for all.
+    /// The most rows that are written; nil for all.
     public var limit: Int?
     /// How binary values are written.
     public var blobs: BlobForm
@@ -17,7 +17,7 @@ public struct RowOutput: Sendable {
     /// How CSV is written for Excel; nil for the form of RFC 4180.
     package var excel: ExcelForm?
 
-    /// Options for all rows, with blobs in full.
+    /// Creates options. Without arguments: all rows, with blobs in full.
     public init(
       entityNames: Set<String>? = nil, limit: Int? = nil, blobs: BlobForm = .hex,
       isSafeForSpreadsheets: Bool = false
@@ -28,17 +28,17 @@ public struct RowOutput: Sendable {
       self.isSafeForSpreadsheets = isSafeForSpreadsheets
     }
 
-    /// The form of CSV.
+    /// The form of CSV, which depends on the other options.
     package var csv: CSVForm {
       excel.map { CSVForm(forExcel: $0.hasDecimalComma) }
         ?? CSVForm(isSafeForSpreadsheets: isSafeForSpreadsheets)
     }
   }
 
-  /// What to write.
+  /// Which rows are written, and in which form.
   package var options: Options
 
-  /// An output with these options.
+  /// Creates an output with these options.
   public init(_ options: Options = Options()) { self.options = options }
 
   /// Writes the rows as JSON: one line for each row, or one object with all rows under `rows`.
@@ -50,7 +50,8 @@ public struct RowOutput: Sendable {
     try writeJSON(of: store, as: form, nil, to: descriptor)
   }
 
-  /// The same, with tokens in place of values; nil for `redaction` writes them as they are.
+  /// Writes the rows as JSON with tokens in place of values. With nil for `redaction`, the values themselves are
+  /// written.
   @discardableResult
   package func writeJSON(
     of store: CoreDataStore, as form: JSONForm = .lines, _ redaction: RowRedaction?,
@@ -93,8 +94,8 @@ public struct RowOutput: Sendable {
 }
 
 extension RowOutput {
-  /// Writes the rows of several entities as one CSV with a header line: `_entity`, `_pk` and all their properties. What an
-  /// entity does not have is empty in its rows.
+  /// Writes the rows of several entities as one CSV with a header line: `_entity`, `_pk` and all their properties. A
+  /// field is empty when the row's entity does not have the property.
   /// - Returns: the number of rows.
   package func writeCSV(
     of entities: [DescribedEntity], in store: CoreDataStore, to descriptor: Int32
@@ -126,7 +127,7 @@ extension OutputBuffer {
     append(csvHeader: entity, CSVForm(isSafeForSpreadsheets: isSafe))
   }
 
-  /// Appends what comes before the rows of an entity's CSV.
+  /// Appends what comes before the rows of an entity's CSV: a byte order mark if the form has one, and the header line.
   mutating func append(csvHeader entity: DescribedEntity, _ form: CSVForm) {
     if form.hasByteOrderMark { append(CSVForm.byteOrderMark) }
     append(csvField: "_pk", safeForSpreadsheets: form.isSafeForSpreadsheets)

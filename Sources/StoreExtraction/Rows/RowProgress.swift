@@ -1,8 +1,8 @@
 import SQLiteFile
 
-/// Counts the rows of an export, for somebody who waits.
+/// Counts the rows of an export and reports the count regularly.
 package final class RowProgress {
-  /// The rows there are; nil when they were not counted beforehand.
+  /// The number of all rows; nil when they were not counted beforehand.
   private let total: Int?
   private let report: (_ done: Int, _ total: Int?) -> Void
   private var done = 0
@@ -12,14 +12,14 @@ package final class RowProgress {
   fileprivate static let step = 1024
 
   /// - Parameters:
-  ///   - total: the rows there are; nil when they were not counted.
-  ///   - report: is told how many rows were read, and the total.
+  ///   - total: the number of all rows; nil when they were not counted.
+  ///   - report: called with the number of rows read so far, and with `total`.
   init(of total: Int?, _ report: @escaping (_ done: Int, _ total: Int?) -> Void) {
     self.total = total
     self.report = report
   }
 
-  /// A receiver that counts rows and passes them on.
+  /// Returns a receiver that counts rows and passes them on to `receiver`.
   func watching(_ receiver: any RecordReceiver) -> any RecordReceiver {
     WatchedRows(receiver, self)
   }
@@ -35,7 +35,7 @@ package final class RowProgress {
 /// Counts rows on their way to a receiver.
 private final class WatchedRows: RecordReceiver {
   private let receiver: any RecordReceiver
-  /// Nil for a receiver of blocks, whose rows count when they are taken over.
+  /// Nil for a receiver of blocks. The rows of a block are counted when another receiver takes them over.
   private let progress: RowProgress?
   private var count = 0
 

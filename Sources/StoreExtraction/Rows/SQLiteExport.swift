@@ -2,8 +2,8 @@ import CoreDataStore
 import SQLiteFile
 import SQLiteWriter
 
-/// Writes rows into a new SQLite file: a table for each entity with its properties as columns, and the tables that hold
-/// no entities as they are.
+/// Writes rows into a new SQLite file: a table for each entity with its properties as columns, and copies of the tables
+/// that hold no entities.
 struct SQLiteExport {
   private let store: CoreDataStore
   /// The tables that hold no rows of entities.
@@ -34,12 +34,12 @@ struct SQLiteExport {
     self.external = external
   }
 
-  /// Writes the file, which gets its name when it is finished. `check` runs after all rows were written; when it
-  /// throws, the file is removed.
+  /// Writes the file. It gets its name when it is finished. `check` runs after all rows were written; when it throws,
+  /// the file is removed.
   func write(to path: String, _ check: () throws -> Void) throws -> [StoreExport.Result.Part] {
     try SQLiteWriter.checkFree(path)
     let count = made.count
-    // The journal of a new file protects nothing, and would be another file to remove.
+    // The journal of a new file protects nothing, and would be one more file to remove.
     let options = SQLiteWriter.Options(journalMode: .memory)
     let writer = try made.making {
       let writer = try SQLiteWriter(
@@ -72,7 +72,7 @@ struct SQLiteExport {
   private struct EntitySource {
     let plan: RowPlan
     var entities: [(entity: DescribedEntity, table: Int)] = []
-    // Rows of unknown entities have their number and key, and the columns as they are declared.
+    // The table for rows of unknown entities. It has their entity number and key, and the columns as they are declared.
     var unknown: Int?
     let links: Int
     let missing: Int
@@ -163,7 +163,7 @@ struct SQLiteExport {
       }
   }
 
-  /// The columns of an entity's table.
+  /// Returns the quoted names of the columns in an entity's table.
   private func columns(of entity: DescribedEntity) throws -> [String] {
     var taken = UniqueNames(["_pk"])
     var columns = ["_pk"]
@@ -190,7 +190,7 @@ struct SQLiteExport {
       var columns = try names.prefix(OverflowColumns.maxColumns).map {
         try SQLIdentifier.quoted(taken.unique($0))
       }
-      // Columns that SQLite does not allow go into one column, as JSON.
+      // Columns beyond SQLite's limit share one column, as JSON.
       if names.count > OverflowColumns.maxColumns {
         columns.append(try SQLIdentifier.quoted(OverflowColumns.name))
         folded.append((table.name, names.count))

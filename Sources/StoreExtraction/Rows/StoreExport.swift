@@ -15,72 +15,73 @@ public struct StoreExport: Sendable {
     case sqlite
   }
 
-  /// What was written.
+  /// What was written, and what was found in the store.
   public struct Result: Sendable, Codable {
     /// The name of the schema of the JSON form.
     package var schema = "lifeboat.extract"
-    /// The version of that schema; it only increases.
+    /// The version of the JSON form's schema; it only increases.
     package var version = 1
-    /// The store.
+    /// The path or name of the store.
     package let source: String
-    /// The form.
+    /// The form of the output: `ndjson`, `csv`, `sqlite` or `xlsx`.
     package let format: String
-    /// The folder or file.
+    /// The path of the new folder or file.
     public let output: String
     /// What was written, entity by entity or table by table.
     public package(set) var parts: [Part]
-    /// Entities and tables without rows, for which there is no file or sheet.
+    /// Names of entities and tables without rows. They have no file or sheet.
     package var emptyNames: [String] = []
-    /// Those among ``emptyNames`` whose table is damaged, so that rows may be missing; nil for none.
+    /// Names in ``emptyNames`` whose table is damaged, so that rows may be missing; nil when there are none.
     package var doubtfulNames: [String]?
     /// The number of rows in all parts.
     public let rowCount: Int
-    /// SHA-256 of each file of the store set, by name.
+    /// The SHA-256 of each file of the store set, by file name.
     package let sourceSHA256: [String: String]
     /// Files beside the store that hold values of its rows, copied to the output under the names in the rows; nil when
     /// there are none.
     package let externalFiles: RebuildResult.ExternalFiles?
-    /// Files beside a workbook with the values that no cell holds; nil when there are none.
+    /// The files beside a workbook for values that are too long for a cell; nil when there are none.
     package var longValues: LongValueFiles?
-    /// Texts of a workbook whose bytes are not valid UTF-8, so that their cells do not show all of them; nil when there
-    /// are none.
+    /// The number of texts in a workbook that are not valid UTF-8, so that their cells do not show all bytes; nil when
+    /// there are none.
     package var invalidTextCount: Int?
-    /// The time zone of the dates in a workbook, or in CSV for Excel; nil in other forms, where dates are of UTC.
+    /// The time zone of the dates in a workbook, or in CSV for Excel; nil in other forms, where dates are in UTC.
     package var timeZone: String?
     /// What was wrong or noteworthy in the store.
     public let findings: [Finding]
     /// How many of the findings are damage.
     public let damageCount: Int
 
-    /// Files that hold a value each.
+    /// Files that hold one value each.
     package struct LongValueFiles: Sendable, Codable {
-      /// How many there are.
+      /// The number of files.
       package let fileCount: Int
-      /// The bytes of all files together.
+      /// The size of all files together in bytes.
       package let sizeBytes: Int64
-      /// The folder beside the workbook.
+      /// The path of the folder beside the workbook.
       package let output: String
     }
 
-    /// One entity or table.
+    /// What was written for one entity or table.
     public struct Part: Sendable, Codable {
       /// The name of the entity or table.
       public let name: String
-      /// The file, or the table in the SQLite file.
+      /// The name of the file, sheet or table that holds the rows.
       public let target: String
-      /// The rows written.
+      /// The number of rows that were written.
       public let rowCount: Int
     }
   }
 
-  /// How binary values and CSV cells are written.
+  /// Which rows are written, and how binary values and CSV cells are written.
   public var options: RowOutput.Options
   /// What the result and a new SQLite file call the store; nil for its path.
   package var sourceName: String?
-  /// Tracks what is made, for a caller that must remove it quickly.
+  /// Tracks the files that are made, so that a caller can remove them at any time.
   package var made = MadeFiles()
 
-  /// Is told how many rows were read, and how many there are if they were counted; nil for silence.
+  /// Called with the number of rows read so far, and with the number of all rows if they were counted; nil for no
+  /// reports.
   package var progress: (@Sendable (_ done: Int, _ total: Int?) -> Void)?
   /// Whether rows are counted beforehand for ``progress``, which reads them once more.
   package var countsRows = false
@@ -89,13 +90,13 @@ public struct StoreExport: Sendable {
   /// name.
   public var verifies = false
 
-  /// An export with these options, including entity names and limit.
+  /// Creates an export with these options, including entity names and limit.
   public init(_ options: RowOutput.Options = .init()) { self.options = options }
 
   /// Writes the rows of `store`.
   ///
   /// - Parameters:
-  ///   - store: the store, opened.
+  ///   - store: the opened store.
   ///   - format: the form of the output.
   ///   - output: a folder for CSV and NDJSON, a file for SQLite. Nothing may exist there except an empty folder.
   /// - Returns: what was written, and the hashes and findings of the store.
@@ -137,13 +138,13 @@ public struct StoreExport: Sendable {
       }
     }
     var result = result(source, format.rawValue, output, parts, hashes, files)
-    // In an SQLite file each entity has its table.
+    // In an SQLite file, an entity has a table even if it has no rows.
     if format != .sqlite { result.parts.removeAll { $0.rowCount == 0 } }
     if format == .csv { result.timeZone = options.excel?.dates.name }
     return result
   }
 
-  /// What was written.
+  /// Puts together what was written, and the hashes and findings of the store.
   func result(
     _ source: ExportSource, _ format: String, _ output: String, _ parts: [Result.Part],
     _ hashes: [String: String], _ files: (RebuildResult.ExternalFiles?, [Finding])
@@ -162,10 +163,10 @@ public struct StoreExport: Sendable {
     return result
   }
 
-  /// The names of damaged tables, and of the entities in them.
+  /// Returns the names of damaged tables and of the entities in them.
   private func doubtfulNames(of store: CoreDataStore, _ findings: FindingList) -> Set<ExactText> {
     let damage = findings.kept.filter { $0.severity == .damage }
-    // Beyond these, damage is only counted: it may be anywhere.
+    // Damage beyond the findings that are kept is only counted, so it may be in any table.
     let isAnywhere = findings.damageCount > damage.count
     let damaged = Set(damage.compactMap { $0.table.map { ExactText($0) } })
     var names = isAnywhere ? Set(store.plainTables.map { ExactText($0.name) }) : damaged
@@ -176,7 +177,7 @@ public struct StoreExport: Sendable {
     return names
   }
 
-  /// What is told of the rows; nil when no progress is shown.
+  /// Returns what counts the rows; nil when no progress is reported.
   func rowProgress(of source: ExportSource) throws -> RowProgress? {
     guard let progress else { return nil }
     let store = source.store

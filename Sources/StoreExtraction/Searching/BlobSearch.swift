@@ -4,16 +4,19 @@ import SQLiteFile
 import SafeText
 
 extension SearchPattern {
-  /// A match in a binary value, and what within it holds the match.
+  /// A match in a binary value, and the part of the value that holds it; see ``SearchHit/inside``.
   struct BlobMatch {
     var inside: String?
     var excerpt: SearchExcerpt
   }
 
-  /// Searches a binary value: its bytes as text in UTF-8 and UTF-16, and what they say that they are: property lists,
-  /// keyed archives, JSON and other text, compressed or not.
+  /// Searches a binary value: its bytes as text in UTF-8 and UTF-16, and its content as a property list, keyed archive,
+  /// JSON or other text, compressed or not.
   ///
-  /// `depth`: how often the value was decompressed.
+  /// - Parameters:
+  ///   - bytes: the value.
+  ///   - depth: how many times the value was decompressed so far. From 3 on, it is not decompressed again.
+  /// - Returns: the first match; nil when there is none.
   func match(inBlob bytes: [UInt8], depth: Int = 0) -> BlobMatch? {
     let content = ContiguousArray(bytes)
     let span = content.rawSpan
@@ -25,7 +28,8 @@ extension SearchPattern {
       found.inside = "\(format.rawValue)" + (found.inside.map { ", " + $0 } ?? "")
       return found
     }
-    // What a property list holds as text is in its bytes, too: who does not find it there need not read the list.
+    // A text in a property list is also in the bytes of the list. When the bytes have no match, the list need not be
+    // read.
     guard isExpression || raw != nil else { return nil }
     switch BlobContent(bytes) {
     case .propertyList(let list):
@@ -50,9 +54,9 @@ extension SearchPattern {
             ? String(decoding: found.filter { $0 != 0 }, as: UTF8.self) : "(bytes)"))
   }
 
-  /// The first text of a property list that matches, with the keys that lead to it.
+  /// Returns the first match of a text in a property list, with the keys that lead to the text.
   private func match(in list: PropertyList, _ kind: String) -> BlobMatch? {
-    // The reader bounds depth and number of the values.
+    // The property list reader limits the depth and the number of values.
     var keys: [String] = []
     func found(_ text: String) -> BlobMatch? {
       let bytes = ContiguousArray(text.utf8)

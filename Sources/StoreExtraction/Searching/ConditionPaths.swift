@@ -1,7 +1,7 @@
 import CoreDataStore
 import ObjectModel
 
-/// A key path in parts: keys, and what counts at the end.
+/// A key path in parts: its keys, and whether the values at its end are counted.
 struct ConditionPath {
   let keys: [String]
   /// Whether the path ends in `@count`.
@@ -17,11 +17,11 @@ struct ConditionPath {
   var first: String { keys.first ?? "" }
 }
 
-/// The values of a condition's key paths. What a path finds behind a relationship is read once, before the rows: one
-/// value for each row of the destination.
+/// Gives the values of a condition's key paths. What a path finds behind a relationship is read once, before the rows:
+/// one value for each row of the destination entity.
 struct ConditionPaths {
   private struct Step {
-    /// The values of a property of the destination, by key.
+    /// The value of one property of the destination entity, by the primary key of the row.
     let values: [Int64: ConditionValue]
   }
 
@@ -31,12 +31,13 @@ struct ConditionPaths {
     let isCount: Bool
   }
 
-  /// The most rows of a destination that are held.
+  /// The most rows of one destination entity whose values are kept.
   static let maxRows = 2_000_000
 
   private var paths: [ExactText: Path] = [:]
 
-  /// - Throws: ``ExtractionError`` with `usage.badCondition` for a path that the rows cannot answer.
+  /// - Throws: ``ExtractionError`` with `usage.badCondition` for a path that cannot be followed from the rows of
+  ///   `source`.
   init(_ condition: RowCondition?, of source: SelectedRows.Source, in store: CoreDataStore) throws {
     let texts = condition?.keyPaths ?? []
     for (path, constant) in condition?.comparisons ?? [] {
@@ -63,7 +64,7 @@ struct ConditionPaths {
           let destination = entities[property.typeName]
         else {
           throw RowCondition.refusal(
-            "\(property.name) in \(text) is no relationship that leads to rows")
+            "\(property.name) in \(text) is not a relationship that leads to rows")
         }
         guard let next = destination.properties.first(where: { $0.name == key }) else {
           throw RowCondition.refusal("\(destination.name) has no \(key)")
@@ -73,13 +74,14 @@ struct ConditionPaths {
       }
       if path.isCount, property.kind != .toMany {
         throw RowCondition.refusal(
-          "\(text) counts what is no to-many relationship with a table of its own")
+          "\(text) is not the count of a to-many relationship with a table of its own")
       }
       paths[exact] = Path(place: place, steps: steps, isCount: path.isCount)
     }
   }
 
-  /// Throws for a constant of a type that the attribute's values never have: it would match nothing, without a word.
+  /// Throws for a constant whose type the attribute's values never have. Such a condition would match nothing without
+  /// any message.
   private static func check(
     _ constant: ExpressionConstant, against property: DescribedEntity.Property
   ) throws {
@@ -89,7 +91,7 @@ struct ConditionPaths {
     case ("Date", .string(let text)), ("TIMESTAMP", .string(let text)):
       guard DateText.seconds(in: text) == nil else { return }
       throw RowCondition.refusal(
-        "\(name) is a date, and \"\(text)\" is none; write 2026-11-20 or 2026-11-20T21:53")
+        "\(name) is a date, and \"\(text)\" is not; write 2026-11-20 or 2026-11-20T21:53")
     case ("String", .integer(let number)):
       throw RowCondition.refusal("\(name) is a text; write \"\(number)\" in quotes")
     case ("Integer 16", .string(let text)), ("Integer 32", .string(let text)),
@@ -105,7 +107,7 @@ struct ConditionPaths {
     of key: String, in destination: DescribedEntity, _ store: CoreDataStore
   ) throws -> [Int64: ConditionValue] {
     var values: [Int64: ConditionValue] = [:]
-    // Rows of descendants are in the same table, and have the property, too.
+    // Rows of subentities are in the same table and have the property, too.
     try store.forEachRow(of: [destination.name]) { row in
       if let property = row.properties.first(where: { $0.name == key }) {
         values[row.primaryKey] = ConditionValue(property.value)
@@ -118,7 +120,7 @@ struct ConditionPaths {
     return values
   }
 
-  /// The value of a path in a row with these properties.
+  /// Returns the value of the key path `text` in a row with these properties; null when there is none.
   func value(of text: String, in properties: [ManagedRow.Property]) -> ConditionValue {
     guard let path = paths[ExactText(text)], path.place < properties.count else { return .null }
     var value = ConditionValue(properties[path.place].value)

@@ -3,22 +3,23 @@ import Foundation
 import ObjectModel
 import SQLiteFile
 
-/// A value as a condition compares it.
+/// A value in the form in which conditions compare it.
 enum ConditionValue: Hashable {
   case null
   case integer(Int64)
   case real(Double)
   case text(String)
-  /// In upper case, with hyphens.
+  /// A UUID as text in upper case, with hyphens.
   case uuid(String)
-  /// Seconds since 2001.
+  /// A date in seconds since 2001.
   case date(Double)
-  /// A text constant in the form of a date: any time within it.
+  /// A text constant in the form of a date. It is equal to any time within its day, minute or second.
   case period(Range<Double>)
   case bytes([UInt8])
   case list([ConditionValue])
 
-  /// A value of a row. A UUID is its text; a destination is its key; bytes in a file are no bytes.
+  /// Takes the value of a row. A to-one relationship becomes the key of its destination, and a value in an external
+  /// file becomes the name of the file as text.
   init(_ value: PropertyValue) {
     self =
       switch value {
@@ -67,7 +68,7 @@ enum ConditionValue: Hashable {
     }
   }
 
-  /// How two values are ordered: below 0, 0 or above; nil when they cannot be compared.
+  /// Returns how two values are ordered: below 0, 0 or above 0; nil when they cannot be compared.
   static func order(_ one: ConditionValue, _ other: ConditionValue) -> Int? {
     func order<Value: Comparable>(_ one: Value, _ other: Value) -> Int? {
       one < other ? -1 : one == other ? 0 : one > other ? 1 : nil
@@ -94,7 +95,7 @@ enum ConditionValue: Hashable {
     }
   }
 
-  /// The value as it is compared with `[c]` and `[d]`.
+  /// Returns the value in the form in which `[c]` and `[d]` compare it: a text without case or without diacritics.
   func folded(_ options: ModelPredicate.Options) -> ConditionValue {
     guard case .text(var text) = self else { return self }
     if options.contains(.diacriticInsensitive) {

@@ -5,17 +5,17 @@ import ObjectModel
 
 /// A condition on rows in Apple's predicate format: `title CONTAINS[c] "milk" AND when > "2026-11-20"`.
 ///
-/// Comparisons with nil follow Core Data: `!=` holds where there is no value, all others but `== nil` do not. A text in
-/// the form of a date is one where it is compared with a date.
+/// Comparisons with nil follow Core Data: `!=` is true for a row without a value, and `== nil` is too. All others are
+/// false for such a row. A text in the form of a date counts as a date when it is compared with one.
 package struct RowCondition {
   let predicate: ModelPredicate
-  /// The regular expressions of the condition, by their texts.
+  /// The compiled regular expressions of the condition, by their text.
   private var expressions: [String: TextExpression] = [:]
 
-  /// Reads a condition.
+  /// Parses a condition.
   ///
-  /// - Throws: ``ExtractionError`` with `usage.badCondition` for what is not in the format, or uses more of it than can
-  ///   be held against rows.
+  /// - Throws: ``ExtractionError`` with `usage.badCondition` when `text` is not in the predicate format, or uses a part
+  ///   of it that cannot be evaluated on rows.
   package init(_ text: String) throws(ExtractionError) {
     do throws(PredicateFormatError) {
       predicate = try ModelPredicate(parsing: text)
@@ -27,10 +27,10 @@ package struct RowCondition {
   }
 
   static func refusal(_ what: String) -> ExtractionError {
-    ExtractionError(.badCondition, "the condition cannot be held against rows: \(what)")
+    ExtractionError(.badCondition, "the condition cannot be evaluated on rows: \(what)")
   }
 
-  // MARK: - What can be held against rows
+  // MARK: - What can be evaluated on rows
 
   private static let functions: Set<String> = [
     "add:to:", "from:subtract:", "multiply:by:", "divide:by:", "lowercase", "uppercase", "length",
@@ -52,7 +52,7 @@ package struct RowCondition {
           let expression = TextExpression(
             text, isCaseSensitive: !comparison.options.contains(.caseInsensitive))
         else {
-          throw Self.refusal("\(text) is not a regular expression that can be read")
+          throw Self.refusal("\(text) is not a valid regular expression")
         }
         expressions[text] = expression
       case .between:
@@ -68,7 +68,7 @@ package struct RowCondition {
     }
   }
 
-  /// A function's name; with one argument it may be written as a selector, with a colon.
+  /// Returns a function's name without the colon that a selector with one argument may end in.
   private static func name(_ selector: String) -> String {
     let bytes = selector.utf8
     let colons = bytes.count { $0 == UInt8(ascii: ":") }
@@ -89,7 +89,7 @@ package struct RowCondition {
     }
   }
 
-  /// The key paths of the condition.
+  /// All key paths in the condition, in order; a path that occurs twice is listed twice.
   var keyPaths: [String] {
     var paths: [String] = []
     func add(_ expression: ModelExpression) {
@@ -110,7 +110,7 @@ package struct RowCondition {
     return paths
   }
 
-  /// The attributes that are compared with a constant alone.
+  /// The key paths that are compared directly with a constant, with the constant.
   var comparisons: [(path: String, constant: ExpressionConstant)] {
     var found: [(String, ExpressionConstant)] = []
     func add(_ path: ModelExpression, _ other: ModelExpression) {
@@ -135,12 +135,12 @@ package struct RowCondition {
     return found
   }
 
-  // MARK: - Holding it against a row
+  // MARK: - Evaluating the condition on a row
 
-  /// Whether the condition holds.
+  /// Evaluates the condition on one row.
   ///
-  /// - Parameter value: the value of a key path of the row.
-  /// - Returns: whether it holds.
+  /// - Parameter value: returns the value of a key path in the row.
+  /// - Returns: whether the condition is true for the row.
   func holds(_ value: (_ keyPath: String) -> ConditionValue) -> Bool {
     holds(predicate, value)
   }
@@ -264,7 +264,8 @@ package struct RowCondition {
     }
   }
 
-  /// A text in the form of a date as the time that it stands for, if it is compared with a date.
+  /// Returns a text in the form of a date as the period that it stands for, if `other` is a date. Otherwise returns
+  /// `value` unchanged.
   private static func dated(_ value: ConditionValue, beside other: ConditionValue) -> ConditionValue
   {
     guard case .date = other, case .text(let text) = value, let period = DateText.seconds(in: text)
@@ -277,8 +278,8 @@ package struct RowCondition {
     return part.isEmpty || whole.utf8.firstRange(of: part.utf8) != nil
   }
 
-  /// `LIKE`: `?` is one scalar, `*` any number; a backslash takes their meaning away. Time is at most the product of the
-  /// two lengths.
+  /// Whether `text` matches a `LIKE` pattern. `?` stands for one scalar and `*` for any number of them; a backslash
+  /// makes the next scalar literal. The time is at most proportional to the product of the two lengths.
   private static func isLike(_ text: [Unicode.Scalar], _ pattern: [Unicode.Scalar]) -> Bool {
     var (place, at) = (0, 0)
     var retry: (place: Int, at: Int)?

@@ -1,49 +1,52 @@
 import SQLiteFile
 package import SQLiteForensics
 
-/// A value that holds what was searched for.
+/// A value in which the search pattern was found.
 package struct SearchHit: Sendable {
-  /// The entity, or the table of a row that belongs to none; nil for an external file that no row names and for a row
-  /// whose table is not known.
+  /// The entity of the row, or the table of a row that belongs to no entity. Nil for a row whose table is not known,
+  /// and for an external file that no row names.
   package var part: String?
   /// Whether ``part`` is an entity.
   package var isEntity = false
-  /// The primary key or row id; nil when it was lost.
+  /// The primary key or row id of the row; nil when it was lost.
   package var key: Int64?
-  /// The attribute or column; nil when it has no name.
+  /// The name of the attribute or column; nil when it has no name.
   package var attribute: String?
   /// Where the row comes from; nil for an external file that no row names.
   package var origin: RowOrigin?
-  /// What within the value holds it: `property list, theme.name`; nil for the value itself.
+  /// The part of the value that holds the match, such as `property list, theme.name`; nil for the value itself.
   package var inside: String?
-  /// The match with what is beside it.
+  /// The match with the text around it.
   package var excerpt: SearchExcerpt
 }
 
-/// A match with the text beside it.
+/// A match with the text around it.
 package struct SearchExcerpt: Sendable, Equatable {
-  /// The text before the match, after it, and the match.
+  /// The text directly before the match.
   package let before: String
+  /// The text that matched, cut to 80 scalars.
   package let match: String
+  /// The text directly after the match.
   package let after: String
-  /// Whether more text precedes or follows.
+  /// Whether the value has more text before ``before``.
   package let isCutBefore: Bool
+  /// Whether the value has more text after ``after``.
   package let isCutAfter: Bool
 
-  /// The most scalars before and after a match, and of it.
+  /// The most scalars that are kept before the match, of the match, and after it.
   private static let reach = (before: 24, match: 80, after: 48)
 
-  /// A value that matches as a whole.
+  /// Takes a value that matches as a whole.
   init(whole text: String) {
     (before, match, after, isCutBefore, isCutAfter) = ("", text, "", false, false)
   }
 
-  /// A match in UTF-8.
+  /// Takes a match in UTF-8 text. `range` counts bytes.
   init(_ range: Range<Int>, of bytes: RawSpan) {
     func text(_ range: Range<Int>) -> String {
       String(decoding: bytes.part(range.lowerBound, range.count).array(), as: UTF8.self)
     }
-    // Four bytes are the most of a scalar.
+    // A scalar has at most four bytes.
     var start = max(0, range.lowerBound - 4 * Self.reach.before)
     while start < range.lowerBound, start > 0, bytes.byte(at: start) & 0xc0 == 0x80 { start += 1 }
     let end = min(bytes.byteCount, range.upperBound + 4 * Self.reach.after)
@@ -58,7 +61,7 @@ package struct SearchExcerpt: Sendable, Equatable {
     isCutAfter = end < bytes.byteCount || tail.count > Self.reach.after
   }
 
-  /// A match in a text.
+  /// Takes a match in a text. `range` counts bytes of UTF-8.
   init(_ range: Range<Int>, of text: String) {
     let bytes = ContiguousArray(text.utf8)
     self.init(range, of: bytes.rawSpan)

@@ -2,9 +2,9 @@ import CoreDataStore
 import Foundation
 import SQLiteFile
 
-/// What is searched for: a text anywhere in values, or a regular expression between slashes.
+/// What a search looks for: a text anywhere in values, or a regular expression between slashes.
 package struct SearchPattern: Sendable {
-  /// The most bytes of one value that a regular expression is held against, the first ones: 64 KiB.
+  /// How many bytes of a value a regular expression is applied to, from the start of the value: 64 KiB.
   static let maxExpressionBytes = 1 << 16
 
   private let expression: TextExpression?
@@ -13,21 +13,21 @@ package struct SearchPattern: Sendable {
   private let integer: Int64?
   private let real: Double?
   private let uuid: [UInt8]?
-  /// The seconds since 2001 that a text in the form of a date stands for.
+  /// The seconds since 2001 that a text in the form of a date stands for; nil for any other text.
   private let seconds: Range<Double>?
 
-  /// The most bytes that a match of a text has, which parts of a long value have in common.
+  /// The most bytes that a match of the text can have. Parts of a long value must overlap by so many bytes.
   var overlap: Int {
     max(needles.map(\.maxBytes).max() ?? 0, wideNeedles.map(\.maxBytes).max() ?? 0)
   }
   var isExpression: Bool { expression != nil }
 
-  /// A pattern.
+  /// Creates a pattern.
   ///
   /// - Parameters:
-  ///   - text: the text, or a regular expression between two slashes.
+  ///   - text: the text to look for, or a regular expression between two slashes.
   ///   - isCaseSensitive: whether `a` and `A` differ.
-  /// - Throws: ``ExtractionError`` with `usage.badPattern` for an empty text and for what is no regular expression.
+  /// - Throws: ``ExtractionError`` with `usage.badPattern` for an empty text and for an invalid regular expression.
   package init(_ text: String, isCaseSensitive: Bool = false) throws(ExtractionError) {
     let bytes = text.utf8
     guard !bytes.isEmpty else {
@@ -37,14 +37,14 @@ package struct SearchPattern: Sendable {
       let source = String(decoding: bytes.dropFirst().dropLast(), as: UTF8.self)
       guard let read = TextExpression(source, isCaseSensitive: isCaseSensitive) else {
         throw ExtractionError(
-          .badPattern, "not a regular expression that can be read: \(source)")
+          .badPattern, "not a valid regular expression: \(source)")
       }
       expression = read
       (needles, wideNeedles, integer, real, uuid, seconds) = ([], [], nil, nil, nil, nil)
       return
     }
     expression = nil
-    // A text may be stored composed or decomposed, as names of files on Apple's systems are.
+    // A value may hold the text composed or decomposed; Apple's systems store file names decomposed.
     let forms = [
       Array(text.unicodeScalars), Array(text.precomposedStringWithCanonicalMapping.unicodeScalars),
       Array(text.decomposedStringWithCanonicalMapping.unicodeScalars),
@@ -61,63 +61,63 @@ package struct SearchPattern: Sendable {
     seconds = DateText.seconds(in: text)
   }
 
-  /// A match in UTF-8.
+  /// Returns the first match in a text in UTF-8, in bytes; nil when there is none.
   func match(inText bytes: RawSpan) -> Range<Int>? {
     guard let expression else {
       for needle in needles { if let match = needle.firstMatch(in: bytes) { return match } }
       return nil
     }
-    // A cut letter at the end becomes a replacement character, which matches nothing that was there.
+    // A scalar that is cut off at the end is decoded as a replacement character, which may reach beyond the bytes.
     let lead = bytes.part(0, min(bytes.byteCount, Self.maxExpressionBytes))
     return expression.match(in: String(decoding: lead.array(), as: UTF8.self)).flatMap {
       $0.upperBound <= bytes.byteCount ? $0 : nil
     }
   }
 
-  /// A match of the text in bytes that are no text, as UTF-8 or UTF-16, or of a UUID.
+  /// Returns a match in bytes that are not text, as UTF-8, UTF-16 or a UUID; nil when there is none.
   func match(inBytes bytes: RawSpan) -> Range<Int>? {
     if let uuid, bytes.byteCount == 16, (0..<16).allSatisfy({ bytes.byte(at: $0) == uuid[$0] }) {
       return 0..<16
     }
     for needle in needles { if let match = needle.firstMatch(in: bytes) { return match } }
-    // Letters of ASCII are found in both orders of bytes, a byte apart: text mostly begins at an even place.
+    // In UTF-16, ASCII letters are found in both byte orders, one byte apart. Text mostly begins at an even offset.
     let wide = wideNeedles.compactMap { $0.firstMatch(in: bytes) }
     return wide.first { $0.lowerBound.isMultiple(of: 2) } ?? wide.first
   }
 
-  /// Whether an integer is what is searched for.
+  /// Whether the pattern matches this integer.
   func matches(_ value: Int64) -> Bool {
     if let expression { return expression.match(in: String(value)) != nil }
     return integer.map { $0 == value } ?? (real != nil && Double(exactly: value) == real)
   }
 
-  /// Whether a number is what is searched for.
+  /// Whether the pattern matches this number.
   func matches(_ value: Double) -> Bool {
     if let expression { return expression.match(in: value.description) != nil }
     return integer.map { Double(exactly: $0) == value } ?? (real == value)
   }
 
-  /// Whether a number could be a date that is searched for, if it is a date.
+  /// Whether the pattern might match `value` if that is a date in seconds since 2001.
   func couldMatch(dateAt value: Double) -> Bool { seconds?.contains(value) ?? isExpression }
 
-  /// Whether a date is what is searched for.
+  /// Whether the pattern matches this date.
   func matches(_ date: ReferenceDate) -> Bool {
     guard let expression else { return seconds?.contains(date.seconds) ?? false }
     return date.iso8601.map { expression.match(in: $0) != nil } ?? false
   }
 }
 
-/// A date as people write it.
+/// Reads dates as people write them.
 package enum DateText {
-  /// The time that a text stands for, in seconds since 2001 in UTC: a year, month, day, minute or second in the form of
-  /// ISO 8601, such as `2026-11`, `2026-11-20` or `2026-11-20T21:53Z`. Nil for any other text.
+  /// Returns the time that a text stands for, in seconds since 2001 in UTC: a month, day, minute or second in the form
+  /// of ISO 8601, such as `2026-11`, `2026-11-20` or `2026-11-20T21:53Z`. Nil for any other text.
   package static func seconds(in text: String) -> Range<Double>? {
     let expression = #/(\d{4})(?:-(\d{2})(?:-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2}))?Z?)?)?)?/#
     guard let match = text.wholeMatch(of: expression)?.output, let year = Int(match.1) else {
       return nil
     }
     func number(_ part: Substring?) -> Int? { part.flatMap { Int($0) } }
-    // A year alone is a number like any other.
+    // A year alone is not read as a date, because it may be any number.
     guard let month = number(match.2), (1...12).contains(month) else { return nil }
     let day = number(match.3)
     guard day.map((1...31).contains) ?? true,
@@ -127,7 +127,7 @@ package enum DateText {
       let next = month == 12 ? days(year + 1, 1, 1) : days(year, month + 1, 1)
       return next.map { start..<Double($0) * 86_400 }
     }
-    // 31 February is in March.
+    // A day that the month does not have is refused, such as 31 February.
     guard let next = month == 12 ? days(year + 1, 1, 1) : days(year, month + 1, 1),
       let first = days(year, month, 1), first + day <= next
     else { return nil }
@@ -140,7 +140,8 @@ package enum DateText {
     return moment..<moment + (second == nil ? 60 : 1)
   }
 
-  /// The days from 2001-01-01 to a date of the Gregorian calendar; the inverse of `ReferenceDate.moment`.
+  /// Returns the days from 2001-01-01 to a date of the Gregorian calendar; nil outside the years 0 to 10,000. The
+  /// inverse of `ReferenceDate.moment`.
   private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int? {
     guard (0...10_000).contains(year) else { return nil }
     let shifted = month > 2 ? year : year - 1

@@ -3,62 +3,63 @@ import ObjectModel
 package import RowText
 import SQLiteFile
 
-/// Rows that are chosen by a condition, with some of their properties, in an order.
+/// Rows chosen by a condition, with some of their properties, in a given order.
 package struct SelectedRows {
-  /// Which rows; nil for all.
+  /// Which rows are chosen; nil for all.
   package var condition: RowCondition?
-  /// Which properties, in this order; empty for all.
+  /// The names of the wanted properties, in this order; empty for all.
   package var columns: [String] = []
-  /// By which properties the rows are sorted; empty for the order of their keys.
+  /// The properties by which rows are sorted, the first one first; empty for key order.
   package var order: [Order] = []
-  /// How many rows of each entity or table at most; nil for all.
+  /// The most rows of each entity or table; nil for all.
   package var limit: Int?
 
-  /// A property to sort by. Rows without a value come first, as in SQLite.
+  /// A property to sort by. Rows without a value come first in ascending order, as in SQLite.
   package struct Order {
     let name: String
     let isDescending: Bool
 
-    /// Reads `name`, or `-name` for the highest first.
+    /// Parses `name`, or `-name` for descending order.
     package init(_ text: String) {
       isDescending = text.utf8.first == UInt8(ascii: "-")
       name = isDescending ? String(decoding: text.utf8.dropFirst(), as: UTF8.self) : text
     }
   }
 
-  /// An entity or table.
+  /// An entity or table whose rows can be chosen.
   package struct Source {
-    /// Its name.
+    /// The name of the entity or table.
     package let name: String
-    /// Whether it is an entity.
+    /// Whether it is an entity and not a table.
     package let isEntity: Bool
-    /// The properties or columns of its rows.
+    /// The properties of the entity's rows, or the columns of the table's rows.
     package let properties: [DescribedEntity.Property]
   }
 
-  /// A row that was chosen.
+  /// A row that fits the condition.
   package struct Row {
     /// The primary key or row id; nil in a table without row ids.
     package let key: Int64?
-    /// The wanted properties.
+    /// The wanted properties, in the wanted order.
     package let properties: [ManagedRow.Property]
   }
 
-  /// Sorting holds the keys and sorted values of at most so many rows.
+  /// The most rows that are sorted; their keys and wanted values are kept in memory.
   package static let maxSorted = 4_000_000
 
-  /// All rows in the order of their keys.
+  /// Chooses all rows with all their properties, in key order.
   package init() {}
 
   // MARK: - Sources
 
-  /// The entities or tables of a store whose rows can be asked for all that is named; those without are passed over.
+  /// Returns the entities or tables of a store that have all properties named in the condition, the columns and the
+  /// order. Entities and tables without one of them are left out.
   ///
   /// - Parameters:
   ///   - store: the store.
-  ///   - names: the entities or tables wanted, an entity with its descendants; nil for all.
+  ///   - names: the wanted entities or tables, an entity with its descendants; nil for all.
   /// - Returns: the entities or tables, in the order of the store.
-  /// - Throws: ``ExtractionError`` with `input.unknownName` when none of them has a property that is named.
+  /// - Throws: ``ExtractionError`` with `input.unknownName` when no entity or table is left.
   package func sources(in store: CoreDataStore, _ names: Set<String>?) throws -> [Source] {
     var all: [Source] = []
     let wanted = names.map(store.withDescendants)
@@ -68,7 +69,7 @@ package struct SelectedRows {
         all.append(Source(name: entity.name, isEntity: true, properties: entity.properties))
       }
     }
-    // A table beside the model is read when it is named.
+    // Without names, tables that belong to no entity are read only in a store that is not Core Data's.
     for table in store.plainTables where names?.contains(table.name) ?? (store.kind == .sqlite) {
       all.append(
         Source(
@@ -94,18 +95,18 @@ package struct SelectedRows {
     return fitting
   }
 
-  /// The names of the wanted properties of an entity's or table's rows.
+  /// Returns the names of the wanted properties for rows of `source`.
   package func names(_ source: Source) -> [String] {
     columns.isEmpty ? source.properties.map(\.name) : columns
   }
 
   // MARK: - Rows
 
-  /// Hands the chosen rows of an entity or table to `receive`, until it returns false.
+  /// Passes the chosen rows of an entity or table to `receive`, until `receive` returns false.
   ///
-  /// - Returns: how many rows were chosen, with those above the limit.
-  /// - Throws: ``ExtractionError`` for a condition that its rows cannot answer, and for more rows than can be sorted;
-  ///   `SQLiteFileError` when the device fails.
+  /// - Returns: how many rows fit the condition, including rows above the limit.
+  /// - Throws: ``ExtractionError`` for a condition that cannot be evaluated on the rows, and for more rows than can be
+  ///   sorted; `SQLiteFileError` when the device fails.
   package func forEachRow(
     of source: Source, in store: CoreDataStore, _ receive: (Row) -> Bool
   ) throws -> Int {
@@ -134,7 +135,7 @@ package struct SelectedRows {
           ?? .null
       }
       sorted.append((keys, Row(key: key, properties: Self.chosen(columns, of: properties))))
-      // With a limit, only the first rows so far are kept.
+      // With a limit, only the first rows in the order so far are kept.
       if let limit, sorted.count > max(1000, 2 * min(limit, Self.maxSorted)) {
         sort(&sorted)
         sorted.removeLast(sorted.count - limit)
@@ -188,7 +189,8 @@ package struct SelectedRows {
     }
   }
 
-  /// An order of all values, as SQLite has it: none, numbers and dates, texts, bytes.
+  /// Compares any two values in SQLite's order: none (NULL), numbers and dates, texts, bytes. Returns a number below 0,
+  /// 0 or above 0.
   private static func compare(_ one: ConditionValue, _ other: ConditionValue) -> Int {
     func rank(_ value: ConditionValue) -> Int {
       switch value {
@@ -205,8 +207,8 @@ package struct SelectedRows {
 }
 
 extension OutputBuffer {
-  /// Appends a chosen row as a JSON object: the row of an entity in the form of ``NamedRowSink``, that of a table with
-  /// its columns by name.
+  /// Appends a chosen row as a JSON object. The row of an entity has the form of ``NamedRowSink``; the row of a table
+  /// has its columns by name.
   package mutating func append(
     json row: SelectedRows.Row, of source: SelectedRows.Source, blobs: BlobForm
   ) {
@@ -218,7 +220,7 @@ extension OutputBuffer {
     append("}")
   }
 
-  /// Appends a chosen row as a line of CSV: its key, and its values.
+  /// Appends a chosen row as a line of CSV: its key, then its values.
   package mutating func append(csv row: SelectedRows.Row, safeForSpreadsheets isSafe: Bool) {
     if let key = row.key { append(integer: key) }
     append(csvValuesOf: row.properties, safeForSpreadsheets: isSafe)

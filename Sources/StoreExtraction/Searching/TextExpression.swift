@@ -1,16 +1,16 @@
 import Foundation
 
-/// A regular expression in ICU's syntax, as `NSPredicate` has it.
+/// A regular expression in ICU's syntax, which `NSPredicate` uses too.
 ///
-/// Its time is not bounded by the text: repetitions within repetitions can take very long. So it is held against texts
-/// of limited length only.
+/// The length of the text does not bound the time: nested repetitions can take very long. So the expression is applied
+/// only to texts of limited length.
 struct TextExpression: @unchecked Sendable {
-  // Unchecked because Foundation's class is safe to share, and not marked so everywhere.
+  // Unchecked because NSRegularExpression is safe to share, but is not declared Sendable on every system.
   private let expression: NSRegularExpression
-  /// The same for a whole text.
+  /// The expression in a form that must match a whole text.
   private let whole: NSRegularExpression
 
-  /// Reads an expression; nil for a text that is none.
+  /// Compiles an expression; nil when `text` is not a valid one.
   init?(_ text: String, isCaseSensitive: Bool = true) {
     var options: NSRegularExpression.Options = [.anchorsMatchLines]
     if !isCaseSensitive { options.insert(.caseInsensitive) }
@@ -22,7 +22,7 @@ struct TextExpression: @unchecked Sendable {
     self.whole = whole
   }
 
-  /// The first match, in bytes of the text as UTF-8.
+  /// Returns the first match as a range of UTF-8 bytes; nil when there is none.
   func match(in text: String) -> Range<Int>? {
     let whole = NSRange(location: 0, length: text.utf16.count)
     guard let found = expression.firstMatch(in: text, range: whole),

@@ -1,7 +1,7 @@
 import SQLiteFile
 
-/// A text that is looked for in bytes. Unless case counts, each letter is met in all the forms that Unicode's simple
-/// case mappings give it.
+/// A text to look for in bytes. Unless case counts, each letter matches all forms that Unicode's simple case mappings
+/// give it.
 struct TextNeedle: Sendable {
   /// How the bytes encode text.
   enum Encoding {
@@ -18,13 +18,14 @@ struct TextNeedle: Sendable {
     }
   }
 
-  /// For each scalar of the text, the sequences of bytes that stand for it.
+  /// For each scalar of the text, the byte sequences that can stand for it.
   private let letters: [[[UInt8]]]
-  /// Whether a match can begin with a byte.
+  /// For each byte value, whether a match can begin with it.
   private let starts: ContiguousArray<Bool>
-  /// The two bytes that a match can begin with, each in all bytes of a word; nil when there are more.
+  /// The two bytes with which a match can begin, each repeated in all bytes of a word; nil when there are more than
+  /// two.
   private let startWords: (UInt64, UInt64)?
-  /// The most bytes of a match.
+  /// The most bytes that a match can have.
   let maxBytes: Int
 
   init(_ scalars: some Sequence<Unicode.Scalar>, in encoding: Encoding, isCaseSensitive: Bool) {
@@ -40,7 +41,7 @@ struct TextNeedle: Sendable {
     maxBytes = letters.reduce(0) { $0 + ($1.map(\.count).max() ?? 0) }
   }
 
-  /// A letter in lower case, upper case and title case, where these are one letter, too.
+  /// Returns a letter and its lower-case, upper-case and title-case forms, except forms of more than one scalar.
   private static func forms(of scalar: Unicode.Scalar) -> [Unicode.Scalar] {
     let properties = scalar.properties
     let mapped = [
@@ -49,18 +50,19 @@ struct TextNeedle: Sendable {
     let single = mapped.compactMap { text in
       text.unicodeScalars.count == 1 ? text.unicodeScalars.first : nil
     }
-    // A sigma at the end of a word has a form of its own, which no mapping of the other two leads to.
+    // The sigma at the end of a word has a form of its own, which no case mapping of the other two forms gives.
     return [scalar] + single + (single.contains("\u{03C3}") ? ["\u{03C2}"] : [])
   }
 
-  /// The first match.
+  /// Returns the first match as a range of byte offsets; nil when there is none. An empty text has no match.
   func firstMatch(in bytes: RawSpan) -> Range<Int>? {
     let count = bytes.byteCount
     guard !letters.isEmpty else { return nil }
     var place = 0
     if let startWords {
       while place &+ 8 <= count {
-        // A byte that is zero after the exclusive or is one of the two; the lowest such byte is marked for certain.
+        // A byte that is zero after the exclusive or equals one of the two. The lowest marked byte is certainly such a
+        // byte.
         let word = UInt64(littleEndian: bytes.word(at: place))
         let (one, two) = (word ^ startWords.0, word ^ startWords.1)
         let marks =
@@ -84,7 +86,7 @@ struct TextNeedle: Sendable {
     return nil
   }
 
-  /// Where a match that begins at `start` ends.
+  /// Returns where a match that begins at `start` ends; nil when none begins there.
   private func end(of start: Int, in bytes: RawSpan) -> Int? {
     var place = start
     for forms in letters {

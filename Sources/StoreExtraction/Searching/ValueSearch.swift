@@ -8,26 +8,26 @@ package import SQLiteForensics
 import SafeText
 import StoreFiles
 
-/// Searches the values of a store: rows that are live, deleted or older versions, the store's own tables with its
-/// metadata, binary values decoded, and the files beside the store that hold values.
+/// Searches the values of a store: live rows, deleted rows and older versions of rows, the store's own tables with its
+/// metadata, decoded binary values, and the external files beside the store.
 ///
-/// One hit is told for each value: its first match. Memory does not depend on the number of rows.
+/// At most one hit is reported for each value: the first match. Memory use does not depend on the number of rows.
 package final class ValueSearch {
-  /// What was searched.
+  /// How much was searched, and how much was found.
   package struct Outcome: Sendable {
-    /// Rows that were searched.
+    /// The number of rows that were searched.
     package var rowCount = 0
-    /// Hits that were told.
+    /// The number of hits that were reported.
     package var hitCount = 0
-    /// External files that were searched.
+    /// The number of external files that were searched.
     package var fileCount = 0
-    /// Whether the search ended at its limit.
+    /// Whether the search ended at its limit, so that there may be more hits.
     package var isCut = false
-    /// External files that cannot be read, by name.
+    /// The names of external files that could not be read.
     package var unreadFiles: [String] = []
   }
 
-  /// Larger external files are searched for texts piece by piece, and not decoded: 4 MiB.
+  /// The largest external file that is decoded, 4 MiB. Larger files are searched for text piece by piece.
   private static let maxDecodedBytes: Int64 = 4 << 20
   private static let pieceBytes = 1 << 18
 
@@ -35,14 +35,14 @@ package final class ValueSearch {
   private let pattern: SearchPattern
   private let naming: RecoveredNaming
   private let columnCounts: [Int]
-  /// The kinds of the columns of each entity's rows, by table and entity number.
+  /// What each column of an entity's rows holds, by table and entity number.
   private var kinds: [Int: [Int64: [RowPlan.Kind?]]] = [:]
-  /// Matches in external files that no row was seen to name so far.
+  /// Matches in external files, by file name. They are reported when a row names the file, or after the last row.
   private var files: [String: SearchPattern.BlobMatch] = [:]
   private var namedFiles: Set<String> = []
   private var outcome = Outcome()
 
-  /// A search of a store.
+  /// Prepares a search of `store` for `pattern`.
   package init(_ store: DamagedStore, for pattern: SearchPattern) {
     self.store = store
     self.pattern = pattern
@@ -54,13 +54,13 @@ package final class ValueSearch {
     }
   }
 
-  /// Hands each hit to `receive` as soon as it is found, until it returns false.
+  /// Passes each hit to `receive` as soon as it is found, until `receive` returns false.
   ///
   /// - Parameters:
   ///   - selection: which rows are searched.
-  ///   - limit: the most hits; nil for all.
-  ///   - receive: takes a hit, and returns whether it wants the next.
-  /// - Returns: what was searched.
+  ///   - limit: the most hits to report; nil for all.
+  ///   - receive: takes a hit and returns whether it wants the next one.
+  /// - Returns: how much was searched, and what could not be.
   /// - Throws: `SQLiteFileError` when the device fails.
   package func run(
     _ selection: DamagedDatabase.Selection, limit: Int? = nil,
@@ -69,7 +69,7 @@ package final class ValueSearch {
     outcome = Outcome()
     guard limit != 0 else { return outcome }
     searchFiles()
-    // Returns whether the next hit is wanted.
+    // Reports a hit and returns whether the next one is wanted.
     func tell(_ hit: SearchHit) -> Bool {
       outcome.hitCount += 1
       outcome.isCut = limit.map { outcome.hitCount >= $0 } ?? false
@@ -124,7 +124,7 @@ package final class ValueSearch {
     return true
   }
 
-  /// The number as text, if it is what is searched for, as a number or as a date.
+  /// Returns the value as text if the pattern matches it, as a number or as a date; otherwise nil.
   private func number(
     _ value: Double, _ integer: Int64?, _ row: borrowing RecoveredRowBuffer, _ column: Int
   ) -> String? {
@@ -144,8 +144,8 @@ package final class ValueSearch {
     return pattern.matches(date) ? date.iso8601 : nil
   }
 
-  /// What a column of an entity's row is: nil within for columns that Core Data keeps for itself; nil for rows of plain
-  /// tables.
+  /// Returns what a column of a row holds. `.some(nil)` stands for a column that Core Data keeps for itself, and nil
+  /// for a row of a plain table.
   private func kind(
     of column: Int, _ row: borrowing RecoveredRowBuffer
   ) -> RowPlan.Kind?? {
@@ -170,7 +170,7 @@ package final class ValueSearch {
       return SearchPattern.BlobMatch(
         inside: Self.inside(found, file: file), excerpt: found.excerpt)
     }
-    // A value that Core Data may keep in a file begins with 1 when it is in the row.
+    // A value that Core Data may keep in an external file begins with a byte 1 when it is kept in the row.
     return pattern.match(inBlob: bytes.first == 1 ? Array(bytes.dropFirst()) : bytes)
       ?? (bytes.first == 1 ? pattern.match(inBlob: bytes) : nil)
   }
@@ -201,7 +201,8 @@ package final class ValueSearch {
 
   // MARK: - External files
 
-  /// Searches the files beside the store, before the rows: only rows say what the files belong to.
+  /// Searches the external files beside the store. This comes before the rows, because only rows say what a file
+  /// belongs to.
   private func searchFiles() {
     for member in StoreSet(at: store.database.path).members
     where member.role == .support && member.kind == .file {

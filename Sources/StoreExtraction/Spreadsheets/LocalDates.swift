@@ -1,14 +1,14 @@
 import CoreDataStore
 package import Foundation
 
-/// Dates as the clocks of a time zone show them.
+/// Converts dates to what the clocks of a time zone show.
 package struct LocalDates: Sendable {
-  /// The time zone.
+  /// The time zone of the clocks.
   package let zone: TimeZone
-  /// What the user calls it.
+  /// What the user calls the time zone, such as `Europe/Berlin`.
   package let name: String
 
-  /// The dates of UTC.
+  /// Dates in UTC.
   package static let utc = LocalDates(zone: .gmt, name: "UTC")
 
   private init(zone: TimeZone, name: String) {
@@ -16,8 +16,8 @@ package struct LocalDates: Sendable {
     self.name = name
   }
 
-  /// The dates of a time zone of the IANA database, such as `Europe/Berlin`, or of this machine for `local`; nil for an
-  /// unknown name.
+  /// Takes a time zone of the IANA database, such as `Europe/Berlin`, or the time zone of this machine for `local`; nil
+  /// for an unknown name.
   package init?(named name: String) {
     if name.utf8.elementsEqual("local".utf8) {
       zone = .current
@@ -29,23 +29,24 @@ package struct LocalDates: Sendable {
     }
   }
 
-  /// The names of all time zones.
+  /// The names that ``init(named:)`` accepts: UTC, `local`, and those of the IANA database.
   package static var names: [String] { ["UTC", "local"] + TimeZone.knownTimeZoneIdentifiers }
 
-  /// 2001-01-01 and 9999-12-31, in days since 1899-12-30.
+  /// The days from 1899-12-30 to 2001-01-01.
   private static let firstOf2001: Int64 = 36_892
+  /// The days from 1899-12-30 to 9999-12-31.
   private static let lastDay: Int64 = 2_958_465
 
-  /// A moment of the Gregorian calendar.
+  /// A moment in the Gregorian calendar, as clocks of the time zone show it.
   struct Moment {
-    /// Days since 2001-01-01, in the time zone.
+    /// The days since 2001-01-01 in the time zone; negative before.
     let day: Int64
     let secondOfDay: Int
-    /// The rest of the last second, 0 or more and less than 1.
+    /// The fraction of a second, 0 or more and less than 1.
     let fraction: Double
   }
 
-  /// What the clocks show; nil for a date that is not finite or more than 30,000 years away.
+  /// Returns what the clocks show at a date; nil when the date is not finite or is more than 30,000 years away.
   func moment(of date: ReferenceDate) -> Moment? {
     guard date.seconds.isFinite, abs(date.seconds) < 1e12 else { return nil }
     let whole = date.seconds.rounded(.down)
@@ -56,48 +57,49 @@ package struct LocalDates: Sendable {
       day: day, secondOfDay: Int(seconds - day * 86_400), fraction: date.seconds - whole)
   }
 
-  /// The date as text without its fraction, such as `2026-11-20 22:53:07`; nil outside the years 0 to 9999.
+  /// Returns the date as text without fractions of a second, such as `2026-11-20 22:53:07`; nil outside the years 0 to
+  /// 9999.
   func text(of date: ReferenceDate) -> String? {
     guard let moment = moment(of: date),
       var text = ReferenceDate(seconds: Double(moment.day * 86_400) + Double(moment.secondOfDay))
         .iso8601.map({ Array($0.utf8) }), text.count == 20
     else { return nil }
-    // The text of UTC, `2026-11-20T22:53:07Z`, is that of the clocks here.
+    // The text has the form of UTC, `2026-11-20T22:53:07Z`, but its numbers are those of the time zone.
     text[10] = UInt8(ascii: " ")
     text.removeLast()
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// The date as the number by which spreadsheets know it: days since 1899-12-30. Nil before 1900-03-01, because they
-  /// count a 1900-02-29, and after 9999.
+  /// Returns the date as a spreadsheet's serial number: days since 1899-12-30. Nil after 9999, and before 1900-03-01,
+  /// because spreadsheets count a day 1900-02-29 that never was.
   func serial(of date: ReferenceDate) -> Double? {
     guard let moment = moment(of: date) else { return nil }
     let day = moment.day + Self.firstOf2001
     guard day >= 61, day <= Self.lastDay else { return nil }
     let serial = Double(day) + (Double(moment.secondOfDay) + moment.fraction) / 86_400
-    // The last millionths of a second of a day may round to the next one.
+    // The last microseconds of a day may round up to the next day.
     return min(serial, Double(day + 1).nextDown)
   }
 }
 
-/// How CSV is written for a spreadsheet program that opens it without being asked.
+/// How CSV is written so that a spreadsheet program opens it correctly without asking.
 package struct ExcelForm: Sendable {
-  /// Whether the reader's language writes numbers with a comma.
+  /// Whether numbers are written with a decimal comma.
   package let hasDecimalComma: Bool
-  /// How dates are shown.
+  /// Converts dates to the time zone in which they are shown.
   package let dates: LocalDates
 
-  /// A form of these two.
+  /// Creates a form from its two parts.
   package init(hasDecimalComma: Bool, dates: LocalDates) {
     self.hasDecimalComma = hasDecimalComma
     self.dates = dates
   }
 
-  /// Whether the language that the environment names writes numbers with a comma; the system's language where it names
-  /// none.
+  /// Returns whether the user's language writes numbers with a decimal comma.
   ///
-  /// - Parameter environment: the environment of the process: `LC_ALL`, `LC_NUMERIC` and `LANG` count, in this order.
-  /// - Returns: whether it does.
+  /// - Parameter environment: the environment of the process. The first of `LC_ALL`, `LC_NUMERIC` and `LANG` that is
+  ///   not empty names the language; without one it is the system's.
+  /// - Returns: true for a decimal comma.
   package static func hasDecimalComma(_ environment: [String: String]) -> Bool {
     let named = ["LC_ALL", "LC_NUMERIC", "LANG"].lazy.compactMap { environment[$0] }
       .first { !$0.utf8.isEmpty }

@@ -2,33 +2,34 @@ import RowText
 import SQLiteFile
 import SafeText
 
-/// The values of a workbook that no cell holds, each in a file of a folder beside the workbook. The folder is made for
-/// the first of them.
+/// Values of a workbook that are too long for a cell, each in a file of its own in a folder beside the workbook. The
+/// folder is made when the first such value comes.
 final class LongValues {
-  /// The path of the folder.
+  /// The path of the folder beside the workbook.
   let path: String
-  /// How many files there are, and their bytes together.
+  /// The number of files that were written.
   private(set) var fileCount = 0
+  /// The size of these files together, in bytes.
   private(set) var sizeBytes: Int64 = 0
   private let made: MadeFiles
   private var folder: OutputFolder?
 
   /// - Parameters:
-  ///   - path: the folder.
-  ///   - made: notes what is made, for a caller that must remove it.
+  ///   - path: the path of the folder to make.
+  ///   - made: tracks the files that are made, for a caller that must remove them.
   init(_ path: String, _ made: MadeFiles) {
     self.path = path
     self.made = made
   }
 
-  /// The folder of long values beside a workbook: `Rows_files` beside `Rows.xlsx`.
+  /// Returns the path of the folder for long values beside a workbook: `Rows_files` beside `Rows.xlsx`.
   static func folder(beside workbook: String) -> String {
     let own = PathText.lastComponent(of: workbook)
     let folder = PathText.dropping(suffix: own, from: workbook) ?? ""
     return folder + PathText.stem(of: own) + "_files"
   }
 
-  /// Throws when there is something at the path of the folder.
+  /// Throws when something already exists at the path of the folder.
   func checkFree() throws(ExtractionError) {
     let name = PathText.lastComponent(of: path)
     guard let parent = try? OpenFolder(PathText.folder(of: path)),
@@ -36,14 +37,14 @@ final class LongValues {
     else { return }
     throw ExtractionError(
       .outputExists,
-      "the place of the folder for what no cell holds is taken; move it away, or choose another name",
+      "something already exists at the path of the folder for long values; move it away, or choose another name",
       path: path)
   }
 
-  /// The folder of the external files, for a report.
+  /// The path of the subfolder for the store's external files, for a report.
   var externalFolder: String { PathText.joined(path, ExternalFiles.folderName) }
 
-  /// The folder, which is made if it is not there yet.
+  /// Returns the folder, and makes it first if it does not exist yet.
   func opened() throws(ExtractionError) -> OutputFolder {
     if let folder { return folder }
     let folder = try OutputFolder(path, made)
@@ -51,24 +52,24 @@ final class LongValues {
     return folder
   }
 
-  /// What a cell says that stands for a file.
+  /// Returns the text of a cell that stands for a file: `file:` and its path relative to the workbook.
   private func reference(to name: String) -> String {
     "file:" + PathText.joined(PathText.lastComponent(of: path), name)
   }
 
-  /// What a cell says that stands for an external file of the store.
+  /// Returns the text of a cell that stands for an external file of the store.
   func reference(toExternal name: String) -> String {
     reference(to: PathText.joined(ExternalFiles.folderName, name))
   }
 
-  /// Writes a value into a file.
+  /// Writes a value into a file of its own in the folder.
   ///
   /// - Parameters:
   ///   - bytes: the value.
-  ///   - place: where the value was: the entity, the key and the property, for the file's name.
-  ///   - ending: the ending of the file's name; nil to go by the bytes.
-  /// - Returns: what the cell says instead.
-  /// - Throws: an error of the output.
+  ///   - place: says where the value was: its entity, key and property. It becomes the name of the file.
+  ///   - ending: the extension of the file name; nil to choose it by the bytes.
+  /// - Returns: the text of the cell that stands for the file.
+  /// - Throws: an error of the output, when the file cannot be made or written.
   func write(_ bytes: RawSpan, of place: String, _ ending: String?) throws -> String {
     let folder = try opened()
     let name = folder.fileName(for: place, extension: ending ?? Self.ending(of: bytes))
@@ -82,7 +83,7 @@ final class LongValues {
     return reference(to: name)
   }
 
-  /// The ending by which people's programs know what the bytes are.
+  /// Returns the file name extension that fits the bytes: `png`, `jpg`, `gif`, `plist`, `txt` or `bin`.
   private static func ending(of bytes: RawSpan) -> String {
     switch BlobContent(bytes.array()) {
     case .image(let type, _, _):
@@ -98,6 +99,6 @@ final class LongValues {
     }
   }
 
-  /// Closes what is open, after a run that failed. The caller removes what was made.
+  /// Closes the files that are still open, after a run that failed. The caller removes what was made.
   func discard() { folder?.discard() }
 }

@@ -1,34 +1,35 @@
 /// An archive that is being written part by part, such as a zip file.
 ///
-/// What writes archives is above this target; who asks for a workbook hands one in.
+/// The code that writes archives is in a target above this one, so the caller that wants a workbook hands in an
+/// archive.
 package protocol PartArchive: AnyObject {
-  /// Begins a part. Several may be open at a time; a part is in the archive when it has ended.
+  /// Begins a part. Several parts may be open at a time. A part is complete only when it was ended.
   ///
   /// - Parameters:
   ///   - name: the name within the archive.
-  ///   - count: how many parts will be open at most, for a fair share of memory.
+  ///   - count: how many parts will be open at a time at most; each gets a fair share of memory.
   /// - Returns: the part, to be filled.
-  /// - Throws: an error of the output.
+  /// - Throws: ``ExtractionError`` when the archive cannot be written.
   func begin(_ name: String, among count: Int) throws(ExtractionError) -> any ArchivePart
 
-  /// Ends the archive and gives it its name.
+  /// Completes the archive and gives it its final name.
   ///
-  /// - Throws: an error of the output; nothing has the name then.
+  /// - Throws: ``ExtractionError`` when the archive cannot be written; no file has the final name then.
   func finish() throws(ExtractionError)
 
-  /// Removes what was written, unless it is finished.
+  /// Removes what was written, unless the archive is finished.
   func cancel()
 }
 
 /// A part of an archive that is being written.
 package protocol ArchivePart: AnyObject {
-  /// Adds bytes.
+  /// Adds bytes to the part.
   ///
-  /// - Throws: an error of the output.
+  /// - Throws: ``ExtractionError`` when the archive cannot be written.
   func append(_ bytes: RawSpan) throws(ExtractionError)
 
-  /// Ends the part.
+  /// Completes the part. No bytes may be added after that.
   ///
-  /// - Throws: an error of the output.
+  /// - Throws: ``ExtractionError`` when the archive cannot be written.
   func end() throws(ExtractionError)
 }

@@ -1,35 +1,36 @@
 import RowText
 import SQLiteFile
 
-/// The rows of an entity or a table in a workbook: a sheet, and further ones where they are more than one sheet holds.
+/// The rows of an entity or a table in a workbook: one sheet, and further sheets when there are more rows than one
+/// holds.
 final class Sheet {
-  /// A sheet of the workbook.
+  /// One sheet of the workbook.
   struct Part {
-    /// Its name.
+    /// The name of the sheet.
     let name: String
-    /// The name of its part in the archive, below `xl/`.
+    /// The path of the sheet's part in the archive, below `xl/`.
     let path: String
-    /// Its rows, without the header.
+    /// The number of rows, without the header.
     fileprivate(set) var rowCount = 0
   }
 
   let plan: SheetPlan
-  /// The sheets of the workbook, in their order.
+  /// The sheets that hold the rows, in their order in the workbook.
   private(set) var parts: [Part] = []
-  /// The rows of all of them.
+  /// The number of rows in all sheets, without headers.
   private(set) var rowCount = 0
-  /// Whether a part is being written.
+  /// Whether a sheet is being written.
   var isOpen: Bool { part != nil }
-  /// Whether the next row begins another part.
+  /// Whether the next row begins a further sheet.
   var isFull: Bool { (parts.last?.rowCount ?? 0) >= workbook.maxRows - 1 }
   private let workbook: Workbook
   private let name: String
   private var part: (any ArchivePart)?
-  /// How many parts are open at most.
+  /// How many sheets of the workbook are open at a time at most.
   private let openCount: Int
 
   /// - Parameters:
-  ///   - plan: how rows become rows of a sheet.
+  ///   - plan: how rows of the entity or table become rows of a sheet.
   ///   - workbook: the workbook.
   ///   - openCount: how many sheets are written at a time at most.
   init(_ plan: SheetPlan, in workbook: Workbook, among openCount: Int) {
@@ -39,7 +40,7 @@ final class Sheet {
     name = workbook.sheetName(plan.name)
   }
 
-  /// Prepares for a row, and returns its number in its sheet.
+  /// Begins a sheet if none has room, and returns the number of the next row in its sheet, from 2.
   func beginRow() throws(ExtractionError) -> Int {
     if let last = parts.last, isOpen, !isFull { return last.rowCount + 2 }
     try end()
@@ -51,16 +52,16 @@ final class Sheet {
     return 2
   }
 
-  /// Adds bytes of a row.
+  /// Adds bytes to the current row.
   func append(_ bytes: RawSpan) throws(ExtractionError) { try part?.append(bytes) }
 
-  /// Counts the row that was added.
+  /// Counts a row whose bytes were added.
   func endRow() {
     rowCount += 1
     if !parts.isEmpty { parts[parts.count - 1].rowCount += 1 }
   }
 
-  /// Ends the present part.
+  /// Ends the sheet that is being written, if there is one.
   func end() throws(ExtractionError) {
     guard let part, let last = parts.last else { return }
     var xml = "</sheetData>"
@@ -79,14 +80,14 @@ final class Sheet {
 
   // MARK: - References
 
-  /// The cells of a part, such as `A1:D12`; nil without columns.
+  /// Returns the range of a sheet's cells with the header, such as `A1:D12`; nil without columns.
   static func range(of part: Part, columnCount: Int, isAbsolute: Bool = false) -> String? {
     guard columnCount > 0 else { return nil }
     let sign = isAbsolute ? "$" : ""
     return "\(sign)A\(sign)1:\(sign)\(letters(columnCount - 1))\(sign)\(part.rowCount + 1)"
   }
 
-  /// The letters of a column that is counted from 0: A to Z, AA to ZZ, AAA to XFD.
+  /// Returns the letters of a column, which is counted from 0: A to Z, AA to ZZ, AAA to XFD.
   static func letters(_ column: Int) -> String {
     var letters: [UInt8] = []
     var rest = column + 1
@@ -99,7 +100,8 @@ final class Sheet {
 
   // MARK: - Header
 
-  /// What comes before the first row: a header that stays when rows are scrolled, and the columns' widths.
+  /// Returns the XML before the first row: the widths of the columns, and a header that stays visible when rows are
+  /// scrolled.
   private func header() -> String {
     var xml = WorkbookXML.declaration
     xml +=
@@ -123,9 +125,9 @@ final class Sheet {
   }
 }
 
-/// The styles of cells, by their places among those of the workbook.
+/// The styles of cells. The raw value is the position among the cell formats of the workbook.
 enum CellStyle: Int, CaseIterable {
   case general, date, wholeNumber, header
-  /// Text that stays text when somebody edits it, although it looks like a formula.
+  /// For text that begins like a formula: it stays text when somebody edits the cell.
   case quoted
 }

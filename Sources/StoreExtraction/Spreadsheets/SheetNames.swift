@@ -1,23 +1,24 @@
-/// The names of a workbook's sheets: at most 31 UTF-16 units, without some signs, and distinct whatever the case.
+/// Makes the names of a workbook's sheets. They have at most 31 UTF-16 units, lack the signs that references use, and
+/// differ in more than case.
 struct SheetNames {
   private static let maxUnits = 31
-  /// Names in lower case. Excel keeps "History" for itself.
+  /// The names in use, in lower case. Excel reserves "History".
   private var taken: Set<String> = ["history"]
-  /// The number to try next for a taken name: a hostile file may repeat a name many times.
+  /// The number to try next for a name that is in use. A hostile file may repeat a name many times.
   private var numbers: [String: Int] = [:]
 
-  /// A free name like that of an entity or a table.
+  /// Returns a free name that is `name` or is like it. The name is in use from then on.
   mutating func unique(_ name: String) -> String {
     let plain = Self.plain(name)
     return free(plain, from: 1) { $0 == 1 ? "" : "_\($0)" }
   }
 
-  /// A free name for a further sheet of the same rows, such as `Note (2)`.
+  /// Returns a free name for a further sheet of the same rows, such as `Note (2)`.
   ///
   /// - Parameters:
   ///   - name: the entity or table.
   ///   - number: which sheet it is: 2 or more.
-  /// - Returns: the name, which is taken from now on.
+  /// - Returns: the name, which is in use from then on.
   mutating func further(_ name: String, _ number: Int) -> String {
     free(Self.plain(name), from: number) { " (\($0))" }
   }
@@ -37,7 +38,7 @@ struct SheetNames {
     }
   }
 
-  /// A name without the signs that references need, and without control characters.
+  /// Returns a name in which each sign that references use, and each control character, is replaced by `_`.
   private static func plain(_ name: String) -> String {
     var plain = ""
     for scalar in name.unicodeScalars.prefix(maxUnits) {
@@ -51,7 +52,8 @@ struct SheetNames {
     return plain.utf8.isEmpty ? "_unnamed" : plain
   }
 
-  /// The start of a name. An apostrophe may be within a name only.
+  /// Returns the start of a name, at most `maxUnits` UTF-16 units. An apostrophe at either end becomes `_`: Excel
+  /// refuses it.
   private static func fitting(_ name: String, _ maxUnits: Int) -> String {
     var scalars: [Unicode.Scalar] = []
     var units = 0

@@ -6,22 +6,22 @@ import SQLiteFile
 struct SheetPlan {
   /// A column of the sheet.
   struct Column {
-    /// What its header says.
+    /// The text of the column's header.
     let title: String
-    /// Its width, in digits of the standard font.
+    /// The width of the column, in digits of the standard font.
     let width: Int
   }
 
-  /// The most columns of a sheet. Where rows have more values, the last column holds all others.
+  /// The most columns of a sheet. When rows have more values, the last column holds all that remain.
   static let maxColumns = 16_384
 
-  /// The entity or table.
+  /// The name of the entity or table.
   let name: String
   /// The columns of the sheet.
   let columns: [Column]
-  /// The names of all values, some of which have no column of their own.
+  /// The names of all values of a row, including values that have no column of their own.
   let names: [String]
-  /// What the values hold, in the order in which they come.
+  /// What the values of a row hold, in the order in which the values come.
   let roles: ContiguousArray<EntityRendering.Column>
   /// The many-to-many relationships, whose columns come last.
   let links: [EntityRendering.Link]
@@ -33,13 +33,13 @@ struct SheetPlan {
   /// How many values have a column of their own.
   var ownCount: Int { names.count > Self.maxColumns ? Self.maxColumns - 1 : names.count }
 
-  /// Rows of an entity.
+  /// Makes a plan for the rows of an entity.
   init(_ rendering: EntityRendering, linkNames: [String]) {
     self.init(
       name: rendering.name ?? "", rendering, [(.key, "_pk")], linkNames, hasEntityNumber: false)
   }
 
-  /// Rows of unknown entities in a table.
+  /// Makes a plan for rows of unknown entities in a table.
   init(unknownEntitiesOf plan: RowPlan) {
     self.init(
       name: plan.table.name + "-unknown", EntityRendering(unknownEntitiesOf: plan),
@@ -60,7 +60,7 @@ struct SheetPlan {
       hasEntityNumber: hasEntityNumber)
   }
 
-  /// Rows of a table as they are stored.
+  /// Makes a plan for rows of a table that are written as they are stored.
   ///
   /// - Parameters:
   ///   - table: the name of the table.
@@ -89,7 +89,8 @@ struct SheetPlan {
       + (own.count < titles.count ? [Column(title: OverflowColumns.name, width: 40)] : [])
   }
 
-  /// Wide enough for the header with its button, and for a date, which is not shown in a column that is too narrow.
+  /// Returns a width that is enough for the header with its filter button and for a date. Spreadsheets do not show a
+  /// date in a column that is too narrow.
   private static func width(_ role: EntityRendering.Role, _ title: String) -> Int {
     let width =
       switch role {

@@ -6,18 +6,18 @@ import StoreFiles
 
 /// Writes the values of rows as the cells of sheets.
 ///
-/// Each value is a cell of its kind: numbers that a 64-bit float holds, truth values and dates are what they are; all
-/// other values are text. There are no formulas. NULL has no cell.
+/// Each value becomes a cell of its type: numbers that a 64-bit float holds, truth values and dates stay what they are.
+/// All other values become text. There are no formulas, and NULL has no cell.
 struct SheetRowSink: RowSink, ~Copyable {
   private let storePath: String
   private let dates: LocalDates
   private let blobs: BlobForm
   private let longValues: LongValues
   private var output = OutputBuffer(capacity: drainSize + SheetText.maxBytes + 4096)
-  /// Holds a text that is made of something else until it is known to fit into a cell.
+  /// Holds the text that is made of another value, until it is known whether the text fits into a cell.
   private var text = OutputBuffer(capacity: SheetText.maxUnits + 256)
 
-  /// The sheet of the row, with the roles of its values and the letters of its columns.
+  /// The sheet of the current row.
   private var sheet: Sheet?
   private var roles: ContiguousArray<EntityRendering.Column> = []
   private var letters: [[UInt8]] = []
@@ -29,22 +29,22 @@ struct SheetRowSink: RowSink, ~Copyable {
   private var role = 0
   private var column = 0
   private var destinationEntity: Int64?
-  /// The values that have no column of their own, after a NULL for each that has.
+  /// The values of the row that have no column of their own.
   private var others: [SQLiteValue] = []
-  /// The external files that the row names.
+  /// The names of the external files that the row refers to.
   var externals: [String] = []
-  /// Texts whose bytes are not valid UTF-8.
+  /// How many texts were not valid UTF-8.
   private(set) var invalidTextCount = 0
-  /// What went wrong with the output; rows after that are dropped.
+  /// The error of the output; nil as long as there is none. Rows after the error are dropped.
   private(set) var failure: (any Error)?
 
-  /// The bytes that are passed on together.
+  /// When the buffer holds more bytes than this, they are passed on.
   private static let drainSize = 64 << 10
 
   /// - Parameters:
   ///   - storePath: the store, beside which external files are.
-  ///   - dates: how dates are shown.
-  ///   - longValues: takes the values that no cell holds.
+  ///   - dates: converts dates to a time zone.
+  ///   - longValues: takes the values that are too long for a cell.
   ///   - blobs: how binary values are shown.
   init(
     storePath: String, _ dates: LocalDates, _ longValues: LongValues, _ blobs: BlobForm = .hex
@@ -57,7 +57,7 @@ struct SheetRowSink: RowSink, ~Copyable {
 
   var wantsMore: Bool { failure == nil }
 
-  /// Prepares for rows of this sheet.
+  /// Passes on what was written so far, and directs the rows that follow to `sheet`.
   mutating func turn(to sheet: Sheet?) {
     guard self.sheet !== sheet else { return }
     drain()
@@ -67,10 +67,10 @@ struct SheetRowSink: RowSink, ~Copyable {
     ownCount = sheet?.plan.ownCount ?? 0
   }
 
-  /// Prepares for the next row. `entityNumber` is written if the sheet is one of unknown entities.
+  /// Prepares for the next row. `entityNumber` is written only if the sheet is for rows of unknown entities.
   mutating func begin(entityNumber: Int64?) { self.entityNumber = entityNumber }
 
-  /// Passes on what is left.
+  /// Passes on the rows that are still in the buffer.
   mutating func finish() { turn(to: nil) }
 
   private mutating func drain() {
@@ -88,7 +88,7 @@ struct SheetRowSink: RowSink, ~Copyable {
     destinationEntity = nil
     if !others.isEmpty { others.removeAll() }
     guard let sheet, failure == nil else { return }
-    // A sheet that is full ends here: what belongs to it must be in it.
+    // A full sheet ends here, so all of its rows must be passed on before.
     if output.count > Self.drainSize || sheet.isFull { drain() }
     do { number = try sheet.beginRow() } catch { failure = error }
     output.append("<row r=\"")
@@ -122,7 +122,8 @@ struct SheetRowSink: RowSink, ~Copyable {
 
   // MARK: - Values
 
-  /// The role of the next value; nil for one that has no cell. `key` is the value if it is an integer.
+  /// Returns the role of the next value; nil for a value that needs no further cell. `key` is the value if it is an
+  /// integer.
   private mutating func next(key: Int64?) -> EntityRendering.Column? {
     guard role < roles.count, failure == nil else { return nil }
     let next = roles[role]
@@ -183,7 +184,8 @@ struct SheetRowSink: RowSink, ~Copyable {
     column &+= 1
   }
 
-  /// Begins the next cell, up to its reference; false when the value has no column of its own.
+  /// Begins the next cell, up to its reference. Returns false when the value has no column of its own and was put
+  /// aside.
   private mutating func begin(_ value: @autoclosure () -> SQLiteValue) -> Bool {
     guard column < ownCount else {
       others.append(value())
@@ -212,9 +214,9 @@ struct SheetRowSink: RowSink, ~Copyable {
     if output.count > Self.drainSize { drain() }
   }
 
-  /// The largest number up to which a 64-bit float holds each whole number.
+  /// Up to this number, a 64-bit float holds each integer exactly.
   private static let maxExact: Int64 = 1 << 53
-  /// Whole numbers from here on are not shown in full without a format.
+  /// From this number on, a cell without a format does not show all digits of an integer.
   private static let minFormatted: Int64 = 100_000_000_000
 
   private mutating func cell(integer value: Int64) {
@@ -231,7 +233,7 @@ struct SheetRowSink: RowSink, ~Copyable {
   }
 
   private mutating func cell(real value: Double) {
-    // Spreadsheets have neither infinity nor the numbers next to 0 that are not normal.
+    // Spreadsheets have neither infinity nor subnormal numbers.
     guard value.isFinite, !value.isSubnormal else { return cell(value.description) }
     guard begin(.real(value)) else { return }
     output.append("><v>")
@@ -282,7 +284,7 @@ struct SheetRowSink: RowSink, ~Copyable {
         : (blob.unreadable == nil ? "missing file " : "unreadable file ") + name)
   }
 
-  /// A cell with what was put into ``text``.
+  /// Writes a cell with the content of ``text``.
   private mutating func cellOfText() {
     var value = ContiguousArray<UInt8>()
     text.drain { value = ContiguousArray($0.array()) }
@@ -294,7 +296,7 @@ struct SheetRowSink: RowSink, ~Copyable {
     cell(text: bytes.rawSpan, "txt")
   }
 
-  /// A cell with text; a text that is too long goes to a file, and the cell says to which.
+  /// Writes a cell with text. A text that is too long goes to a file, and the cell names the file.
   private mutating func cell(text bytes: RawSpan, _ ending: String, isLast: Bool = false) {
     guard SheetText.fits(bytes) else { return cell(long: bytes, ending, isLast: isLast) }
     if isLast { beginCell() } else if !begin(.text(bytes.array())) { return }
@@ -305,7 +307,8 @@ struct SheetRowSink: RowSink, ~Copyable {
     endCell()
   }
 
-  /// A cell with the name of a file that holds the value. `ending` is that of the file's name; nil to go by its bytes.
+  /// Writes a value into a file, and a cell with the name of the file. `ending` is the extension of the file; nil to
+  /// choose it by the bytes.
   private mutating func cell(long bytes: RawSpan, _ ending: String?, isLast: Bool = false) {
     guard let sheet else { return }
     let names = sheet.plan.names

@@ -4,18 +4,18 @@ import SQLiteFile
 
 /// Writes the rows of a table into sheets, straight from their records.
 final class SheetRows: RecordReceiver {
-  /// Where the rows of a table go.
+  /// The sheets that the rows of a table go to.
   struct Targets {
     /// The sheets by entity number; empty for a table that is written as it is stored.
     var entities: [Int64: Sheet] = [:]
-    /// The sheet for all other rows; nil when they are not wanted.
+    /// The sheet for rows of unknown entities, or for all rows of a plain table; nil when they are not wanted.
     var others: Sheet?
   }
 
-  /// The most sheets that are written at a time. A table with rows of more entities is read several times.
+  /// The most sheets that are open at a time. A table with rows of more entities is read several times.
   static let maxOpenSheets = 32
 
-  /// Nil for a table that is written as it is stored.
+  /// How columns become properties; nil for a table that is written as it is stored.
   private let plan: RowPlan?
   private let targets: Targets
   private let renderings: [Int64: EntityRendering]
@@ -26,11 +26,11 @@ final class SheetRows: RecordReceiver {
   /// Sheets that have all their rows.
   private var done: Set<ObjectIdentifier> = []
   private var isFirstPass = true
-  /// Whether rows were passed over because enough sheets were open.
+  /// Whether this pass left out rows because enough sheets were open, so that another pass is needed.
   private var hasMore = false
-  /// Rows of unknown entities, by number; -1 for rows without one.
+  /// The number of rows of unknown entities, by entity number; -1 stands for rows without one.
   private var unknownNumbers: [Int64: Int] = [:]
-  /// Texts in the rows that are not valid UTF-8.
+  /// How many texts in the rows were not valid UTF-8.
   var invalidTextCount: Int { sink.invalidTextCount }
 
   /// - Parameters:
@@ -53,12 +53,12 @@ final class SheetRows: RecordReceiver {
     self.noteExternal = noteExternal
   }
 
-  /// Reads the table, and ends the sheets. Problems with its rows are added to the store's findings.
+  /// Reads the table as often as needed, and ends the sheets. Problems with its rows are added to the store's findings.
   ///
   /// - Parameters:
   ///   - table: the table.
-  ///   - store: its store.
-  ///   - progress: is told of the rows.
+  ///   - store: the store that has the table.
+  ///   - progress: counts the rows that were read.
   /// - Throws: `SQLiteFileError`, or an error of the output.
   func read(_ table: Table, of store: CoreDataStore, _ progress: RowProgress?) throws {
     repeat {
@@ -82,7 +82,7 @@ final class SheetRows: RecordReceiver {
 
   var wantsMore: Bool { sink.wantsMore && !hasAll }
 
-  /// Whether the only sheet has as many rows as are wanted.
+  /// Whether the only sheet has as many rows as the limit allows.
   private var hasAll: Bool {
     guard plan == nil, let limit, let others = targets.others else { return false }
     return others.rowCount >= limit
@@ -103,7 +103,7 @@ final class SheetRows: RecordReceiver {
     if rendering == nil, isFirstPass { unknownNumbers[number ?? -1, default: 0] += 1 }
     let sheet = rendering == nil ? targets.others : number.flatMap { targets.entities[$0] }
     guard let sheet, let own = sheet.plan.layout, wants(sheet) else {
-      // The decoder still counts what is odd about the record.
+      // The decoder counts what is odd about a record even if its row is not wanted.
       var nothing = NoSink()
       if let rendering {
         decoder.emit(record, rowID: rowID, layout: rendering.layout, into: &nothing)
@@ -121,7 +121,7 @@ final class SheetRows: RecordReceiver {
     return nil
   }
 
-  /// Whether a row goes into its sheet in this pass.
+  /// Whether rows of this sheet are written in this pass.
   private func wants(_ sheet: Sheet) -> Bool {
     if let limit, sheet.rowCount >= limit { return false }
     if sheet.isOpen { return true }

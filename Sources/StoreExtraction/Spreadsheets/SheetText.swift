@@ -5,11 +5,11 @@ import SQLiteFile
 enum SheetText {
   /// The most UTF-16 units of text that a cell holds.
   static let maxUnits = 32_767
-  /// The most bytes that the text of a cell takes in the form of ``RowText/OutputBuffer/append(cellText:)``: seven for a
-  /// unit.
+  /// The most bytes that the text of a cell takes as XML: seven for each UTF-16 unit; see
+  /// ``RowText/OutputBuffer/append(cellText:)``.
   static let maxBytes = 7 * maxUnits
 
-  /// Whether text fits into a cell.
+  /// Whether a text, given as UTF-8, fits into a cell.
   static func fits(_ bytes: RawSpan) -> Bool {
     // A unit takes one to three bytes of UTF-8.
     if bytes.byteCount <= maxUnits { return true }
@@ -24,7 +24,7 @@ enum SheetText {
     return units <= maxUnits
   }
 
-  /// Whether text begins like a formula, and would become one as soon as somebody edits its cell.
+  /// Whether a text begins like a formula, so that it would become one when somebody edits its cell.
   static func looksLikeFormula(_ bytes: RawSpan) -> Bool {
     guard bytes.byteCount > 0 else { return false }
     switch bytes.byte(at: 0) {
@@ -33,8 +33,8 @@ enum SheetText {
     }
   }
 
-  /// The length of the character at an offset; 0 when its bytes are not UTF-8. A lone surrogate of UTF-16 counts, in its
-  /// three bytes.
+  /// The length in bytes of the character at an offset; 0 when the bytes there are not UTF-8. A lone UTF-16 surrogate
+  /// counts as a character of three bytes.
   fileprivate static func length(of bytes: RawSpan, at offset: Int) -> Int {
     if bytes.byte(at: offset) < 0x80 { return 1 }
     let length = UTF8Scan.sequenceLength(bytes, at: offset)
@@ -47,7 +47,7 @@ enum SheetText {
       && bytes.byte(at: offset &+ 2) & 0xc0 == 0x80
   }
 
-  /// Whether `_xHHHH_` begins at an offset: readers take it for a character.
+  /// Whether `_xHHHH_` begins at an offset, which programs that read the workbook take for a character.
   fileprivate static func isEscape(_ bytes: RawSpan, at offset: Int) -> Bool {
     guard bytes.byteCount &- offset >= 7, bytes.byte(at: offset &+ 1) == UInt8(ascii: "x"),
       bytes.byte(at: offset &+ 6) == UInt8(ascii: "_")
@@ -64,10 +64,10 @@ enum SheetText {
 }
 
 extension OutputBuffer {
-  /// Appends text as the content of an element or of a value in quotation marks. What XML 1.0 has no characters for is
-  /// written as `_xHHHH_`, and so is an underscore that begins such a text.
+  /// Appends text as the content of an XML element or of a quoted attribute value. Characters that XML 1.0 does not
+  /// allow are written as `_xHHHH_`. An underscore that begins such a sequence in the text is escaped likewise.
   ///
-  /// - Parameter bytes: the text; the buffer has room for seven bytes for each UTF-16 unit of it.
+  /// - Parameter bytes: the text as UTF-8. The buffer must have room for seven bytes for each of its UTF-16 units.
   /// - Returns: false when the bytes are not valid UTF-8; U+FFFD replaces each invalid byte.
   @discardableResult
   mutating func append(cellText bytes: RawSpan) -> Bool {
@@ -85,7 +85,7 @@ extension OutputBuffer {
       case UInt8(ascii: "<"): text = "&lt;"
       case UInt8(ascii: ">"): text = "&gt;"
       case UInt8(ascii: "\""): text = "&quot;"
-      // As it is, a reader would make a line feed of it (XML 1.0, 2.11).
+      // Unescaped, a carriage return would be read as a line feed (XML 1.0, 2.11).
       case 0x0d: text = "&#13;"
       case 0x09, 0x0a: break
       case 0x00..<0x20: text = Self.escape(UInt16(byte))
@@ -115,7 +115,7 @@ extension OutputBuffer {
     return isValid
   }
 
-  /// Appends text as ``append(cellText:)`` does.
+  /// Appends text as the content of an XML element or of a quoted attribute value, escaped for a cell.
   mutating func append(cellText text: String) {
     let bytes = ContiguousArray(text.utf8)
     append(cellText: bytes.rawSpan)

@@ -2,7 +2,8 @@ package import CoreDataStore
 import RowText
 import SQLiteFile
 
-/// Writes rows into a workbook: a sheet for each entity or table that has any, and one that says where they are from.
+/// Writes rows into a workbook: a sheet for each entity or table that has rows, and a sheet that says where they come
+/// from.
 struct WorkbookExport {
   private let source: ExportSource
   private let options: RowOutput.Options
@@ -14,7 +15,7 @@ struct WorkbookExport {
 
   private static let provenanceName = "_provenance"
 
-  /// What was written.
+  /// What was written into the workbook.
   struct Written {
     var parts: [StoreExport.Result.Part] = []
     fileprivate(set) var sheets: [Sheet] = []
@@ -24,10 +25,10 @@ struct WorkbookExport {
   /// - Parameters:
   ///   - source: the store.
   ///   - options: the entities and the limit.
-  ///   - dates: how dates are shown.
-  ///   - longValues: takes the values that no cell holds.
+  ///   - dates: converts dates to a time zone.
+  ///   - longValues: takes the values that are too long for a cell.
   ///   - workbook: the workbook.
-  ///   - progress: is told of the rows.
+  ///   - progress: counts the rows that were read.
   init(
     _ source: ExportSource, _ options: RowOutput.Options, _ dates: LocalDates,
     _ longValues: LongValues, _ workbook: Workbook, _ progress: RowProgress?
@@ -38,14 +39,14 @@ struct WorkbookExport {
     self.longValues = longValues
     self.workbook = workbook
     self.progress = progress
-    // Before all others, so that it has this name whatever the entities are called.
+    // This sheet is made before all others, so that it gets its name whatever the entities are called.
     provenance = Sheet(
       SheetPlan(table: Self.provenanceName, names: ["key", "value"]), in: workbook, among: 1)
   }
 
-  /// Writes the rows of the store.
+  /// Writes the rows of the store into their sheets.
   func writeRows() throws -> Written {
-    // All sheets get their names before the first row is read, so that these do not depend on the rows.
+    // All sheets get their names before the first row is read, so the names do not depend on the rows.
     let entities = try entitySheets()
     let tables = try tableSheets()
     var written = Written()
@@ -73,7 +74,7 @@ struct WorkbookExport {
     return written
   }
 
-  /// Ends the workbook: what the rows are, and which sheets there are.
+  /// Ends the workbook: writes `facts` about where the rows come from, and the parts that list the sheets.
   func end(_ written: Written, _ facts: [(String, String)]) throws {
     var sink = newSink()
     sink.turn(to: provenance)
@@ -98,7 +99,7 @@ struct WorkbookExport {
 
   // MARK: - Sheets
 
-  /// A table of entities, and the sheets of its rows.
+  /// A table that holds entities, and the sheets for its rows.
   private struct EntitySheets {
     let plan: RowPlan
     let renderings: [Int64: EntityRendering]
@@ -143,7 +144,7 @@ struct WorkbookExport {
 }
 
 extension WorkbookExport.Written {
-  /// Adds the sheets of an entity or a table; one part without rows when there are none.
+  /// Adds the sheets of an entity or a table. When there are no rows, one part with a row count of 0 is added.
   fileprivate mutating func add(_ sheet: Sheet, _ name: String) {
     sheets.append(sheet)
     for part in sheet.parts {
@@ -154,8 +155,8 @@ extension WorkbookExport.Written {
 }
 
 extension SQLiteDatabase {
-  /// The names of a table's columns. If the CREATE statement is not readable, these are all fields as they are, as many
-  /// as the widest row has.
+  /// Returns the names of a table's columns. Without a readable CREATE statement they are `c0`, `c1` and so on, as many
+  /// as the widest row has values.
   func fieldNames(of table: Table) throws -> [String] {
     guard table.columnNames.isEmpty else { return table.columnNames }
     var widest = 0
@@ -168,20 +169,21 @@ extension SQLiteDatabase {
 }
 
 extension StoreExport {
-  /// The folder beside a workbook for what no cell holds, whether it is made or not.
+  /// Returns the path of the folder beside a workbook for values that are too long for a cell. The folder need not
+  /// exist.
   package static func filesFolder(beside workbook: String) -> String {
     LongValues.folder(beside: workbook)
   }
 
-  /// Writes the rows of a store into a workbook. Values that no cell holds, and the store's external files, go into a
-  /// folder beside it, `Rows_files` beside `Rows.xlsx`.
+  /// Writes the rows of a store into a workbook. Values that are too long for a cell, and the store's external files,
+  /// go into a folder beside the workbook, such as `Rows_files` beside `Rows.xlsx`.
   ///
   /// - Parameters:
-  ///   - store: the store, opened.
+  ///   - store: the opened store.
   ///   - output: the workbook. Nothing may exist there, nor at the path of the folder.
-  ///   - dates: how dates are shown.
+  ///   - dates: converts dates to a time zone.
   ///   - maxRows: the most rows of a sheet; fewer in tests.
-  ///   - makeArchive: makes the archive at a path.
+  ///   - makeArchive: makes the archive at a path, and notes it in `made`.
   /// - Returns: what was written, and the hashes and findings of the store.
   /// - Throws: ``ExtractionError``, `SQLiteFileError`. What was written until then is removed.
   package func run(
@@ -226,7 +228,7 @@ extension StoreExport {
     }
   }
 
-  /// What the workbook says of where its rows are from.
+  /// Returns names and values for the sheet that says where the rows come from.
   private func facts(of result: Result, _ store: CoreDataStore) -> [(String, String)] {
     var facts = [("source", result.source)]
     for (name, hash) in result.sourceSHA256.sorted(by: { $0.key < $1.key }) {

@@ -1,7 +1,7 @@
 import RowText
 import SQLiteFile
 
-/// The parts of a workbook beside its sheets (ECMA-376, parts 1 and 2).
+/// Makes the parts of a workbook other than its sheets (ECMA-376, parts 1 and 2).
 enum WorkbookXML {
   static let declaration = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n"
   static let namespace = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
@@ -11,7 +11,7 @@ enum WorkbookXML {
   private static let contentType =
     "application/vnd.openxmlformats-officedocument.spreadsheetml."
 
-  /// `_rels/.rels`: where the workbook is.
+  /// `_rels/.rels`: says where the workbook is.
   static var packageRelationships: String {
     declaration + "<Relationships xmlns=\"\(packageNamespace)relationships\">"
       + "<Relationship Id=\"rId1\" Type=\"\(officeRelationships)/officeDocument\" "
@@ -50,7 +50,7 @@ enum WorkbookXML {
     return xml
   }
 
-  /// `xl/workbook.xml`: the sheets, and the range of each filter.
+  /// `xl/workbook.xml`: lists the sheets, and the range of each filter.
   static func workbook(_ sheets: [(part: Sheet.Part, columnCount: Int)]) -> String {
     var xml = declaration + "<workbook xmlns=\"\(namespace)\" xmlns:r=\"\(officeRelationships)\">"
     xml += "<bookViews><workbookView activeTab=\"0\"/></bookViews><sheets>"
@@ -65,13 +65,13 @@ enum WorkbookXML {
           of: sheet.part, columnCount: sheet.columnCount, isAbsolute: true)
       else { continue }
       xml += "<definedName name=\"_xlnm._FilterDatabase\" localSheetId=\"\(place)\" hidden=\"1\">"
-      // In a reference an apostrophe within the name is doubled.
+      // In a reference, an apostrophe within a name is doubled.
       xml += "'" + doublingApostrophes(escaped(sheet.part.name)) + "'!\(range)</definedName>"
     }
     return xml + "</definedNames></workbook>"
   }
 
-  /// `xl/_rels/workbook.xml.rels`: where the sheets and the styles are.
+  /// `xl/_rels/workbook.xml.rels`: says where the sheets and the styles are.
   static func workbookRelationships(_ sheets: [Sheet.Part]) -> String {
     var xml = declaration + "<Relationships xmlns=\"\(packageNamespace)relationships\">"
     for (place, sheet) in sheets.enumerated() {
@@ -82,7 +82,7 @@ enum WorkbookXML {
     return xml + "Target=\"styles.xml\"/></Relationships>"
   }
 
-  /// `[Content_Types].xml`: what each part is.
+  /// `[Content_Types].xml`: says what type each part has.
   static func contentTypes(_ sheets: [Sheet.Part]) -> String {
     var xml = declaration + "<Types xmlns=\"\(packageNamespace)content-types\">"
     xml += "<Default Extension=\"rels\" "
@@ -99,7 +99,7 @@ enum WorkbookXML {
 
   // MARK: - Text
 
-  /// Text as the content of an element or a value in quotation marks; what no cell could hold is cut off.
+  /// Returns text as the content of an XML element or of a quoted attribute value, cut to what a cell can hold.
   static func escaped(_ text: String) -> String {
     var bytes = ContiguousArray(text.utf8)
     while !SheetText.fits(bytes.rawSpan) {

@@ -7,31 +7,31 @@ import SafeFiles
 import SafeText
 import StoreFiles
 
-/// Writes a state of a store as a database file of its own, with a manifest beside it.
+/// Writes a state of a store as a database file of its own, and a manifest beside that file.
 package struct StateExport: Sendable {
-  /// Tracks what is made, for a caller that must remove it quickly.
+  /// Tracks the files that the export makes, so that a caller can remove them at any time.
   package var made = MadeFiles()
-  /// What the manifest calls the store; nil for its path.
+  /// What the manifest calls the store; nil for the path of the store.
   package var sourceName: String?
   /// Called with the number of pages written so far and the number of all pages.
   package var progress: (@Sendable (_ done: Int64, _ total: Int64) -> Void)?
 
-  /// An export.
+  /// Creates an export with default settings.
   package init() {}
 
-  /// Zeros that a file may have for missing pages whatever it holds, in bytes.
+  /// The most bytes of missing pages that are written as zeros without comparing them with the pages that exist.
   private static let mostZeros: Int64 = 256 << 20
   private static let reportEvery: UInt32 = 512
 
-  /// Writes a state.
+  /// Writes a state into a new file.
   ///
   /// - Parameters:
-  ///   - name: the state.
+  ///   - name: the state to write.
   ///   - states: the states of the store.
-  ///   - output: the new file. Nothing may exist there, nor under the name of the manifest.
-  /// - Returns: what was written; a state that is not whole is written too.
-  /// - Throws: ``ExtractionError`` for a state that the store does not have or that cannot be put together, and when
-  ///   the store changes; `SQLiteFileError`, `SQLiteWriterError`. What was written until then is removed.
+  ///   - output: the new file. Nothing may exist at this path, nor at that of the manifest.
+  /// - Returns: the manifest. A state that is not whole is written, too.
+  /// - Throws: ``ExtractionError`` for a state that the store does not have or that cannot be restored, and when the
+  ///   store changes; `SQLiteFileError`, `SQLiteWriterError`. Files made until then are removed.
   package func run(_ name: StoreState.Name, of states: StoreStates, to output: String) throws
     -> StateManifest
   {
@@ -41,7 +41,7 @@ package struct StateExport: Sendable {
     let manifestPath = StateManifest.path(for: output)
     if try FileStatus.of(manifestPath) != nil {
       throw ExtractionError(
-        .outputExists, "something is already under the name of the manifest", path: manifestPath)
+        .outputExists, "something already exists under the manifest's name", path: manifestPath)
     }
     let database = try states.database(name)
     var findings = states.findings(on: name, database)
@@ -83,7 +83,7 @@ package struct StateExport: Sendable {
         pageSizeBytes: states.states.pageSize, pageCount: database.pageCount, pages: image.pages,
         headerChanges: image.headerChanges, externalFileCount: external, findings: findings,
         damageCount: damage)
-      // The manifest first: there is never an exported file without one.
+      // The manifest gets its name first, so there is never an exported file without a manifest.
       try manifest.publish(made)
       try made.keep(to: count) { try writer.publish(as: output) }
       return manifest
@@ -102,7 +102,7 @@ package struct StateExport: Sendable {
     return options
   }
 
-  /// Refuses a state that says to be far larger than what there is of it: its page count is damaged.
+  /// Refuses a state that claims to be far larger than the pages that exist of it: its page count is damaged.
   private func checkSize(of database: SQLiteDatabase, _ name: StoreState.Name) throws {
     let missing = database.missingPageCount
     let stored = Int64(database.pageCount) - Int64(missing)
@@ -123,10 +123,11 @@ package struct StateExport: Sendable {
 
   // MARK: - SQLite's check
 
-  /// Seconds of computing that SQLite's check may take in any case, and for each byte: ten times what it takes.
+  /// The time that SQLite's check may take: seconds in any case, and seconds for each byte. This is ten times the usual
+  /// time.
   private static let checkSeconds = (base: 30.0, perByte: 200e-9)
 
-  /// What SQLite's own check says about the new file.
+  /// Returns what SQLite's own check finds wrong with the new file.
   private func check(_ writer: SQLiteWriter, _ database: SQLiteDatabase) throws -> [Finding] {
     let size = Double(database.pageCount) * Double(database.header.pageSize)
     var seconds = Self.checkSeconds.base + size * Self.checkSeconds.perByte
@@ -139,13 +140,13 @@ package struct StateExport: Sendable {
       guard error.code == .sqlite || error.code == .tooLong || error.code == .tooBig else {
         throw error
       }
-      problems = ["the check does not come to its end: \(error.message)"]
+      problems = ["the check could not finish: \(error.message)"]
     }
     // Older versions of SQLite put all faults of the pages into one row.
     problems = problems.flatMap { $0.utf8.split(separator: UInt8(ascii: "\n")) }
       .compactMap { String($0) }
       .filter { !PathText.starts($0, with: "*** in database") }
-    // A CHECK constraint that fails is no fault of the file: some are true one day and false the next.
+    // A CHECK constraint that fails is not damage: some constraints are true one day and false the next.
     problems.removeAll { PathText.starts($0, with: "CHECK constraint failed in ") }
     if !problems.isEmpty, problems.allSatisfy(mayBeMistaken),
       try SQLiteDatabase(path: writer.path).check(depth: .full).findings.damageCount == 0
@@ -167,7 +168,7 @@ package struct StateExport: Sendable {
   }
 }
 
-/// The pages of a state as a file of its own has them.
+/// Gives the pages of a state in the form that they have in a file of their own.
 private struct StateImage: ~Copyable {
   private(set) var pages = StateManifest.Pages()
   private(set) var headerChanges: [String] = []
@@ -182,7 +183,8 @@ private struct StateImage: ~Copyable {
     reader = database.anotherReader()
   }
 
-  /// Writes a page into the empty buffer, and nothing if no file holds it or if it is all zeros.
+  /// Writes page `number` into the empty buffer. The buffer stays empty if no file holds the page or if it is all
+  /// zeros.
   ///
   /// - Returns: the number of the next page to write; pages in a hole of the main file are passed over.
   /// - Throws: ``SQLiteFileError`` when the device fails.
@@ -216,8 +218,8 @@ private struct StateImage: ~Copyable {
     return number + 1
   }
 
-  /// Makes the header that of a file without a log (file format, section 1.3): rollback mode, and the size of the file
-  /// recorded together with the change counter.
+  /// Turns the header into that of a file without a log (file format, section 1.3): rollback journal mode, and the
+  /// database size recorded together with the change counter.
   private mutating func adjustHeader(_ page: inout ContiguousArray<UInt8>) {
     for (place, name) in [(18, "writeVersion"), (19, "readVersion")] where page[place] == 2 {
       page[place] = 1

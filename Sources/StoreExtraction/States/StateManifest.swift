@@ -6,66 +6,66 @@ import SafeFiles
 import SafeText
 import StoreFiles
 
-/// What is written beside an exported state: where each of its bytes comes from, and what speaks against it.
+/// The manifest beside an exported state: where its pages come from, and what is doubtful about the state.
 package struct StateManifest: Sendable, Codable {
   /// The name of the schema of the JSON form.
   package var schema = "lifeboat.state"
-  /// The version of that schema; it only increases.
+  /// The version of the JSON form's schema; it only increases.
   package var version = 1
-  /// The program that wrote it.
+  /// The program that wrote the manifest, with its version.
   package var tool = "lifeboat " + Tool.version
   /// When the state was exported.
   package var exported: Date
-  /// The store.
+  /// The path or name of the store.
   package var source: String
-  /// SHA-256 of each file of the store set, by name.
+  /// The SHA-256 of each file of the store set in lower-case hex, by file name.
   package var sourceSHA256: [String: String]
   /// The state: the number of a commit, `before` or `interrupted`.
   package var state: String
-  /// What the state is made of.
+  /// Which files the state is made of.
   package var madeOf: StoreState.Source
-  /// Whether nothing speaks against its being a state that the database once had, and SQLite's own check passes.
+  /// Whether nothing suggests that the database never had this state, and SQLite's own check passes.
   package var isWhole: Bool
-  /// The new file.
+  /// The path of the new file.
   package var output: String
-  /// Size of the new file in bytes.
+  /// The size of the new file in bytes.
   package var sizeBytes: Int64
-  /// SHA-256 of the new file.
+  /// The SHA-256 of the new file in lower-case hex.
   package var sha256: String
-  /// Bytes in a page.
+  /// The page size in bytes.
   package var pageSizeBytes: Int
-  /// Pages of the new file.
+  /// The number of pages in the new file.
   package var pageCount: UInt32
-  /// Where the pages come from.
+  /// How many pages come from which file.
   package var pages: Pages
-  /// Fields of the header (bytes 18 to 95 of the file) that are not as the store has them, so that the file is read
+  /// Names of header fields (bytes 18 to 95 of the file) that differ from the store, so that the new file is read
   /// without a log.
   package var headerChanges: [String]
-  /// Files of external binary data beside the store, which are not part of the new file.
+  /// The number of external files beside the store, which are not part of the new file.
   package var externalFileCount: Int
-  /// What speaks against the state, and notes on it.
+  /// What is doubtful or noteworthy about the state.
   package var findings: [Finding]
   /// How many of the findings are damage.
   package var damageCount: Int
 
   /// Where the pages of a state come from.
   package struct Pages: Sendable, Codable {
-    /// Pages of the main file.
+    /// The number of pages from the main file.
     package var main = 0
-    /// Pages of the log.
+    /// The number of pages from the write-ahead log.
     package var wal = 0
-    /// Pages of the rollback journal.
+    /// The number of pages from the rollback journal.
     package var journal = 0
-    /// Pages that no file holds; they are zeros.
+    /// The number of pages that no file holds; they are zeros in the new file.
     package var missing = 0
   }
 
-  /// The path of the manifest of a file.
+  /// Returns the path of the manifest for the file at `output`.
   package static func path(for output: String) -> String { output + ".json" }
 
-  /// Writes the manifest under the name that belongs to the output.
+  /// Writes the manifest to ``path(for:)`` of the output.
   ///
-  /// - Throws: ``ExtractionError`` when the name is taken, or when the file cannot be written.
+  /// - Throws: ``ExtractionError`` when something already exists at that path, or when the file cannot be written.
   func publish(_ made: MadeFiles) throws {
     let path = Self.path(for: output)
     let name = PathText.lastComponent(of: path)

@@ -1,17 +1,17 @@
 package import SQLiteFile
 
-/// A state of a store that its files still hold, and what led to it.
+/// A state of a store that its files still hold, and what the last step to it changed.
 package struct StoreState: Sendable, Codable {
-  /// Which state is meant.
+  /// The name of a state.
   package enum Name: Sendable, Hashable {
-    /// Before the last transaction: the main file with the pages of a finished rollback journal.
+    /// Before the last transaction: the main file with the pages of a finished rollback journal laid over it.
     case before
-    /// After a commit of the log; 0 is the state without the log.
+    /// After the commit of the log with this number, from 1; 0 is the state without the log.
     case commit(Int)
     /// The main file alone, in the middle of a transaction that a rollback journal would undo.
     case interrupted
 
-    /// A state by its name in the output: a number, `before` or `interrupted`; nil for any other text.
+    /// Parses the name of a state as output shows it: a number, `before` or `interrupted`; nil for any other text.
     package init?(_ text: String) {
       switch Array(text.utf8) {
       case Array("before".utf8): self = .before
@@ -24,7 +24,7 @@ package struct StoreState: Sendable, Codable {
       }
     }
 
-    /// The name in the output.
+    /// The name of the state as output shows it.
     package var text: String {
       switch self {
       case .before: "before"
@@ -36,57 +36,57 @@ package struct StoreState: Sendable, Codable {
 
   /// The files that a state is made of.
   package enum Source: String, Sendable, Codable {
-    /// The main file alone.
+    /// The state is the main file alone.
     case main
-    /// The main file and frames of the log.
+    /// The state is the main file and frames of the log.
     case log
-    /// The main file and pages of the rollback journal.
+    /// The state is the main file and pages of the rollback journal.
     case journal
   }
 
   /// What the last step to a state did to the rows of a table.
   package struct Change: Sendable, Codable {
-    /// The table.
+    /// The name of the table.
     package var table: String
-    /// The entity whose rows, and those of whose descendants, are in the table; nil for other tables.
+    /// The root entity whose rows, and those of its descendants, are in the table; nil for a table of no entity.
     package var entity: String?
-    /// `created` or `dropped`; nil when the table is in both states.
+    /// `created` or `dropped`; nil when the table exists before and after the step.
     package var tableChange: String?
-    /// Rows that were added.
+    /// The number of rows that were added.
     package var added: Int
-    /// Rows whose values changed.
+    /// The number of rows whose values changed.
     package var changed: Int
-    /// Rows that were removed.
+    /// The number of rows that were removed.
     package var removed: Int
-    /// Row ids of the first rows that were added.
+    /// The row ids of the first added rows, at most ``CommittedChange/keyLimit``.
     package var addedKeys: [Int64]
-    /// Row ids of the first rows that changed.
+    /// The row ids of the first changed rows, at most ``CommittedChange/keyLimit``.
     package var changedKeys: [Int64]
-    /// Row ids of the first rows that were removed.
+    /// The row ids of the first removed rows, at most ``CommittedChange/keyLimit``.
     package var removedKeys: [Int64]
   }
 
-  /// Its name: the number of a commit, `before` or `interrupted`.
+  /// The name of the state: the number of a commit, `before` or `interrupted`.
   package var state: String
-  /// What it is made of.
+  /// Which files the state is made of.
   package var source: Source
-  /// Whether it is the one that SQLite reads now.
+  /// Whether this is the state that SQLite reads now.
   package var isCurrent: Bool
-  /// Whether nothing speaks against its being a state that the database once had, with all its pages.
+  /// Whether all pages of the state exist and nothing suggests that the database never had this state.
   package var isWhole: Bool
-  /// Frames of the commit; nil for a state that no commit of the log made.
+  /// The number of frames of the commit; nil for a state that no commit of the log made.
   package var frameCount: Int?
-  /// Pages that the last step to the state wrote; nil when it is not known.
+  /// The number of pages that the last step to the state wrote; nil when it is not known.
   package var writtenPageCount: Int?
-  /// Size of the database in pages; nil when there is no database.
+  /// The size of the database in pages; nil when the state has no database.
   package var databasePageCount: UInt32?
-  /// When it was saved, in UTC; nil when no record says so.
+  /// When the state was saved, in UTC; nil when no record says so.
   package var time: String?
-  /// What the last step did to rows; nil when it is not known, because the state before it is not held.
+  /// What the last step did to rows, by table; nil when the state before it is not held.
   package var tables: [Change]?
-  /// Tables without row ids that the last step may have changed; their rows are not compared.
+  /// Names of WITHOUT ROWID tables that the last step may have changed. Their rows are not compared.
   package var tablesNotCompared: [String] = []
-  /// What speaks against the state, and notes on it.
+  /// What is doubtful or noteworthy about the state.
   package var findings: [Finding]
 }
 
@@ -94,21 +94,21 @@ package struct StoreState: Sendable, Codable {
 package struct StateList: Sendable, Codable {
   /// The name of the schema of the JSON form.
   package var schema = "lifeboat.states"
-  /// The version of that schema; it only increases.
+  /// The version of the JSON form's schema; it only increases.
   package var version = 1
-  /// The store.
+  /// The path of the store.
   package var path: String
-  /// Bytes in a page.
+  /// The page size in bytes.
   package var pageSizeBytes: Int
-  /// How many states there are, those not listed included.
+  /// How many states there are, including states that are not listed.
   package var stateCount: Int
-  /// The states, oldest first; the newest ones when there is a limit.
+  /// The states, oldest first. With a limit, only the newest ones.
   package var states: [StoreState] = []
-  /// What else of the past is in the log and in the journal: pages that belong to no state in the list.
+  /// Older pages in the log and the journal that belong to no state in the list.
   package var remainders: [Remainder] = []
-  /// Findings on the store, those on single states left out.
+  /// Findings on the store as a whole, without those on single states.
   package var findings: [Finding] = []
-  /// How many of these findings are damage.
+  /// How many of ``findings`` are damage.
   package var damageCount = 0
 
   /// Pages of older or unfinished states, too few for a whole database.
@@ -116,13 +116,13 @@ package struct StateList: Sendable, Codable {
     /// `uncommitted`, `stale` or `unverified` for frames of the log; `journal` for pages of earlier transactions in
     /// the rollback journal.
     package var kind: String
-    /// Frames, or pages of the journal.
+    /// The number of frames, or of pages in the journal.
     package var frameCount: Int
-    /// Distinct pages among them; nil for a journal.
+    /// The number of distinct pages among the frames; nil for a journal.
     package var pageCount: Int?
-    /// Commits among them; nil for a journal.
+    /// The number of commits among the frames; nil for a journal.
     package var commitCount: Int?
-    /// Frames that match their checksums; nil for a journal.
+    /// The number of frames that match their checksums; nil for a journal.
     package var verifiedCount: Int?
   }
 }

@@ -5,19 +5,20 @@ import SafeText
 
 /// The states of a store that its log and its rollback journal still hold.
 package final class StoreStates {
-  /// The store in the state that SQLite reads; where an interrupted transaction made the database, the main file alone.
+  /// The store in the state that SQLite reads. When an interrupted transaction created the database, the main file
+  /// alone.
   package let store: CoreDataStore
-  /// What was found while reading, findings on single states left out.
+  /// What was found while the store was read, without findings on single states.
   package private(set) var findings: FindingList
 
   let states: LogStates
   private let journal: LogStates.JournalState?
   private let checkpointed: LogStates.CheckpointedPages
 
-  /// Opens a store.
+  /// Opens the store at `path`.
   ///
   /// - Parameter path: the main file.
-  /// - Throws: `SQLiteFileError` when the file cannot be opened or is no database.
+  /// - Throws: `SQLiteFileError` when the file cannot be opened or is not a database.
   package init(path: String) throws {
     (store, states) = try Self.open(path)
     journal = try states.journalState()
@@ -31,7 +32,7 @@ package final class StoreStates {
       let store = try CoreDataStore(path: path)
       return (store, try LogStates(of: store.database))
     } catch {
-      // The interrupted transaction was the first one: SQLite would cut the file to nothing.
+      // The interrupted transaction was the first one, so SQLite would roll the file back to an empty one.
       guard error.code == .empty, let size = pageSize(of: path) else { throw error }
       let states = try LogStates(path: path, pageSize: size)
       return (try CoreDataStore(states.databaseInterrupted()), states)
@@ -50,12 +51,12 @@ package final class StoreStates {
   private var hasBefore: Bool { journal?.isUnfinished == false }
   private var hasInterrupted: Bool { journal?.isUnfinished == true }
 
-  /// How many states there are.
+  /// How many states the files hold.
   package var count: Int {
     states.commits.count + 1 + (hasBefore ? 1 : 0) + (hasInterrupted ? 1 : 0)
   }
 
-  /// The name of a state by its place, the oldest first.
+  /// Returns the name of the state at `place`, from 0 for the oldest.
   private func name(at place: Int) -> StoreState.Name {
     if hasBefore { return place == 0 ? .before : .commit(place - 1) }
     return place > states.commits.count ? .interrupted : .commit(place)
@@ -77,9 +78,9 @@ package final class StoreStates {
 
   // MARK: - States
 
-  /// The database in a state.
+  /// Opens the database in the state `name`.
   ///
-  /// - Throws: ``ExtractionError`` for a state that the store does not have, or that cannot be put together;
+  /// - Throws: ``ExtractionError`` for a state that the store does not have, or that cannot be restored;
   ///   `SQLiteFileError` when the device fails.
   func database(_ name: StoreState.Name) throws -> SQLiteDatabase {
     guard place(of: name) != nil else {
@@ -108,7 +109,7 @@ package final class StoreStates {
   private func absence(of name: StoreState.Name) -> String {
     let begins =
       name == .commit(0) && states.commits.count > 0 || journal?.databasePageCount == 0
-    return begins ? "what follows made it" : "its page 1 cannot be read"
+    return begins ? "a later transaction created it" : "page 1 cannot be read"
   }
 
   private var rangeText: String {
@@ -119,7 +120,7 @@ package final class StoreStates {
     return text
   }
 
-  /// What speaks against a state, and notes on it.
+  /// Returns what is doubtful or noteworthy about a state.
   func findings(on name: StoreState.Name, _ database: SQLiteDatabase) -> [Finding] {
     var found: [Finding] = []
     let missing = database.missingPageCount
@@ -136,7 +137,7 @@ package final class StoreStates {
       found.append(
         Finding(
           .stateInterrupted,
-          "the state is the middle of a transaction: SQLite would undo it before it reads anything"
+          "the state is the middle of a transaction, which SQLite would roll back before it reads anything"
         ))
     case .commit(let number):
       found += doubts(of: number, database.pageCount)
@@ -148,7 +149,7 @@ package final class StoreStates {
     return found
   }
 
-  /// What was found in a log that speaks against each of its states.
+  /// The findings on a log that put every state of the log in doubt.
   private static let logDoubts: Set<Finding.ID> = [
     .walOlderThanMain, .walOtherGeneration, .walFramesLost, .walBadPageCount, .walPageOutOfRange,
   ]
@@ -161,7 +162,10 @@ package final class StoreStates {
       return [
         Finding(
           .stateMixed,
-          "\(counted(same, "page is", "pages are")) the same in the main file and in a later commit: written without a change, unless a checkpoint was interrupted",
+          """
+          \(counted(same, "page is", "pages are")) the same in the main file and in a later commit: either that commit \
+          did not change them, or a checkpoint was interrupted
+          """,
           severity: .note)
       ]
     }
@@ -169,7 +173,10 @@ package final class StoreStates {
       return [
         Finding(
           .stateMixed,
-          "a checkpoint has carried the whole log into the main file, which alone is the same as state \(states.commits.count)",
+          """
+          a checkpoint has copied the whole log into the main file, so the main file alone is the same as state \
+          \(states.commits.count)
+          """,
           severity: .note)
       ]
     }
@@ -183,10 +190,10 @@ package final class StoreStates {
 
   // MARK: - The list
 
-  /// Lists the states.
+  /// Lists the states that the files hold.
   ///
-  /// - Parameter limit: how many states are listed at most, the newest ones; nil for all.
-  /// - Returns: the list.
+  /// - Parameter limit: the most states to list, the newest ones; nil for all.
+  /// - Returns: the list, with what belongs to no state.
   /// - Throws: `SQLiteFileError` when the device fails.
   package func list(limit: Int? = nil) throws -> StateList {
     var list = StateList(
@@ -217,7 +224,7 @@ package final class StoreStates {
     return list
   }
 
-  /// A state that no commit of the log made.
+  /// Describes a state that no commit of the log made.
   private func state(_ name: StoreState.Name, _ history: PersistentHistory) throws -> StoreState {
     var state = blank(name, try readable(name))
     let steps: (from: StoreState.Name, to: StoreState.Name)? =
@@ -232,13 +239,13 @@ package final class StoreStates {
     let last = min(to.pageCount, known.addingReportingOverflow(1 << 20).partialValue)
     let pages = journal.pages + (last > known ? Array(known + 1...last) : [])
     state.writtenPageCount = pages.count
-    // The database may have been made by this step; but one that cannot be read is not an empty one.
+    // The step may have created the database. But a database that cannot be read is not an empty one.
     guard from != nil || journal.databasePageCount == 0 else { return state }
     var trees = CommitDifference.Trees()
     let difference = try CommitDifference(from: from, to: to, pages: pages, trees: &trees)
     state.tables = difference.changes.map(change)
     state.tablesNotCompared = difference.tablesNotCompared
-    // What an unfinished transaction has written was not saved.
+    // What an unfinished transaction has written was never saved, so it has no time.
     if name != .interrupted { state.time = history.date(of: difference)?.iso8601 }
     return state
   }
@@ -270,7 +277,7 @@ package final class StoreStates {
       databasePageCount: database?.pageCount, findings: found)
   }
 
-  /// The files that a state is made of.
+  /// Returns which files a state is made of.
   func source(of name: StoreState.Name) -> StoreState.Source {
     switch name {
     case .before: .journal
@@ -296,7 +303,7 @@ package final class StoreStates {
       removedKeys: change.removedKeys)
   }
 
-  /// The root entity of each table of entities.
+  /// The name of the root entity of each table that holds entities, by table name.
   private lazy var entities: [SQLName: String] = Dictionary(
     store.entityTables.compactMap { table in
       store.records(in: table).first { $0.superNumber == 0 }.map {
@@ -306,8 +313,8 @@ package final class StoreStates {
 }
 
 extension SQLiteDatabase {
-  /// Pages of the database that no file holds. The page with the byte at 1 GiB is never written (file format, section
-  /// 1.4).
+  /// How many pages of the database no file holds. The page at 1 GiB (lock-byte page) does not count, because it is
+  /// never written (file format, section 1.4).
   var missingPageCount: Int {
     guard pageCount > mainPageCount else { return 0 }
     let reader = anotherReader()
@@ -328,14 +335,15 @@ extension LogStates.JournalDoubt {
   fileprivate var finding: Finding {
     let reason =
       switch self {
-      case .noPageOne: "it does not hold page 1, which a transaction usually changes"
-      case .badPageOne: "page 1 has no readable header in it or in the main file"
+      case .noPageOne: "the journal does not hold page 1, which a transaction usually changes"
+      case .badPageOne: "page 1 has no readable header in the journal or in the main file"
       case .otherTransactions(let count) where count > 1:
-        "\(count) transactions were finished since, and it holds the pages of one"
-      case .otherTransactions: "the change counter of the main file did not go on by one"
+        "\(count) transactions were finished since, and the journal holds the pages of only one"
+      case .otherTransactions: "the change counter of the main file did not increase by exactly one"
       case .writeAheadLog: "the database is in WAL mode, so it may have been changed since"
-      case .incomplete: "pages are missing from it, or its old size is not known"
-      case .undecided: "nothing shows whether its transaction was finished"
+      case .incomplete:
+        "pages are missing from the journal, or the old size of the database is not known"
+      case .undecided: "nothing shows whether the transaction of the journal was finished"
       }
     return Finding(
       .stateUncertain,

@@ -3,12 +3,12 @@ import Foundation
 import ObjectModel
 import SafeText
 
-// The decisions of the adaptors, in plain Swift, so that they are tested on every platform.
+// What the adaptors for Core Data and SwiftData decide, in plain Swift, so that it is tested on every platform.
 
 extension StoreRecovery {
-  /// Whether recovery applies to a store: one in a file that SQLite opens for writing. All others are left to Core
-  /// Data: a read-only store, such as one that comes with the app, cannot be replaced by a fresh one, and `/dev/null`
-  /// means a store in memory.
+  /// Whether recovery applies to a store: to an SQLite store in a file that is opened for writing. All other stores are
+  /// left to Core Data. A read-only store, such as one that comes with the app, cannot be replaced by a fresh one, and
+  /// `/dev/null` means a store in memory.
   static func covers(isSQLite: Bool, url: URL?, isReadOnly: Bool) -> Bool {
     guard isSQLite, !isReadOnly, let url, url.isFileURL else { return false }
     return !PathText.isInside(url.path, inMemoryPath)
@@ -17,7 +17,7 @@ extension StoreRecovery {
   /// The path under which Core Data keeps an SQLite store in memory.
   static var inMemoryPath: String { "/dev/null" }
 
-  /// The same recovery with another policy, and with the same listeners.
+  /// A copy of this recovery with `policy`. Events of the copy reach the listeners of this recovery.
   func with(_ policy: Policy) -> StoreRecovery {
     var policy = policy
     policy.report = { tell($0) }
@@ -28,8 +28,8 @@ extension StoreRecovery {
 }
 
 extension ExpectedModel {
-  /// Hashes as Core Data returns them, and the renaming identifiers of the entities; nil when one of the hashes is not
-  /// a version hash, so that nothing can be concluded.
+  /// Creates an expectation from hashes as Core Data returns them and from the entities' renaming identifiers; nil when
+  /// one of the hashes is not a version hash, so that nothing can be concluded.
   init?(name: String?, hashData: [String: Data], renamingIdentifiers: [String?] = []) {
     var hashes: [String: VersionHash] = [:]
     for (entity, data) in hashData {
@@ -47,7 +47,7 @@ extension ExpectedModel {
 }
 
 extension Policy {
-  /// The policy for this process. An extension of the app never moves a store, even if its author did not set that.
+  /// The policy for this process. In an extension of the app, mode `act` becomes `extension`: no store is moved.
   func adaptedToProcess(_ process: HostState = .ofThisProcess()) -> Policy {
     var policy = self
     if process.isExtension == true, mode == .act { policy.mode = .extension }
@@ -56,8 +56,8 @@ extension Policy {
 
   /// The policy for an opener that migrates by itself and whose errors do not state a cause, such as SwiftData's.
   ///
-  /// So the version hashes decide. Too little space is the most likely reason why a migration fails on a sound store,
-  /// so there must be space for one: the minimum plus the size of the store.
+  /// The version hashes decide in its place. Lack of space is the likeliest reason why a migration of a sound store
+  /// fails, so the free space that is needed is ``Policy/minimumFreeBytes`` plus the store's size.
   func forErrorsWithoutCause(storeAt path: String) -> Policy {
     var policy = self
     policy.setsAsideOnMismatchAlone = true

@@ -2,12 +2,12 @@ public import Foundation
 
 /// A container whose stores are all open.
 public struct OpenedContainer<Container> {
-  /// The container.
+  /// The container, with all its stores open.
   public let container: Container
-  /// What happened to the earlier stores, one for each that was set aside; empty on a normal launch. Tell the
+  /// The incidents of this open, one for each store that was set aside or copied; empty on a normal launch. Tell the
   /// user.
   public let incidents: [Incident]
-  /// Committed rows that SQLite silently left out, by store; see ``Opened/loss``.
+  /// Committed rows that SQLite silently left out, by the URL of the store; see ``Opened/loss``.
   public let losses: [URL: SilentLoss]
 }
 
@@ -17,8 +17,8 @@ extension OpenedContainer: Sendable where Container: Sendable {}
 public enum ContainerOutcome<Container> {
   /// All stores are open: the earlier ones, or fresh ones.
   case opened(OpenedContainer<Container>)
-  /// No store is open, because one of them failed; this value describes it. Another store that was set aside before
-  /// stays aside, with a fresh one in its place; ``Incidents`` lists it.
+  /// No store is open, because one of them failed; this value describes the failure. A store that was set aside earlier
+  /// in the attempt may stay aside, with a fresh one in its place; ``Incidents`` lists it.
   case failed(FailedOpen)
 
   /// The open container.
@@ -37,8 +37,8 @@ extension ContainerOutcome: Sendable where Container: Sendable {}
 /// Several stores that open together in one container, each with a recovery of its own.
 ///
 /// The recoveries are nested: the evidence of every store is read before any of them opens, and no store is read while
-/// the container has it open. Each recovery gets only the errors of its own store. A failure of another store reaches
-/// it as a cancellation, which leaves its store where it was, or brings it back there.
+/// the container has it open. Each recovery gets only the errors of its own store. When another store fails, a recovery
+/// gets a cancellation. Its own store then stays where it was, or is brought back there.
 struct SeveralStores {
   /// One store of the container.
   struct Member {
@@ -49,7 +49,7 @@ struct SeveralStores {
   /// A container after the attempt to open all its stores.
   struct Loaded<Container> {
     let container: Container
-    /// The errors, by the index of the member.
+    /// What went wrong, by the index of the store in ``members``.
     let failures: [Int: any Error]
   }
 
@@ -59,7 +59,7 @@ struct SeveralStores {
   ///
   /// - Parameters:
   ///   - isolation: The actor that `load` runs on: the caller's.
-  ///   - close: Closes whatever is open in a container. Called before a store is moved or tried again.
+  ///   - close: Closes all stores of a container. Called before a store is moved or tried again.
   ///   - load: Opens a new container, with the members at the given URLs. Throws, with nothing left open, when
   ///     something fails that no member caused.
   /// - Returns: The container, with the incidents in the order in which they happened; otherwise the first failure
@@ -150,19 +150,19 @@ struct SeveralStores {
 }
 
 extension SeveralStores {
-  /// One store's failure, or the container's own, that ends the attempt for all.
+  /// The failure that ends the attempt for all stores: that of one store, or the container's own.
   struct Stopped: Error {
     let failed: FailedOpen
 
     init(_ failed: FailedOpen) { self.failed = failed }
 
-    /// A failure that no member caused.
+    /// Creates a failure from an error that no member caused.
     init(_ error: any Error) {
       failed = FailedOpen(
         error: error,
         verdict: Verdict(
           finding: .hostError, action: .refuse,
-          reason: "the container could not be made, or one of its stores without recovery failed",
+          reason: "the container could not be made, or a store that recovery does not cover failed",
           rule: .containerFailed),
         evidence: nil)
     }

@@ -32,7 +32,7 @@ final class StoreAnswers: @unchecked Sendable {
     if let complete { whenComplete?(complete) }
   }
 
-  /// The failures so far; nil while an answer is missing.
+  /// All failures; nil while an answer is missing.
   var complete: [Failure]? { lock.withLock { missing > 0 ? nil : failures } }
 }
 
@@ -41,7 +41,7 @@ extension SeveralStores.Loaded {
   ///
   /// - Parameters:
   ///   - container: The container.
-  ///   - failures: What went wrong while it loaded its stores.
+  ///   - failures: What went wrong while the container loaded its stores.
   ///   - paths: The paths of the members, in order.
   ///   - close: Closes the container when a failure belongs to no member.
   /// - Throws: The first failure that belongs to no member.

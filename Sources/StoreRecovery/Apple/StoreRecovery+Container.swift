@@ -8,13 +8,13 @@
     ///
     /// - Parameters:
     ///   - app: The app that opens the stores.
-    ///   - policy: What the host decides. Whether this process is an extension is detected.
+    ///   - policy: The host's decisions. Whether this process is an extension is detected.
     ///   - isolation: The actor that `make` runs on: the caller's. Descriptions with `shouldAddStoreAsynchronously` are
-    ///     loaded elsewhere, as always in Core Data.
-    ///   - make: Makes the container and sets its descriptions, the same ones each time; it loads nothing. It runs
+    ///     loaded on another thread, as always in Core Data.
+    ///   - make: Makes the container and sets its descriptions, the same ones each time, without loading anything. Runs
     ///     once when all is well, and again for each attempt, because a container that failed cannot be used again.
-    /// - Returns: The container with all its stores open, and what happened to earlier ones; or what `make` or
-    ///   Core Data threw first, untouched, and what to do.
+    /// - Returns: The container with all its stores open, and the incidents; on failure, the first error of `make` or
+    ///   Core Data, untouched, and a verdict that says what to do.
     public static func load<Container: NSPersistentContainer>(
       app: App, policy: Policy = .init(), isolation: isolated (any Actor)? = #isolation,
       container make: () throws -> Container
@@ -34,14 +34,14 @@
       }
     }
 
-    /// The synchronous form, for an app that needs its container before it goes on. Stores whose description asks for
-    /// `shouldAddStoreAsynchronously` are added synchronously too.
+    /// Loads the stores of a container synchronously, for an app that needs its container before it goes on. Stores
+    /// with `shouldAddStoreAsynchronously` in their description are added synchronously too.
     ///
     /// - Parameters:
     ///   - app: The app that opens the stores.
-    ///   - policy: What the host decides. Whether this process is an extension is detected.
-    ///   - make: Makes the container and sets its descriptions, as in the other form.
-    /// - Returns: The same as the asynchronous form.
+    ///   - policy: The host's decisions. Whether this process is an extension is detected.
+    ///   - make: Makes the container, as in `load`.
+    /// - Returns: The same as `load`.
     public static func loadSynchronously<Container: NSPersistentContainer>(
       app: App, policy: Policy = .init(), container make: () throws -> Container
     ) -> ContainerOutcome<Container> {
@@ -66,13 +66,13 @@
       }
     }
 
-    /// The form with a completion handler, for code that does not use `async`. It returns at once.
+    /// Loads the stores of a container and calls `completion`, for code that does not use `async`. Returns at once.
     ///
     /// - Parameters:
     ///   - app: The app that opens the stores.
-    ///   - policy: What the host decides. Whether this process is an extension is detected.
-    ///   - make: Makes the container and sets its descriptions, as in the other forms.
-    ///   - completion: Called once, with what the other forms return.
+    ///   - policy: The host's decisions. Whether this process is an extension is detected.
+    ///   - make: Makes the container, as in the form with `async`.
+    ///   - completion: Called once, with what the form with `async` returns.
     @MainActor public static func load<Container: NSPersistentContainer>(
       app: App, policy: Policy = .init(),
       container make: @escaping @MainActor () throws -> Container,
@@ -81,7 +81,7 @@
       Task { @MainActor in completion(await load(app: app, policy: policy) { try make() }) }
     }
 
-    /// Outside any actor, because Core Data may call back on a thread of its own.
+    /// Starts to load all stores. Not isolated, because Core Data may call back on a thread of its own.
     @discardableResult
     private nonisolated static func loadAll(
       _ container: NSPersistentContainer,
@@ -119,7 +119,7 @@
       }
     }
 
-    /// Sets the members' descriptions to the URLs from the recovery, which are unchanged except in a trial on a copy.
+    /// Sets the URLs of the members' descriptions to those that the recoveries pass to their openers.
     ///
     /// - Returns: The paths, in the order of the members.
     fileprivate func moveDescriptions(

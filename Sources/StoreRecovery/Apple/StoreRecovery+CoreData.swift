@@ -3,11 +3,11 @@
   import Foundation
 
   extension ExpectedModel {
-    /// The hashes of a model that Core Data has loaded; nil when it has a hash of an unknown form.
+    /// Creates an expectation from a model that Core Data has loaded; nil when one of its hashes has an unknown form.
     ///
     /// Pass the container's or coordinator's own model. Core Data migrates to that model before it fails, and a store
-    /// records the hashes of all entities of the model, whatever the configuration. A store with none of its entities,
-    /// under their names or their renaming identifiers, is treated as the store of another app.
+    /// records the hashes of all entities of the model, whatever the configuration. A store that has none of the
+    /// model's entities, by name or by renaming identifier, is treated as the store of another app.
     public init?(_ model: NSManagedObjectModel) {
       self.init(
         name: Self.name(ofIdentifiers: model.versionIdentifiers),
@@ -17,8 +17,8 @@
   }
 
   extension NSPersistentStoreDescription {
-    /// A copy for an in-memory store at `/dev/null`, as in Apple's templates, without CloudKit mirroring. It is for an
-    /// app that runs although its store cannot be used. Give it to a new container in place of this description.
+    /// A copy of this description for an in-memory store at `/dev/null`, as in Apple's templates, without CloudKit
+    /// mirroring. An app that runs although its store cannot be used gives the copy to a new container.
     public func inMemory() -> NSPersistentStoreDescription {
       let memory =
         copy() as? NSPersistentStoreDescription
@@ -32,16 +32,16 @@
   }
 
   extension StoreRecovery {
-    /// Adds the store to a coordinator, with recovery.
+    /// Adds the store to a coordinator; if the store does not open, recovery decides what to do.
     ///
     /// - Parameters:
     ///   - configuration: The name of the model's configuration; nil for the whole model.
     ///   - options: The options for the store. Without `NSMigratePersistentStoresAutomaticallyOption` a store of an
     ///     earlier version counts as one that does not fit; migrate it first. A store that is opened read-only is left
     ///     to Core Data.
-    ///   - make: Makes the coordinator, a new one for each attempt: one that failed may keep the cause of the failure.
-    /// - Returns: The coordinator, with the store open, and what happened to the earlier store; or what `make` or
-    ///   Core Data threw first, untouched, and what to do.
+    ///   - make: Makes a new coordinator for each attempt, because one that failed may keep the cause of the failure.
+    /// - Returns: The coordinator, with the store open, and the incident of the earlier store; on failure, the first
+    ///   error of `make` or Core Data, untouched, and a verdict that says what to do.
     public func addStore(
       configuration: String? = nil, options: [AnyHashable: Any]? = nil,
       coordinator make: () throws -> NSPersistentStoreCoordinator

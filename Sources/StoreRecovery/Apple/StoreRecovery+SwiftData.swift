@@ -5,17 +5,17 @@
 
   @available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
   extension StoreRecovery {
-    /// Opens the store in a SwiftData container, with recovery. The container has this one store.
+    /// Opens the store in a SwiftData container that has no other store; if the store does not open, recovery decides.
     ///
-    /// SwiftData does not say why a store does not load. So the version hashes decide: a store that differs from
+    /// SwiftData does not say why a store does not load, so the version hashes decide. A store that differs from
     /// `types`, and that SwiftData could not migrate in two attempts, is set aside if there is space for a migration
-    /// and nothing else prevents it.
+    /// and nothing else prevents the move.
     ///
     /// - Parameters:
     ///   - types: All model types of the container's newest schema.
-    ///   - make: Makes the container with a configuration for the given URL, a new one for each attempt.
-    /// - Returns: The container, and what happened to the earlier store; or what `make` threw first, untouched,
-    ///   and what to do.
+    ///   - make: Makes a container with a configuration for the given URL: a new one for each attempt.
+    /// - Returns: The container, and the incident of the earlier store; on failure, the first error of `make`,
+    ///   untouched, and a verdict that says what to do.
     public func openModelContainer(
       for types: [any PersistentModel.Type], container make: (URL) throws -> ModelContainer
     ) -> Outcome<ModelContainer> {

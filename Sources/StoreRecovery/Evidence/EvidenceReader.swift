@@ -10,15 +10,15 @@ package enum FileEvidence {
   /// The length of the database header and the b-tree header of page 1, in bytes.
   static let headerBytes = 108
 
-  /// All these facts about the store at `path`.
+  /// All facts that this type gathers about the store at `path`.
   package static func read(_ path: String) -> StoreEvidence {
     var evidence = beforeOpening(path)
     complete(&evidence, path)
     return evidence
   }
 
-  /// The facts that must be known before the opener runs, for a store with these `files`; nil to look them up. Each
-  /// launch pays for this, so no folder is read, no call is made twice, and the main file is opened once.
+  /// The facts that must be known before the opener runs. `files` are the store's files; nil to look them up. Each
+  /// launch pays for this function, so no folder is read, no call is made twice, and the main file is opened once.
   static func beforeOpening(_ path: String, _ files: DatabaseFiles? = nil) -> StoreEvidence {
     let files = files ?? DatabaseFiles(at: path)
     var evidence = StoreEvidence(mainKind: files.main?.kind)
@@ -54,7 +54,7 @@ package enum FileEvidence {
   }
 
   /// Adds, or reads again, the facts that matter only after a failed open: the support folder, files left by a
-  /// migration, and the free space. The main file is not opened, because closing it would drop locks.
+  /// migration, and the free space. The main file is not opened, because closing it would drop SQLite's locks on it.
   static func complete(_ evidence: inout StoreEvidence, _ path: String) {
     func isInFolder(_ role: StoreSet.Role) -> Bool {
       role == .support || role == .migrationDestination
@@ -103,12 +103,12 @@ package enum FileEvidence {
   /// The first bytes of a journal that holds a transaction (SQLite file format, section 3).
   private static let journalMagic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
 
-  /// The length of the magic number, record count, nonce and initial size of the database in pages.
+  /// The length of the fields that are read: magic number, record count, nonce and initial size in pages.
   private static let journalHeaderBytes = 20
 
-  /// Whether a journal with this start must be rolled back. The journal of a store's first transaction need not be, as
-  /// long as the main file is empty: a process that was killed while making the store leaves both, and SQLite starts
-  /// again. `hasMain` says whether the main file has content; nil when there is none.
+  /// Whether a journal with these first bytes must be rolled back. `hasMain` says whether the main file has content;
+  /// nil when there is none. The journal of a new store's first transaction need not be rolled back: a process that was
+  /// killed while making the store leaves it beside an empty main file, and SQLite starts again.
   private static func isHot(_ start: [UInt8], hasMain: Bool?) -> Bool {
     guard start.starts(with: journalMagic) else { return false }
     let isOfNewStore = start.count == journalHeaderBytes && start[16...].allSatisfy { $0 == 0 }
@@ -118,14 +118,14 @@ package enum FileEvidence {
   /// What is known about the locks that other processes hold.
   struct Lock {
     let isHeld: Bool
-    /// The holder's process id; nil when unknown, as across containers.
+    /// The process id of a holder; nil when there is none or it is unknown, as across containers.
     let holder: Int32?
   }
 
   static func isUsedElsewhere(_ path: String) -> Bool? { lock(path)?.isHeld }
 
-  /// Asks whether another process holds one of SQLite's locks on a database; nil when that is unknown. A connection in
-  /// WAL mode holds one as long as it is open.
+  /// The locks that other processes hold on the database at `path`; nil when unknown. A connection in WAL mode holds a
+  /// lock as long as it is open.
   static func lock(_ path: String) -> Lock? {
     let descriptor = SystemCalls.openForReading(path)
     guard descriptor >= 0 else { return nil }
@@ -140,7 +140,7 @@ package enum FileEvidence {
     return Lock(isHeld: isHeld, holder: isHeld && lock.l_pid > 0 ? lock.l_pid : nil)
   }
 
-  /// The path may contain links, because the host chose it.
+  /// Whether `path` leads to a folder, even one that may not be opened. Links are followed: the host chose the path.
   private static func isFolder(_ path: String) -> Bool {
     let descriptor = SystemCalls.openFolder(following: path)
     guard descriptor >= 0 else { return errno == EACCES }
@@ -208,7 +208,7 @@ extension StoreEvidence.Member {
 }
 
 extension StoreEvidence {
-  /// Sets what is known about locks.
+  /// Sets the facts about locks; nil makes them unknown.
   fileprivate mutating func take(_ lock: FileEvidence.Lock?) {
     isUsedElsewhere = lock?.isHeld
     lockHolder = lock?.holder

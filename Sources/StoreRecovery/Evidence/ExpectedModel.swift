@@ -2,12 +2,12 @@ public import ObjectModel
 
 /// What a host can pass as the model that it opens its store with: a model, all its versions, or only its hashes.
 public protocol ModelExpectation: Sendable {
-  /// The hashes of the model. Used only after an open has failed.
+  /// The hashes that the store should record. A normal launch does not ask for them.
   var expectedModel: ExpectedModel { get }
 }
 
 extension ManagedObjectModel: ModelExpectation {
-  /// The model's own hashes. A model has no name.
+  /// The model's own hashes, without a name, because a model has none.
   public var expectedModel: ExpectedModel {
     ExpectedModel(
       name: nil, forms: ExpectedModel.forms(of: self), versions: [], entityNames: entityNameHistory)
@@ -15,8 +15,8 @@ extension ManagedObjectModel: ModelExpectation {
 }
 
 extension ModelCollection: ModelExpectation {
-  /// The hashes of the current version. The other versions only serve to name the one that wrote the store. Without a
-  /// current version nothing is expected, and only the writer is named.
+  /// The hashes of the current version. The other versions serve only to name the version that wrote the store. Without
+  /// a current version no model is expected, and only the writing version is named.
   public var expectedModel: ExpectedModel {
     ExpectedModel(
       name: current?.name, forms: current.map(ExpectedModel.forms) ?? [],
@@ -30,7 +30,7 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
   /// The name of the model version, for people; nil when it has none.
   public let name: String?
 
-  /// Each set of hashes that the model may have; a store with any of them opens. Empty when nothing is expected.
+  /// The sets of hashes that the model may have; a store with any of them opens. Empty when no model is expected.
   let forms: [Form]
   /// The versions that may have written the store.
   let versions: [NamedVersion]
@@ -59,7 +59,7 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
       entityNames: Set(hashes.keys).union(earlierNames))
   }
 
-  /// One version of a collection, current or not; nil when no version has that name.
+  /// Creates an expectation from the version with this name, current or not; nil when the collection has none.
   public init?(_ collection: ModelCollection, versionName: String) {
     guard let version = collection.versions.first(where: { $0.name == versionName }) else {
       return nil
@@ -78,17 +78,17 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
     self.entityNames = entityNames
   }
 
-  /// The value itself.
+  /// This value, which is an expectation already.
   public var expectedModel: ExpectedModel { self }
 
-  /// Core Data tries a model both with and without its tombstone entries.
+  /// The sets of hashes of a model: without and, if it has any, with its tombstone entries. Core Data tries both.
   fileprivate static func forms(of model: ManagedObjectModel) -> [Form] {
     let plain = Form(model.versionHashes())
     guard model.hasTombstoneEntries else { return [plain] }
     return [plain, Form(model.versionHashes(honouringTombstones: true))]
   }
 
-  /// Hashes recorded beside a version count as well as computed ones.
+  /// The sets of hashes of a version: the recorded ones, if any, and the computed ones. A store may have either.
   fileprivate static func forms(of version: ModelCollection.Version) -> [Form] {
     let computed = version.model.map(forms) ?? []
     guard let recorded = version.recorded else { return computed }
@@ -111,7 +111,7 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
     let writers = versions.filter { version in version.forms.contains { $0.matches(recorded) } }
     let names = Set(writers.map(\.name)).sorted()
     if !names.isEmpty { evidence.writtenBy = names.joined(separator: " or ") }
-    // By names alone: a hash includes its entity's name, and names are comparable under any hash rules.
+    // Only names are compared: they are comparable under any hash rules, and a hash covers its entity's name.
     if !forms.isEmpty, let entityNames {
       evidence.sharesEntities = recorded.keys.contains(where: entityNames.contains)
     }
@@ -127,7 +127,7 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
 extension ExpectedModel {
   /// One set of hashes that a model may have.
   struct Form: Sendable, Hashable {
-    /// The hashes that are certain.
+    /// The hashes that are certain, by entity name.
     let hashes: [String: VersionHash]
     /// The entities whose hash follows no confirmed rule, each with the hash that the unconfirmed rule yields, if any.
     let unknown: [String: VersionHash?]
@@ -147,7 +147,7 @@ extension ExpectedModel {
       derived = computed.entitiesWithDerivedAttributes
     }
 
-    /// Whether these are exactly the recorded hashes.
+    /// Whether `recorded` holds exactly the entities and hashes of this set.
     func matches(_ recorded: [String: VersionHash]) -> Bool {
       recorded.count == hashes.count + unknown.count
         && recorded.allSatisfy { (hashes[$0.key] ?? unknown[$0.key] ?? nil) == $0.value }
@@ -157,21 +157,21 @@ extension ExpectedModel {
       let comparison: HashComparison
       let undecided: [String]
 
-      /// How different the two sides are: proven differences first.
+      /// How much store and model differ: the number of proven differences, then that of undecided entities.
       var distance: (Int, Int) {
         let proven = comparison.differing.count + comparison.onlyInStore.count
         return (proven + comparison.onlyInModel.count, undecided.count)
       }
     }
 
-    /// What is proven to differ. Entities whose difference proves nothing are in no list of the comparison.
+    /// Compares this set with a store's hashes. Entities whose difference proves nothing are in no list of the result.
     func compared(with recorded: [String: VersionHash], _ evidence: StoreEvidence) -> Result {
       var store = recorded
       var model = hashes
       var undecided: [String] = []
       for (name, unconfirmed) in unknown {
         if store[name] == nil {
-          // Certain all the same: the store has no such entity. Any hash will do.
+          // The store certainly lacks this entity. The comparison needs a hash for it; any will do.
           model[name] = unconfirmed ?? VersionHash(bytes: [UInt8](repeating: 0, count: 32))
         } else if store[name] == unconfirmed {
           model[name] = unconfirmed
@@ -180,7 +180,7 @@ extension ExpectedModel {
           undecided.append(name)
         }
       }
-      // Before version 3 of the rules, Core Data compares only names.
+      // Under hash rules before version 3, Core Data compares only names.
       if let version = evidence.hashesVersion, version < 3 {
         for (name, hash) in store where model[name] != nil { model[name] = hash }
       }
@@ -197,8 +197,8 @@ extension ExpectedModel {
       return Result(comparison: comparison, undecided: undecided.sorted())
     }
 
-    /// Whether the framework may have recorded hashes of derived attributes that changed each time the model was made,
-    /// as those of iOS 13 to 16 did. An unrecorded framework version may be one of them.
+    /// Whether the store's hashes of derived attributes may be useless: frameworks of iOS 13 to 16 computed new ones
+    /// each time a model was made. nil, an unrecorded version, may be one of these.
     private static func hasUnstableDerivedHashes(_ frameworkVersion: Int64?) -> Bool {
       frameworkVersion.map { (977...1251).contains($0) } ?? true
     }

@@ -2,20 +2,20 @@ import StoreFiles
 import Foundation
 import SafeText
 
-/// `Incompatible/.state.json`: which failures made which build of the app set a store aside, and how often. It breaks
-/// loops: otherwise a fault that also hits each fresh store would fill the disk with stores.
+/// The record `Incompatible/.state.json`: for which failures each build of the app set a store aside, and how often. It
+/// breaks loops: otherwise a fault that also hits each fresh store would fill the disk with stores.
 ///
-/// It outlives the incidents, which may be restored, pruned or put back.
+/// The record outlives the incidents, which may be restored, pruned or put back.
 struct FailureState: Codable, Sendable, Equatable {
   /// One failure of one store in one build.
   struct Entry: Codable, Sendable, Equatable {
     let storeName: String
     let app: StoreRecovery.App
-    /// What identifies the failure, as in ``StoreEvidence/Repetition``.
+    /// The text that identifies the failure; see ``StoreEvidence/Repetition/fingerprint(_:_:)``.
     let fingerprint: String
     var count: Int
     var last: Date
-    /// The ids of the newest incidents.
+    /// The ids of the newest incidents of this failure, newest last.
     var incidents: [String]
   }
 
@@ -36,7 +36,7 @@ struct FailureState: Codable, Sendable, Equatable {
     failures = []
   }
 
-  /// Notes that a store was set aside.
+  /// Counts that a store was set aside for the failure with this fingerprint.
   mutating func add(
     _ storeName: String, _ app: StoreRecovery.App, _ fingerprint: String, incident: String,
     on date: Date
@@ -58,8 +58,8 @@ struct FailureState: Codable, Sendable, Equatable {
 
   /// The record in the folder of incidents; an empty one when there is none.
   ///
-  /// - Throws: ``StoreRecoveryError`` when the record exists and cannot be read now. A damaged one counts as missing:
-  ///   then only the incidents count.
+  /// - Throws: An error when the record exists and cannot be read now. A damaged record counts as missing; then only
+  ///   the incidents are counted.
   static func read(_ incompatible: String, _ records: RecordFile) throws -> FailureState {
     for path in [incompatible + "/" + name, incompatible + "/" + name + RecordFile.partSuffix] {
       do {
@@ -75,8 +75,8 @@ struct FailureState: Codable, Sendable, Equatable {
     return FailureState()
   }
 
-  /// Replaces the record. A kill in between leaves the new one under the name with `.part`, where
-  /// ``read(_:_:)`` finds it.
+  /// Replaces the record in one step. A kill before that step leaves the new record under the name with `.part`.
+  /// ``read(_:_:)`` uses it only when there is no other.
   func write(_ incompatible: String, _ records: RecordFile) throws {
     try records.write(self, to: incompatible + "/" + Self.name, replacing: true)
   }
@@ -116,7 +116,7 @@ extension StoreRecovery {
     return repetition
   }
 
-  /// Notes that the store was set aside. When that fails, the incident itself still counts.
+  /// Counts the incident in the record. When that fails, the incident itself still counts.
   func note(_ incident: Incident, in incompatible: String) {
     let records = RecordFile(fileSystem: fileSystem)
     do {

@@ -4,12 +4,12 @@ import StoreFiles
 import SafeText
 
 /// What a store looked like just before its last healthy open. At a later launch these facts can show that committed
-/// rows were lost with the log. They do not cover later writes.
+/// rows were lost with the log. They do not cover rows written since that open.
 struct HealthyOpen: Sendable, Equatable {
   /// Facts about the main file that a checkpoint changes.
   struct Main: Sendable, Equatable {
     var inode: UInt64
-    /// The size, in bytes.
+    /// The size of the main file, in bytes.
     var size: Int64
     /// The modification time, in nanoseconds since 1970.
     var modified: Int64
@@ -18,7 +18,7 @@ struct HealthyOpen: Sendable, Equatable {
     var isSettled: Bool
   }
 
-  /// Facts about the log.
+  /// Facts about the log that a restart or a new commit changes.
   struct Log: Sendable, Equatable {
     var inode: UInt64
     /// The two salts in its header (8 bytes), which change each time SQLite restarts the log.
@@ -35,7 +35,7 @@ struct HealthyOpen: Sendable, Equatable {
   /// The coarsest resolution of file times, two seconds (FAT), in nanoseconds.
   static let settlingTime: Int64 = 2_000_000_000
 
-  /// The path of the record. It is not a member of the store set, so it stays when a set is moved.
+  /// The path of the record, `.X.lifeboat` beside the store `X`. It is not a member of the set and is not moved.
   static func path(for store: String) -> String {
     PathText.folder(of: store) + "/." + PathText.lastComponent(of: store) + ".lifeboat"
   }
@@ -66,7 +66,7 @@ struct HealthyOpen: Sendable, Equatable {
   static let length = 80
   private static let magic: UInt64 = 0x4c42_4f61_744f_7001
 
-  /// All numbers are little-endian; the checksum comes last.
+  /// The record as it is stored. All numbers are little-endian; the checksum comes last.
   var bytes: [UInt8] {
     var bytes: [UInt8] = []
     func put(_ number: some FixedWidthInteger) {
@@ -109,7 +109,7 @@ struct HealthyOpen: Sendable, Equatable {
     self.log = log
   }
 
-  /// FNV-1a.
+  /// The FNV-1a hash of `bytes`.
   private static func checksum(_ bytes: ArraySlice<UInt8>) -> UInt64 {
     bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
   }

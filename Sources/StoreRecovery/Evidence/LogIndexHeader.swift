@@ -7,9 +7,9 @@ struct LogIndexHeader: Equatable {
   let pageSize: Int
   /// The number of frames up to the last commit.
   let frames: Int
-  /// The checksum in the last committed frame.
+  /// The checksum in the last committed frame, 8 bytes as in the log.
   let checksum: [UInt8]
-  /// The salts of the log that the wal-index belongs to.
+  /// The two salts of the log that the wal-index belongs to, 8 bytes.
   let salts: [UInt8]
   /// The number of frames that a checkpoint has copied to the main file (`nBackfill`).
   let saved: Int
@@ -20,7 +20,7 @@ struct LogIndexHeader: Equatable {
   /// The number of frames that are only in the log.
   var unsaved: Int { frames - perhapsSaved }
 
-  /// nil when the bytes are not a wal-index header, or when it is being changed.
+  /// nil when the bytes are not a valid wal-index header, or when a connection is changing the header.
   init?(_ bytes: [UInt8]) {
     guard bytes.count >= Self.length, bytes[0..<48] == bytes[48..<96] else { return nil }
     // SQLite uses the native byte order here.

@@ -6,18 +6,18 @@ import SafeFiles
 /// what the log held before. Taking a snapshot reads a few hundred bytes and takes no lock. It must be taken before the
 /// opener runs: closing the log or the wal-index would drop the locks that SQLite holds on them.
 struct LogSnapshot: Equatable {
-  /// The log's header, when the log has one.
+  /// What was read of a log that has a whole header.
   struct Log: Equatable {
     var status: FileStatus
     var header: [UInt8]
-    /// The header of the last frame that the wal-index lists.
+    /// The header of the last frame that the wal-index lists, 24 bytes; shorter or empty when there is none.
     var lastFrame: [UInt8]
 
     var isSound: Bool { LostFrames.isSound(header: header) }
     var pageSize: Int { Int(Self.word(header, 8)) }
     var salts: [UInt8] { Array(header[16..<24]) }
 
-    /// The number of whole frames.
+    /// The number of whole frames in the file, valid or not.
     var frames: Int {
       Int(clamping: (status.sizeBytes - Int64(LostFrames.headerLength)) / Int64(24 + pageSize))
     }
@@ -27,7 +27,7 @@ struct LogSnapshot: Equatable {
       (status.sizeBytes - Int64(LostFrames.headerLength)) % Int64(24 + pageSize) != 0
     }
 
-    /// Whether this log is a restart of the log with these salts: at each restart SQLite increments the first salt.
+    /// Whether this log continues the log with these salts after restarts, at which SQLite increments the first salt.
     func follows(_ salts: [UInt8]) -> Bool {
       let steps = Self.word(header, 16) &- Self.word(salts, 0)
       return steps > 0 && steps <= 1 << 20
@@ -43,10 +43,10 @@ struct LogSnapshot: Equatable {
   var index: LogIndexHeader?
   var indexStatus: FileStatus?
 
-  /// The current state of the files; nil when it cannot be read.
+  /// Reads the current state of the files; nil when it cannot be read.
   init?(at path: String) { self.init(at: path, DatabaseFiles(at: path)) }
 
-  /// The current state of `files`, which were just looked up; nil when it cannot be read.
+  /// Reads the current state of the store's `files`, which were just looked up; nil when it cannot be read.
   init?(at path: String, _ files: DatabaseFiles) {
     guard files.isLogKnown else { return nil }
     main = files.main
@@ -94,12 +94,12 @@ extension LogSnapshot {
     guard let first = LogSnapshot(at: path, files) else { return wal }
     if let log = first.log {
       wal?.isHeaderSound = log.isSound
-      // The opener would silently drop the log's rows, so its frames are read first.
+      // Opening the store would silently drop the log's rows, so the log's frames are read first.
       if !log.isSound, let pageSize = header?.pageSize {
         wal?.lostFrames = try? LostFrames.count(inLogOf: path, pageSize: pageSize, validFrames: 0)
       }
     }
-    // A main file that is missing or empty is handled elsewhere.
+    // The classifier handles a main file that is missing or empty.
     guard let header, header.isMagicRight, let main = first.main else {
       return wal
     }
@@ -121,7 +121,7 @@ extension LogSnapshot {
     return wal
   }
 
-  /// What the next launch compares with; nil without a valid log.
+  /// The facts that a healthy open records for later launches; nil without a valid log.
   private func facts(
     _ main: FileStatus, _ header: StoreEvidence.Header, _ settlingTime: Int64
   ) -> HealthyOpen? {
@@ -162,9 +162,9 @@ struct SilentLossCheck {
   let record: HealthyOpen?
   /// The number of pages whose newest content is in a log with a damaged header; nil when not counted.
   let keptPages: Int?
-  /// A loss that is proven.
+  /// The proven loss; nil when none is proven.
   private(set) var loss: SilentLoss?
-  /// A possible loss; a healthy store may show the same.
+  /// A possible loss; nil when there is none. A healthy store may show the same.
   private(set) var doubt: SilentLoss?
   /// The witnesses that know an earlier state of the log and find nothing missing.
   private(set) var agreeing: [SilentLoss.Witness] = []
@@ -186,7 +186,7 @@ struct SilentLossCheck {
     if doubt?.witness == .log, agreeing.contains(.index) { doubt = nil }
   }
 
-  /// Notes a loss. The first one counts: the log's own, then the wal-index's, which covers the whole session.
+  /// Notes a loss, or a doubt. The first counts: the log's, then the wal-index's, which covers the whole session.
   private mutating func found(
     _ kind: SilentLoss.Kind, _ witness: SilentLoss.Witness, frames: Int?, isCertain: Bool = true
   ) {

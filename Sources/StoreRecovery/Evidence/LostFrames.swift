@@ -18,8 +18,8 @@ struct LostFrames {
   ///
   /// - Parameters:
   ///   - path: The main file.
-  ///   - pageSize: In bytes, 512 to 65536; the database's when the log's header is invalid.
-  ///   - validFrames: How many frames are valid; 0 when the header is not.
+  ///   - pageSize: The page size in bytes, 512 to 65536; the database's when the log's header is invalid.
+  ///   - validFrames: How many frames at the start of the log are valid; 0 when the header is not.
   /// - Returns: 0 when nothing is lost.
   /// - Throws: `SQLiteFileError` when a file cannot be read.
   static func count(
@@ -51,7 +51,7 @@ struct LostFrames {
     return sum == Sum(header, at: 24)
   }
 
-  /// The log offset of each page's newest lost content.
+  /// The byte offset in the log of each page's newest lost content, by page number.
   private func lost(
     after validFrames: Int, isBigEndian: Bool
   ) throws(SQLiteFileError) -> [UInt32: Int64] {
@@ -94,7 +94,7 @@ struct LostFrames {
       | UInt32(bytes[offset + 3])
   }
 
-  /// The running checksum of section 4.2.
+  /// The running checksum of the log (SQLite file format, section 4.2).
   private struct Sum: Equatable {
     var first: UInt32 = 0
     var second: UInt32 = 0
@@ -106,7 +106,7 @@ struct LostFrames {
       second = word(bytes, offset + 4)
     }
 
-    /// Adds the bytes in `range`, a multiple of eight.
+    /// Adds the bytes in `range`, whose length is a multiple of eight.
     mutating func add(_ bytes: [UInt8], _ range: Range<Int>, isBigEndian: Bool) {
       for offset in stride(from: range.lowerBound, to: range.upperBound, by: 8) {
         let one = word(bytes, offset)

@@ -10,7 +10,7 @@ enum OpenFailure {
   /// The maximum number of errors read from a chain. An error may contain itself.
   static let linkLimit = 64
 
-  /// The facts of `error` and of its underlying errors.
+  /// The codes of `error` and of its underlying errors, and what the host says that they mean.
   static func facts(
     of error: any Error, sqliteCode: (@Sendable (any Error) -> Int32?)?,
     meaning: (@Sendable (any Error) -> FailureMeaning?)? = nil
@@ -39,21 +39,21 @@ enum OpenFailure {
       queue += inner(of: bridged)
     }
     failure.sqliteCode = decisive(codes)
-    // Only code 1 is so ambiguous that its text is used, and only to decide whether the file is read.
+    // Only code 1 is so ambiguous that the error's text counts: damage is considered only if it blames the schema.
     if failure.sqliteCode == 1 {
       failure.blamesSchema = queue[..<next].contains(where: blamesSchema)
     }
     return failure
   }
 
-  /// Called only for code 1, because the text of a Core Data error may hold a whole model.
+  /// Whether an error's text blames the schema. Called only for code 1: a Core Data error may hold a whole model.
   private static func blamesSchema(_ error: any Error) -> Bool {
     [(error as NSError).localizedDescription, String(describing: error)].contains {
       $0.contains("unsupported file format") || $0.contains("malformed database schema")
     }
   }
 
-  /// The first code that can never lead to a quarantine; without one, the first code.
+  /// The first code that can never lead to a quarantine; without one, the first code that has a rule.
   private static func decisive(_ codes: [Int32]) -> Int32? {
     let known = codes.compactMap { code in SQLiteRules.rule(for: code).map { (code, $0) } }
     return (known.first { $0.1.isFinal } ?? known.first)?.0

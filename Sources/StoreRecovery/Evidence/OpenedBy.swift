@@ -63,7 +63,7 @@ struct OpenedBy {
     return answers.isEmpty ? nil : answers.contains(true)
   }
 
-  /// The empty files whose names note a version, with their status.
+  /// The markers beside the store, which are empty files, with their status.
   private func markers() -> [(name: String, status: FileStatus)] {
     let names = (try? FolderEntries.read(folder, limit: FileSystem.entryLimit).names) ?? []
     return names.compactMap { name in

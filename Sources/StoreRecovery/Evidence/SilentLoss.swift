@@ -9,7 +9,7 @@ public struct SilentLoss: Sendable, Codable, Equatable {
     case cutShort
     /// A frame in the middle of the log is invalid, and committed frames follow it.
     case frameDamaged
-    /// The log is missing or empty.
+    /// The log is missing, or shorter than its header.
     case gone
     /// The log and the main file do not belong together: one of them was replaced.
     case foreign
@@ -27,12 +27,12 @@ public struct SilentLoss: Sendable, Codable, Equatable {
 
   /// What happened to the log.
   public var kind: Kind
-  /// What shows it.
+  /// What shows the loss.
   public var witness: Witness
   /// The minimum number of committed frames that SQLite does not read; nil when unknown.
   public var frames: Int?
-  /// The number of pages whose newest content still exists where SQLite does not read it; nil when they were not
-  /// counted, 0 when it no longer exists.
+  /// The number of pages whose newest content is still in the log, where SQLite does not read it; nil when they were
+  /// not counted.
   public var keptPages: Int?
 
   /// Creates a loss from its parts.

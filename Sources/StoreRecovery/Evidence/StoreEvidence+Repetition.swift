@@ -9,15 +9,15 @@ extension StoreEvidence {
     package var same = 0
     /// How often this build has set the store aside for any reason.
     package var all = 0
-    /// The incidents of this failure, as far as they are remembered, the newest last.
+    /// The ids of this failure's incidents, as far as they are remembered, the newest last.
     package var incidents: [String] = []
-    /// Whether the host allows setting the store aside a second time; nil when it was not asked.
+    /// Whether the host allows setting the store aside a second time; nil when the host was not asked.
     package var isAllowed: Bool?
 
     /// Creates the counts for a failure that has not happened before.
     package init(fingerprint: String) { self.fingerprint = fingerprint }
 
-    /// The fingerprint of a failure.
+    /// The text that identifies a failure, made of the verdict and the outermost error.
     package static func fingerprint(_ verdict: Verdict, _ evidence: StoreEvidence) -> String {
       let outermost = evidence.failure?.chain.first.map { " \($0.domain) \($0.code)" } ?? ""
       return "\(verdict.finding.rawValue) \(verdict.rule.rawValue)\(outermost)"

@@ -2,8 +2,8 @@ import StoreFiles
 import SafeFiles
 import SQLiteFile
 
-/// Adds the facts that need the whole file: structure, metadata, hashes, log frames. It runs only when these facts can
-/// change the verdict, and leaves out what it cannot establish.
+/// Adds to the evidence the facts that need the whole file: structure, metadata, hashes, log frames. Called only when
+/// these facts can change the verdict. A fact that cannot be established stays nil.
 package typealias StructureReader =
   @Sendable (_ path: String, _ evidence: inout StoreEvidence) -> Void
 
@@ -70,7 +70,7 @@ package enum FileStructure {
     .walBadHeader, .walBrokenChain, .fileMainEmpty, .coredataModelCacheUnreadable,
   ]
 
-  /// Damage in the pages of the schema that does not keep SQLite from reading it.
+  /// Damage in the schema's pages that does not keep SQLite from reading the schema.
   private static let readable: Set<Finding.ID> = [
     .pageBadFragments, .treeKeyOrder, .recordTrailingBytes,
   ]

@@ -3,16 +3,16 @@ package import StoreFiles
 package import ObjectModel
 import SafeText
 
-/// Plain facts about a store and about the failed attempt to open it. A fact that was not or could not be
-/// established is nil.
+/// Plain facts about a store and about the failed attempt to open it. A fact is nil when it was not or could not be
+/// established.
 public struct StoreEvidence: Sendable, Codable, Equatable {
   /// One member of the store set, as found before the opener ran.
   package struct Member: Sendable, Codable, Equatable {
-    /// What the member is for.
+    /// The member's part in the set, such as the write-ahead log.
     package var role: StoreSet.Role
     /// The path relative to the store's folder.
     package var name: String
-    /// What the path names.
+    /// Whether the member is a file, a folder, a link or something else.
     package var kind: StoreSet.Kind
     /// The size in bytes; 0 for anything but a file.
     package var sizeBytes: Int64
@@ -32,7 +32,7 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
     package var isMagicRight: Bool
     /// The page size in bytes, 512 to 65536; nil when the field holds no valid size.
     package var pageSize: Int?
-    /// The read version; a reader that knows only 1 and 2 must not read a file with a higher one.
+    /// The file format read version, 1 for rollback journals and 2 for WAL. SQLite reads no file with a higher one.
     package var readVersion: Int?
     /// The file change counter.
     package var changeCounter: UInt32?
@@ -58,22 +58,22 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
 
   /// Facts about the write-ahead log.
   package struct WAL: Sendable, Codable, Equatable {
-    /// The size in bytes.
+    /// The size of the log in bytes.
     package var sizeBytes: Int64
     /// Whether the header is valid: magic number and checksum; nil when there are fewer than 32 bytes.
     package var isHeaderSound: Bool?
     /// The number of frames of committed transactions that SQLite reads; nil when not counted.
     package var committedFrames: Int?
-    /// The number of committed frames after a damaged header or frame that SQLite would drop and whose content is not
-    /// in the main file; each page counts once. nil when not counted.
+    /// The number of pages whose newest content is in committed frames that SQLite would drop, after a damaged header
+    /// or frame, and is not in the main file. nil when not counted.
     package var lostFrames: Int?
     /// Committed rows that SQLite certainly does not read; nil when nothing proves a loss.
     package var loss: SilentLoss?
-    /// A possible loss; a healthy store may show the same. nil when there is none, or when ``loss`` is set.
+    /// A possible loss; a healthy store may show the same. nil when none is suspected, or when ``loss`` is set.
     package var doubt: SilentLoss?
     /// The witnesses that know an earlier state of the log and find nothing missing; nil when none was checked.
     package var witnesses: [SilentLoss.Witness]?
-    /// What a healthy open has to record; nil when the record is up to date. It is not part of the evidence.
+    /// The facts that a healthy open has to record; nil when the record is up to date. Not encoded with the evidence.
     var unrecorded: HealthyOpen?
 
     private enum CodingKeys: String, CodingKey {
@@ -99,9 +99,8 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   /// Facts about the rollback journal.
   package struct Journal: Sendable, Codable, Equatable {
     /// Whether the journal is hot: its header is valid, so SQLite rolls it back into the main file. A journal that was
-    /// truncated or whose header was zeroed (`PRAGMA journal_mode` TRUNCATE and PERSIST) is only kept for the next
-    /// transaction. The journal of the first transaction on a main file that is still empty restores nothing. nil when
-    /// it could not be read.
+    /// truncated, or whose header was zeroed (`PRAGMA journal_mode` TRUNCATE and PERSIST), is not hot. Neither is that
+    /// of the first transaction, while the main file is still empty. nil when the journal could not be read.
     package var isHot: Bool?
 
     /// Creates journal facts from their parts.
@@ -148,11 +147,11 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   package struct Failure: Sendable, Codable, Equatable {
     /// The error and its underlying errors, outermost first.
     package var chain: [ErrorLink]
-    /// SQLite's extended result code.
+    /// SQLite's extended result code; nil when the error has none.
     package var sqliteCode: Int32?
-    /// The outermost code of the Cocoa domain.
+    /// The outermost code of the Cocoa domain; nil when there is none.
     package var cocoaCode: Int?
-    /// The first code of the POSIX domain.
+    /// The first code of the POSIX domain; nil when there is none.
     package var posixCode: Int32?
     /// Whether the text that came with SQLite's code 1 says "unsupported file format" or "malformed
     /// database schema".
@@ -174,7 +173,7 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
     }
   }
 
-  /// What the main file's path names; nil when nothing has that name.
+  /// The kind of file that the main file's path names; nil when nothing has that name.
   package var mainKind: StoreSet.Kind?
   /// The main file's size in bytes; nil when it is not a file.
   package var mainSizeBytes: Int64?
@@ -184,7 +183,7 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   package var folderExists: Bool
   /// Facts from the header; nil when there are fewer than 16 bytes or they could not be read.
   package var header: Header?
-  /// Whether the first bytes look random, as in an encrypted file.
+  /// Whether the first bytes look random, as in an encrypted file; nil when they could not be read.
   package var looksEncrypted: Bool?
   /// Facts about the write-ahead log; nil when there is none and nothing shows that there was one.
   package var wal: WAL?
@@ -192,15 +191,15 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   package var journal: Journal?
   /// What the structure check found; nil when none ran.
   package var structure: Structure?
-  /// The store's UUID from its metadata.
+  /// The store's UUID from its metadata; nil when unknown.
   package var storeUUID: String?
-  /// The version of the framework that wrote the metadata, for example 1344.
+  /// The version of the framework that wrote the metadata, for example 1344; nil when unknown.
   package var frameworkVersion: Int64?
   /// The version of the rules by which hashes are compared, 3 in every store seen.
   package var hashesVersion: Int64?
   /// The version hashes that the store records; nil when there are none that can be read.
   package var recordedHashes: [String: VersionHash]?
-  /// Whether the app expects a model.
+  /// Whether the app has named a model that the store must fit.
   package var expectsModel = false
   /// The name of the model version that the app expects; nil when it has none.
   package var expectedVersion: String?
@@ -216,7 +215,7 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   /// Whether the store shares an entity, by its current or an earlier name, with any known version of the app's model;
   /// nil when no model is expected, no hashes could be read, or a version could not be read.
   package var sharesEntities: Bool?
-  /// The name of the model version that wrote the store.
+  /// The name of the model version that wrote the store; nil when no known version did.
   package var writtenBy: String?
   /// Whether a newer build of the app wrote the store; nil when unknown: hashes alone do not show it.
   package var isNewerThanApp: Bool?
@@ -238,7 +237,7 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   /// The failed open; nil as long as the opener has not failed.
   package var failure: Failure?
 
-  /// Creates evidence that says only what the main file's path names, and its size.
+  /// Creates evidence that says only what kind of file the main file's path names, and the file's size.
   package init(mainKind: StoreSet.Kind?, mainSizeBytes: Int64? = nil) {
     self.mainKind = mainKind
     self.mainSizeBytes = mainSizeBytes
@@ -260,7 +259,7 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
     return overflow || size < needed
   }
 
-  /// Members left over without a store or from another state of it, one sentence each; empty when there are none.
+  /// One sentence for each member that is left over without a store or from another state of the store.
   package var strays: [String] {
     var strays: [String] = []
     let isMainThere = mainKind == .file && !isMainEmpty
@@ -308,7 +307,7 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   }
 }
 
-/// What a host's own error means, when it contains no SQLite or Core Data code.
+/// What a host's own error means. The host says so for errors without an SQLite or Core Data code.
 public enum FailureMeaning: String, Sendable, Codable, CaseIterable {
   /// A newer build of the app wrote the store.
   case newerStore
@@ -329,7 +328,7 @@ public struct HostState: Sendable, Codable, Equatable {
   /// Whether this process is the only one that uses the store.
   public var ownsStore: Bool?
 
-  /// Creates a state; what is left out is unknown.
+  /// Creates a state. nil means unknown.
   public init(
     isExtension: Bool? = nil, isInBackground: Bool? = nil, isProtectedDataAvailable: Bool? = nil,
     ownsStore: Bool? = nil

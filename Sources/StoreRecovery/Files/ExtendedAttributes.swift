@@ -5,7 +5,7 @@ import SafeFiles
 struct ExtendedAttributes {
   private var values: [[UInt8]: [UInt8]] = [:]
 
-  /// The maximum size of an attribute, in bytes; larger ones are left out.
+  /// The maximum size of an attribute, in bytes; a larger one is treated as empty.
   private static let limit = 16 << 20
 
   var isEmpty: Bool { values.isEmpty }
@@ -22,7 +22,7 @@ struct ExtendedAttributes {
     }
   }
 
-  /// The attributes of the file or folder at a path; none when it cannot be opened or is of another kind.
+  /// The attributes of what a path names; none when it cannot be opened, as a symbolic link cannot.
   init(ofPath path: String) {
     let descriptor = SystemCalls.openForReading(path)
     guard descriptor >= 0 else {
@@ -44,8 +44,8 @@ struct ExtendedAttributes {
       .map { String(decoding: $0, as: UTF8.self) }.sorted()
   }
 
-  /// Whether an attribute is copied. System attributes, such as security labels, belong to the location, not to the
-  /// file.
+  /// Whether an attribute is copied: on Apple's systems each is. On Linux, system attributes such as security labels
+  /// belong to the location, not to the file.
   private static func isCarried(_ name: [UInt8]) -> Bool {
     #if canImport(Darwin)
       true
@@ -58,7 +58,7 @@ struct ExtendedAttributes {
     name.map { CChar(bitPattern: $0) } + [0]
   }
 
-  /// The bytes that `call` writes into its buffer; it is called first without one, to return the size. Empty when it
+  /// The bytes that `call` writes into its buffer. The first call has no buffer and returns the size. Empty when a call
   /// fails.
   private static func bytes(_ call: (UnsafeMutableRawPointer?, Int) -> Int) -> [UInt8] {
     let count = call(nil, 0)

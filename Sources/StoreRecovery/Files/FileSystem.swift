@@ -8,7 +8,7 @@ package struct FileSystem: Sendable {
   package var link: @Sendable (String, String) throws -> Void
   /// Renames a file: `rename(from, to)`. Fails when `to` exists.
   package var rename: @Sendable (String, String) throws -> Void
-  /// Renames one of our records and replaces an older one: `replace(from, to)`.
+  /// Renames one of Lifeboat's records and replaces an older one: `replace(from, to)`.
   package var replace: @Sendable (String, String) throws -> Void
   /// Removes one name of a file: `unlink(path, file)`. Fails when the name now belongs to a file other than `file`; nil
   /// for a name that only Lifeboat uses.
@@ -17,8 +17,8 @@ package struct FileSystem: Sendable {
   package var sweep: @Sendable (String) throws -> Void
   /// Makes a folder with these permissions. Fails when the name is taken.
   package var makeFolder: @Sendable (String, UInt32) throws -> Void
-  /// Makes an empty folder with the permissions of another and, as root, with its owner: `copyFolder(from, to)`. Fails
-  /// when `to` exists.
+  /// Makes an empty folder with the permissions and extended attributes of another and, as root, with its owner:
+  /// `copyFolder(from, to)`. Fails when `to` exists.
   package var copyFolder: @Sendable (String, String) throws -> Void
   /// Removes an empty folder.
   package var removeFolder: @Sendable (String) throws -> Void
@@ -31,18 +31,18 @@ package struct FileSystem: Sendable {
   package var copy: @Sendable (String, String) throws -> Void
   /// Writes a new file that only this user may read, and syncs it. Fails when the name is taken.
   package var write: @Sendable (String, [UInt8]) throws -> Void
-  /// Locks one of our files without waiting, and creates it when it is missing. Returns a descriptor that holds the
-  /// lock until it is closed or the process ends; nil while another process holds the lock.
+  /// Locks one of Lifeboat's files without waiting, and creates it when it is missing. Returns a descriptor that holds
+  /// the lock until it is closed or the process ends; nil while another process holds the lock.
   package var lock: @Sendable (String) throws -> Int32?
-  /// Sets the modification time of one of our empty files, in nanoseconds since 1970. The change need not be durable.
+  /// Sets an empty Lifeboat file's modification time, in nanoseconds since 1970. The change need not be durable.
   package var setModified: @Sendable (String, Int64) throws -> Void
-  /// Gives one of our files the owner and permissions of another file. When this user may not set the group, the
+  /// Gives one of Lifeboat's files the owner and permissions of another file. When this user may not set the group, the
   /// permissions are those for another group (``FileTraits/modeInAnotherGroup``).
   package var setTraits: @Sendable (String, FileTraits) throws -> Void
-  /// What a path names; nil when nothing exists there. It may change at any time, so calls that act on it check again,
-  /// in an open folder.
+  /// The status of what a path names; nil when nothing exists there. The file may change at any time, so calls that act
+  /// on the path check it again, in an open folder.
   package var status: @Sendable (String) throws -> FileStatus?
-  /// The names in a folder.
+  /// The names in a folder, at most ``entryLimit``.
   package var entries: @Sendable (String) throws -> FolderEntries
   /// Bytes that this user may still write on the volume of a folder.
   package var freeSpace: @Sendable (String) throws -> Int64

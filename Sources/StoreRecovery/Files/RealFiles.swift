@@ -33,7 +33,7 @@ package struct FileTraits: Sendable, Equatable {
 /// Each call works in an open folder that was reached without following a link, and sets owners and permissions by
 /// descriptor. If another process replaces a name with a link between two calls, the second call fails.
 struct RealFiles: Sendable {
-  /// Called between the system calls of one step, for tests that change the files meanwhile.
+  /// For tests: called between the system calls of one step, so that a test can change the files at that moment.
   var between: (@Sendable (_ step: String, _ path: String) -> Void)?
 
   // MARK: Names
@@ -119,7 +119,7 @@ struct RealFiles: Sendable {
     }
   }
 
-  /// Extended attributes are copied as far as both folders allow.
+  /// Makes an empty copy of a folder. Extended attributes are copied as far as both folders allow.
   func copyFolder(_ from: String, _ to: String) throws {
     // Read by name, because even its owner may not be able to open the folder.
     let model = try inFolder(of: from) { folder, name -> stat in
@@ -140,7 +140,7 @@ struct RealFiles: Sendable {
       if geteuid() == 0 {
         try Self.call("fchown", to, fchown(made, model.st_uid, model.st_gid))
       }
-      // Set before the permissions, which an access control list would change.
+      // The attributes are set before the permissions, which an access control list would change.
       attributes?.give(to: made)
     }
   }
@@ -213,8 +213,8 @@ struct RealFiles: Sendable {
     }
     try making(to) { target, _ in
       #if canImport(Darwin)
-        // Set before the first byte: a copy that can be read while the device is locked would be a leak. Volumes
-        // without protection classes report none.
+        // The class is set before the first byte: a copy that can be read while the device is locked would be a leak.
+        // Volumes without protection classes report none.
         let protection = fcntl(source, F_GETPROTECTIONCLASS)
         if protection > 0 {
           try Self.call("protect", to, fcntl(target, F_SETPROTECTIONCLASS, protection))
@@ -254,7 +254,7 @@ struct RealFiles: Sendable {
     else { throw SystemCallError(call: "copy", path: from, errno: EBUSY) }
   }
 
-  /// Makes a file that only this user may read, for `body` to fill. When `body` throws, the file is removed.
+  /// Makes a file that only this user may read, and has `body` fill it. When `body` throws, the file is removed.
   private func making(_ path: String, _ body: (_ file: Int32, _ folder: Int32) throws -> Void)
     throws
   {
@@ -345,7 +345,7 @@ struct RealFiles: Sendable {
     }
   }
 
-  /// Checks that the file is a regular file with a single hard link: another one could belong to somebody else.
+  /// Checks that the file is a regular file with a single hard link: a second link could belong to somebody else.
   private func expectOurs(
     _ descriptor: Int32, _ path: String, _ isRight: (stat) -> Bool
   ) throws {
@@ -407,7 +407,7 @@ struct RealFiles: Sendable {
     return folder
   }
 
-  /// Gives what root makes in a user's folder to that user, whose app has to read it later.
+  /// When root makes a file or folder in a user's folder, gives it to that user, whose app has to read it later.
   private func giveToOwner(of folder: Int32, _ made: Int32, _ path: String) throws {
     guard geteuid() == 0 else { return }
     var raw = stat()
@@ -429,7 +429,7 @@ struct RealFiles: Sendable {
     try SystemCallError.check("fsync", path, SystemCalls.synchronize(descriptor))
   }
 
-  /// The access and modification times, both `nanoseconds` since 1970.
+  /// The times for `futimens`: access and modification, both `nanoseconds` since 1970.
   private static func times(_ nanoseconds: Int64) -> [timespec] {
     let (seconds, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
     var time = timespec()

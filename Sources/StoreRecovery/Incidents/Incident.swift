@@ -4,7 +4,7 @@ import ObjectModel
 
 /// The record of one store set that was put into a quarantine, for the user and for support.
 ///
-/// It is `incident.json` in the quarantine's folder. Fields are added over time; none changes its meaning.
+/// The record is `incident.json` in the quarantine's folder. Fields are added over time; none changes its meaning.
 public struct Incident: Sendable, Codable, Equatable, Identifiable {
   /// Why the set was put into the quarantine.
   public enum Kind: String, Sendable, Codable, CaseIterable {
@@ -22,28 +22,28 @@ public struct Incident: Sendable, Codable, Equatable, Identifiable {
   public struct Model: Sendable, Codable, Equatable {
     /// The name of the model version that wrote the store; nil when unknown.
     public var writtenBy: String?
-    /// The name of the model version that the app expects; nil when it expects none.
+    /// The name of the model version that the app expects; nil when unknown.
     public var expected: String?
-    /// Entities that only the store knows.
+    /// The names of entities that only the store's model has.
     public var onlyInStore: [String]
-    /// Entities that only the app's model knows.
+    /// The names of entities that only the app's model has.
     public var onlyInModel: [String]
-    /// Entities that both know and that differ.
+    /// The names of entities that both models have, with different hashes.
     public var differing: [String]
   }
 
-  /// What the user is told.
+  /// The text that tells the user what became of the data, in its parts.
   public struct Notice: Sendable, Codable, Equatable {
-    /// One line.
+    /// The headline, one line.
     public var title: String
-    /// What happened.
+    /// What happened to the data.
     public var whatHappened: String
     /// What was kept, and where, without a path unless one was asked for.
     public var whatWasKept: String
     /// What the user can do.
     public var whatToDo: String
-    /// Where the kept files are, for a note beside their folder; nil when the set is no longer there, and in a host's
-    /// own notice that does not set it.
+    /// The sentence that says where the kept files are, for a note beside their folder; nil when the set is no longer
+    /// there, or when a host's own notice does not set it.
     public var besideNote: String?
     /// The language of the words, a BCP 47 tag; nil when unknown.
     public var language: String?
@@ -62,7 +62,7 @@ public struct Incident: Sendable, Codable, Equatable, Identifiable {
     }
   }
 
-  /// The value of ``schema``.
+  /// The name of the record's format, which is the value of ``schema``.
   package static let schemaName = "lifeboat.incident"
   /// The newest ``version`` that this build reads and writes.
   package static let currentVersion = 1
@@ -87,13 +87,13 @@ public struct Incident: Sendable, Codable, Equatable, Identifiable {
   public let storeUUID: String?
   /// What the evidence showed, what was done, and why.
   public let verdict: Verdict
-  /// The evidence.
+  /// The facts about the store on which the verdict rests.
   public let evidence: StoreEvidence
-  /// The store's model and the app's; nil when neither is known.
+  /// How the store's model and the app's differ; nil when neither is known.
   public let model: Model?
   /// The kept members and their seal; nil in a record that is not complete yet.
   package internal(set) var seal: StoreSeal?
-  /// What the user is told.
+  /// The notice for the user, as it is in the record.
   public internal(set) var notice: Notice
   /// The version of Lifeboat that wrote the record.
   public let toolVersion: String
@@ -103,14 +103,14 @@ public struct Incident: Sendable, Codable, Equatable, Identifiable {
 public struct IncidentOutcome: Sendable, Codable, Equatable {
   /// What happened to the kept set.
   public enum Kind: String, Sendable, Codable, CaseIterable {
-    /// It went back at once, because no fresh store could be opened.
+    /// The set went back at once, because no fresh store could be opened.
     case putBack
-    /// It was restored on request.
+    /// The set was restored on request.
     case restored
   }
   /// What happened to the kept set.
   public let kind: Kind
-  /// When, in whole seconds.
+  /// When the kept set went back, in whole seconds.
   public let date: Date
 }
 

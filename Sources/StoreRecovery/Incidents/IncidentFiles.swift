@@ -9,7 +9,7 @@ struct IncidentFiles: Sendable {
     let name: String
     let status: FileStatus
 
-    /// Whether it is below the folder of the kept set.
+    /// Whether the file is inside the folder of the kept set.
     var isKept: Bool { PathText.starts(name, with: QuarantineFolder.storeFolderName + "/") }
 
     /// Whether `other` is the same file with the same content, as far as its status shows.
@@ -18,7 +18,7 @@ struct IncidentFiles: Sendable {
     }
   }
 
-  /// Each folder comes before its contents.
+  /// All files and folders that were found; each folder comes before its contents.
   private(set) var files: [File] = []
   /// Whether something could not be listed, or there are more files than the limit.
   private(set) var isCut = false
@@ -28,7 +28,7 @@ struct IncidentFiles: Sendable {
   /// The maximum depth of folders; no member of a set is that deep.
   static let depthLimit = 40
 
-  /// No files.
+  /// Creates an empty list.
   init() {}
 
   init(in folder: String, _ fileSystem: FileSystem) {
@@ -54,7 +54,7 @@ struct IncidentFiles: Sendable {
     }
   }
 
-  /// The files below the folder of the kept set, with their paths relative to it.
+  /// The files in the folder of the kept set, with their paths relative to that folder.
   var kept: [File] {
     files.filter(\.isKept).map { file in
       File(

@@ -14,7 +14,7 @@ extension Incidents {
   /// record's date is ignored when it is in the future or before 2025.
   ///
   /// A run that is stopped leaves each incident whole or removed. The next run, or the next open of a store in the
-  /// folder, finishes a removal that it began.
+  /// folder, finishes or undoes a removal that was begun.
   ///
   /// - Parameters:
   ///   - retention: The limits. When none is set, nothing is removed.
@@ -50,7 +50,7 @@ extension Incidents {
         report.removed.append(.init(id: id, why: .interrupted, sameAs: nil, freedBytes: bytes))
       case .putBack(let id):
         guard dryRun else { continue }
-        let text = "an earlier run was stopped before it removed any of its files"
+        let text = "an earlier run was stopped before it removed any file of the incident"
         stuck.append(.init(id: id, why: .interrupted, text: text))
       case .stuck(let name, let error):
         stuck.append(.init(id: name, why: .failed, text: Self.text(of: error)))
@@ -82,7 +82,7 @@ extension Incidents {
     return report
   }
 
-  /// An incident, as `lstat` and its record describe it.
+  /// An incident that may be removed, as `lstat` and its record describe it.
   private struct Candidate {
     var item: RetentionPlan.Item
     let files: IncidentFiles
@@ -179,7 +179,7 @@ extension Incidents {
       guard let incident = candidates[index].incident, let seal = incident.seal else { continue }
       let folder = QuarantineFolder(
         home: home, storeName: incident.storeName, id: candidates[index].item.id)
-      // A folder that is mounted at two paths is only one copy.
+      // One folder may be mounted at two paths; it is only one copy.
       guard let status = try? fileSystem.status(folder.path),
         folders.insert(.init(device: status.device, inode: status.inode, sizeBytes: 0)).inserted
       else {
@@ -214,8 +214,8 @@ extension Incidents {
 }
 
 extension StoreSeal {
-  /// Identifies the set's content: the names, kinds and bytes of all members that hold data; nil when no member holds
-  /// data, or the content of one cannot be sealed. The wal-index holds no data.
+  /// A hash that identifies the set's content: the names, kinds and bytes of all members that hold data. The wal-index
+  /// holds none. nil when no member holds data, or the content of one cannot be sealed.
   var fingerprint: String? {
     let members = files.filter { $0.role != .sharedMemory }.sorted {
       FileName($0.name) < FileName($1.name)

@@ -7,35 +7,35 @@ import SafeText
 
 /// A kept store that the app may offer to bring back.
 public struct RestorableStore: Sendable, Equatable, Identifiable {
-  /// What can be done with it.
+  /// How a kept store fits the app, and so what can be done with the store.
   public enum Fit: Sendable, Equatable {
-    /// It records the hashes of the model that this build uses.
+    /// The store records the hashes of the model that this build uses.
     case current
-    /// It records the hashes of these known model versions, sorted by name. It opens if the app can migrate from one of
-    /// them.
+    /// The store records the hashes of these known model versions, sorted by name. It opens if the app can migrate from
+    /// one of them.
     case version([String])
-    /// The host opened a copy of it.
+    /// The host opened a copy of the store.
     case opens
-    /// It is damaged. Never use it as it is; its rows can be recovered from a copy. A damaged store has this value even
-    /// if it fits a model.
+    /// The store is damaged. Never use it as it is; its rows can be recovered from a copy. A damaged store has this
+    /// value even if it fits a model.
     case damaged
   }
 
-  /// The incident.
+  /// The id of the incident that keeps the store.
   public let id: String
   /// The main file's name.
   public let storeName: String
-  /// When it was set aside, by a clock that may have been wrong.
+  /// When the store was set aside, by a clock that may have been wrong.
   public let created: Date
-  /// Why it was set aside. A store that made room for another one usually works, and the user wanted it replaced, so
-  /// offer it only when asked.
+  /// Why the store was set aside. A store that made room for another one usually works, and the user wanted it
+  /// replaced, so offer it only when asked.
   public let kind: Incident.Kind
-  /// What can be done with it.
+  /// How the store fits the app.
   public let fit: Fit
   /// Entities whose hashes could not be compared with certainty, sorted by name. The app may still refuse the store
   /// because of them.
   public let undecided: [String]
-  /// Whether its files match their seal; nil when not checked. A restoration checks this before it moves anything.
+  /// Whether the kept files match their seal; nil when not checked. A restoration checks them before it moves anything.
   public let isIntact: Bool?
 }
 
@@ -43,8 +43,8 @@ extension Incidents {
   /// The kept stores that this build may be able to open, oldest first. Ask at each launch: an update may have
   /// brought back the model that fits.
   ///
-  /// Without a folder of incidents this is one `lstat`. Otherwise it reads each record and takes the hashes from it. If
-  /// a record holds none, Lifeboat's own reader reads a few pages of the kept file. Nothing is changed.
+  /// Without a folder of incidents this call is one `lstat`. Otherwise it reads each record and takes the hashes from
+  /// there. If a record holds none, Lifeboat's own reader reads a few pages of the kept file. Nothing is changed.
   ///
   /// - Parameters:
   ///   - model: The model that the app opens its store with; for a `ModelCollection`, stores of its other versions are
@@ -76,7 +76,7 @@ extension Incidents {
     }
   }
 
-  /// Whether the main file exists and has the size that was sealed. A folder that is a symbolic link counts as empty.
+  /// Whether the kept main file exists and has its sealed size. A folder that is a symbolic link counts as empty.
   private func isKept(_ entry: Entry, _ incident: Incident) -> Bool {
     let store = entry.folder + "/" + QuarantineFolder.storeFolderName
     guard
@@ -160,7 +160,7 @@ extension Incident {
 }
 
 extension ExpectedModel {
-  /// How a store with these hashes fits; nil when it fits no known version.
+  /// How a store with these hashes fits, and the entities that cannot be compared; nil when it fits no known version.
   package func fit(
     _ evidence: StoreEvidence, _ recorded: [String: VersionHash]
   ) -> (RestorableStore.Fit, [String])? {

@@ -6,7 +6,7 @@ import SafeText
 extension Incidents {
   /// What a restoration did.
   public struct Restoration: Sendable {
-    /// What comes next.
+    /// What the host should do after a restoration.
     public enum NextStep: String, Sendable, Codable {
       /// Open the store as usual.
       case open
@@ -18,13 +18,13 @@ extension Incidents {
       case salvage
     }
 
-    /// The paths of the restored set.
+    /// The paths of the restored files and folders.
     public let restored: [String]
     /// The record of the store that was in use before the restoration; nil when there was none.
     public let replaced: Incident?
     /// How the set differed from its seal; empty unless the restoration was forced.
     package let differences: [StoreSeal.Difference]
-    /// What comes next.
+    /// What the host should do next.
     public let nextStep: NextStep
     /// What could not be moved, by its name in the set; none of it is store data.
     public let leftBehind: [String]
@@ -40,8 +40,8 @@ extension Incidents {
   ///     support folder that is a symbolic link, and a support folder that holds pipes or sockets. Any other link, or a
   ///     folder with the name of a file, is never restored.
   ///   - app: The app that used the current store; nil for the incident's app.
-  ///   - texts: The words for the current store's record.
-  /// - Returns: What was done.
+  ///   - texts: The words for the notice in the record of the current store.
+  /// - Returns: What was restored and replaced, and what to do next.
   /// - Throws: ``StoreRecoveryError`` when the incident cannot be read, when the kept files are not a store
   ///   (`restore.notAStore`), when the set differs from its seal, when another process has a store open, when too
   ///   little space is free, or when a file cannot be moved: the current store or the kept one is in place then.
@@ -98,7 +98,7 @@ extension Incidents {
         replaced = try replace(folder, app: app ?? incident.app, texts: texts)
       }
       record = try mover.beginBack(folder, reason: .restore)
-      // Until now the store that was in use goes back if this run ends.
+      // Until now, if this run ended, the store that was in use would go back.
       if let replaced { try mover.close(replaced.folder) }
       try mover.advanceBack(folder, record, now: clock())
     } catch {
@@ -137,8 +137,7 @@ extension Incidents {
       }
   }
 
-  /// The kept set, which may have no members. A set that this user may not read is an error; it does not count as
-  /// missing.
+  /// The kept set; it may have no members. A set that this user may not read is an error and does not count as missing.
   private func keptSet(_ folder: QuarantineFolder) throws -> StoreSet {
     let kept = StoreSet(at: folder.keptMainPath)
     do {

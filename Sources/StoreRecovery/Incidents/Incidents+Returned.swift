@@ -1,8 +1,8 @@
 import StoreFiles
 
 extension Incidents {
-  /// Makes an incident of a store that support has repaired: `fill` writes the set into a private folder, and checks it.
-  /// The returned incident's set has the original's name and can be restored in its place.
+  /// Makes an incident of a store that support has repaired. `fill` writes the set into a private folder and checks it.
+  /// The set has the name of the original's store, and can be restored in its place.
   package func takeIn(
     returned original: Incident, texts: IncidentTexts, fill: (_ folder: String) throws -> Void
   ) throws -> Incident {

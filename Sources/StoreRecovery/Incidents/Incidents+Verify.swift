@@ -7,7 +7,7 @@ import SafeText
 public struct IncidentCheck: Sendable, Codable, Equatable, Identifiable {
   /// What the check found for the incident as a whole; more values may be added.
   public struct Finding: RawRepresentable, Sendable, Hashable, Codable {
-    /// For programs, for example `intact`.
+    /// The finding for programs, for example `intact`.
     public let rawValue: String
     /// Creates a finding from its text.
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -29,31 +29,31 @@ public struct IncidentCheck: Sendable, Codable, Equatable, Identifiable {
 
   /// One file, folder or link of the kept set.
   public struct File: Sendable, Codable, Equatable {
-    /// The state of a file.
+    /// How one file compares with the seal.
     public enum State: String, Sendable, Codable {
-      /// Its bytes match the seal.
+      /// The file's bytes match the seal.
       case ok
-      /// Its kind or its bytes differ from the seal.
+      /// The file's kind or bytes differ from the seal.
       case changed
-      /// It was sealed and is missing now.
+      /// The file was sealed and is missing now.
       case missing
-      /// It was not sealed and exists now.
+      /// The file was not sealed and exists now.
       case added
-      /// It could not be read.
+      /// The file could not be read.
       case unread
     }
     /// The path relative to the folder of the kept set.
     public let name: String
     /// The file's state.
     public let state: State
-    /// What differs, in words; nil when nothing does. A file that was rewritten with the same bytes is `ok`, and this
+    /// What differs, in words; nil when nothing does. A file that was rewritten with the same bytes is `ok`, and the
     /// text says so.
     public let text: String?
   }
 
-  /// The incident.
+  /// The id of the incident.
   public let id: String
-  /// What the check found.
+  /// What the check found for the incident as a whole.
   public let finding: Finding
   /// Why the files could not be compared; nil when they could.
   public let problem: String?
@@ -89,7 +89,7 @@ extension Incidents {
     if entry.problemErrno != nil {
       return ended(.unread, entry.problem)
     }
-    if entry.isUnfinished { return ended(.unfinished, "its move is not finished") }
+    if entry.isUnfinished { return ended(.unfinished, "a move of the store is not finished") }
     guard let incident = entry.incident else {
       return ended(.noRecord, entry.problem ?? "the record cannot be read")
     }

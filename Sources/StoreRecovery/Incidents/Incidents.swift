@@ -3,11 +3,11 @@ import SafeFiles
 import SafeText
 public import Foundation
 
-/// The incidents of one folder: what was set aside there, and how to restore it.
+/// The incidents of one folder: the stores that were set aside there. Lists, checks, restores and prunes them.
 public struct Incidents: Sendable {
-  /// One quarantine's folder.
+  /// An incident as it is on disk: its folder, its record and its state.
   public struct Entry: Sendable, Identifiable {
-    /// The folder's name.
+    /// The name of the quarantine's folder.
     public let id: String
     /// The folder's current path.
     public let folder: String
@@ -50,7 +50,7 @@ public struct Incidents: Sendable {
       home: isIncompatible ? PathText.folder(of: path) : path, fileSystem: fileSystem, clock: clock)
   }
 
-  /// The incidents beside a store in `home`, whatever the name of that folder.
+  /// The incidents beside a store in `home`, even if `home` itself is named `Incompatible`.
   init(
     home: String, fileSystem: FileSystem, clock: @escaping @Sendable () -> Date = { Date() }
   ) {
@@ -104,7 +104,7 @@ public struct Incidents: Sendable {
     }
   }
 
-  /// One quarantine.
+  /// The incident with this id. Its record may be unreadable.
   ///
   /// - Throws: ``StoreRecoveryError`` when no incident has that id.
   public func show(_ id: String) throws -> Entry {

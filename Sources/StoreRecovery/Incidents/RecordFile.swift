@@ -24,7 +24,7 @@ struct RecordFile {
     encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
     encoder.dateEncodingStrategy = .iso8601
     let bytes = [UInt8](try encoder.encode(value))
-    // Otherwise a move could begin whose record no later run can read.
+    // Otherwise a move could begin, and no later run could read its record.
     guard bytes.count <= Self.limit else {
       throw StoreRecoveryError(
         .unmovable,
@@ -36,7 +36,7 @@ struct RecordFile {
 
   func write(bytes: [UInt8], to path: String, replacing: Bool = false) throws {
     let part = path + Self.partSuffix
-    // Left by a run that was killed here; the record itself did not exist yet.
+    // Left by a run that was killed before the record got its name.
     if try fileSystem.status(part) != nil { try fileSystem.unlink(part, nil) }
     try fileSystem.write(part, bytes)
     if replacing {
@@ -59,7 +59,7 @@ struct RecordFile {
     guard let status = try fileSystem.status(path) else { return nil }
     guard status.kind == .file, status.sizeBytes <= limit else {
       throw StoreRecoveryError(
-        .unreadableIncident, "the record is not a file of reasonable size", path: path)
+        .unreadableIncident, "the record is not an ordinary file, or is too large", path: path)
     }
     let descriptor = SystemCalls.openForReading(path)
     guard descriptor >= 0 else {

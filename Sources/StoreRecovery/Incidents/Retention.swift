@@ -31,61 +31,61 @@ public struct Retention: Sendable, Codable, Equatable {
 public struct PruneReport: Sendable, Codable, Equatable {
   /// An incident that was removed, or would be.
   public struct Removed: Sendable, Codable, Equatable {
-    /// Why its removal loses no data.
+    /// Why the removal loses no data.
     public enum Why: String, Sendable, Codable {
-      /// Its store was restored, so that only the record was left.
+      /// The incident's store was restored or put back, so that only the record was left.
       case restored
       /// Another incident keeps the same content; both were read to verify it.
       case duplicate
       /// An earlier run was stopped while it removed this incident.
       case interrupted
     }
-    /// The incident.
+    /// The id of the incident.
     public let id: String
-    /// Why its removal loses no data.
+    /// Why the removal loses no data.
     public let why: Why
-    /// The incident that keeps the same content; nil when it is no duplicate.
+    /// The id of the incident that keeps the same content; nil unless this one is a duplicate.
     public let sameAs: String?
-    /// The bytes that removing it frees.
+    /// The bytes that the removal frees.
     public let freedBytes: Int64
   }
 
   /// An incident that stays.
   public struct Kept: Sendable, Codable, Equatable {
-    /// Why it stays; more reasons may be added.
+    /// Why an incident stays; more reasons may be added.
     public struct Why: RawRepresentable, Sendable, Hashable, Codable {
-      /// For programs, for example `onlyCopy`.
+      /// The reason for programs, for example `onlyCopy`.
       public let rawValue: String
       /// Creates a reason from its text.
       public init(rawValue: String) { self.rawValue = rawValue }
-      /// No limit requires its removal.
+      /// No limit requires the removal.
       public static let withinLimits = Why(rawValue: "withinLimits")
-      /// A limit requires its removal, but its data is kept nowhere else.
+      /// A limit requires the removal, but the incident's data is kept nowhere else.
       public static let onlyCopy = Why(rawValue: "onlyCopy")
-      /// A move into or out of it is not finished.
+      /// A move into or out of the incident's folder is not finished.
       public static let unfinished = Why(rawValue: "unfinished")
-      /// Its record cannot be read, or belongs to another incident.
+      /// The incident's record cannot be read, or belongs to another incident.
       public static let recordUnread = Why(rawValue: "recordUnread")
-      /// Its files do not match their seal.
+      /// The incident's files do not match their seal.
       public static let sealBroken = Why(rawValue: "sealBroken")
-      /// Its files cannot be read.
+      /// The incident's files cannot all be read.
       public static let filesUnread = Why(rawValue: "filesUnread")
-      /// It holds files that do not belong to it.
+      /// The incident's folder holds files that do not belong to it.
       public static let strangeFiles = Why(rawValue: "strangeFiles")
-      /// It is, or holds, a symbolic link or a device.
+      /// The incident's folder is, or holds, a symbolic link, or holds a device, pipe or socket.
       public static let link = Why(rawValue: "link")
-      /// Another process has its store open.
+      /// Another process has the incident's store open.
       public static let inUse = Why(rawValue: "inUse")
-      /// An earlier run was stopped before it removed any of its files; the next run checks it again.
+      /// An earlier run was stopped before it removed a file of the incident; the next run checks the incident again.
       public static let interrupted = Why(rawValue: "interrupted")
-      /// It could not be removed.
+      /// The incident could not be removed.
       public static let failed = Why(rawValue: "failed")
     }
     /// The incident's id, or the folder's name when it is not an incident.
     public let id: String
-    /// Why it stays.
+    /// Why the incident stays.
     public let why: Why
-    /// Why it stays, in words, for support.
+    /// Why the incident stays, in words, for support.
     public let text: String
   }
 
@@ -104,7 +104,7 @@ public struct PruneReport: Sendable, Codable, Equatable {
 struct RetentionPlan {
   struct Item {
     let id: String
-    /// When it was set aside; nil when the date cannot be right.
+    /// When the incident was recorded; nil when the date cannot be right.
     let created: Date?
     let files: [LinkedBytes.File]
     var fate: Fate
@@ -113,7 +113,7 @@ struct RetentionPlan {
   enum Fate: Equatable {
     /// Only the record is left.
     case recordOnly
-    /// It holds a whole set with this content, according to its seal.
+    /// The incident holds a whole set with this content, according to its seal.
     case whole(fingerprint: String)
     case stays(PruneReport.Kept.Why, String)
   }
@@ -141,7 +141,7 @@ struct RetentionPlan {
     return items.contains { isExpired($0) }
   }
 
-  /// For each duplicate, the incident that keeps its content: the newest by name of those with this content. Its record
+  /// The incident that keeps the content, for each duplicate: the newest by name of those with this content. Its record
   /// holds the last verdict, and the user was told about it last. The bytes are equal, so a wrong clock does no harm.
   func keepers(_ items: [Item]) -> [FileName: String] {
     var newest: [FileName: String] = [:]

@@ -21,7 +21,7 @@ enum Timestamp {
     Date(timeIntervalSince1970: Double(seconds(date)))
   }
 
-  /// Whether `name` begins like the name of an incident's folder.
+  /// Whether `name` begins with a time in the form of ``folderName(_:)``, as the folder of an incident does.
   static func isFolderName(_ name: String) -> Bool {
     var count = 0
     for byte in name.utf8.prefix(20) {

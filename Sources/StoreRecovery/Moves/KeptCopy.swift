@@ -5,14 +5,14 @@ import Foundation
 import SafeText
 
 extension StoreRecovery {
-  /// Copies the set into an incident of its own, because opening the store makes SQLite drop a part of the log that
-  /// holds rows. The store stays in place. When the set is larger than ``Policy/maximumCopyBytes`` or than the free
-  /// space, only the log and the wal-index are copied: the opener loses no other committed data.
+  /// Copies the set into an incident of its own, because SQLite would drop a part of the log, with rows in it, when the
+  /// store is opened. The store stays in place. When the set is larger than ``Policy/maximumCopyBytes`` or than the
+  /// free space, only the log and the wal-index are copied: opening loses no other committed data.
   ///
   /// The copy is made in a folder that the next trial removes, and gets its final name when it is complete. So a killed
   /// run leaves no partial copy.
   ///
-  /// - Returns: The incident; the earlier one when this log is already kept.
+  /// - Returns: The new incident, or an earlier one that keeps the same log.
   func keepCopy(_ judgement: Judgement) throws -> Incident {
     let path = try realPath()
     let home = PathText.folder(of: path)
@@ -51,7 +51,7 @@ extension StoreRecovery {
     try set.members.map { try fileSystem.status($0.path) }
   }
 
-  /// Whether the incident keeps this log: a copy has the same size and modification time.
+  /// Whether the incident keeps the set's log: a kept copy has the log's size and modification time.
   private func isKept(_ set: StoreSet, in incident: Incident) throws -> Bool {
     guard let log = set.first(.wal), let now = try fileSystem.status(log.path) else { return false }
     return incident.seal?.files.contains {

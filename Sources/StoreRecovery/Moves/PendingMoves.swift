@@ -18,7 +18,7 @@ struct PendingMoves: Sendable {
   /// A move that was finished or undone.
   struct Ended {
     let folder: QuarantineFolder
-    /// nil when the move was undone, or a set went back.
+    /// The incident of a finished move; nil when the move was undone, or a set went back.
     let incident: Incident?
   }
 
@@ -26,11 +26,11 @@ struct PendingMoves: Sendable {
   /// that it is reported again until the fresh store has opened. The lease is taken only when something is pending.
   ///
   /// - Throws: ``StoreRecoveryError`` with the code `quarantine.unfinished` when a move can be neither finished nor
-  ///   undone. The store must not be opened then: its set may be split. With the code `store.inUse` when another
+  ///   undone. The store must not be opened then, because its set may be split. The code is `store.inUse` when another
   ///   process uses or moves the store.
   func end(now: Date) throws -> [Ended] {
     guard try isAnythingPending() else {
-      // So that the next launch need not check.
+      // Noted so that the next launch need not check.
       SettledMoves.note(
         in: QuarantineFolder.parent(in: home), now: now, mover.fileSystem
       ) { try isAnythingPending() || !unsealed().isEmpty }
@@ -44,7 +44,7 @@ struct PendingMoves: Sendable {
     let incompatible = QuarantineFolder.parent(in: home)
     var ended: [Ended] = []
     let names = try mover.fileSystem.entries(incompatible).names
-    // Interrupted removals. One that cannot be finished does not affect a store in use.
+    // First, interrupted removals are ended. One that cannot be ended does not affect a store in use.
     if only == nil {
       _ = Removal(fileSystem: mover.fileSystem, incompatible: incompatible).endPending(names)
     }
@@ -118,7 +118,7 @@ struct PendingMoves: Sendable {
   // MARK: Seals
 
   /// Continues the seals that earlier launches could not finish, up to the share of one launch. When another process
-  /// holds the lease, that process or a later launch does it.
+  /// holds the lease, that process or a later launch continues them.
   func continueSeals() {
     let lease = QuarantineFolder.parent(in: home) + "/" + QuarantineFolder.leaseName
     guard let waiting = try? unsealed(), !waiting.isEmpty,
@@ -152,8 +152,8 @@ struct PendingMoves: Sendable {
     }
   }
 
-  /// Whether a part of the set is in a quarantine whose record cannot be used. If not, the whole set is in its original
-  /// location.
+  /// Whether a part of the set is in the quarantine `id`, whose record cannot be used. If not, the whole set is in its
+  /// original location.
   private func holdsPartOfSet(_ id: String) throws -> Bool {
     guard let storeName else { return true }
     let folder = QuarantineFolder(home: home, storeName: storeName, id: id)
@@ -205,11 +205,11 @@ struct PendingMoves: Sendable {
     if incident.kind == .replaced, StoreSet(at: folder.mainPath).members.isEmpty,
       try !isSetGoingBack()
     {
-      // The run ended before the earlier store was on its way.
+      // The earlier run ended before the set to restore was on its way.
       try mover.advanceBack(folder, mover.beginBack(folder, reason: .freshFailed), now: now)
       return Ended(folder: folder, incident: nil)
     }
-    // When this fails, a later run does it; the set is whole.
+    // When this fails, a later run closes the move; the set is whole.
     if incident.kind != .setAside { try? mover.close(folder) }
     return Ended(folder: folder, incident: incident)
   }
@@ -271,7 +271,7 @@ struct PendingMoves: Sendable {
     if let here = try mover.fileSystem.status(folder.keptMainPath), !there.isSameFile(as: here) {
       return true
     }
-    // Committed: a run that can read the records would remove the names that the opener now writes to.
+    // The move is committed: a run that can read the records would remove the names that the opener now writes to.
     guard try mover.fileSystem.status(folder.incident) == nil else { return false }
     // A file that cannot be linked is renamed, and the log is moved before the main file.
     let kept = StoreSet(at: folder.keptMainPath)

@@ -9,18 +9,18 @@ struct QuarantineFolder: Sendable {
   static let incidentName = "incident.json"
   static let textName = "incident.txt"
   static let outcomeName = "outcome.json"
-  /// Exists from before the first member moves until the fresh store has opened.
+  /// The name of the intent. It exists from before the first member moves until the fresh store has opened.
   static let intentName = ".intent.json"
-  /// Exists while the set goes back.
+  /// The name of the record that exists while the set goes back.
   static let backName = ".back.json"
-  /// The progress of the seal; exists until the record has the seal.
+  /// The name of the seal's progress, which exists until the incident's record has the seal.
   static let sealingName = ".seal.json"
   static let storeFolderName = "store"
   /// A file in the folder of all quarantines that is locked while a set moves. It stays, and is always empty.
   /// ``SettledMoves`` uses its modification time.
   static let leaseName = ".lease"
 
-  /// The folder of the store.
+  /// The path of the folder that the store is in.
   let home: String
   /// The name of the main file.
   let storeName: String
@@ -62,7 +62,7 @@ struct QuarantineFolder: Sendable {
   func kept(_ name: String) -> String { storeFolder + "/" + name }
 }
 
-/// The record of what a move will do, written before it does anything.
+/// The record of what a move will do, written before the move does anything.
 struct MoveRecord: Codable, Sendable {
   struct Member: Codable, Sendable {
     let role: StoreSet.Role
@@ -79,7 +79,7 @@ struct MoveRecord: Codable, Sendable {
   let schema: String
   let version: Int
   let storeName: String
-  /// The main file comes first, and each folder before its contents.
+  /// The members to move: the main file first, each folder before its contents.
   let members: [Member]
   /// The incident as far as it is known; nil in a record of a set that goes back.
   let incident: Incident?
@@ -97,7 +97,7 @@ struct MoveRecord: Codable, Sendable {
     self.back = back
   }
 
-  /// Whether the format is known and every name belongs to the set, so that no path leads out of it.
+  /// Whether the format is known and every name belongs to the set, so that no path leads out of the store's folder.
   var isValid: Bool {
     schema == Self.schemaName && version == 1
       && members.allSatisfy {

@@ -11,7 +11,7 @@ import SafeText
 /// gets its incident's name back, because the reason for the removal may no longer hold; otherwise the rest is removed.
 struct Removal: Sendable {
   let fileSystem: FileSystem
-  /// The folder of the incidents.
+  /// The path of the folder of the incidents.
   let incompatible: String
 
   /// The record of what will be removed, written before anything is removed.
@@ -20,7 +20,7 @@ struct Removal: Sendable {
     let version: Int
     /// The incident's id.
     let id: String
-    /// Each folder comes before its contents.
+    /// The files and folders to remove; each folder comes before its contents.
     let files: [IncidentFiles.File]
 
     static let schemaName = "lifeboat.removal"
@@ -60,7 +60,7 @@ struct Removal: Sendable {
         !PathText.isSame($0.name, Self.recordName)
           && !PathText.isSame($0.name, Self.recordName + RecordFile.partSuffix)
       })
-    // Left by a run that was stopped before it renamed the folder.
+    // A record may be left by a run that was stopped before it renamed the folder.
     try mover.remove(folder + "/" + Self.recordName)
     let claimed: String
     do {
@@ -71,12 +71,12 @@ struct Removal: Sendable {
       throw error
     }
     do {
-      // Synced first: otherwise a power cut could bring the old name back with only a part of the files.
+      // The folder is synced first: otherwise a power cut could bring the old name back with only a part of the files.
       try fileSystem.syncFolder(incompatible)
       // No other process finds the folder now, so this check sees all earlier changes in it.
       guard try state(of: claimed, record) == .whole else {
         throw StoreRecoveryError(
-          .unmovable, "something changed in the folder, so something still uses it", path: folder)
+          .unmovable, "a file in the folder changed, so a program still uses it", path: folder)
       }
       try delete(claimed, record)
     } catch {
@@ -117,7 +117,7 @@ struct Removal: Sendable {
     }
     let folder: String
     do { folder = try claim(found, record.id) } catch {
-      // Another process has taken it.
+      // Another process has taken the folder.
       if try fileSystem.status(found) == nil { return nil }
       throw error
     }
@@ -199,7 +199,7 @@ struct Removal: Sendable {
   /// Removes the files that the record lists, continuing from any point. A file that was replaced by another one stays,
   /// and so does the folder.
   private func delete(_ folder: String, _ record: Record) throws {
-    // The set before the records: when its first file cannot be removed, nothing is lost.
+    // The set's files go before the records: when the first one cannot be removed, nothing is lost.
     let files = record.files.filter { $0.status.kind == .file }
     for file in files.filter(\.isKept) + files.filter({ !$0.isKept }) {
       let path = folder + "/" + file.name

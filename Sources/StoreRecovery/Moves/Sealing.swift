@@ -37,7 +37,7 @@ struct SealProgress: Codable, Sendable {
   }
 }
 
-/// How much to read for a seal.
+/// How many bytes are read for a seal at a time.
 package struct SealPace: Sendable {
   /// Bytes that one launch reads to continue a seal that an earlier launch could not finish.
   package var bytesPerLaunch: Int64 = 256 * 1024 * 1024
@@ -53,10 +53,10 @@ package struct SealPace: Sendable {
 }
 
 extension SetMover {
-  /// Seals the kept set, continuing where an earlier run ended. `budget` is the number of bytes to read, at least one
-  /// file or step; nil means all.
+  /// Seals the kept set, continuing where an earlier run ended. `budget` is the number of bytes to read; at least one
+  /// file or step is read. nil means all.
   ///
-  /// - Returns: The seal; nil when there is more to read, with the progress saved.
+  /// - Returns: The seal; nil when there is more to read. The progress is saved then.
   /// - Throws: ``StoreRecoveryError`` or ``StoreSealError`` when a file cannot be read or changes, or when the seal is
   ///   cancelled.
   func seal(_ folder: QuarantineFolder, _ kept: StoreSet, budget: Int64?) throws -> StoreSeal? {
@@ -109,7 +109,7 @@ extension SetMover {
     return true
   }
 
-  /// Removes the progress of a seal that is complete, or no longer needed.
+  /// Removes the saved progress of a seal that is complete, or no longer needed.
   func forgetProgress(_ folder: QuarantineFolder) throws {
     for path in [folder.sealing, folder.sealing + RecordFile.partSuffix] {
       if let left = try fileSystem.status(path) { try remove(path, left) }
@@ -117,14 +117,14 @@ extension SetMover {
   }
 }
 
-/// One run over a kept set.
+/// One run that seals a kept set, or continues its seal.
 private struct Sealing {
   let mover: SetMover
   let folder: QuarantineFolder
   let kept: StoreSet
   let budget: Int64?
   var progress: SealProgress
-  /// The bytes that this run has read: all of them, and those since the last save of the progress.
+  /// The number of bytes that this run has read; ``unnoted`` counts those since the progress was last saved.
   var read: Int64 = 0
   var unnoted: Int64 = 0
 
@@ -240,8 +240,8 @@ private struct Sealing {
 }
 
 extension FileStatus {
-  /// Whether `other` is the same file with the same content, as far as its status shows. Its number of links, and so
-  /// its status change time, may differ.
+  /// Whether `other` is the same file with the same content, as far as its status shows. The number of links, and so
+  /// the status change time, may differ.
   func isUnchanged(_ other: FileStatus) -> Bool {
     isSameFile(as: other) && sizeBytes == other.sizeBytes && modified == other.modified
   }

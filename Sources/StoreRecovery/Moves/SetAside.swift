@@ -3,7 +3,7 @@ import SafeFiles
 import Foundation
 
 extension Error {
-  /// The error if it says that another process uses or moves the store; otherwise nil.
+  /// This error, if it says that another process uses or moves the store; otherwise nil.
   var inUse: StoreRecoveryError? {
     guard let error = self as? StoreRecoveryError, error.code == .inUse else { return nil }
     return error
@@ -23,9 +23,9 @@ struct SetAside: Sendable {
     return Opened(handle: handle, incident: incident)
   }
 
-  /// Brings the set back. If this fails, the next launch finishes it from the intent.
+  /// Brings the set back. If this fails once the intent to bring it back is written, the next launch continues.
   ///
-  /// - Returns: The error that prevented it; nil when the set is back.
+  /// - Returns: The error that kept the set from going back; nil when the set is back.
   @discardableResult
   func putBack(after error: any Error) -> (any Error)? {
     do {
@@ -50,7 +50,7 @@ struct SetAside: Sendable {
 }
 
 extension SetMover {
-  /// Performs a move. When it fails, the set goes back to where it was.
+  /// Performs a move. If the move fails, the set goes back to where it was, now or at the next open.
   func advanceOrUndo(
     _ folder: QuarantineFolder, _ record: MoveRecord, now: Date
   ) throws -> Incident {
@@ -67,7 +67,7 @@ extension SetMover {
         if try fileSystem.status(folder.incident) != nil {
           try advanceBack(folder, try beginBack(folder, reason: .freshFailed), now: now)
         } else {
-          // Left to the next open, which finishes a move that cannot be undone.
+          // This is left to the next open, which finishes a move that cannot be undone.
           guard try undo(folder, record) else { throw cause }
         }
       } catch {

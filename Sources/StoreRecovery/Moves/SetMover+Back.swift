@@ -20,7 +20,7 @@ extension SetMover {
     {
       return false
     }
-    // The main file first: no process may find the log without it.
+    // The main file goes first, because no process may find the log without it.
     for member in record.members {
       guard let here = try fileSystem.status(folder.kept(member.name)),
         try fileSystem.status(folder.original(member.name)) == nil
@@ -117,7 +117,7 @@ extension SetMover {
     if reason == .restore { try rewriteNote(folder) }
     for member in record.members where member.status.kind != .folder {
       guard let here = try fileSystem.status(folder.kept(member.name)) else { continue }
-      // A pipe or socket that stays where it is.
+      // A pipe or socket may stay where it is.
       if here.kind == .other, try fileSystem.status(folder.original(member.name)) == nil {
         continue
       }

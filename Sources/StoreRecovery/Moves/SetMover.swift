@@ -9,11 +9,11 @@ struct SetMover: Sendable {
   let fileSystem: FileSystem
   /// How long to wait for another process, in seconds.
   var maximumWaitSeconds: Double = Policy.usualWaitSeconds
-  /// How much to read for a seal.
+  /// How many bytes to read for a seal at a time.
   var pace = SealPace()
   /// Called while files are read; returning true cancels.
   var isCancelled: @Sendable () -> Bool = { false }
-  /// The words for the note of a set that was restored.
+  /// The words for the note beside a set that was restored.
   var texts: @Sendable () -> IncidentTexts = { IncidentTexts() }
 
   var records: RecordFile { RecordFile(fileSystem: fileSystem) }
@@ -59,10 +59,10 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Performs the move, continuing from any point: members, seal, record, originals.
+  /// Performs the move, continuing from any point. The steps are: members, seal, record, original names.
   ///
-  /// A resumed move skips members that other processes have since removed or replaced. With a `budget`, the move is
-  /// committed without a seal when sealing would read more bytes than that.
+  /// A resumed move skips members that other processes have since removed or replaced. When sealing would read more
+  /// bytes than `budget`, the move is committed without a seal.
   func advance(
     _ folder: QuarantineFolder, _ record: MoveRecord, isResumed: Bool = false, budget: Int64? = nil
   ) throws -> Incident {
@@ -95,7 +95,7 @@ struct SetMover: Sendable {
   /// Ends the move by removing its intent.
   func close(_ folder: QuarantineFolder) throws {
     try remove(folder.intent)
-    // Left by a run that was about to put the set back.
+    // A partial record may be left by a run that was about to put the set back.
     try remove(folder.back + RecordFile.partSuffix)
     try fileSystem.syncFolder(folder.path)
   }
@@ -109,14 +109,14 @@ struct SetMover: Sendable {
     }
     if first.role == .main, first.kind != .file {
       throw StoreRecoveryError(
-        .unmovable, "the store's path is a \(first.kind.rawValue), which is not moved",
+        .unmovable, "the store's path is a \(first.kind.rawValue), which cannot be moved",
         path: set.mainPath)
     }
     try checkSupport(set)
   }
 
   /// Checks that no other store uses the support folder. Stores whose names differ only in the extension share one,
-  /// which must not be moved with only one of them.
+  /// which must not be moved with one store alone.
   private func checkSupport(_ set: StoreSet) throws {
     guard let support = set.first(.support) else { return }
     let home = PathText.folder(of: set.mainPath)
@@ -272,13 +272,13 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Removes the set's original names. No process may have the main file open meanwhile, so it is locked until its name
-  /// is removed. Its name is removed early: without it no process can open the set and write into files that the
-  /// quarantine shares. Only the wal-index is removed before it, because a fresh store would use it.
+  /// Removes the set's original names. The main file is locked until its name is removed, so that no process has it
+  /// open. Its name goes early: without the name no process can open the set and write into files that the quarantine
+  /// shares. Only the name of the wal-index goes before, because a fresh store would use the wal-index.
   private func removeOriginals(
     _ folder: QuarantineFolder, _ record: MoveRecord, isResumed: Bool
   ) throws {
-    // All are checked before any is removed: a move is cancelled for the set as a whole.
+    // All members are checked before any is removed, because a move is cancelled for the set as a whole.
     var removable: [(role: StoreSet.Role, path: String, status: FileStatus)] = []
     for member in record.members where member.status.kind != .folder {
       let original = folder.original(member.name)
@@ -289,7 +289,7 @@ struct SetMover: Sendable {
         removable.append((member.role, original, there))
         continue
       }
-      // In this case the quarantine holds a copy, or another file has the name.
+      // The quarantine holds a copy of the member, or another file has the name.
       guard there.isSameFile(as: member.status) else { continue }
       let isIndex = member.role == .sharedMemory
       if try (isIndex && !isResumed)
@@ -319,8 +319,8 @@ struct SetMover: Sendable {
 
   // MARK: Shared steps
 
-  /// Checks that each folder of the set is a folder. A link with its name, or a forged record, would lead out of the
-  /// store's folder.
+  /// Checks that each folder of the set is a folder. A link with a folder's name, or a forged record, would lead out of
+  /// the store's folder.
   func checkFolders(_ folder: QuarantineFolder, _ record: MoveRecord) throws {
     var paths: Set = [FileName(folder.storeFolder)]
     for member in record.members {
@@ -337,8 +337,8 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Gives the file `from` the name `to`, and keeps `from` where that is possible. A copy is made at `part` and renamed
-  /// when it is complete; nil when a partial copy may be at `to`.
+  /// Gives the file `from` the name `to`, and keeps the name `from` where that is possible. A copy is made at `part`
+  /// and renamed when it is complete. If `part` is nil, the copy is made at `to`.
   func place(_ from: String, at to: String, status: FileStatus, part: String? = nil) throws {
     if status.kind == .folder {
       return try ensureFolder(to) { try fileSystem.copyFolder(from, to) }
@@ -424,7 +424,7 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Removes a name if it still belongs to `file`; nil for a name that only Lifeboat uses.
+  /// Removes a name if it still belongs to `file`; `file` is nil for a name that only Lifeboat uses.
   func remove(_ path: String, _ file: FileStatus? = nil) throws {
     do {
       try fileSystem.unlink(path, file)
@@ -449,7 +449,7 @@ struct SetMover: Sendable {
     if !keeps {
       for path in [folder.incident, folder.text, folder.outcome] { try remove(path) }
     }
-    // Last, because without these two a later run would not continue here.
+    // These two go last, because without them a later run would not continue here.
     for path in [folder.intent, folder.back] { try remove(path) }
     if !keeps { try removeFolder(folder.path) }
     try fileSystem.syncFolder(folder.incompatible)

@@ -4,13 +4,13 @@ import SafeFiles
 import Foundation
 
 /// Saves a launch from reading the folder of each incident. When a check finds nothing unfinished, the lease file gets
-/// the modification time of the incidents' folder. While both times are equal, no move has begun since.
+/// the modification time of the folder of incidents. While both times are equal, no move has begun since the check.
 ///
-/// Everything that may be left unfinished begins by adding, removing or changing a name in that folder, which changes
-/// its time. The one exception, a set that goes back out of its quarantine, calls ``forget(_:_:)`` first.
+/// Everything that may be left unfinished begins by changing a name in the folder of incidents, which changes the
+/// folder's time. The one exception, a set that goes back out of its quarantine, calls ``forget(_:_:)`` first.
 enum SettledMoves {
-  /// The coarsest resolution of file times, two seconds (FAT), in nanoseconds. When a folder changes twice within it,
-  /// both changes have the same time.
+  /// The coarsest resolution of file times, two seconds (FAT), in nanoseconds. When a folder changes twice within this
+  /// time, both changes have the same time.
   private static let step: Int64 = 2_000_000_000
 
   /// Whether it is certain that no move, trial or removal in `home` is unfinished. Needs at most two system calls.
@@ -38,7 +38,7 @@ enum SettledMoves {
       let lease = (try? fileSystem.lock(path)) ?? nil
     else { return }
     defer { close(lease) }
-    // Read before the check: a move that begins meanwhile changes the folder's time.
+    // The time is read before the check: a move that begins in between changes it.
     guard let time = time(), (try? isAnyLeft()) == false else { return }
     try? fileSystem.setModified(path, time)
   }
@@ -49,7 +49,7 @@ enum SettledMoves {
     do { try fileSystem.makeFolder(name, 0o700) } catch let error as SystemCallError
       where error.errno == EEXIST
     {
-      // Left by a run that was killed here.
+      // The folder was left by a run that was killed here.
     }
     try fileSystem.removeFolder(name)
     try fileSystem.syncFolder(incompatible)

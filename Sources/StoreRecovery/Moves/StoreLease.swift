@@ -2,8 +2,8 @@ import CLibrary
 import StoreFiles
 import SafeFiles
 
-/// The locks between processes. The lease serializes the moves of processes that use Lifeboat, and SQLite's own locks
-/// exclude all other processes while the names of a set are removed.
+/// Locks between processes. The lease serializes the moves of processes that use Lifeboat. SQLite's own locks exclude
+/// all other processes while the names of a set are removed.
 ///
 /// Both are held only during a move, because iOS kills a process that is suspended while it holds a file lock. The
 /// kernel releases both when a process ends. An idle connection in rollback mode holds no lock, so it cannot be
@@ -54,15 +54,15 @@ extension SetMover {
   }
 }
 
-/// SQLite's locks on a main file, all of them: the pending, reserved and shared bytes (SQLite file format,
-/// section 1.2, "The Lock-Byte Page"). A connection in WAL mode holds one as long as it is open.
+/// All of SQLite's locks on a main file: the pending, reserved and shared bytes (SQLite file format, section 1.2, "The
+/// Lock-Byte Page"). A connection in WAL mode holds one of them as long as it is open.
 enum DatabaseLock {
   case taken(Int32)
   /// No other process holds a lock, or this volume cannot tell.
   case free
   case usedElsewhere
 
-  /// The lock that excludes every other connection, to take or to query.
+  /// The lock that excludes every other connection, for a call that takes or queries it.
   static var exclusive: flock {
     var lock = flock()
     lock.l_type = Int16(F_WRLCK)
@@ -105,11 +105,11 @@ enum DatabaseLock {
   }
 }
 
-/// The end of a wait for another process.
+/// The time at which a wait for another process ends.
 struct Deadline {
   private let end: ContinuousClock.Instant
 
-  /// Ends the wait after `seconds`, at most a minute; NaN means no wait.
+  /// Ends the wait after `seconds`, at most 60; NaN means no wait.
   init(seconds: Double) {
     end = .now + .seconds(seconds.isNaN ? 0 : min(max(seconds, 0), 60))
   }

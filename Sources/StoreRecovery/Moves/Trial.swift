@@ -9,11 +9,11 @@ extension StoreEvidence {
   package struct Trial: Sendable, Codable, Equatable {
     /// The result of opening a private copy of the set.
     package enum Copy: String, Sendable, Codable, CaseIterable {
-      /// It opened, so the store itself is sound and the cause lies in its environment.
+      /// The copy opened, so the store itself is sound and the cause lies in its environment.
       case opened
-      /// It failed, too.
+      /// The copy failed to open, too.
       case failed
-      /// It failed because of the environment: a lock, too little space, a missing permission.
+      /// The copy failed because of the environment: a lock, too little space, a missing permission.
       case unavailable
       /// No copy was made: the set is too large, or too little space is free.
       case skipped
@@ -49,7 +49,7 @@ struct TrialFolder {
 
   /// Makes the folder, and removes the folders of killed runs.
   ///
-  /// Both are done under the lease, so that no process finds the folder before its lock is taken. Then the lease is
+  /// Both steps hold the lease, so that no process finds the folder before its lock is taken. Then the lease is
   /// released.
   init(in home: String, _ mover: SetMover) throws {
     let fileSystem = mover.fileSystem
@@ -94,7 +94,7 @@ struct TrialFolder {
       let path = incompatible + "/" + name
       guard (try? fileSystem.status(path))??.kind == .folder else { continue }
       guard (try? fileSystem.status(path + "/" + lockName)) ?? nil != nil else {
-        // It was just made, or is being removed, with its lock under a temporary name: it goes if it is empty then.
+        // The folder was just made, or is being removed and its lock has a temporary name. It goes if it is empty then.
         try? fileSystem.sweep(path)
         try? fileSystem.removeFolder(path)
         continue
@@ -105,7 +105,7 @@ struct TrialFolder {
     }
   }
 
-  /// Removes the folder.
+  /// Removes the folder, if the path still names it, and releases the lock.
   func remove() throws {
     defer { close(lock) }
     guard try isOurs() else { return }
@@ -120,13 +120,13 @@ struct TrialFolder {
     for name in try fileSystem.entries(path).names where !PathText.isSame(name, lockName) {
       try remove(path + "/" + name, fileSystem, depth: depth + 1)
     }
-    // Last, so that a folder with content is not taken for a new one.
+    // The lock goes last, so that a folder with content is not taken for a new one.
     let lock = path + "/" + lockName
     if let status = try fileSystem.status(lock) { try fileSystem.unlink(lock, status) }
     try fileSystem.removeFolder(path)
   }
 
-  /// The folder of a set that becomes an incident's.
+  /// The subfolder of a set that is to become an incident.
   var kept: String { path + "/kept" }
 
   /// Makes an incident of the set in ``kept``: writes the records beside it and gives the folder its final name.
@@ -160,7 +160,7 @@ struct TrialFolder {
     throw QuarantineFolder.noneFree(in: home)
   }
 
-  /// Makes a throw-away store in the way a fresh one would be made.
+  /// Makes a throw-away store as a fresh one would be made: with `check`, or by writing two pages if `check` is nil.
   func makeFresh(_ storeName: String, check: (@Sendable (URL) throws -> Void)?) throws {
     let folder = path + "/fresh"
     try fileSystem.makeFolder(folder, 0o700)
@@ -171,12 +171,12 @@ struct TrialFolder {
     try check(URL(fileURLWithPath: folder + "/" + storeName))
   }
 
-  /// The members that a copy needs to open: SQLite makes a new wal-index.
+  /// The roles that a copy needs to open. The wal-index is not among them, because SQLite makes a new one.
   static let withoutIndex = Set(StoreSet.Role.allCases).subtracting([.sharedMemory])
 
   /// Copies the members of a set that have one of `roles` into the subfolder `name`. Links are copied as links.
   ///
-  /// - Returns: The copy.
+  /// - Returns: The set of the copies.
   func copy(
     _ set: StoreSet, _ roles: Set<StoreSet.Role>, to name: String
   ) throws -> StoreSet {

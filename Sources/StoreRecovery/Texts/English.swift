@@ -1,5 +1,5 @@
 extension NoticeWords {
-  /// English.
+  /// The words of the notices in English.
   package static let english = NoticeWords(
     unnamedApp: ("the app", "The app"), quotes: ("", ""), date: date,
     kept: [
@@ -18,7 +18,7 @@ extension NoticeWords {
         "Once the right key is available, it should be possible to open the data again."),
       .unreadable: kept(
         "On {date}, {app} could not open your data, because the file that should hold it contains something the app cannot read.",
-        "The app’s support can help to find out what happened."),
+        "The app’s support can help you find out what happened."),
       .technical: kept(
         "On {date}, {app} could not open your data because of a technical problem.",
         "An update of the app may be able to open your earlier data again."),
@@ -86,7 +86,7 @@ extension NoticeWords {
           "The file that should hold your data contains something {app} cannot read. \(untouched)",
         whatToDo: "Please contact the app’s support. \(keepApp)"),
       .otherApp: FailureNotice(
-        title: "Data of another app is in this place",
+        title: "Another app’s data is stored here",
         whatHappened:
           "The place where {app} keeps your data seems to hold the data of another app. {App} left everything as it is. \(untouched)",
         whatToDo:
@@ -101,7 +101,7 @@ extension NoticeWords {
         whatHappened:
           "Another program, or another part of {app}, is using your data right now. \(untouched)",
         whatToDo:
-          "Please wait a moment and try again. If it takes longer, restart your device."),
+          "Please wait a moment and try again. If that does not help, restart your device."),
       .deviceLocked: FailureNotice(
         title: "Your data is still locked",
         whatHappened:
@@ -177,7 +177,7 @@ extension NoticeWords {
   private static let checkSpace =
     "Please make sure that there is enough free space, then open {app} again."
 
-  /// 20 November 2026 at 21:53; in the United States November 20, 2026 at 9:53 PM.
+  /// A time as `20 November 2026 at 21:53`; in the United States as `November 20, 2026 at 9:53 PM`.
   private static func date(_ time: Time) -> String {
     let months = [
       "January", "February", "March", "April", "May", "June", "July", "August", "September",

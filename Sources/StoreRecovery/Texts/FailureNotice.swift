@@ -1,12 +1,12 @@
-/// What the user is told about a failed open that moved nothing: the store is where it was.
+/// The text that tells the user about a failed open that moved nothing: the store is where it was.
 public struct FailureNotice: Sendable, Codable, Equatable {
-  /// One line.
+  /// The headline, one line.
   public var title: String
   /// What happened, and that nothing was deleted.
   public var whatHappened: String
   /// What the user can do.
   public var whatToDo: String
-  /// Which kind of failure it is, for example to offer a button; nil in a host's own words.
+  /// Which kind of failure the notice is about, for example to offer a button; nil in a host's own words.
   public internal(set) var situation: Situation?
   /// The language of the words, a BCP 47 tag; nil in a host's own words.
   public internal(set) var language: String?
@@ -20,20 +20,20 @@ public struct FailureNotice: Sendable, Codable, Equatable {
 }
 
 extension FailedOpen {
-  /// What the user is told.
+  /// The notice that tells the user about this failure.
   ///
   /// - Parameters:
   ///   - texts: The words and their language.
   ///   - app: The app's name; empty when it has none.
   /// - Returns: The notice, which says what kind of failure it is.
   public func notice(in texts: IncidentTexts, app: String) -> FailureNotice {
-    // Without evidence only Lifeboat's own error is known.
+    // Without evidence, only Lifeboat's own error says what happened.
     let own = evidence == nil ? (error as? StoreRecoveryError).map { Situation($0) } : nil
     return texts.notice(
       of: own ?? Situation(verdict, evidence: evidence) ?? .technical, app: app)
   }
 
-  /// What support needs to know, in English.
+  /// What support needs to know about this failure, in English.
   public func supportText(app: StoreRecovery.App) -> String {
     verdict.supportText(evidence: evidence, app: app)
   }

@@ -104,7 +104,7 @@ extension NoticeWords {
         whatHappened:
           "Un autre programme, ou une autre partie de l’app, utilise vos données en ce moment. {App} n’a donc pas pu les ouvrir. \(untouched)",
         whatToDo:
-          "Veuillez patienter un instant, puis réessayer. Si l’attente se prolonge, redémarrez votre appareil."
+          "Veuillez patienter un instant, puis réessayer. Si le problème persiste, redémarrez votre appareil."
       ),
       .deviceLocked: FailureNotice(
         title: "Vos données sont encore verrouillées",
@@ -133,7 +133,7 @@ extension NoticeWords {
       .momentary: FailureNotice(
         title: "Veuillez réessayer",
         whatHappened:
-          "{App} n’a pas pu ouvrir vos données à l’instant. En général, ce problème est passager. \(untouched)",
+          "{App} n’a pas pu ouvrir vos données pour le moment. En général, ce problème est passager. \(untouched)",
         whatToDo: "Veuillez patienter un instant, puis rouvrir {app}. \(contact)"),
       .newestMissing: FailureNotice(
         title: "Vos dernières modifications manquent peut-être",
@@ -183,7 +183,7 @@ extension NoticeWords {
   private static let checkSpace =
     "Veuillez vérifier qu’il reste assez d’espace libre, puis rouvrir {app}."
 
-  /// 20 novembre 2026 à 21 h 53, the first of a month as 1er.
+  /// A time as `20 novembre 2026 à 21 h 53`, the first of a month as `1er`.
   private static func date(_ time: Time) -> String {
     let months = [
       "janvier", "février", "mars", "avril", "mai", "juin", "juillet", "août", "septembre",

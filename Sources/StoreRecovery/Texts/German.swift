@@ -18,7 +18,7 @@ extension NoticeWords {
         "Sobald der richtige Schlüssel vorliegt, sollten sich die Daten wieder öffnen lassen."),
       .unreadable: kept(
         "Am {date} konnte {app} Ihre Daten nicht öffnen, weil die Datei, in der sie gespeichert sein sollten, etwas enthält, was die App nicht lesen kann.",
-        "Der Support der App kann helfen herauszufinden, was passiert ist."),
+        "Der Support der App kann Ihnen helfen, die Ursache zu finden."),
       .technical: kept(
         "Am {date} konnte {app} Ihre Daten wegen eines technischen Problems nicht öffnen.",
         "Möglicherweise lassen sich Ihre bisherigen Daten nach einem Update der App wieder öffnen."),
@@ -102,7 +102,7 @@ extension NoticeWords {
         whatHappened:
           "Ein anderes Programm oder ein anderer Teil der App verwendet Ihre Daten gerade. Deshalb konnte {app} sie nicht öffnen. \(untouched)",
         whatToDo:
-          "Bitte warten Sie einen Moment und versuchen Sie es erneut. Falls es länger dauert, starten Sie Ihr Gerät neu."
+          "Bitte warten Sie einen Moment und versuchen Sie es erneut. Falls das nicht hilft, starten Sie Ihr Gerät neu."
       ),
       .deviceLocked: FailureNotice(
         title: "Ihre Daten sind noch gesperrt",
@@ -180,7 +180,7 @@ extension NoticeWords {
   private static let checkSpace =
     "Bitte stellen Sie sicher, dass genug Speicherplatz frei ist, und öffnen Sie {app} danach erneut."
 
-  /// 20. November 2026 um 21:53 Uhr
+  /// A time as `20. November 2026 um 21:53 Uhr`.
   private static func date(_ time: Time) -> String {
     let months = [
       "Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September",

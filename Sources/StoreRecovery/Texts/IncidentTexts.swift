@@ -2,8 +2,8 @@ public import Foundation
 
 /// The notices for the user: of incidents, and of failed opens that moved nothing.
 ///
-/// They come in English, German, French, Spanish, Norwegian (Bokmål), Japanese and Simplified Chinese. A host
-/// changes a sentence or adds a language in ``words``, or replaces all of them by closures of its own:
+/// The package's notices are in English, German, French, Spanish, Norwegian (Bokmål), Japanese and Simplified Chinese.
+/// A host changes a sentence or adds a language in ``words``, or replaces all of the notices by its own closures:
 ///
 /// ```swift
 /// var texts = IncidentTexts(preferring: Bundle.main.preferredLocalizations)
@@ -22,7 +22,7 @@ public struct IncidentTexts: Sendable {
   private var ownNotice: (@Sendable (Incident) -> Incident.Notice)?
   private var ownFailure: (@Sendable (_ situation: Situation, _ app: String) -> FailureNotice)?
 
-  /// The package's words in the user's language.
+  /// Creates texts with the package's words, in the user's language.
   ///
   /// - Parameters:
   ///   - languages: The user's languages. An app that is not localized in all of them passes
@@ -53,7 +53,7 @@ public struct IncidentTexts: Sendable {
   /// The notice of a set in a quarantine.
   ///
   /// - Parameters:
-  ///   - incident: The record.
+  ///   - incident: The record of the set.
   ///   - outcome: What became of the set later; nil when it is still there.
   ///   - folder: The current path of the quarantine's folder, to name it in the text; nil to name no path.
   /// - Returns: The notice in the first preferred language that has words for it.
@@ -86,7 +86,7 @@ public struct IncidentTexts: Sendable {
     return notice
   }
 
-  /// The same texts with `language`, that of an existing note, before all others; nil adds none.
+  /// A copy of these texts that prefers `language`, that of an existing note, to all others; nil changes nothing.
   func preferring(_ language: String?) -> IncidentTexts {
     guard let language else { return self }
     var texts = self
@@ -135,7 +135,7 @@ public struct IncidentTexts: Sendable {
     let words: NoticeWords
   }
 
-  /// The words of the first preferred language that has fitting ones.
+  /// The words of the first preferred language whose words meet `isFit`; English if there is none.
   private func choice(_ isFit: (NoticeWords) -> Bool) -> Choice {
     let fitting = words.filter { isFit($0.value) }
     if let best = LanguageTag.best(of: fitting.keys, preferring: preferredLanguages),
@@ -159,15 +159,15 @@ public struct IncidentTexts: Sendable {
 }
 
 extension Incident {
-  /// The notice in other words than the record's: in another language, with the outcome of the set, or with the path of
-  /// the kept files for a user who asked for it.
+  /// The notice of this incident in the words of `texts`: in another language, with the outcome of the set, or with the
+  /// path of the kept files for a user who asked for the path.
   ///
   /// - Parameters:
   ///   - texts: The words and their language.
   ///   - outcome: What became of the set later; nil when it is still there.
   ///   - folder: The current path of the quarantine's folder (``Incidents/Entry/folder``), to name it in the text; nil
   ///     to name no path.
-  /// - Returns: The notice; the record's own stays as it is.
+  /// - Returns: The notice. The one in the record stays as it is.
   public func notice(
     in texts: IncidentTexts, outcome: IncidentOutcome? = nil, showingFolder folder: String? = nil
   ) -> Notice {

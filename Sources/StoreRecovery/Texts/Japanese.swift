@@ -1,5 +1,5 @@
 extension NoticeWords {
-  /// Japanese.
+  /// The words of the notices in Japanese.
   static let japanese = NoticeWords(
     unnamedApp: ("アプリ", "アプリ"), quotes: ("「", "」"), date: date,
     kept: [
@@ -87,7 +87,7 @@ extension NoticeWords {
       .inUse: FailureNotice(
         title: "データは使用中です",
         whatHappened: "ほかのプログラム、またはアプリの別の部分が現在データを使用しているため、{app}で開くことができませんでした。\(untouched)",
-        whatToDo: "しばらく待ってから、もう一度お試しください。時間がかかる場合は、デバイスを再起動してください。"),
+        whatToDo: "しばらく待ってから、もう一度お試しください。問題が続く場合は、デバイスを再起動してください。"),
       .deviceLocked: FailureNotice(
         title: "データはまだロックされています",
         whatHappened: "デバイスがロックされている間はデータが保護されるため、{app}ではまだ開くことができません。\(untouched)",
@@ -152,7 +152,7 @@ extension NoticeWords {
   private static let reopen = "{app}を閉じて、もう一度開いてください。"
   private static let checkSpace = "十分な空き容量があることを確認してから、{app}をもう一度開いてください。"
 
-  /// 2026年11月20日 21:53
+  /// A time as `2026年11月20日 21:53`.
   private static func date(_ time: Time) -> String {
     "\(time.year)年\(time.month)月\(time.day)日 \(time.hour):\(time.paddedMinute)"
   }

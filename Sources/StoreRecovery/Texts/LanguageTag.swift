@@ -1,10 +1,10 @@
 /// The parts of a language tag (BCP 47) that decide which words are used.
 package struct LanguageTag {
-  /// In lower case; all codes of Norwegian become `nb`, all of Chinese `zh`.
+  /// The language code in lower case. All codes of Norwegian become `nb`, all of Chinese `zh`.
   let language: String
-  /// In lower case, for example `hans`; nil when the tag names none and none follows from it.
+  /// The script in lower case, for example `hans`; nil when the tag names none and none follows from it.
   let script: String?
-  /// In upper case, for example `US`; nil when the tag names none.
+  /// The region in upper case, for example `US`; nil when the tag names none.
   let region: String?
 
   /// Reads `de`, `de-AT`, `zh-Hans-CN`, and the system's `de_AT.UTF-8`; nil for anything else.
@@ -18,7 +18,7 @@ package struct LanguageTag {
     var script: String?
     var region: String?
     for part in parts.dropFirst() {
-      // What follows a single letter is an extension.
+      // All parts after a single letter are an extension.
       if part.utf8.count < 2 { break }
       if part.utf8.count == 4, script == nil, region == nil, Self.isLetters(part) {
         script = part.lowercased()

@@ -1,5 +1,5 @@
 extension NoticeWords {
-  /// Norwegian (Bokmål).
+  /// The words of the notices in Norwegian (Bokmål).
   static let norwegian = NoticeWords(
     unnamedApp: ("appen", "Appen"), quotes: ("«", "»"), date: date,
     kept: [
@@ -17,7 +17,7 @@ extension NoticeWords {
         "{date} kunne {app} ikke åpne dataene dine. De ser ut til å være kryptert, og den riktige nøkkelen var ikke tilgjengelig. Det er ikke et tegn på at de er skadet.",
         "Når den riktige nøkkelen er tilgjengelig, bør dataene kunne åpnes igjen."),
       .unreadable: kept(
-        "{date} kunne {app} ikke åpne dataene dine fordi filen de skulle ha vært lagret i, inneholder noe appen ikke kan lese.",
+        "{date} kunne {app} ikke åpne dataene dine fordi filen der de skulle ligge, inneholder noe som ikke kan leses.",
         "Brukerstøtten for appen kan hjelpe med å finne ut hva som har skjedd."),
       .technical: kept(
         "{date} kunne {app} ikke åpne dataene dine på grunn av et teknisk problem.",
@@ -83,7 +83,7 @@ extension NoticeWords {
       .unreadable: FailureNotice(
         title: "Dataene dine kunne ikke åpnes",
         whatHappened:
-          "Filen dataene dine skulle ha vært lagret i, inneholder noe {app} ikke kan lese. \(untouched)",
+          "Filen der dataene dine skulle ligge, inneholder noe {app} ikke kan lese. \(untouched)",
         whatToDo: "Kontakt brukerstøtten for appen. \(keepApp)"),
       .otherApp: FailureNotice(
         title: "Her ligger data fra en annen app",
@@ -102,7 +102,7 @@ extension NoticeWords {
         whatHappened:
           "Et annet program eller en annen del av appen bruker dataene dine akkurat nå. Derfor kunne {app} ikke åpne dem. \(untouched)",
         whatToDo:
-          "Vent litt, og prøv på nytt. Hvis det tar lengre tid, kan du starte enheten på nytt."),
+          "Vent litt, og prøv på nytt. Hvis problemet vedvarer, kan du starte enheten på nytt."),
       .deviceLocked: FailureNotice(
         title: "Dataene dine er fortsatt låst",
         whatHappened:
@@ -176,7 +176,7 @@ extension NoticeWords {
   private static let checkSpace =
     "Kontroller at det er nok ledig plass, og åpne {app} på nytt."
 
-  /// 20. november 2026 kl. 21.53
+  /// A time as `20. november 2026 kl. 21.53`.
   private static func date(_ time: Time) -> String {
     let months = [
       "januar", "februar", "mars", "april", "mai", "juni", "juli", "august", "september",

@@ -6,7 +6,7 @@ import Foundation
 /// ``besideNote``, `{date}` stands for the time of the incident and `{reference}` for its id. `{folder}` stands for the
 /// folder of the kept files, in texts that name it.
 public struct NoticeWords: Sendable {
-  /// A civil time, in the user's time zone.
+  /// A date and a time of day, in the time zone of the texts.
   public struct Time: Sendable {
     /// The year, 0 to 9999.
     public let year: Int
@@ -42,8 +42,8 @@ public struct NoticeWords: Sendable {
   /// Where the kept files are, for a user who asked for the path.
   public var inFolder: String
 
-  /// Creates the words of a language from their parts. Situations missing from `kept` and `failed` are described in
-  /// English.
+  /// Creates the words of a language from their parts. A situation that is missing from `kept` or `failed` is described
+  /// in the user's next language, and at last in English.
   public init(
     unnamedApp: (inside: String, first: String), quotes: (opening: String, closing: String),
     date: @escaping @Sendable (Time) -> String, kept: [Situation: Incident.Notice],

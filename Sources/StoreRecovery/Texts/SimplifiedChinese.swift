@@ -74,7 +74,7 @@ extension NoticeWords {
       .inUse: FailureNotice(
         title: "您的数据正在使用中",
         whatHappened: "其他程序或应用的其他部分正在使用您的数据，因此{app}未能打开这些数据。\(untouched)",
-        whatToDo: "请稍等片刻，然后重试。如果等待时间较长，请重新启动设备。"),
+        whatToDo: "请稍等片刻，然后重试。如果问题仍然存在，请重新启动设备。"),
       .deviceLocked: FailureNotice(
         title: "您的数据仍处于锁定状态",
         whatHappened: "设备锁定时会保护您的数据，因此{app}暂时无法打开这些数据。\(untouched)",
@@ -135,7 +135,7 @@ extension NoticeWords {
   private static let reopen = "请关闭{app}，然后重新打开。"
   private static let checkSpace = "请确保有足够的可用空间，然后重新打开{app}。"
 
-  /// 2026年11月20日 21:53
+  /// A time as `2026年11月20日 21:53`.
   private static func date(_ time: Time) -> String {
     "\(time.year)年\(time.month)月\(time.day)日 \(time.hour):\(time.paddedMinute)"
   }

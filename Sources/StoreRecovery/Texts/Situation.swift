@@ -1,6 +1,6 @@
 import CLibrary
 
-/// What users are told about a store that did not open. More cases may be added.
+/// What users are told about: a kind of failure to open a store, or what became of a store. More cases may be added.
 public enum Situation: String, Sendable, Codable, CaseIterable {
   /// Another version of the app saved the data, and this one cannot read it.
   case otherVersion
@@ -10,7 +10,7 @@ public enum Situation: String, Sendable, Codable, CaseIterable {
   case damaged
   /// The data seems to be encrypted and the key is missing or wrong. It is not damaged.
   case encrypted
-  /// The data's file holds something else.
+  /// The file that should hold the data holds something else.
   case unreadable
   /// The data seems to be that of another app. It is never moved.
   case otherApp
@@ -26,7 +26,7 @@ public enum Situation: String, Sendable, Codable, CaseIterable {
   case noAccess
   /// The device failed to read or write.
   case storageFault
-  /// A problem that usually passes.
+  /// The open failed because of a problem that usually passes by itself.
   case momentary
   /// An extension or a background task tried to open the data; the app itself can do more.
   case inBackground
@@ -47,8 +47,8 @@ extension Situation {
   ///
   /// - Parameters:
   ///   - verdict: What was decided.
-  ///   - evidence: The evidence for it. It distinguishes an encrypted file from one that is not the app's, and a locked
-  ///     device from missing permissions, when the verdict alone does not.
+  ///   - evidence: The evidence for the verdict. It tells an encrypted file from one that is not the app's, and a
+  ///     locked device from missing permissions, when the verdict alone does not.
   public init?(_ verdict: Verdict, evidence: StoreEvidence? = nil) {
     guard verdict.action != .open else { return nil }
     if verdict.action == .openInMemory {
@@ -70,8 +70,7 @@ extension Situation {
       }
   }
 
-  /// The situation in which the recovery layer itself stopped. For `store.refused` use the verdict, which says
-  /// more.
+  /// The situation after an error of the recovery itself. For `store.refused` use the verdict, which says more.
   public init(_ error: StoreRecoveryError) {
     switch error.code {
     case .noSpace: self = .diskFull
@@ -93,7 +92,7 @@ extension Situation {
     case .restored?: self = .restored
     case nil:
       switch incident.kind {
-      // What was sent back and is not in its place yet was set aside for the same reason.
+      // A repaired store that is not in its place yet was set aside for the same reason as the original.
       case .setAside, .returned: break
       case .replaced:
         self = .replaced
@@ -113,8 +112,8 @@ extension Situation {
     }
   }
 
-  /// The situation, if the rule alone decides it. Such rules are the conditions that keep a store in place although the
-  /// finding calls for a quarantine, and Lifeboat's own errors.
+  /// The situation, if the rule alone decides it; otherwise nil. Such rules are the conditions that keep a store in
+  /// place although the finding calls for a quarantine, and Lifeboat's own errors.
   private static func held(_ rule: Verdict.Rule, _ evidence: StoreEvidence?) -> Situation? {
     switch rule {
     case .holdExtension, .holdBackground: .inBackground

@@ -101,7 +101,7 @@ extension NoticeWords {
         whatHappened:
           "Otro programa, u otra parte de la app, está usando tus datos en este momento. Por eso {app} no pudo abrirlos. \(untouched)",
         whatToDo:
-          "Espera un momento y vuelve a intentarlo. Si tarda más, reinicia tu dispositivo."),
+          "Espera un momento y vuelve a intentarlo. Si eso no ayuda, reinicia tu dispositivo."),
       .deviceLocked: FailureNotice(
         title: "Tus datos siguen bloqueados",
         whatHappened:
@@ -176,7 +176,7 @@ extension NoticeWords {
   private static let checkSpace =
     "Comprueba que haya suficiente espacio libre y vuelve a abrir {app}."
 
-  /// 20 de noviembre de 2026 a las 21:53; one o'clock is singular.
+  /// A time as `20 de noviembre de 2026 a las 21:53`; one o'clock is singular.
   private static func date(_ time: Time) -> String {
     let months = [
       "enero", "febrero", "marzo", "abril", "mayo", "junio", "julio", "agosto", "septiembre",

@@ -5,8 +5,8 @@ import ObjectModel
 import SafeText
 
 extension Incident {
-  /// What support needs to know, in English: verdict, summary of the evidence, codes, and sizes and hashes of store and
-  /// model. It names files and entities. It holds no rows, no path and no text of an error.
+  /// What support needs to know about this incident, in English: verdict, summary of the evidence, codes, and sizes and
+  /// hashes of store and model. Names files and entities, but holds no rows, no path and no text of an error.
   public var supportText: String {
     var text = SupportText()
     switch kind {
@@ -50,7 +50,7 @@ extension Verdict {
 
 /// The lines of a support text, each a name with a value or a list.
 struct SupportText {
-  /// How many lines a list may have; a last line counts the rest.
+  /// How many lines a list may have; one more line counts the rest.
   static let listLimit = 24
 
   private(set) var lines: [(name: String, parts: [String], isList: Bool)] = []
@@ -204,7 +204,7 @@ struct SupportText {
 
   // MARK: Both sides
 
-  /// Each entity that differs between store and model, with both hashes.
+  /// Adds each entity that differs between store and model, with both hashes.
   private mutating func addModel(_ evidence: StoreEvidence) {
     add("Store UUID", evidence.storeUUID)
     add("Framework", evidence.frameworkVersion.map { "\($0)" })

@@ -12,7 +12,7 @@ package func classify(_ evidence: StoreEvidence, policy: Policy = Policy()) -> V
   Classifier(evidence: evidence, policy: policy).verdict()
 }
 
-/// Decides from the file alone what is wrong with a store that was not opened, as on the command line.
+/// Decides what is wrong with a store that was not opened, as on the command line. Only the file counts.
 package func classifyAtRest(_ evidence: StoreEvidence, policy: Policy = Policy()) -> Verdict {
   Classifier(evidence: evidence, policy: policy).verdictAtRest()
 }
@@ -130,7 +130,7 @@ struct Classifier {
         .storeMainEmpty)
     }
     switch evidence.wal?.loss?.kind {
-    // When the content no longer exists, the opener cannot destroy it.
+    // If no content is left in the log, the opener cannot destroy any.
     case .headerDamaged where evidence.wal?.loss?.keptPages != 0:
       let pages = evidence.wal?.loss?.keptPages.map { " of \($0) pages" } ?? ""
       return refusal(
@@ -306,7 +306,7 @@ struct Classifier {
       .modelForeign)
   }
 
-  /// The verdict on a store whose hashes follow rules newer than the known ones; nil for any other.
+  /// The verdict on a store whose hashes follow rules newer than the known ones; nil for any other store.
   private func laterRules() -> Verdict? {
     guard let version = evidence.hashesVersion, version > ExpectedModel.knownRules,
       evidence.expectsModel
@@ -316,8 +316,8 @@ struct Classifier {
       .modelNewerRules)
   }
 
-  /// The verdict when the recorded hashes differ from the expected ones; nil when they do not, or when
-  /// either side is unknown.
+  /// The verdict when the recorded hashes differ from the expected ones; nil when they are equal or one side is
+  /// unknown.
   private func mismatch() -> Verdict? {
     if let later = laterRules() { return later }
     guard let comparison = evidence.comparison, !comparison.isEqual else { return nil }
@@ -331,8 +331,8 @@ struct Classifier {
       .modelMismatch)
   }
 
-  /// The verdict on a mismatch when the error itself does not name the model as the cause; nil when there is none, or
-  /// the policy ignores it.
+  /// The verdict on a mismatch when the error itself does not name the model as the cause; nil when the hashes are
+  /// equal, or the policy ignores the mismatch.
   private func mismatchAlone() -> Verdict? {
     policy.setsAsideOnMismatchAlone ? mismatch() : nil
   }
@@ -342,7 +342,7 @@ struct Classifier {
       ? quarantine(.newer, Self.newerBuild, rule) : refusal(.newer, Self.newerBuild, rule)
   }
 
-  /// The verdict when the error says that the model does not fit, but the hashes do not show it.
+  /// The verdict when the error says that the model does not fit, but the hashes do not show that.
   private func unprovenMismatch(_ rule: CodeRule, _ id: Verdict.Rule) -> Verdict {
     if evidence.isNewerThanApp == true { return newer() }
     if evidence.comparison != nil, evidence.undecided?.isEmpty != false {
@@ -432,7 +432,7 @@ struct Classifier {
     func held(_ action: Action, _ reason: String, _ rule: Verdict.Rule) -> Verdict {
       Verdict(
         finding: verdict.finding, action: action,
-        reason: "\(verdict.reason); it stays in place because \(reason)", rule: rule)
+        reason: "\(verdict.reason); the store stays in place because \(reason)", rule: rule)
     }
     let host = evidence.host
     if host.isExtension == true { return held(.refuse, "an extension opened it", .holdExtension) }

@@ -1,13 +1,13 @@
 /// The rule for each code of Core Data and Foundation when the error contains no SQLite code. The numbers are those of
 /// Apple's `CoreDataErrors.h` and `FoundationErrors.h`.
 package enum CocoaRules {
-  /// The rule for a code of the Cocoa domain; nil when it has no row.
+  /// The rule for a code of the Cocoa domain; nil when the table has no row for it.
   package static func rule(for code: Int) -> CodeRule? { byCode[code] }
 
   private static let byCode = Dictionary(
     rows.map { ($0.code, $0) }, uniquingKeysWith: { first, _ in first })
 
-  /// The rows, in the order of their codes.
+  /// All rows, grouped by what the codes are about.
   package static let rows: [CodeRule] = files + coreData + notOpenErrors
 
   private static let files: [CodeRule] = [

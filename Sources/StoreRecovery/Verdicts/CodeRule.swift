@@ -1,29 +1,29 @@
 /// One row of the tables that map each error code to a treatment.
 package struct CodeRule: Sendable, Equatable {
-  /// How the code leads to an action.
+  /// How a code leads to an action.
   package enum Treatment: Sendable, Equatable {
-    /// This action, whatever the file looks like.
+    /// The code leads to this action, whatever the file looks like.
     case fixed(Action)
-    /// The file cannot be opened at all: the action depends on the cause.
+    /// The file cannot be opened at all: the cause in the evidence decides.
     case cannotOpen
     /// A read returned too few bytes: a fault of the environment, unless the file itself is too short. Never a
     /// quarantine.
     case shortRead
-    /// Damage, when Lifeboat's own reader confirms it.
+    /// The file is damaged, if Lifeboat's own reader confirms it.
     case damage
-    /// Not an SQLite file: encrypted, or damage to be confirmed.
+    /// The file is not an SQLite file: it is encrypted, or damaged if that is confirmed.
     case notADatabase
-    /// Damage to derived data only, which a repair on a copy could fix.
+    /// Only derived data is damaged, which a repair on a copy could fix.
     case repairable
     /// The code alone says nothing. Damage is looked for when the error's text blames the schema.
     case statement
-    /// The model does not fit.
+    /// The error says that the model does not fit; the hashes are compared.
     case model
-    /// The migration found no mapping, or rows that break a rule.
+    /// The migration failed, or found no mapping model.
     case migration
-    /// The app's mapping is at fault.
+    /// The app's own migration step failed, or broke a constraint.
     case mapping
-    /// The model does not fit, if the hashes say so; otherwise the call was wrong.
+    /// The model does not fit, if the hashes say so; otherwise the host's call was wrong.
     case configuration
     /// The code wraps others; alone it says nothing.
     case wrapper
@@ -31,14 +31,14 @@ package struct CodeRule: Sendable, Equatable {
     case noSuchFile
     /// Reading was not permitted: data protection, or permissions.
     case noPermission
-    /// Writing failed: space, or permissions.
+    /// Writing failed, for lack of space or of permission.
     case writeFailed
   }
 
   package let code: Int
   package let treatment: Treatment
   package let finding: Verdict.Finding
-  /// The reason, in words.
+  /// What the code means, in words.
   package let reason: String
 
   package init(

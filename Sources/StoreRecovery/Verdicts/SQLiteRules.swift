@@ -1,8 +1,8 @@
 /// The rule for each of SQLite's result codes (https://www.sqlite.org/rescode.html). The extended code decides, because
 /// one primary code covers causes that need different actions.
 package enum SQLiteRules {
-  /// The rule for an extended code. A code without a row gets the action of its primary code if that never moves a
-  /// store, otherwise a refusal.
+  /// The rule for an extended code; nil for 0, 100 and 101. A code without a row gets the action of its primary code if
+  /// that action never moves a store, otherwise a refusal.
   package static func rule(for code: Int32) -> CodeRule? {
     let number = Int(code)
     // 0, 100 and 101 are not errors.
@@ -21,7 +21,7 @@ package enum SQLiteRules {
   private static let byCode = Dictionary(
     rows.map { ($0.code, $0) }, uniquingKeysWith: { first, _ in first })
 
-  /// The rows, in the order of their codes.
+  /// All rows, grouped by what the codes are about.
   package static let rows: [CodeRule] =
     general + availability + inputOutput + integrity + usage
 
@@ -141,7 +141,7 @@ package enum SQLiteRules {
       23, .fixed(.wait), .unavailable, "access was denied; on Apple systems the device is locked"),
     CodeRule(
       25, .fixed(.refuse), .hostError, "a parameter is out of range, which is a fault in code"),
-    CodeRule(27, .fixed(.retry), .unavailable, "SQLite gave a notice, which is no failure"),
-    CodeRule(28, .fixed(.retry), .unavailable, "SQLite gave a warning, which is no failure"),
+    CodeRule(27, .fixed(.retry), .unavailable, "SQLite gave a notice, which is not a failure"),
+    CodeRule(28, .fixed(.retry), .unavailable, "SQLite gave a warning, which is not a failure"),
   ]
 }

@@ -1,6 +1,6 @@
 /// What to do about a store that did not open.
 public enum Action: String, Sendable, Codable, CaseIterable {
-  /// Nothing prevents opening it.
+  /// Nothing prevents opening the store.
   case open
   /// Try again, with growing pauses and a limit; the store stays as it is.
   case retry
@@ -10,14 +10,14 @@ public enum Action: String, Sendable, Codable, CaseIterable {
   case refuse
   /// Set the store aside and begin with a fresh one.
   case quarantine
-  /// Continue without the store, for example with an in-memory one, and show the failure. It keeps recurring, so the
-  /// store is no longer moved and stays as it is.
+  /// Continue without the store, for example with an in-memory one, and show the failure. The failure keeps recurring,
+  /// so the store is no longer moved and stays as it is.
   case openInMemory
 }
 
 /// What the evidence says about a store, and what to do.
 public struct Verdict: Sendable, Codable, Equatable {
-  /// What the evidence says.
+  /// What the evidence says about the store.
   public enum Finding: String, Sendable, Codable, CaseIterable {
     /// Nothing is wrong with the store.
     case healthy
@@ -35,9 +35,9 @@ public struct Verdict: Sendable, Codable, Equatable {
     case hostError
   }
 
-  /// What the evidence says.
+  /// What the evidence says about the store.
   public var finding: Finding
-  /// What to do.
+  /// What to do about the store.
   public var action: Action
   /// Why, in words, for support.
   public var reason: String

@@ -49,13 +49,13 @@ extension Verdict.Rule {
   package static let storeMainMissing = Self.named("store.mainMissing")
   /// The main file is empty, and its log or journal may hold rows.
   package static let storeMainEmpty = Self.named("store.mainEmpty")
-  /// The opener would drop the log although it holds rows. Once the set is copied, opening is harmless.
+  /// Opening would drop the log although it holds rows. Once the set is copied, opening is harmless.
   package static let storeWALDamaged = Self.named("store.walDamaged")
-  /// The log belongs to another store.
+  /// The log and the main file do not belong together.
   package static let storeWALForeign = Self.named("store.walForeign")
   /// The store's folder cannot be read.
   package static let storeUnreadable = Self.named("store.unreadable")
-  /// There is no file of a store at the path.
+  /// No store exists at the path.
   package static let storeMissing = Self.named(StoreRecoveryError.Code.missing.rawValue)
   /// The URL or the path does not name a file.
   package static let storeNotAFile = Self.named(StoreRecoveryError.Code.notAFile.rawValue)
@@ -68,7 +68,7 @@ extension Verdict.Rule {
 extension Verdict.Rule {
   /// The file cannot be opened for reading.
   package static let fileUnreadable = Self.named("file.unreadable")
-  /// The file could not be read to its end, or it changed meanwhile.
+  /// The file could not be read to its end, or it changed while it was read.
   package static let fileUnread = Self.named("file.unread")
   /// The file is empty.
   package static let fileEmpty = Self.named("file.empty")
@@ -114,7 +114,7 @@ extension Verdict.Rule {
   package static let errorUnknown = Self.named("error.unknown")
   /// A store was set aside, and no fresh one could be opened, so the earlier one goes back.
   package static let freshFailed = Self.named("fresh.failed")
-  /// A container could not be made, or one of its stores without recovery failed.
+  /// A container could not be made, or a store in it that recovery does not cover failed.
   package static let containerFailed = Self.named("container.failed")
   /// An earlier store replaces this one, which was not judged.
   package static let restoreReplaced = Self.named("restore.replaced")
@@ -137,7 +137,7 @@ extension Verdict.Rule {
   package static let holdNotAFile = Self.named("hold.notAFile")
   /// The file could not be read before the attempt.
   package static let holdUnreadable = Self.named("hold.unreadable")
-  /// Too little space is free.
+  /// Too little space is free to set the store aside.
   package static let holdNoSpace = Self.named("hold.noSpace")
   /// The record of earlier launches could not be read.
   package static let holdUnrecorded = Self.named("hold.unrecorded")

@@ -1,18 +1,18 @@
 package import ModelTools
 import Terminal
 
-/// A model as a page: a picture of its entities, and each of them with all of its properties.
+/// A model as a page: a picture of its entities, and a section for each entity with all of its own properties.
 package struct ModelPage {
-  /// A property of an entity.
+  /// A property of an entity, as the page lists it.
   package struct Property {
-    /// Its name.
+    /// The property's name.
     package let name: String
-    /// `attribute`, `element`, `relationship` or `fetched`.
+    /// The kind of property: `attribute`, `element` (of a composite attribute), `relationship` or `fetched`.
     package let kind: String
-    /// What it is, as a sentence.
+    /// What the property is, as a sentence: its type, its options, its destination.
     package let sentence: String
 
-    /// A property.
+    /// Creates a property.
     package init(_ name: String, _ kind: String, _ sentence: String) {
       self.name = name
       self.kind = kind
@@ -20,20 +20,20 @@ package struct ModelPage {
     }
   }
 
-  /// An entity.
+  /// An entity, as the page shows it.
   package struct Entity {
-    /// Its name.
+    /// The entity's name.
     package let name: String
-    /// Its parent; nil without one.
+    /// The name of the parent entity; nil when the entity has none.
     package let parent: String?
-    /// Whether it has no objects of its own.
+    /// Whether the entity is abstract, so that it has no objects of its own.
     package let isAbstract: Bool
-    /// What holds for it as a whole.
+    /// What holds for the entity as a whole, such as its class or its version hash.
     package let facts: [(name: String, value: String)]
-    /// Its own properties.
+    /// The entity's own properties, without inherited ones.
     package let properties: [Property]
 
-    /// An entity.
+    /// Creates an entity.
     package init(
       _ name: String, parent: String?, isAbstract: Bool, facts: [(name: String, value: String)],
       properties: [Property]
@@ -52,19 +52,21 @@ package struct ModelPage {
   private let entities: [Entity]
   private let diagram: ModelDiagram
 
-  /// The most entities and properties that are listed.
+  /// The most entities that have a section.
   private static let maxEntities = 500
+  /// The most properties of all entities together, and the most of their facts.
   private static let maxProperties = 5_000
+  /// The most facts of the model, the most problems, and the most facts of one entity.
   private static let maxFacts = 200
 
-  /// A page.
+  /// Creates a page.
   ///
   /// - Parameters:
-  ///   - name: what the page calls the model.
-  ///   - facts: what holds for it as a whole.
-  ///   - problems: what is wrong with it, as sentences.
-  ///   - entities: those that are shown.
-  ///   - diagram: the picture.
+  ///   - name: the model's name, for the title.
+  ///   - facts: what holds for the model as a whole.
+  ///   - problems: what is wrong with the model, as sentences.
+  ///   - entities: the entities that the page shows, in its order.
+  ///   - diagram: the picture of the entities.
   package init(
     name: String, facts: [(name: String, value: String)], problems: [String], entities: [Entity],
     diagram: ModelDiagram
@@ -93,7 +95,8 @@ package struct ModelPage {
       "svg": diagram.svg, "isDrawn": !diagram.boxes.isEmpty,
     ])
     if problems.count > Self.maxFacts {
-      content.values["moreProblems"] = "And \(Quantity.count(problems.count - Self.maxFacts)) more."
+      content.values["moreProblems"] =
+        "And \(Quantity.count(problems.count - Self.maxFacts)) more problems."
     }
     if diagram.leftOutCount > 0 {
       content.values["leftOut"] =
@@ -113,7 +116,7 @@ package struct ModelPage {
     content.values["hasEntities"] = !listed.isEmpty
     content.values["note"] =
       entities.isEmpty
-      ? "None."
+      ? "The model has no entities."
       : Quantity.count(entities.count, "entity", "entities") + "."
         + (entities.count > listed.count ? " The first \(listed.count) are shown." : "")
     content.addSection("facts", "The model")
@@ -130,7 +133,7 @@ package struct ModelPage {
       Quantity.count(entity.properties.count { $0.kind == kind })
     }
     var notes: [String] = []
-    if let parent = entity.parent { notes.append("a kind of `\(parent)`") }
+    if let parent = entity.parent { notes.append("subentity of `\(parent)`") }
     if entity.isAbstract { notes.append("abstract") }
     var context: [String: Any] = [
       "id": "entity\(number)", "name": PageFrame.text(entity.name),
@@ -150,7 +153,7 @@ package struct ModelPage {
     ]
     if entity.properties.isEmpty {
       context["remark"] =
-        entity.parent == nil ? "No properties." : "No properties but the inherited ones."
+        entity.parent == nil ? "No properties." : "No properties except the inherited ones."
     } else if shown.count < entity.properties.count {
       context["remark"] =
         "\(Quantity.count(shown.count)) of \(Quantity.count(entity.properties.count)) properties are shown."

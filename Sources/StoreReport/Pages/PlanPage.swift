@@ -1,30 +1,32 @@
 import ModelTools
 import Terminal
 
-/// The migration of a store as a page: the versions, the steps between them, what each does and leaves behind, and what
-/// cannot be done, with the reason.
+/// The plan for the migration of a store, as a page: the versions, the steps between them, what each step does and
+/// leaves behind, and which step cannot be done, with the reason.
 package struct PlanPage {
   /// A step from one version to another.
   package struct Step {
-    /// How it is done.
+    /// How a step is done: by a mapping model, or by a mapping that is inferred. `uncertain` means that nobody knows
+    /// whether it can be inferred, `refused` that it cannot be.
     package enum Way: String, Sendable {
       case mapping, inferred, uncertain, refused
     }
 
-    /// The version before.
+    /// The name of the version before the step.
     package let from: String
-    /// The version after.
+    /// The name of the version after the step.
     package let to: String
-    /// How it is done.
+    /// How the step is done.
     package let way: Way
     /// What the step does and needs, or why it cannot be done, as clauses.
     package let lines: [String]
-    /// What is left behind.
+    /// The entities and properties whose data the step leaves behind; empty when none are known.
     package let losses: [String]
-    /// What differs between the models, as sentences, the first of them a summary; empty when it is not known.
+    /// What differs between the two models, as sentences. The first sentence is a summary. Empty when the difference is
+    /// not known.
     package let changes: [String]
 
-    /// A step.
+    /// Creates a step.
     package init(
       from: String, to: String, way: Way, lines: [String], losses: [String] = [],
       changes: [String] = []
@@ -40,12 +42,12 @@ package struct PlanPage {
 
   /// A mapping model, and how it relates to the versions.
   package struct Mapping {
-    /// Its file.
+    /// The name of the mapping model's file.
     package let name: String
-    /// What it is for.
+    /// Which versions the mapping model is for, as a sentence.
     package let sentence: String
 
-    /// A mapping model.
+    /// Creates a mapping model.
     package init(_ name: String, _ sentence: String) {
       self.name = name
       self.sentence = sentence
@@ -57,29 +59,32 @@ package struct PlanPage {
   private let target: String
   /// The steps; empty when the store opens as it is, nil when there is no way.
   private let steps: [Step]?
-  /// What Core Data would do by itself, in one step; nil when the plan is just that.
+  /// What Core Data would do by itself, in one step from the first version to the last; nil when the plan is that step.
   package var direct: Step?
-  /// When there is no way: the step that fails.
+  /// The step that fails when there is no way; nil otherwise.
   package var obstacle: Step?
-  /// What else is to be said, as sentences.
+  /// Further sentences for the verdict of the page.
   package var remarks: [String] = []
   /// The mapping models that were found.
   package var mappings: [Mapping] = []
   /// The versions that could not be read, each with the reason.
   package var unread: [(name: String, problem: String)] = []
 
-  /// The most steps, the most lines of a list, and of all lists of steps together.
+  /// The most steps that are listed.
   private static let maxSteps = 200
+  /// The most lines of one list.
   private static let maxLines = 200
+  /// The most differences that are listed for one step.
   private static let maxChanges = 60
+  /// The most lines of the lists of all steps together.
   private static let maxListed = 4_000
 
-  /// A page.
+  /// Creates a page.
   ///
   /// - Parameters:
-  ///   - store: what the page calls the store.
-  ///   - start: the version that the store has.
-  ///   - target: the version to migrate to.
+  ///   - store: the store's name, for the title.
+  ///   - start: the name of the version that the store has now.
+  ///   - target: the name of the version to migrate to.
   ///   - steps: the steps; empty when the store opens as it is, nil when there is no way.
   package init(store: String, from start: String, to target: String, steps: [Step]?) {
     self.store = store
@@ -141,11 +146,12 @@ package struct PlanPage {
           sentence: "From \(start) to \(target): \(Quantity.count(steps.count, "step"))")
         verdict.more.append(
           lost == 0
-            ? "Nothing is known to be left behind."
+            ? "No data is known to be left behind."
             : "Left behind: \(Quantity.count(lost, "entity or property", "entities and properties"))."
         )
         if isUncertain {
-          verdict.more.append("It is not known whether lightweight migration can do all of it.")
+          verdict.more.append(
+            "It is not known whether lightweight migration can do all of the steps.")
         }
       }
     } else {
@@ -194,7 +200,8 @@ package struct PlanPage {
     return context
   }
 
-  /// Sentences, as many as there is room for, and how many are left out.
+  /// The first sentences, as many as `limit` and `room` allow, then one that says how many are left out. What is shown
+  /// is subtracted from `room`.
   private static func clipped(
     _ lines: [String], at limit: Int = maxLines, _ room: inout Int
   ) -> [[String: Any]] {

@@ -5,10 +5,10 @@ package import SQLiteForensics
 package import StoreExtraction
 import Terminal
 
-/// What each page of a database is for, as a page for a browser or as one picture: a strip of the pages by use, a lane for
-/// each of the largest b-trees, and the findings on both.
+/// What each page of a database is used for, as an HTML page or as one picture: a map of all pages by use, a lane for
+/// each of the largest b-trees, and the damage marked on both.
 package struct StripPage {
-  /// Neighbouring pages of one kind and one b-tree.
+  /// A run of neighbouring pages of one kind that belong to one b-tree, or to none.
   private struct Run {
     let first: UInt32
     var count: Int
@@ -33,21 +33,21 @@ package struct StripPage {
   private var damageCount = 0
   private var isAllChecked = true
 
-  /// The most lines of a table.
+  /// The most lines that a table of the page shows.
   private static let maxLines = 500
 
-  /// A page without pages yet.
+  /// Creates the report before it knows any database page.
   ///
   /// - Parameters:
-  ///   - names: what the page calls the store, and how commands name it.
-  ///   - database: the database.
+  ///   - names: the store's name for the title, and the argument by which commands name the store.
+  ///   - database: the database, of which only the page size and the number of pages are taken.
   package init(_ names: (title: String, argument: String), _ database: SQLiteDatabase) {
     (name, argument) = names
     pageSize = database.header.pageSize
     pageCount = database.pageCount
   }
 
-  /// Takes a page; pages come in the order of their numbers.
+  /// Takes the entry of a database page. Entries must come in the order of page numbers.
   package mutating func add(_ entry: PageEntry) {
     strip.add(entry)
     lanes.add(entry)
@@ -67,7 +67,7 @@ package struct StripPage {
     if runs.count < Self.maxLines { runs.append(last) }
   }
 
-  /// Takes what is known once all pages are there: the b-trees, and what a check has found.
+  /// Takes the b-trees and the findings of a check. Call this after the last page was added.
   package mutating func finish(_ owners: [PageOwner], _ check: StoreCheck) {
     keepRun()
     last = nil
@@ -103,7 +103,7 @@ package struct StripPage {
       "Pages of \(name)", by: ". The store was only read.", StripTemplate.text, content)
   }
 
-  /// The damaged pages, in their order.
+  /// The numbers of the pages that have findings of damage, in ascending order.
   private var damagedPages: [UInt32] {
     Set(findings.filter { $0.severity == .damage }.compactMap(\.page)).sorted()
   }
@@ -112,20 +112,20 @@ package struct StripPage {
     guard damageCount > 0 else {
       return PageVerdict(
         tone: "good",
-        sentence: isAllChecked ? "No damage found" : "No damage found in what was looked at")
+        sentence: isAllChecked ? "No damage found" : "No damage found in what was checked")
     }
     var verdict = PageVerdict(
       tone: "bad", sentence: "Damaged: \(Quantity.count(damageCount, "finding"))")
     let pages = damagedPages
     if let first = pages.first {
       verdict.more.append(
-        "On \(Quantity.count(pages.count, "page")): "
+        "Damage is on \(Quantity.count(pages.count, "page")): "
           + pages.prefix(12).map { Quantity.count($0) }.joined(separator: ", ")
           + (pages.count > 12 ? " and \(Quantity.count(pages.count - 12)) more." : "."))
       verdict.steps.append(
         (
           "lifeboat pages --page \(first) \(ShellText.path(argument))",
-          "shows all of the first one."
+          "shows the first damaged page in full."
         ))
     }
     verdict.steps.append(
@@ -138,11 +138,11 @@ package struct StripPage {
     var facts = [
       (
         "Pages",
-        "\(Quantity.count(strip.pageCount)) of \(Quantity.count(pageSize)) bytes"
+        "\(Quantity.count(strip.pageCount)), each of \(Quantity.count(pageSize)) bytes"
       )
     ]
     if strip.pageCount != Int(pageCount) {
-      facts.append(("Pages by the header", Quantity.count(pageCount)))
+      facts.append(("Pages according to the header", Quantity.count(pageCount)))
     }
     for member in [Finding.Member.wal, .journal] {
       if let count = members[member] {
@@ -179,7 +179,7 @@ package struct StripPage {
     }.map(\.element)
     return [
       "note": sorted.isEmpty
-        ? "No schema says which trees there are." : "The largest first." + Self.cut(owners.count),
+        ? "No schema names a b-tree." : "The largest b-tree is first." + Self.cut(owners.count),
       "hasLines": !sorted.isEmpty,
       "lines": sorted.prefix(Self.maxLines).map { owner -> [String: Any] in
         [
@@ -197,7 +197,8 @@ package struct StripPage {
 
   private var runTable: [String: Any] {
     [
-      "note": "Neighbours of one kind and tree in one line." + Self.cut(runCount),
+      "note": "A line stands for neighbouring pages of one kind that belong to one b-tree."
+        + Self.cut(runCount),
       "lines": runs.map { run -> [String: Any] in
         let last = UInt64(run.first) + UInt64(run.count) - 1
         return [
@@ -209,14 +210,14 @@ package struct StripPage {
     ]
   }
 
-  /// Says that a table is cut off.
+  /// A sentence that says how many of `count` lines are shown; empty when all are.
   private static func cut(_ count: Int) -> String {
     count > maxLines ? " \(maxLines) of \(Quantity.count(count)) are shown." : ""
   }
 
   // MARK: - The picture
 
-  /// The strip and the lanes as an SVG file.
+  /// The map of pages and the lanes of b-trees, as one SVG file.
   package var svg: String {
     let margin = 20
     var y = 32

@@ -2,13 +2,14 @@ import CoreDataStore
 import StoreExtraction
 import Terminal
 
-/// The events of a timeline, counted: by kind and time, by entity, and the rows of each commit of the log.
+/// The events of a timeline, counted by kind and time and by entity, with the rows that each commit of the write-ahead
+/// log changed.
 struct TimelineCounts {
-  /// What is counted of the history and of dates in rows, in the order of the parts of a bar from below.
+  /// The kinds of events that the histogram counts, in the order of the parts of a bar from below.
   enum Kind: Int, CaseIterable {
     case insert, update, delete, other, transaction, date
 
-    /// The class in the style sheet.
+    /// The class of the kind in the style sheet.
     var style: String {
       switch self {
       case .insert: "inserts"
@@ -31,7 +32,7 @@ struct TimelineCounts {
     }
   }
 
-  /// The kinds that say what became of a row.
+  /// The kinds that are changes of a row.
   static let changes: [Kind] = [.insert, .update, .delete, .other]
 
   private(set) var eventCount = 0
@@ -40,7 +41,7 @@ struct TimelineCounts {
   private(set) var undatedCount = 0
   private(set) var commits = CommitCounts()
   private(set) var remainderCount = 0
-  /// The changes to rows of each entity, by kind.
+  /// The number of changes to rows of each entity, by kind.
   private(set) var entities: [String: [Kind: Int]] = [:]
 
   /// The most entities that are counted by name; a damaged history may have any number of them.
@@ -78,7 +79,7 @@ struct TimelineCounts {
     }
   }
 
-  /// The histogram; nil without an event that has a date.
+  /// The histogram of events over time; nil when no event has a date in range.
   var histogram: StackedBars? {
     StackedBars(
       id: "times", title: "Events for each \(bins.unit); the table below has the numbers",
@@ -86,9 +87,10 @@ struct TimelineCounts {
   }
 }
 
-/// What the commits of a log did to rows, in as many groups of neighbours as a picture has bars.
+/// How many rows the commits of a write-ahead log added, changed and removed. Neighbouring commits share a group when
+/// there are more commits than a picture has bars.
 struct CommitCounts {
-  /// Neighbouring commits, and what they did to rows.
+  /// Neighbouring commits: the numbers of the first and the last, and how many rows they added, changed and removed.
   private struct Group {
     var first: Int
     var last: Int
@@ -98,7 +100,7 @@ struct CommitCounts {
   private var groups: [Group] = []
   private var size = 1
   private(set) var count = 0
-  /// Rows that were added, changed and removed by all of them.
+  /// How many rows all commits together added, changed and removed, in this order.
   private(set) var totals = [0, 0, 0]
 
   private static let maxGroups = 60
@@ -130,7 +132,7 @@ struct CommitCounts {
     }
   }
 
-  /// Makes one group of each two.
+  /// Joins the groups in pairs, so that each has twice as many commits.
   private mutating func halve() {
     size *= 2
     groups = stride(from: 0, to: groups.count, by: 2).map { place in
@@ -143,10 +145,10 @@ struct CommitCounts {
     }
   }
 
-  /// How many commits a bar is of, in words.
+  /// How many commits a bar stands for, in words: "commit" or "4 commits".
   var unit: String { size == 1 ? "commit" : "\(size) commits" }
 
-  /// The histogram; nil when no row was touched.
+  /// The histogram of rows by commit; nil when no commit changed a row.
   var histogram: StackedBars? {
     guard totals != [0, 0, 0] else { return nil }
     return StackedBars(

@@ -4,8 +4,8 @@ import SQLiteFile
 package import StoreExtraction
 import Terminal
 
-/// What happened to a store, as a page: a histogram of its changes over time, what the commits of its log did, and a list
-/// of events. It holds no value of a row.
+/// What happened to a store, as a page: a histogram of its changes over time, what the commits of its write-ahead log
+/// did, and a list of events.
 package struct TimelinePage {
   private let name: String
   private let argument: String
@@ -15,24 +15,25 @@ package struct TimelinePage {
   private let findings: [Finding]
   private let damageCount: Int
   private let hasHistory: Bool
-  /// What was chosen, in words; empty for all events.
+  /// How the events were selected, in words; empty when all events were asked for.
   package var choice: [String] = []
-  /// What else is to be said of the events.
+  /// Further sentences about the events, for the verdict of the page.
   package var notes: [String] = []
 
-  /// The most events that are listed, and the most lines of other tables.
+  /// The most events that are listed.
   package static let maxEvents = 1_000
+  /// The most lines of the other tables.
   private static let maxLines = 200
 
-  /// Reads a store.
+  /// Reads the timeline of a store once, and keeps the counts and the events to list.
   ///
   /// - Parameters:
-  ///   - timeline: its timeline.
-  ///   - names: what the page calls the store, and how commands name it.
-  ///   - selection: which events are wanted.
+  ///   - timeline: the timeline of the store.
+  ///   - names: the store's name for the title, and the argument by which commands name the store.
+  ///   - selection: which events are counted and listed.
   ///   - limit: how many events are listed, at most ``maxEvents``.
   ///   - isOldestFirst: whether the list begins with the oldest event.
-  /// - Throws: as `StoreTimeline`.
+  /// - Throws: the errors that `StoreTimeline` throws while it reads events.
   package init(
     _ timeline: StoreTimeline, _ names: (title: String, argument: String),
     _ selection: StoreTimeline.Selection, limit: Int, isOldestFirst: Bool
@@ -88,21 +89,26 @@ package struct TimelinePage {
         StackedBars.moment(ends.first.rounded(.down)), StackedBars.moment(ends.last.rounded(.down))
       )
       verdict.more.append(
-        first == last ? "All of them are of \(first)." : "From \(first) to \(last).")
+        first == last ? "All of them have the time \(first)." : "From \(first) to \(last).")
     }
     if !choice.isEmpty {
-      verdict.more.append("Only events that were asked for: \(choice.joined(separator: ", ")).")
+      verdict.more.append(
+        "Only the events that were asked for are here: \(choice.joined(separator: ", ")).")
     }
     if !hasHistory {
       verdict.more.append(
-        "The store has no persistent history: what became of rows is only known of the commits that its log still holds."
+        "The store has no persistent history. Changes of rows are known only from the commits "
+          + "that the write-ahead log still holds."
       )
     }
     if damageCount > 0 {
       verdict.more.append(
         "Damaged: \(Quantity.count(damageCount, "finding")). Events may be missing.")
       verdict.steps.append(
-        ("lifeboat check \(ShellText.path(argument))", "says all that is wrong with the file."))
+        (
+          "lifeboat check \(ShellText.path(argument))",
+          "lists everything that is wrong with the file."
+        ))
     }
     verdict.more += notes
     return verdict
@@ -115,7 +121,10 @@ package struct TimelinePage {
     }
     for kind in [TimelineCounts.Kind.transaction, .date] where count(kind) > 0 {
       facts.append(
-        (kind == .date ? "Dates in rows" : "Transactions alone", Quantity.count(count(kind))))
+        (
+          kind == .date ? "Dates in rows" : "Transactions without recorded changes",
+          Quantity.count(count(kind))
+        ))
     }
     if counts.commits.count > 0 {
       let rows = zip(CommitCounts.parts, counts.commits.totals)
@@ -168,14 +177,14 @@ package struct TimelinePage {
   }
 
   private var list: [String: Any] {
-    var note = "None."
+    var note = "No events."
     if counts.eventCount > 0 {
       note = isOldestFirst ? "The oldest event is first." : "The newest event is first."
       if events.count < counts.eventCount {
         note +=
           " \(Quantity.count(events.count)) of \(Quantity.count(counts.eventCount)) are shown; `--limit` shows up to \(Quantity.count(Self.maxEvents)), and `--format ndjson` all."
       }
-      note += " A commit of the log has an order, and mostly no time."
+      note += " Commits of the write-ahead log are in order, but mostly have no time."
     }
     return [
       "note": PageFrame.sentence(note), "hasLines": !events.isEmpty,

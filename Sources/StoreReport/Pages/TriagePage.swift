@@ -2,17 +2,19 @@ import StoreExtraction
 package import StoreTriage
 import Terminal
 
-/// What many inputs are cases of, as a page: their number by day, what helps, and each case with its builds and trend. It
-/// holds no value of a row.
+/// The cases that triage has found in many inputs, as a page: the number of inputs by day, what helps, and each case
+/// with its builds and its trend. The page holds no value of a row.
 package struct TriagePage {
   private let report: TriageGroups.Report
 
-  /// The most cases in the table, those of them that have a section of their own, and the most lines of other tables.
+  /// The most cases that the table lists.
   package static let maxCases = 500
+  /// The most cases that have a section of their own: the first of the table.
   package static let maxSections = 20
+  /// The most lines of the other tables.
   private static let maxLines = 100
 
-  /// A page of a report.
+  /// Creates the page of a report of triage.
   package init(_ report: TriageGroups.Report) { self.report = report }
 
   /// The page as HTML.
@@ -46,11 +48,11 @@ package struct TriagePage {
         "Most often, \(Quantity.count(most.count, "time", "times")): \(most.words).")
     }
     if report.failedCount > 0 {
-      verdict.more.append("\(Quantity.count(report.failedCount)) could not be read.")
+      verdict.more.append("\(Quantity.count(report.failedCount)) of the inputs could not be read.")
     }
     if report.otherCount > 0 {
       verdict.more.append(
-        "\(Quantity.count(report.otherCount, "input")) of rarer cases are counted, and not shown.")
+        "\(Quantity.count(report.otherCount, "input")) of rarer cases are counted, but not shown.")
     }
     return verdict
   }
@@ -106,7 +108,7 @@ package struct TriagePage {
 
   // MARK: - Tables
 
-  /// Names with their numbers, the most frequent first.
+  /// Names with their counts, the highest count first; equal counts by name.
   private static func sorted(_ counts: [String: Int]) -> [(name: String, count: Int)] {
     counts.map { ($0.key, $0.value) }.sorted { one, other in
       one.count == other.count
@@ -183,7 +185,7 @@ package struct TriagePage {
     ]
   }
 
-  /// A case with its trend.
+  /// The values for the section of one case, with a histogram if its inputs are of several days.
   private static func section(_ group: TriageGroups.Group, number: Int) -> [String: Any] {
     var facts = [("Inputs", Quantity.count(group.count)), ("Id", group.id)]
     if let seen = group.seen { facts.append(("Seen", seen)) }
@@ -193,7 +195,7 @@ package struct TriagePage {
     ] where !counts.isEmpty { facts.append((title, names(counts, 10))) }
     if let rows = group.liveRows { facts.append(("Live rows", Quantity.count(rows))) }
     if group.failedCount > 0 { facts.append(("Not readable", Quantity.count(group.failedCount))) }
-    facts.append(("Such as", group.examples.joined(separator: ", ")))
+    facts.append(("Examples", group.examples.joined(separator: ", ")))
     let id = "case\(number)"
     var context: [String: Any] = [
       "id": id, "number": number, "words": PageFrame.text(group.words),

@@ -2,21 +2,24 @@ import CoreDataStore
 import StoreExtraction
 import Terminal
 
-/// How many events a store records for each span of time, from its first to its last date.
+/// How many dates in rows and how many recorded changes a store has in each span of time, from the first date to the
+/// last.
 struct DateHistogram {
   private var bins = TimeBins(kinds: 2)
-  /// Commits in the write-ahead log, which have an order and mostly no time.
+  /// The first commits of the write-ahead log, in their order. Most commits have no time.
   private(set) var commits: [StoreTimeline.LogCommit] = []
-  /// How many there are; ``commits`` has the first of them.
+  /// How many commits the write-ahead log has; ``commits`` holds at most the first 200.
   private(set) var commitCount = 0
 
   private static let maxCommits = 200
-  /// What bars consist of, from below.
+  /// The parts of each bar, from below.
   private static let parts: [StackedBars.Part] = [
     .init(style: "dates", words: "dates in rows"), .init(style: "changes", words: "changes"),
   ]
 
-  /// Reads the dates of a store.
+  /// Counts the events of a store's timeline.
+  ///
+  /// - Throws: the errors that `StoreTimeline` throws while it reads events.
   init(_ timeline: StoreTimeline) throws {
     var bins = bins
     var commits: [StoreTimeline.LogCommit] = []
@@ -38,7 +41,7 @@ struct DateHistogram {
     self.commitCount = commitCount
   }
 
-  /// What the template needs; nil without dates.
+  /// The values for the section "When" of ``ReportTemplate``; nil when the store has no date at all.
   var context: [String: Any]? {
     guard let ends = bins.ends else {
       return bins.outOfRange > 0 ? ["outOfRange": Quantity.count(bins.outOfRange)] : nil

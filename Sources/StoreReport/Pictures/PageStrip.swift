@@ -3,10 +3,10 @@ import SQLiteFile
 import SQLiteForensics
 import Terminal
 
-/// The pages of a file as a strip, from the first to the last, with the findings on it. A cell stands for a range of pages
-/// where there are many.
+/// The pages of a database as a map of squares, from the first page to the last, with crosses where there is damage. In
+/// a large file, a square stands for several neighbouring pages.
 struct PageStrip {
-  /// The groups of page kinds that are told apart.
+  /// The uses of pages that the map tells apart, each a group of page kinds.
   enum Group: String, CaseIterable {
     case damaged, orphan, table, index, overflow, free, other
 
@@ -46,16 +46,19 @@ struct PageStrip {
   private(set) var pageCount = 0
   private(set) var totals: [Group: Int] = [:]
 
-  /// The most cells of a strip.
+  /// The most squares of the map.
   private static let maxCells = 400
+  /// How many squares a line of the map has.
   private static let columns = 50
+  /// The side of a square with its gap, in pixels.
   private static let side = 18
-  /// The room for the number of the first page of each line.
+  /// The pixels at the left, where each line has the number of its first page.
   private static let margin = 68
 
   init() {}
 
-  /// Reads which page is for what. How many pages there are, only they say: the count in the header may be a lie.
+  /// Reads what each page is used for, and marks the findings. The number of pages is that of the pages listed, because
+  /// the count in the header may be wrong.
   init(_ database: SQLiteDatabase, _ findings: [Finding]) throws {
     var strip = PageStrip()
     _ = try database.listPages { strip.add($0) }
@@ -76,7 +79,7 @@ struct PageStrip {
     cells[cell].counts[group, default: 0] += 1
   }
 
-  /// Marks the pages of findings of damage, once all pages are there.
+  /// Marks the squares of pages that have findings of damage. Call this after the last page was added.
   mutating func mark(_ findings: [Finding]) {
     for finding in findings where finding.severity == .damage {
       guard let page = finding.page, page >= 1 else { continue }
@@ -85,7 +88,7 @@ struct PageStrip {
     }
   }
 
-  /// Makes one cell of each two.
+  /// Joins the squares in pairs, so that each stands for twice as many pages.
   private mutating func halve() {
     pagesPerCell *= 2
     cells = stride(from: 0, to: cells.count, by: 2).map { place in
@@ -97,7 +100,7 @@ struct PageStrip {
     }
   }
 
-  /// What the template needs.
+  /// The values for the section that shows the map: picture, scale and legend.
   var context: [String: Any] {
     [
       "svg": svg, "scale": scale,
@@ -107,14 +110,14 @@ struct PageStrip {
     ]
   }
 
-  /// What a square stands for, as a sentence.
+  /// A sentence that says how many pages a square stands for.
   var scale: String {
     pagesPerCell == 1
-      ? "One square for each page."
-      : "One square for \(pagesPerCell) pages, with a part of it for each use."
+      ? "One square stands for one page."
+      : "One square stands for \(pagesPerCell) pages and is divided among their uses."
   }
 
-  /// The groups that the file has.
+  /// The uses that occur in the file, for the legend.
   var groups: [Group] { Group.allCases.filter { totals[$0] != nil } }
 
   // MARK: - The picture
@@ -130,7 +133,7 @@ struct PageStrip {
       + body + "</svg>"
   }
 
-  /// The elements of the picture.
+  /// The SVG elements inside the `<svg>` element.
   var body: String {
     var text = ""
     for (place, cell) in cells.enumerated() {
@@ -163,12 +166,12 @@ struct PageStrip {
     return "\(pages): \(uses.joined(separator: ", "))\(found)"
   }
 
-  /// A square, divided among the uses of its pages.
+  /// The square of a cell, as rectangles: one for each use, as wide as its share of the pages.
   private static func bands(_ cell: Cell, _ x: Int, _ y: Int) -> String {
     let side = Self.side - 2
     let used = Group.allCases.filter { cell.counts[$0] != nil }
     let total = max(1, cell.counts.values.reduce(0, +))
-    // Each use is seen, however few its pages are.
+    // Each use is at least 2 pixels wide, so that a single page is seen.
     var widths = used.map { max(2, side * (cell.counts[$0] ?? 0) / total) }
     if let widest = widths.indices.max(by: { widths[$0] < widths[$1] }) {
       widths[widest] += side - widths.reduce(0, +)

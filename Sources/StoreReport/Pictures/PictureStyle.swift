@@ -1,12 +1,12 @@
 import ModelTools
 
-/// The rules of the pictures of this target, for the style sheet of a page and for pictures in files of their own.
+/// The CSS rules of this target's pictures, for the style sheet of a page and for SVG files.
 enum PictureStyle {
   static func all(_ colours: PictureColours) -> String {
     words(colours) + strip(colours) + bars(colours) + flow(colours)
   }
 
-  /// Text beside a picture's parts.
+  /// The rules of labels, headings and axes.
   private static func words(_ colours: PictureColours) -> String {
     """
     .label { font-size: 12px; } .label.quiet { fill: \(colours.quiet); } .label.end { text-anchor: end; }
@@ -16,7 +16,8 @@ enum PictureStyle {
     """
   }
 
-  /// What is on top of a file without the style sheet of a page.
+  /// All rules for an SVG file, which has no style sheet of a page: fonts and text colour, then the rules of the
+  /// pictures.
   static func alone(_ colours: PictureColours) -> String {
     """
     svg { font: 12px system-ui, sans-serif; } svg text { fill: \(colours.text); }
@@ -25,7 +26,7 @@ enum PictureStyle {
     """ + all(colours)
   }
 
-  /// ``PageStrip`` and ``TreeLanes``.
+  /// The rules of ``PageStrip`` and ``TreeLanes``.
   private static func strip(_ colours: PictureColours) -> String {
     """
     .page.table { fill: \(colours.rows); } .page.index { fill: \(colours.entries); } \
@@ -40,7 +41,7 @@ enum PictureStyle {
     """
   }
 
-  /// ``StackedBars``.
+  /// The rules of ``StackedBars``.
   private static func bars(_ colours: PictureColours) -> String {
     """
     rect.inserts { fill: \(colours.rows); } rect.updates { fill: \(colours.rest); } \
@@ -51,7 +52,7 @@ enum PictureStyle {
     """
   }
 
-  /// ``PlanFlow``.
+  /// The rules of ``PlanFlow``.
   private static func flow(_ colours: PictureColours) -> String {
     """
     .place rect { fill: \(colours.same); stroke: \(colours.sameLine); }

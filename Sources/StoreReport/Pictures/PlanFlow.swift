@@ -1,16 +1,16 @@
 import ModelTools
 import Terminal
 
-/// The versions of a migration from above to below, with the steps between them.
+/// A picture of a migration: the versions as boxes from top to bottom, with the steps between them as arrows.
 struct PlanFlow {
-  /// A box of the picture.
+  /// A box of the picture: a version, with a note below its name.
   fileprivate struct Place {
     let name: String
     let note: String
     let isEnd: Bool
   }
 
-  /// An arrow from a box to the next.
+  /// An arrow from one box to the next: a step, with the lines of text beside it.
   fileprivate struct Arrow {
     let style: String
     let words: [String]
@@ -20,11 +20,13 @@ struct PlanFlow {
 
   private var places: [Place] = []
   private var arrows: [Arrow] = []
-  /// What Core Data does by itself, from the first box to the last; nil when it is not drawn.
+  /// What Core Data does by itself, drawn as an arrow from the first box to the last. Nil when it is not drawn: for a
+  /// plan of one step, or without one.
   private let direct: PlanPage.Step?
 
-  /// The most steps that are drawn, and the most lines beside an arrow.
+  /// The most steps that are drawn.
   private static let maxSteps = 30
+  /// The most lines of text beside an arrow.
   fileprivate static let maxLines = 4
   private static let (left, boxWidth, boxHeight, margin) = (70, 380, 46, 12)
   private static let (width, line) = (900, 18)
@@ -35,16 +37,17 @@ struct PlanFlow {
   ) {
     self.direct = steps.map { $0.count > 1 } ?? false ? direct : nil
     guard let steps else {
-      places.append(Place(name: start, note: "what the store has", isEnd: true))
+      places.append(Place(name: start, note: "the store's version", isEnd: true))
       guard let obstacle else {
         arrows.append(Arrow(style: "refused", words: ["no way"], isRefused: true))
         places.append(Place(name: target, note: "the target", isEnd: true))
         return
       }
-      // What leads to the step that fails, and what would follow it, is not told.
+      // The steps before the failing one, and those after it, are not known one by one.
       if obstacle.from != start {
         arrows.append(Arrow(style: "inferred", words: ["possible"]))
-        places.append(Place(name: obstacle.from, note: "as far as it goes", isEnd: false))
+        places.append(
+          Place(name: obstacle.from, note: "the last version that can be reached", isEnd: false))
       }
       arrows.append(Arrow(obstacle))
       if obstacle.to != target {
@@ -55,10 +58,10 @@ struct PlanFlow {
       return
     }
     if steps.isEmpty {
-      places.append(Place(name: target, note: "what the store has, and the target", isEnd: true))
+      places.append(Place(name: target, note: "the store's version, and the target", isEnd: true))
       return
     }
-    places.append(Place(name: steps[0].from, note: "what the store has", isEnd: true))
+    places.append(Place(name: steps[0].from, note: "the store's version", isEnd: true))
     let head = steps.count > Self.maxSteps ? Self.maxSteps - 1 : steps.count
     for (number, step) in steps.prefix(head).enumerated() {
       arrows.append(Arrow(step, number: number + 1))
@@ -82,7 +85,8 @@ struct PlanFlow {
     var text =
       "<svg viewBox=\"0 0 \(Self.width) \(height)\" width=\"\(Self.width)\" height=\"\(height)\" role=\"img\" aria-labelledby=\"flow-title\">"
     text +=
-      "<title id=\"flow-title\">The versions from above to below, and the steps between them; the lists below say the same</title>"
+      "<title id=\"flow-title\">The versions from top to bottom, and the steps between them; "
+      + "the lists below say the same</title>"
     var y = Self.margin
     for (number, place) in places.enumerated() {
       text += box(place, y)
@@ -125,7 +129,7 @@ struct PlanFlow {
       let isLoss = arrow.isLoss && number == arrow.words.count - 1
       let style =
         number == 0 ? "label strong" : isLoss ? "label loss" : "label"
-      // Backticks are for pages, where what is between them is code.
+      // Only HTML pages use backticks: they mark code. The picture leaves them out.
       let plain = String(decoding: words.utf8.filter { $0 != UInt8(ascii: "`") }, as: UTF8.self)
       let shown = PictureText.html(PictureText.clipped(plain, to: number == 0 || isLoss ? 76 : 92))
       text += "<text class=\"\(style)\" x=\"\(x + 22)\" y=\"\(line)\">\(shown)</text>"
@@ -134,7 +138,7 @@ struct PlanFlow {
     return text
   }
 
-  /// The way round all steps.
+  /// The arrow of ``direct``, in a curve past all boxes between the first and the last.
   private func arc(_ direct: PlanPage.Step, _ height: Int) -> String {
     let top = Self.margin + Self.boxHeight / 2
     let bottom = height - Self.margin - Self.boxHeight / 2
@@ -142,7 +146,7 @@ struct PlanFlow {
     var words =
       switch direct.way {
       case .refused: "in one step: cannot be done"
-      case .uncertain: "in one step: not known"
+      case .uncertain: "in one step: not known whether possible"
       case .inferred: "in one step: inferred"
       case .mapping: "in one step: mapping model"
       }
@@ -163,7 +167,7 @@ struct PlanFlow {
 }
 
 extension PlanFlow.Arrow {
-  /// The arrow of a step.
+  /// The arrow of a step. Its text starts with the step's number, and ends with what the step leaves behind.
   fileprivate init(_ step: PlanPage.Step, number: Int? = nil) {
     var words = step.lines
     if step.way == .refused { words.insert("cannot be done", at: 0) }
@@ -174,7 +178,7 @@ extension PlanFlow.Arrow {
       words = words.prefix(limit - 1) + ["and \(Quantity.count(rest)) more, below"]
     }
     if !step.losses.isEmpty {
-      // As many as there is room for.
+      // The names of losses that fit into the line.
       var shown = 1
       var length = step.losses[0].utf8.count
       while shown < step.losses.count, length + step.losses[shown].utf8.count < 48 {

@@ -2,26 +2,26 @@ import CoreDataStore
 import ModelTools
 import Terminal
 
-/// A histogram whose bars consist of parts.
+/// A histogram whose bars are stacks of parts, as an SVG picture and as a table.
 struct StackedBars {
   /// What a part of each bar counts.
   struct Part {
-    /// Its class in the style sheet.
+    /// The class of the part in the style sheet.
     let style: String
     let words: String
   }
 
-  /// The id of the picture's title in the page.
+  /// The id of the picture in the page, unique there; the `<title>` element has the id with `-title`.
   let id: String
   let title: String
-  /// From below.
+  /// The parts of each bar, from below.
   let parts: [Part]
-  /// The label of each bar, and the count of each of its parts.
+  /// The bars from left to right: the label of a bar, and its counts in the order of ``parts``.
   let bars: [(label: String, counts: [Int])]
-  /// Whether labels are moments, of which days, or hours of one day, are enough for an axis.
+  /// Whether the labels are times in ISO 8601. The axis then shows only their days, or days and minutes.
   let isOfTime: Bool
 
-  /// A histogram with the parts that are anywhere; nil without an event.
+  /// Makes a histogram of counted events, without parts that are zero in all bars; nil when there is no event.
   init?(id: String, title: String, parts: [Part], of bins: TimeBins) {
     let all = bins.bins
     guard !all.isEmpty else { return nil }
@@ -31,7 +31,7 @@ struct StackedBars {
       bars: all.map { bin in (Self.moment(bin.start), used.map { bin.counts[$0] }) })
   }
 
-  /// A histogram of these bars.
+  /// Makes a histogram of these bars.
   init(
     id: String, title: String, parts: [Part], bars: [(label: String, counts: [Int])],
     isOfTime: Bool = true
@@ -43,11 +43,11 @@ struct StackedBars {
     self.isOfTime = isOfTime
   }
 
-  /// What a template takes: the picture, its key, and the numbers as ``PageFrame/countTable``.
+  /// The values for a template: the picture, its legend, and the numbers for ``PageFrame/countTable``.
   ///
   /// - Parameters:
-  ///   - unit: how long a bar is, in words.
-  ///   - holder: what the label of a bar is.
+  ///   - unit: the span of time or the group that a bar stands for, in words.
+  ///   - holder: the heading of the labels in the table.
   /// - Returns: the values that the template names.
   func context(unit: String, holder: String) -> [String: Any] {
     [
@@ -62,15 +62,16 @@ struct StackedBars {
   }
 
   private static let width = 900
-  /// The room for the numbers at the left, above the highest bar, of all bars, and for the labels.
+  /// In pixels: the width of the numbers at the left, the room above the highest bar, the height of that bar, and the
+  /// room for the labels below.
   private static let (margin, top, height, foot) = (64, 16, 160, 24)
-  /// The least room for a label.
+  /// The least width of a label, in pixels.
   private static let labelWidth = 150.0
 
-  /// When a bar begins.
+  /// The time at which a bar begins, in ISO 8601; empty for a time that the calendar does not have.
   static func moment(_ seconds: Double) -> String { ReferenceDate(seconds: seconds).iso8601 ?? "" }
 
-  /// The number at the top of the axis: no bar is higher, and it has one digit that is not 0.
+  /// The number at the top of the axis: the highest bar, rounded up to a number with one digit that is not 0.
   private var ceiling: Int {
     let highest = max(1, bars.map { $0.counts.reduce(0, +) }.max() ?? 1)
     var unit = 1
@@ -79,7 +80,7 @@ struct StackedBars {
     return overflow ? highest : number
   }
 
-  /// The `<svg>` element.
+  /// The picture as an `<svg>` element.
   var svg: String {
     let (width, height) = (Self.width, Self.top + Self.height + Self.foot)
     var text =
@@ -95,7 +96,7 @@ struct StackedBars {
       text += "<g><title>\(PictureText.html(words(bar)))</title>"
       var y = Double(bottom)
       for (part, count) in zip(parts, bar.counts) where count > 0 {
-        // What is there is seen, however little it is.
+        // A part that is not zero is at least 2 pixels high, so that it is seen.
         let tall = max(2, Double(count) * scale)
         y -= tall
         text +=
@@ -124,7 +125,7 @@ struct StackedBars {
       + "<text class=\"label quiet end\" x=\"\(Self.margin - 8)\" y=\"\(bottom + 4)\">0</text>"
   }
 
-  /// As many labels as there is room for, each where its bar begins.
+  /// The labels below the axis, as many as there is room for. Each starts where its bar starts.
   private func labels(_ step: Double, _ bottom: Int) -> String {
     let every = max(1, Int((Self.labelWidth / step).rounded(.up)))
     var text = ""
@@ -137,7 +138,7 @@ struct StackedBars {
     return text
   }
 
-  /// A moment without the parts that say nothing.
+  /// A label of a time, without the time of day when all labels are midnight, and without seconds.
   private func short(_ label: String) -> String {
     guard isOfTime else { return label }
     let isOfDays = bars.allSatisfy { $0.label.utf8.dropFirst(10).starts(with: "T00:00:00Z".utf8) }

@@ -1,34 +1,34 @@
 import CoreDataStore
 
-/// Events counted by time, in as many spans as a picture has bars. The spans grow as the time between the first and the
-/// last event does.
+/// Events counted by time, in at most as many spans as a picture has bars. The spans become longer as the time between
+/// the first and the last event grows.
 struct TimeBins {
-  /// A span of time and its events.
+  /// A span of time: its start in seconds since 2001, and the number of its events by kind.
   struct Bin {
     let start: Double
     let counts: [Int]
   }
 
-  /// The counts of each span, by its number.
+  /// The counts by kind of each span that has events, by the span's number.
   private var counts: [Int: [Int]] = [:]
   private var lowest = Int.max
   private var highest = Int.min
   private var level = 0
   private let kindCount: Int
-  /// The first and the last date; nil without events.
+  /// The first and the last date that was counted, in seconds since 2001; nil when there was none.
   private(set) var ends: (first: Double, last: Double)?
-  /// Events at dates that are not counted.
+  /// How many events have a date that is not counted, because it is zero or not in 1980 to 2080.
   private(set) var outOfRange = 0
 
   private static let maxBins = 60
-  /// 1980 to 2080: other dates mark something, or are damaged.
+  /// 1980 to 2080, in seconds since 2001. Apps use other dates as markers, or the bytes are damaged.
   private static let likely: ClosedRange<Double> = -662_688_000...2_492_985_600
-  /// How long a bar is: a number of seconds, or of months of the calendar.
+  /// How long a span is: a number of seconds, or of months of the calendar.
   private enum Span {
     case seconds(Double)
     case months(Int)
 
-    /// The number of the bar that a date is in.
+    /// The number of the span that holds a date.
     func place(of date: Double) -> Int {
       switch self {
       case .seconds(let length): return Int((date / length).rounded(.down))
@@ -38,7 +38,7 @@ struct TimeBins {
       }
     }
 
-    /// When a bar begins.
+    /// The start of the span with this number, in seconds since 2001.
     func start(of place: Int) -> Double {
       switch self {
       case .seconds(let length): return Double(place) * length
@@ -55,25 +55,25 @@ struct TimeBins {
     (.months(3), "quarter"), (.months(12), "year"), (.months(60), "five years"),
   ]
 
-  /// Seconds since 2001 at which a month begins, in the Gregorian calendar.
+  /// The start of a month of the Gregorian calendar in UTC, in seconds since 2001.
   private static func seconds(year: Int, month: Int) -> Double {
     // Years start in March, so that leap days come last.
     let shifted = month <= 2 ? year - 1 : year
     let days = shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400
     let ofYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5
-    // 2001-01-01 is day 730,791 of that count.
+    // In this count of days, 2001-01-01 is day 730,791.
     return Double(days + ofYear - 730_791) * 86_400
   }
 
-  /// Bins for so many kinds of events. Of events by day, no bin is shorter.
+  /// Creates bins for a number of kinds of events. With `areOfDays`, no span is shorter than a day.
   init(kinds: Int, areOfDays: Bool = false) {
     kindCount = kinds
     if areOfDays { level = Self.spans.firstIndex { $0.unit == "day" } ?? 0 }
   }
 
-  /// Counts events at a date, in seconds since 2001.
+  /// Counts `count` events of a kind at a date, in seconds since 2001.
   mutating func add(_ seconds: Double, kind: Int, count: Int = 1) {
-    // Zero is the calendar's own beginning: a date that nobody has set.
+    // Zero is the reference date itself: a date that nobody has set.
     guard Self.likely.contains(seconds), seconds != 0 else {
       outOfRange += count
       return
@@ -86,7 +86,7 @@ struct TimeBins {
     while highest - lowest >= Self.maxBins, level + 1 < Self.spans.count { widen() }
   }
 
-  /// Takes the next longer span. Each span of one length is within one of the next.
+  /// Takes the next longer span. Each span lies within one of the next longer spans.
   private mutating func widen() {
     let (old, new) = (Self.spans[level].span, Self.spans[level + 1].span)
     level += 1
@@ -100,10 +100,10 @@ struct TimeBins {
     highest = wider.keys.max() ?? highest
   }
 
-  /// How long a span is, in words.
+  /// The length of a span, in words, such as "ten minutes".
   var unit: String { Self.spans[level].unit }
 
-  /// The spans from the first to the last event, empty ones among them.
+  /// All spans from the first to the last event, with those that have no event.
   var bins: [Bin] {
     guard lowest <= highest else { return [] }
     let nothing = Array(repeating: 0, count: kindCount)

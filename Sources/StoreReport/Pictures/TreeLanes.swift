@@ -4,14 +4,14 @@ import SQLiteForensics
 import SafeText
 import Terminal
 
-/// Where the pages of each b-tree are in the file: a lane for each of the largest trees, shaded by how many pages of each
-/// stretch are its own.
+/// A picture of where the pages of each b-tree are in the file: a lane for each of the largest b-trees. A stretch of a
+/// lane is darker the more of its pages belong to the b-tree.
 struct TreeLanes {
-  /// What a page belongs to.
+  /// What a page belongs to: the lane that counts it.
   private enum Place: Hashable {
     case tree(String)
     case free
-    /// No tree: pointer maps, and pages that nothing leads to or that cannot be read.
+    /// Not a b-tree and not the freelist: pointer maps, orphans, and pages that cannot be read.
     case outside
   }
 
@@ -28,9 +28,11 @@ struct TreeLanes {
   private var pageCount = 0
   private var indexes: Set<String> = []
 
-  /// The most lanes of trees, and the most stretches of a lane.
+  /// The most b-trees that have a lane of their own.
   private static let maxLanes = 16
+  /// The most stretches of a lane; each stands for the same number of pages.
   private static let maxBins = 120
+  /// The width of a lane, in pixels.
   private static let track = 600
   private static let labelWidth = 240
   private static let laneHeight = 20
@@ -49,7 +51,7 @@ struct TreeLanes {
     lanes[place] = lane
   }
 
-  /// Takes what is known once all pages are there.
+  /// Takes the b-trees and the findings. Call this after the last page was added.
   mutating func finish(_ owners: [PageOwner], _ findings: [Finding]) {
     indexes = Set(owners.filter(\.isIndex).map(\.name))
     for finding in findings where finding.severity == .damage {
@@ -58,7 +60,7 @@ struct TreeLanes {
     }
   }
 
-  /// Makes one stretch of each two.
+  /// Joins the stretches in pairs, so that each stands for twice as many pages.
   private mutating func halve() {
     pagesPerBin *= 2
     for (place, lane) in lanes {
@@ -71,7 +73,7 @@ struct TreeLanes {
 
   // MARK: - The picture
 
-  /// A line of the picture.
+  /// A line of the picture: a lane with its labels.
   private struct Line {
     let name: String
     let what: String
@@ -79,7 +81,7 @@ struct TreeLanes {
     let lane: Lane
   }
 
-  /// The largest trees, then the others together, free pages, and those of no tree.
+  /// The lines from top to bottom: the largest b-trees, all other b-trees together, free pages, and pages of no b-tree.
   private var lines: [Line] {
     var trees: [(name: String, lane: Lane)] = []
     for (place, lane) in lanes {
@@ -118,7 +120,7 @@ struct TreeLanes {
     return lines
   }
 
-  /// How wide a stretch is drawn.
+  /// The width of a stretch, in pixels.
   private var step: Int {
     let count = max(1, (pageCount + pagesPerBin - 1) / pagesPerBin)
     return min(40, Self.track / count)
@@ -126,11 +128,12 @@ struct TreeLanes {
 
   var height: Int { (lines.count + (findings.isEmpty ? 0 : 1)) * Self.laneHeight + 20 }
 
-  /// The scale, as a sentence.
+  /// A sentence that says how many pages a stretch stands for.
   var scale: String {
     pagesPerBin == 1
-      ? "From left to right the file; a step is one page."
-      : "From left to right the file; a step is \(Quantity.count(pagesPerBin)) pages, the stronger its colour, the more of them belong to the tree."
+      ? "Each lane is the file from left to right; a step is one page."
+      : "Each lane is the file from left to right; a step is "
+        + "\(Quantity.count(pagesPerBin)) pages. The stronger the colour, the more of them are the tree's."
   }
 
   var svg: String {
@@ -141,7 +144,7 @@ struct TreeLanes {
       + body + "</svg>"
   }
 
-  /// The elements of the picture.
+  /// The SVG elements inside the `<svg>` element.
   var body: String {
     var text = ""
     var y = 0
@@ -184,7 +187,8 @@ struct TreeLanes {
     return text
   }
 
-  /// The stretches of a lane as paths, by how full they are: 1 to 4 quarters.
+  /// The stretches of a lane as SVG paths, by how full they are: 1 is up to a quarter of the pages, 4 more than three
+  /// quarters.
   private func paths(_ lane: Lane, _ y: Int) -> [(part: Int, path: String)] {
     let step = step
     var paths: [Int: String] = [:]

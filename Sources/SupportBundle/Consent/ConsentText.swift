@@ -3,18 +3,18 @@ import StoreRecovery
 
 /// What an app asks its user before a bundle leaves the device: it says what is in the bundle and who can read it.
 ///
-/// It comes in English, German, French, Spanish, Norwegian (Bokmål), Japanese and Simplified Chinese.
+/// The text comes in English, German, French, Spanish, Norwegian (Bokmål), Japanese and Simplified Chinese.
 public struct ConsentText: Sendable, Equatable {
   /// The language, as a BCP 47 tag.
   public let language: String
   /// The title of a dialog.
   public let title: String
-  /// The paragraphs: why, what is in it, who can read it, and that the user decides.
+  /// The paragraphs: why the app asks, what is in the file, who can read the file, and that the user decides.
   public let paragraphs: [String]
-  /// The button that sends it, and the one that does not.
+  /// The title of the button that sends the file, and of the one that does not.
   public let buttons: (send: String, keep: String)
 
-  /// Whether two are the same text.
+  /// Whether two texts have the same language and the same words.
   public static func == (one: Self, other: Self) -> Bool {
     one.language == other.language && one.title == other.title
       && one.paragraphs == other.paragraphs && one.buttons == other.buttons
@@ -26,8 +26,8 @@ extension BundleRequest {
   ///
   /// - Parameters:
   ///   - app: the name of the app; empty when it has none.
-  ///   - languages: the user's languages as BCP 47 tags, most preferred first; without words for any of them, the text is
-  ///     English.
+  ///   - languages: the user's languages as BCP 47 tags, most preferred first. The text is English if it has none of
+  ///     them.
   /// - Returns: the text.
   public func consentText(
     app: String, preferring languages: [String] = Locale.preferredLanguages

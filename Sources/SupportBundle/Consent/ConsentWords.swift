@@ -1,17 +1,24 @@
 /// The sentences of a ``ConsentText`` in one language. `{app}` and `{App}` stand for the name of the app.
 struct ConsentWords {
+  /// The title of the dialog.
   let title: String
   /// Why the app asks.
   let why: String
-  /// What is in a bundle of structure; of rows with tokens; what an allow-list adds; of plain rows; of the store.
+  /// What is in a bundle of structure only.
   let structure: String
+  /// What is in a bundle of rows with tokens.
   let tokens: String
+  /// What an allow-list adds to a bundle with tokens.
   let listed: String
+  /// What is in a bundle of rows without redaction.
   let values: String
+  /// What is in a bundle with the store's files.
   let store: String
-  /// Who can read it.
+  /// Who can read an encrypted bundle.
   let sealed: String
+  /// Who can read a bundle that is not encrypted.
   let open: String
+  /// That the user decides.
   let choice: String
   let buttons: (send: String, keep: String)
   /// What stands between two sentences.

@@ -1,10 +1,10 @@
 /// A file in an archive, as the archive announces it.
 protocol ArchiveEntry {
-  /// The name, checked as `ZipNames` does; a folder's ends with `/`.
+  /// The name, checked as `ZipNames` does; a folder's name ends with `/`.
   var name: String { get }
   /// The announced size in bytes.
   var size: UInt64 { get }
-  /// Whether it stands for a link instead of bytes.
+  /// Whether the entry is a link or a sparse file, whose bytes are not the content of a file.
   var isLink: Bool { get }
 }
 
@@ -22,10 +22,10 @@ protocol ArchiveReader {
   /// All entries, with different names.
   var entries: [Entry] { get }
 
-  /// The first bytes of an entry, at most `count`; nothing of the rest is looked at.
+  /// Returns the first bytes of an entry, at most `count`, without a look at the rest.
   func lead(of entry: Entry, count: Int) throws(BundleError) -> [UInt8]
 
-  /// Hands the bytes of an entry to `sink`, in pieces; never more than announced.
+  /// Hands the bytes of an entry to `sink`, in pieces. There are never more bytes than announced.
   func unpack(_ entry: Entry, into sink: (ArraySlice<UInt8>) throws -> Void) throws
 }
 

@@ -6,28 +6,29 @@ import SafeText
 import StoreExtraction
 import StoreFiles
 
-/// One run through an archive, and the archives in it, that unpacks what may hold stores and models.
+/// Unpacks from one archive, and from archives nested in it, the entries that may hold stores and models.
 ///
-/// The archives in it count toward the same limits, and become folders of their names.
+/// Nested archives count toward the same limits, and become folders of their names.
 struct ArchiveUnpacking {
-  /// Archives that were not looked into: their paths in the outermost one, and why.
+  /// What was passed over, such as nested archives that cannot be opened: the paths in the outermost archive, and the
+  /// reasons.
   private(set) var passedOver: [StoreFinder.PassedOver] = []
   private let making: OutputTree.Making
   private var folder: PrivateFolder?
   private let sizeLimit: UInt64
   private var total: UInt64 = 0
   private var fileCount = 0
-  /// How many entries may still be looked into, whatever their names are: each costs a first piece of its bytes.
+  /// How many entries may still be judged by their first bytes. Each of them costs a read.
   private var leadsLeft = UnpackedArchive.entryLimit
 
-  /// Archives in archives deeper than this are not looked into; the outermost one has depth 0.
+  /// Archives that are nested deeper than this are not opened; the outermost archive has depth 0.
   private static let deepest = 3
-  /// An archive without entries is no shorter (APPNOTE 4.3.16; RFC 1952 has 18).
+  /// The fewest bytes of an archive. An empty zip archive has 22 (APPNOTE 4.3.16), a gzip file at least 18 (RFC 1952).
   private static let minArchiveBytes: UInt64 = 18
 
   /// - Parameters:
   ///   - file: the outermost archive, by whose size the output is limited.
-  ///   - making: is called for each file and folder, as in ``OutputTree``.
+  ///   - making: called for each file and folder, as in ``OutputTree``.
   init(of file: InputFile, _ making: @escaping OutputTree.Making) {
     self.making = making
     let (grown, overflow) = file.size.multipliedReportingOverflow(by: UnpackedArchive.growthLimit)
@@ -35,7 +36,7 @@ struct ArchiveUnpacking {
       UnpackedArchive.byteLimit, overflow ? .max : max(grown, UnpackedArchive.freeBytes))
   }
 
-  /// The folder with what was unpacked; an empty one if that is nothing.
+  /// The folder with what was unpacked. It is made at the first call, and is empty if nothing was unpacked.
   mutating func madeFolder() throws(BundleError) -> PrivateFolder {
     if let folder { return folder }
     let made = try PrivateFolder(in: FileManager.default.temporaryDirectory.path, making: making)
@@ -43,16 +44,17 @@ struct ArchiveUnpacking {
     return made
   }
 
-  /// Unpacks an archive; nothing is made before all of its stores and models are found good.
+  /// Unpacks an archive. Before its own files are made, the announced sizes and kinds of all wanted entries are
+  /// checked.
   ///
   /// - Parameters:
   ///   - file: the archive.
   ///   - store: the path of the one store that is wanted; nil for all of them.
   ///   - isDecrypted: whether the file was encrypted, so that it may be a store itself.
-  ///   - place: the path of this archive in the outermost one; empty for that itself.
-  ///   - depth: how many archives it is in.
-  /// - Returns: false for a gzip file of something else.
-  /// - Throws: what is wrong with it.
+  ///   - place: the path of this archive in the outermost archive; empty for the outermost archive itself.
+  ///   - depth: in how many archives this archive is nested.
+  /// - Returns: false for a gzip file that holds neither a tar archive nor a store.
+  /// - Throws: an error that says what is wrong with the archive.
   mutating func unpack(
     _ file: InputFile, only store: String? = nil, isDecrypted: Bool = false,
     at place: [String] = [], depth: Int = 0
@@ -78,14 +80,15 @@ struct ArchiveUnpacking {
     return true
   }
 
-  /// A store that was compressed alone keeps its name without the ending.
+  /// Unpacks a store that was compressed or encrypted alone, under its name without `.gz` or `.age`. Returns false when
+  /// the content is not a store.
   private mutating func unpack(
     single store: InputFile, _ lead: [UInt8], at place: [String]
   ) throws -> Bool {
     let name = PathText.lastComponent(of: place.last ?? store.path)
     let stem =
       [".gz", ".age"].lazy.compactMap { PathText.dropping(suffix: $0, from: name) }.first ?? name
-    // One that is encrypted or damaged has its name.
+    // An encrypted or damaged store can be told only by its name.
     guard lead.starts(with: DatabaseHeader.magic) || StoreFinder.isNamedAsStore(stem) else {
       return false
     }
@@ -106,7 +109,7 @@ struct ArchiveUnpacking {
     if leads.isCut {
       tell(
         place, "input.notEntered",
-        "of its entries \(UnpackedArchive.entryLimit) are looked into, and the others are known by their names"
+        "the first bytes of at most \(UnpackedArchive.entryLimit) entries are read; the others are judged by name"
       )
     }
     let wanted = reader.entries.filter { entry in
@@ -114,7 +117,7 @@ struct ArchiveUnpacking {
       if let store { return leads.archives.isEmpty && Self.isMember(entry.name, of: store) }
       return UnpackedArchive.isWanted(entry.name) || leads.stores.contains(Array(entry.name.utf8))
     }
-    // The text of a link is not the file that it leads to, and nothing outside of an archive is read for it.
+    // The bytes of a link are not the file that it leads to, and nothing outside of the archive is read for it.
     if let link = wanted.first(where: \.isLink) {
       throw BundleError(
         .unsupported, "a link or a sparse file stands where a file of a store or model is expected",
@@ -153,7 +156,8 @@ struct ArchiveUnpacking {
 
   // MARK: - Archives in archives
 
-  /// Unpacks an archive in an archive. That it is not an archive or not a good one is told, unless files of it are made.
+  /// Unpacks a nested archive. An archive that cannot be unpacked is passed over with a reason. The error is thrown
+  /// only when one store is wanted, or when files were made already.
   private mutating func unpack<Reader: ArchiveReader>(
     _ entry: Reader.Entry, _ isEncrypted: Bool, in reader: Reader, only store: String?,
     at place: [String], depth: Int
@@ -161,11 +165,12 @@ struct ArchiveUnpacking {
     guard !isEncrypted else {
       return passOver(
         place, BundleError.Code.encrypted.rawValue,
-        "it is encrypted; unpack the outer one, and name it with its key")
+        "it is encrypted; unpack the outer archive, and open this one with its key")
     }
     guard depth <= Self.deepest else {
       return passOver(
-        place, "input.notEntered", "archives in more than \(Self.deepest) archives are not opened")
+        place, "input.notEntered",
+        "archives that are nested more than \(Self.deepest) deep are not opened")
     }
     let made = fileCount
     do {
@@ -173,7 +178,7 @@ struct ArchiveUnpacking {
       let output = try ExclusiveOutput(unnamed: "archive")
       try reader.unpack(entry) { try output.append($0) }
       let inner = store.flatMap { PathText.dropping(prefix: entry.name + "/", from: $0) }
-      // A text that was compressed is no archive.
+      // A gzip file of something else, such as a text, is passed over without a reason.
       _ = try unpack(
         output.input(named: PathText.joined(reader.path, entry.name)), only: inner, at: place,
         depth: depth)
@@ -192,7 +197,7 @@ struct ArchiveUnpacking {
 
   // MARK: - Limits
 
-  /// Holds announced sizes against the limits, before the first byte is written.
+  /// Compares announced sizes with the limits, before the first byte is written.
   private mutating func count(
     _ files: Int, _ sizes: [UInt64], of path: String
   ) throws(BundleError) {
@@ -226,7 +231,7 @@ struct ArchiveUnpacking {
 
   // MARK: - What entries are
 
-  /// Whether a file belongs to the set of a store, both by their names in the archive.
+  /// Whether the file `name` belongs to the set of the store whose main file is `store`. Both are paths in the archive.
   private static func isMember(_ name: String, of store: String) -> Bool {
     let parts = PathText.components(of: store)
     let inner =
@@ -235,14 +240,15 @@ struct ArchiveUnpacking {
     return inner.flatMap { StoreSet.role(ofMember: $0, mainName: parts[parts.count - 1]) } != nil
   }
 
-  /// What entries are by their first bytes, whatever their names are.
+  /// What the first bytes of entries show, whatever the names of the entries are.
   private struct Leads<Reader: ArchiveReader> {
     /// The names of stores, and of the logs and journals beside them.
     private(set) var stores: Set<[UInt8]> = []
     /// The archives, and whether they are encrypted.
     private(set) var archives: [(entry: Reader.Entry, isEncrypted: Bool)] = []
-    /// How many entries were looked into, and whether there are more.
+    /// How many entries were looked into.
     private(set) var count = 0
+    /// Whether the limit was reached, and more entries are left.
     private(set) var isCut = false
 
     /// - Parameters:
@@ -260,7 +266,7 @@ struct ArchiveUnpacking {
           return
         }
         count += 1
-        // What cannot be unpacked is neither.
+        // An entry that cannot be unpacked is neither a store nor an archive.
         let lead = (try? reader.lead(of: entry, count: UnpackedArchive.leadBytes)) ?? []
         if lead.starts(with: DatabaseHeader.magic), entry.size >= 512 {
           for suffix in ["", "-wal", "-journal"] {

@@ -8,22 +8,22 @@ import SafeText
 package import StoreExtraction
 package import StoreFiles
 
-/// A store that SQLCipher has encrypted, decrypted into a private folder that is removed with this object.
+/// A decrypted copy of a store that SQLCipher has encrypted, in a private folder that is removed with this object.
 package final class DecryptedStore {
   private let folder: PrivateFolder
-  /// The decrypted main file.
+  /// The path of the decrypted main file.
   package let storePath: String
-  /// The private folder.
+  /// The path of the private folder.
   package var path: String { folder.path }
-  /// The files as they are given, encrypted.
+  /// The original, encrypted files of the store.
   package let evidence: StoreSet
   /// How the store is encrypted.
   package let format: CipherFormat
   /// Pages that do not match their authentication codes, in the main file, the log and the journal.
   package private(set) var findings = FindingList()
 
-  /// Whether a file that no key opens is a database all the same: it begins like one and does not look encrypted, or has
-  /// lost its first page.
+  /// Whether a file that the key does not open is an unencrypted database after all. It is one if it is empty, if it
+  /// begins like a database and does not look encrypted, or if it has lost its first page.
   private static func isPlain(_ path: String) throws(SQLiteFileError) -> Bool {
     let file = try ByteFile(path)
     guard file.size > 0 else { return true }
@@ -32,7 +32,7 @@ package final class DecryptedStore {
     return try !Entropy.looksEncrypted(file)
   }
 
-  /// Decrypts a store, as ``init(_:_:making:)`` does; nil for one that is not encrypted.
+  /// Decrypts a store, as ``init(_:_:making:)`` does; returns nil for a store that is not encrypted.
   package static func ifEncrypted(
     _ path: String, _ key: CipherKey, making: @escaping (String, () -> Bool) -> Void = { _ = $1() }
   ) throws -> DecryptedStore? {
@@ -82,7 +82,7 @@ package final class DecryptedStore {
 }
 
 extension StoreInspection {
-  /// Says of the inspection of a decrypted copy what its evidence is: the encrypted files, and what decryption found in
+  /// Adds to the inspection of a decrypted copy what its evidence is: the encrypted files, and what decryption found in
   /// them.
   package mutating func setEncrypted(_ store: DecryptedStore, takesHashes: Bool) throws {
     try setEncrypted(

@@ -1,14 +1,14 @@
-/// Archives and compressed files that are known by their first bytes, and not read.
+/// Formats of archives and compressed files that are recognized by their first bytes, but are not supported.
 enum ForeignArchive: String, CaseIterable {
   case xz, bzip2, zstd
   case sevenZip = "7-Zip"
   case rar = "RAR"
 
-  /// The first bytes of such a file, as each format's specification has them.
+  /// The first bytes of a file in this format, from the format's specification.
   private var magic: [UInt8] {
     switch self {
     case .xz: [0xFD, 0x37, 0x7A, 0x58, 0x5A, 0x00]
-    // The number after it is the level; then come the digits of pi.
+    // The byte after these three is the level. The digits of pi follow.
     case .bzip2: [0x42, 0x5A, 0x68]
     case .zstd: [0x28, 0xB5, 0x2F, 0xFD]
     case .sevenZip: [0x37, 0x7A, 0xBC, 0xAF, 0x27, 0x1C]
@@ -18,16 +18,17 @@ enum ForeignArchive: String, CaseIterable {
 
   private static let pi: [UInt8] = [0x31, 0x41, 0x59, 0x26, 0x53, 0x59]
 
-  /// The form of a file with these first bytes; nil for any other file.
+  /// Finds the format of a file with these first bytes; nil for any other file.
   init?(lead: [UInt8]) {
     let found = Self.allCases.first { lead.starts(with: $0.magic) }
     guard let found, found != .bzip2 || lead.dropFirst(4).starts(with: Self.pi) else { return nil }
     self = found
   }
 
-  /// Why it is not read.
+  /// An error that says that the format is not supported.
   var error: BundleError {
     BundleError(
-      .unsupported, "a file packed by \(rawValue), which is not read; unpack it first")
+      .unsupported,
+      "the file is packed with \(rawValue), which is not supported; unpack the file first")
   }
 }

@@ -1,4 +1,4 @@
-/// The content of a gzip file (RFC 1952), in a file without a name.
+/// Decompresses a gzip file (RFC 1952) into a file without a name.
 struct GunzippedFile {
   private let file: InputFile
   private var offset: UInt64 = 0
@@ -10,7 +10,7 @@ struct GunzippedFile {
     lead.starts(with: [0x1f, 0x8b, 0x08])
   }
 
-  /// Unpacks all members of a file.
+  /// Decompresses all members of a gzip file.
   ///
   /// - Throws: `bundle.tooLarge` beyond `limit` bytes; `bundle.badData` and `bundle.truncated` for a damaged file.
   static func open(_ file: InputFile, limit: UInt64) throws(BundleError) -> InputFile {
@@ -31,7 +31,7 @@ struct GunzippedFile {
   ) throws(BundleError) {
     var buffer = [UInt8](repeating: 0, count: ZipFormat.window)
     var left = limit
-    // As gzip does, bytes after the last member are not read.
+    // Bytes after the last member are ignored, as gzip ignores them.
     while Self.isGzip(try lead()) {
       let stream = try ZlibStream(.decompressGzip)
       var isAtEnd = false
@@ -52,7 +52,7 @@ struct GunzippedFile {
     }
   }
 
-  /// The next bytes, at least three of them where the file has so many.
+  /// The bytes that are not decompressed yet: at least three of them, unless the file has fewer.
   private mutating func lead() throws(BundleError) -> ArraySlice<UInt8> {
     while piece.count < 3, offset < file.size {
       var buffer = [UInt8](repeating: 0, count: ZipFormat.window)

@@ -7,17 +7,18 @@ import SafeText
 package import StoreExtraction
 import StoreFiles
 
-/// A backup of an iPhone or iPad as Finder and iTunes make it, not encrypted: files named by hashes, and `Manifest.db`,
-/// which says of each file which app's domain it is of and which path it had.
+/// A backup of an iPhone or iPad that is not encrypted, as Finder and iTunes make it. Its files are named by hashes.
+/// `Manifest.db` says of each file to which domain it belongs, such as that of an app, and which path it had.
 ///
-/// The table `Files` has `fileID`, the SHA-1 of `domain-path` in hexadecimal; `domain`; `relativePath`; and `flags`, which
-/// is 1 for a file. The file itself is in a folder named by the first two digits of its id.
+/// The table `Files` has four columns: `fileID`, the SHA-1 of `domain-path` in hexadecimal; `domain`; `relativePath`;
+/// and `flags`, which is 1 for a file. The file itself is in a folder named by the first two digits of its id.
 package struct PhoneBackup {
   /// A store in the backup.
   package struct Store: Sendable {
     /// The domain and the path within it: `AppDomain-org.example.Notes/Library/Notes.sqlite`.
     package let name: String
-    /// The files of the set, by their names as in ``name``, and where they are.
+    /// The files of the store set. Each has a name of the same form as ``name``, and a place, the path of its file in
+    /// the backup.
     let members: [(name: String, place: String)]
   }
 
@@ -28,41 +29,42 @@ package struct PhoneBackup {
     case other
   }
 
-  /// The folder.
+  /// The path of the backup's folder.
   package let path: String
   /// The ids of the files, by domain and path.
   private let files: [String: String]
-  /// The files with values of stores, by the folder that they are below.
+  /// The external files of stores, by the support folder in which their `_EXTERNAL_DATA` is.
   private let external: [String: [String]]
-  /// What is wrong with the list.
+  /// Problems of the list, `Manifest.db`.
   private let listProblems: [StoreFinder.PassedOver]
 
   /// The most files of a backup that are looked at.
   static let fileLimit = 4_000_000
   private static let manifestName = "Manifest.db"
 
-  /// Whether a folder is such a backup. Other folders may hold a file of that name, but no list of the backup beside it.
+  /// Whether a folder is a phone's backup. It has `Manifest.db`, and either a property list of the backup beside it or
+  /// a table `Files` with a column `fileID` in it.
   package static func isBackup(_ path: String) -> Bool {
     func isFile(_ name: String) -> Bool {
       ((try? FileStatus.of(PathText.joined(path, name))) ?? nil)?.kind == .file
     }
     guard isFile(manifestName) else { return false }
     if isFile("Manifest.plist") || isFile("Info.plist") { return true }
-    // The lists of the backup itself were left behind.
+    // Without the property lists of the backup, the table `Files` decides.
     let list = try? SQLiteDatabase(path: PathText.joined(path, manifestName))
     return list?.schema.table(named: "Files")?.columnNames.contains { SQLName.isSame($0, "fileID") }
       ?? false
   }
 
-  /// The backup that a path leads into, and the name of a store in it; nil when the path is a backup itself. Nil for any
-  /// other path.
+  /// Splits a path that leads into a backup into the backup's path and the name of a store. The name is nil when the
+  /// path is a backup itself. Returns nil for any other path.
   package static func split(_ path: String) -> (backup: String, name: String?)? {
     let whole = PathText.withoutTrailingSlashes(path)
     if isBackup(whole) { return (whole, nil) }
     guard ((try? FileStatus.of(whole)) ?? nil) == nil else { return nil }
     var parts = PathText.components(of: whole)
     var rest: [String] = []
-    // No path of a phone has more levels.
+    // Paths on a phone have fewer levels than this.
     while let last = parts.popLast(), rest.count < 64 {
       rest.insert(last, at: 0)
       let isAbsolute = whole.utf8.first == UInt8(ascii: "/")
@@ -119,7 +121,7 @@ package struct PhoneBackup {
       problems.append(
         .init(
           path: manifest, code: "backup.badName",
-          message: "names in the list that no file of a phone has: \(bad)"))
+          message: "names in the list that a file of a phone cannot have: \(bad)"))
     }
     if database.findings.damageCount > 0 {
       problems.append(
@@ -142,8 +144,8 @@ package struct PhoneBackup {
 
   // MARK: - Stores
 
-  /// All stores by name, and files that are, were or may be a store and could not be taken for one. It reads the first
-  /// bytes of each file.
+  /// Returns all stores by name. `passedOver` has the files that may be stores, or parts of one, but cannot be read as
+  /// a store. The first bytes of each file in the list are read.
   package func contents() -> (stores: [Store], passedOver: [StoreFinder.PassedOver]) {
     var stores: [Store] = []
     var passedOver = listProblems
@@ -157,7 +159,7 @@ package struct PhoneBackup {
     return (stores, passedOver)
   }
 
-  /// The store with this name; nil when no file of the list has it, or that is none.
+  /// The store with this name; nil when the list has no file of this name, or the file is not a store.
   package func store(named name: String) -> Store? {
     if case .store(let store) = judge(name) { store } else { nil }
   }
@@ -169,9 +171,10 @@ package struct PhoneBackup {
       .passedOver(.init(path: PathText.joined(path, name), code: code, message: message))
     }
     guard let head = try? ByteFile(place) else {
-      // A backup has many files that are no stores; of those that are not there, the name has to tell.
+      // Most files of a backup are not stores. Of a file that cannot be read, only the name can tell.
       return StoreFinder.isNamedAsStore(PathText.lastComponent(of: name))
-        ? passedOver("file.missing", "the list names it, and its file cannot be read") : .other
+        ? passedOver("file.missing", "the file is in the list of the backup, but cannot be read")
+        : .other
     }
     let lead = (try? head.bytes(at: 0, count: 16)) ?? []
     guard lead == DatabaseHeader.magic || (head.size == 0 && !sides.isEmpty) else {
@@ -179,7 +182,7 @@ package struct PhoneBackup {
         ? .other
         : passedOver(
           "file.notADatabase",
-          "it does not start like a database, although a log is beside it; it may be encrypted or damaged"
+          "the file does not begin as a database, but has a log or journal; it may be encrypted or damaged"
         )
     }
     let support = PathText.joined(
@@ -191,7 +194,7 @@ package struct PhoneBackup {
         members: names.compactMap { name in self.place(of: name).map { (name, $0) } }))
   }
 
-  /// Whether a file belongs to another one that is listed.
+  /// Whether a file is the log, journal or shared memory of another file in the list.
   private func isSide(_ name: String) -> Bool {
     ["-wal", "-journal", "-shm"].contains { suffix in
       PathText.dropping(suffix: suffix, from: name).map { files[$0] != nil } ?? false
@@ -214,7 +217,7 @@ package struct PhoneBackup {
       && bytes.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
   }
 
-  /// `Manifest.plist` says whether the backup is encrypted.
+  /// Whether `Manifest.plist` says that the backup is encrypted; false when it cannot be read.
   private static func isEncrypted(_ path: String) -> Bool {
     guard let file = try? ByteFile(PathText.joined(path, "Manifest.plist")), file.size < 16 << 20,
       let bytes = try? file.bytes(at: 0, count: Int(file.size)),
@@ -240,9 +243,9 @@ package struct PhoneBackup {
 /// The files of one store of a backup under their own names, in a private folder that is removed with this object.
 package final class UnpackedBackup {
   private let folder: PrivateFolder
-  /// The main file.
+  /// The path of the store's main file.
   package let storePath: String
-  /// The private folder.
+  /// The path of the private folder.
   package var path: String { folder.path }
 
   /// Copies the files of a store. `making` is called as in ``UnpackedArchive``.

@@ -2,13 +2,14 @@ import SafeText
 
 /// Reads a tar archive (POSIX.1-2017, pax, "ustar Interchange Format"), with the extended headers of pax and GNU.
 ///
-/// Everything that the headers announce is checked when the archive is opened. The format has no checksum of the bytes.
+/// Everything that the headers announce is checked when the archive is opened. The tar format has no checksum of the
+/// files' bytes.
 struct TarReader: ArchiveReader {
   struct Entry: ArchiveEntry {
     let name: String
     let size: UInt64
     let isLink: Bool
-    /// Where the bytes start.
+    /// Where the bytes of the entry start, in bytes from the start of the archive.
     let offset: UInt64
   }
 
@@ -18,7 +19,7 @@ struct TarReader: ArchiveReader {
   private let file: InputFile
 
   static let blockLength = 512
-  /// The most bytes of an extended header: it holds a name and a few numbers.
+  /// The most bytes of an extended header, which holds a name and a few numbers.
   private static let extensionLimit: UInt64 = 1 << 20
   private static let entryLimit = 100_000
 
@@ -29,7 +30,7 @@ struct TarReader: ArchiveReader {
 
   /// Reads all headers.
   ///
-  /// - Throws: ``BundleError`` about the archive; nothing of it can be relied on then.
+  /// - Throws: ``BundleError`` about the archive, of which no part can be relied on then.
   init(_ file: InputFile) throws(BundleError) {
     self.file = file
     path = file.path
@@ -66,7 +67,8 @@ struct TarReader: ArchiveReader {
       let length = header.hasBytes ? longSize ?? header.size : 0
       guard length <= file.size - start else {
         throw BundleError(
-          .truncated, "the archive announces \(length) bytes, and has \(file.size - start)",
+          .truncated,
+          "an entry of the archive announces \(length) bytes, but only \(file.size - start) follow",
           offset: offset)
       }
       // No overflow: the length is less than the size of a file.
@@ -74,7 +76,8 @@ struct TarReader: ArchiveReader {
         start + (length + UInt64(blockLength) - 1) / UInt64(blockLength) * UInt64(blockLength)
       if header.isExtension {
         guard length <= extensionLimit else {
-          throw BundleError(.tooLarge, "an extended header has \(length) bytes", offset: start)
+          throw BundleError(
+            .tooLarge, "an extended header is too large: it has \(length) bytes", offset: start)
         }
         let bytes = try file.bytes(at: start, count: Int(length))
         switch header.kind {
@@ -101,7 +104,8 @@ struct TarReader: ArchiveReader {
     return entries
   }
 
-  /// A checked name; nil for a folder that was named before, as programs that add to an archive do.
+  /// Checks a name and returns it. Returns nil for a folder that has an entry already: programs that append to an
+  /// archive write the entries of its folders again.
   private static func name(
     _ bytes: [UInt8], _ names: inout ZipNames, _ folders: inout Set<String>
   ) throws(BundleError) -> String? {
@@ -111,13 +115,14 @@ struct TarReader: ArchiveReader {
     return try names.add(bytes)
   }
 
-  /// A name without the `./` with which most programs begin it; a folder's ends with one slash.
+  /// Removes the `./` with which most programs begin a name. A folder's name ends with one slash. Empty for the root
+  /// folder of the archive.
   private static func plain(_ name: [UInt8], isFolder: Bool) -> [UInt8] {
     var rest = name[...]
     while rest.starts(with: Array("./".utf8)) { rest = rest.dropFirst(2) }
     while rest.last == UInt8(ascii: "/") { rest = rest.dropLast() }
     if rest.isEmpty || rest.elementsEqual([UInt8(ascii: ".")]) {
-      // The folder itself; a lone slash is absolute, and the check of names refuses it.
+      // This is the root folder. A lone slash is absolute, and the check of names refuses it.
       return name.first == UInt8(ascii: "/") ? name : []
     }
     return Array(rest) + (isFolder ? [UInt8(ascii: "/")] : [])
@@ -148,20 +153,21 @@ struct TarReader: ArchiveReader {
 private struct TarHeader {
   let name: [UInt8]
   let size: UInt64
-  /// What it stands for (`typeflag`).
+  /// The kind of the entry (`typeflag`).
   let kind: UInt8
 
   var isFolder: Bool { kind == UInt8(ascii: "5") }
-  /// Hard and symbolic links; sparse files of GNU have other bytes than they stand for.
+  /// Whether the entry is a hard link, a symbolic link or a sparse file of GNU, whose bytes are not the content of a
+  /// file.
   var isLink: Bool { [UInt8(ascii: "1"), UInt8(ascii: "2"), UInt8(ascii: "S")].contains(kind) }
-  /// Whether it says something of another entry.
+  /// Whether the header describes entries after it, and is not an entry itself.
   var isExtension: Bool {
     [UInt8(ascii: "x"), UInt8(ascii: "g"), UInt8(ascii: "L"), UInt8(ascii: "K")].contains(kind)
   }
-  /// Whether bytes follow: not after links, folders and devices, whatever their size says.
+  /// Whether bytes follow the header. None follow a link, a folder or a device, whatever its size field says.
   var hasBytes: Bool { !(UInt8(ascii: "1")...UInt8(ascii: "6")).contains(kind) }
 
-  /// Nil when the block is no header: it has no magic, or does not match its checksum.
+  /// Reads a header. Nil when the block has no magic number, or does not match its checksum.
   init?(_ block: ArraySlice<UInt8>) {
     func field(_ start: Int, _ length: Int) -> ArraySlice<UInt8> {
       block[(block.startIndex + start)..<(block.startIndex + start + length)]
@@ -182,7 +188,8 @@ private struct TarHeader {
     self.name = Array(prefix) + (prefix.isEmpty ? [] : [UInt8(ascii: "/")]) + Array(name)
   }
 
-  /// A number in octal digits, or, as GNU writes large ones, in binary after a first byte of 0x80.
+  /// Reads a number: octal digits or, as GNU writes large numbers, binary after a first byte of 0x80. Nil for anything
+  /// else.
   private static func number(_ field: ArraySlice<UInt8>) -> UInt64? {
     if field.first == 0x80 {
       let bytes = field.dropFirst()
@@ -192,7 +199,7 @@ private struct TarHeader {
     }
     let digits = field.drop { $0 == 0x20 }.prefix { $0 != 0x20 && $0 != 0 }
     guard digits.allSatisfy({ (0x30...0x37).contains($0) }) else { return nil }
-    // At most 12 digits of three bits.
+    // No overflow: there are at most 12 digits of three bits.
     return digits.reduce(UInt64(0)) { $0 << 3 | UInt64($1 - 0x30) }
   }
 }
@@ -223,7 +230,7 @@ private struct PaxRecords {
         guard let number = UInt64(String(decoding: value, as: UTF8.self)),
           number <= UInt64(Int64.max)
         else {
-          throw BundleError(.badDirectory, "a size in a pax header is no number", offset: offset)
+          throw BundleError(.badDirectory, "a size in a pax header is not a number", offset: offset)
         }
         size = number
       case "GNU.sparse.major", "GNU.sparse.map", "GNU.sparse.size":

@@ -7,19 +7,20 @@ import StoreFiles
 
 /// The parts of an archive that hold stores and models, in a private folder that is removed when this object is released.
 ///
-/// The archive is zip or tar: a support bundle, a zipped app (`.ipa`), a packed container or folder of models. A gzip file
-/// holds a tar archive, or one store; an encrypted file, too, may be one store. Only stores with their logs and external
-/// data, models and recorded hashes are unpacked; the archive is evidence, so nothing is written near it.
+/// The archive is zip or tar: a support bundle, a zipped app (`.ipa`), a packed container or folder of models. A gzip
+/// file holds a tar archive or one store. An encrypted file may also be one store. Only stores with their logs and
+/// external data, models and recorded hashes are unpacked. The archive is evidence, so nothing is written near it.
 package final class UnpackedArchive {
-  /// The most bytes that are unpacked.
+  /// The most bytes that are unpacked: 8 GiB.
   package static let byteLimit: UInt64 = 8 << 30
-  /// The most entries that are unpacked.
+  /// The most entries that are unpacked: 10,000.
   package static let entryLimit = 10_000
 
   /// The folder with the unpacked parts, under their names in the archive.
   package var folder: URL { URL(fileURLWithPath: privateFolder.path, isDirectory: true) }
 
-  /// Whether a file starts like a zip, tar or gzip file; also false when it cannot be read.
+  /// Whether a file is a zip, tar or gzip file, or of another known format that is refused. False when the file cannot
+  /// be read.
   package static func isArchive(_ path: String) -> Bool {
     guard let file = try? InputFile(path: path, followsLink: true),
       let lead = try? lead(of: file)
@@ -27,39 +28,39 @@ package final class UnpackedArchive {
     return isArchive(lead: lead)
   }
 
-  /// Whether a file with these first bytes, at least ``leadBytes`` if it has as many, is a zip, tar or gzip file, or of
-  /// another form that is known and refused.
+  /// Whether a file is a zip, tar or gzip file, or of another known format that is refused. `lead` is the start of the
+  /// file: at least ``leadBytes``, or all of a shorter file.
   package static func isArchive(lead: [UInt8]) -> Bool {
     isZip(lead: lead) || TarReader.isTar(lead) || GunzippedFile.isGzip(lead)
       || ForeignArchive(lead: lead) != nil
   }
 
-  /// How many of its first bytes tell an archive.
+  /// How many first bytes of a file are enough to recognize an archive.
   package static let leadBytes = TarReader.blockLength
 
-  /// A name in an archive as ``folder`` has it: without the bytes that no name may hold.
+  /// The name that an entry of an archive has in ``folder``: bytes that no name may hold are escaped.
   package static func escaped(_ name: String) -> String {
     String(decoding: ZipNames.escaped(Array(name.utf8)), as: UTF8.self)
   }
 
-  /// Whether a file is an archive, or encrypted as one may be.
+  /// Whether a file is an archive, or an encrypted file, which may be an archive or a store.
   package static func mayHoldStore(_ path: String) -> Bool {
     isArchive(path) || BundleFile.isEncrypted(path)
   }
 
-  /// Whether a file with these first bytes, at least ``leadBytes`` if it has as many, is an archive, or encrypted as one
-  /// may be.
+  /// Whether a file is an archive, or an encrypted file, which may be an archive or a store. `lead` is the start of the
+  /// file: at least ``leadBytes``, or all of a shorter file.
   @Sendable package static func mayHoldStore(lead: [UInt8]) -> Bool {
     AgeFile.isEncrypted(lead) || isArchive(lead: lead)
   }
 
-  /// The archive that a path leads into, and the name of a store in it, as in `Crew.zip/Documents/Notes.sqlite`; nil for
-  /// any other path.
+  /// Splits a path that leads into an archive, as in `Crew.zip/Documents/Notes.sqlite`, into the archive's path and the
+  /// name of a store in it. Returns nil for any other path.
   package static func split(_ path: String) -> (archive: String, name: String)? {
     let whole = PathText.withoutTrailingSlashes(path)
     guard ((try? FileStatus.of(whole)) ?? nil) == nil else { return nil }
     var archive = whole
-    // No name in an archive has more levels.
+    // A name in an archive has no more levels than this.
     for _ in 0..<32 {
       archive = PathText.folder(of: archive)
       guard let status = (try? FileStatus.of(archive)) ?? nil else { continue }
@@ -76,9 +77,9 @@ package final class UnpackedArchive {
     isZip(lead: try lead(of: file.file))
   }
 
-  /// Opens a support bundle; nil for any other file.
+  /// Opens a support bundle; returns nil for any other file.
   ///
-  /// - Throws: ``BundleError`` for a zip archive that is damaged or, if it is a bundle, has a name that is not allowed.
+  /// - Throws: ``BundleError`` for a damaged zip archive, and for a bundle with a name that is not allowed.
   package static func bundle(in file: BundleFile) throws(BundleError) -> ZipReader? {
     func opened(_ reader: ZipReader) -> ZipReader? {
       reader.entry(named: BundleManifest.entryName) == nil ? nil : reader
@@ -87,7 +88,7 @@ package final class UnpackedArchive {
     do {
       return opened(try ZipReader(file))
     } catch  where error.code == .badName || error.code == .duplicateName {
-      // Other archives may have such names.
+      // Archives that are not bundles may have these names.
       guard try opened(ZipReader(file.file, escapesNames: true)) == nil else { throw error }
       return nil
     }
@@ -102,12 +103,12 @@ package final class UnpackedArchive {
     try file.bytes(at: 0, count: Int(min(file.size, UInt64(TarReader.blockLength))))
   }
 
-  /// Archives in the archive that were not looked into: their paths in it, and why.
+  /// What was passed over, such as nested archives that cannot be opened: the paths in the archive, and the reasons.
   package let passedOver: [StoreFinder.PassedOver]
 
-  /// Unpacks what may hold a store or a model, or the files of the one store that `name` is the main file of. An archive
-  /// in the archive becomes a folder of its name. `making` is called with the path of each folder and file and a closure
-  /// that creates it and returns whether it exists afterwards.
+  /// Unpacks what may hold a store or a model. With `name`, unpacks only the files of the store whose main file has
+  /// this name. A nested archive becomes a folder of its name. `making` is called with the path of each folder and file
+  /// and a closure that creates it and returns whether it exists afterwards.
   ///
   /// - Throws: ``BundleError`` about the archive or the private folder.
   package init(
@@ -128,7 +129,7 @@ package final class UnpackedArchive {
 
   // MARK: - Limits
 
-  /// The most bytes of JSON and of property lists, which are read as a whole.
+  /// The most bytes of a JSON file or a property list, which is read as a whole.
   static let recordLimit: UInt64 = 4 << 20
   /// The most bytes of one model, which is read as a whole. Real models have less than a quarter of this.
   static let modelLimit: UInt64 = 16 << 20
@@ -151,16 +152,16 @@ package final class UnpackedArchive {
 
   // MARK: - Parts
 
-  /// The version hashes in a bundle.
+  /// The name of the entry with the version hashes in a bundle.
   package static let hashesName = "hashes.json"
 
-  /// Whether an entry may hold a model: .xcdatamodel files, compiled models, hashes, and stores. A store may have any
-  /// name, so in a bundle all of `store/` counts, elsewhere the usual extensions.
+  /// Whether an entry's name shows a store, a part of one, a model or version hashes. A store may have any name, so
+  /// everything below `store/` counts, which is where a bundle has it. Elsewhere the usual extensions count.
   static func isWanted(_ name: String) -> Bool {
     let parts = PathText.components(of: name)
     guard let first = parts.first, let last = parts.last else { return false }
     if parts.count > 1, PathText.isSame(first, "store") { return true }
-    // Values of a store that are in files of their own.
+    // External files of a store.
     if parts.dropLast().contains(where: { PathText.isSame($0, "_EXTERNAL_DATA") }) { return true }
     if PathText.isSame(name, hashesName) { return true }
     if parts.dropLast().contains(where: { PathText.ends($0, with: ".xcdatamodel") }) {

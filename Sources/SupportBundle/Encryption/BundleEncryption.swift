@@ -6,13 +6,13 @@ package struct BundleEncryption: Sendable {
   let recipients: AgeRecipients
   let isArmored: Bool
 
-  /// Encryption in the format of age.
+  /// Chooses encryption in the format of age. With `isArmored`, the result is text.
   package init(to recipients: AgeRecipients, isArmored: Bool = false) {
     self.recipients = recipients
     self.isArmored = isArmored
   }
 
-  /// The size in bytes of an archive once it is encrypted.
+  /// The size in bytes that an archive of `plainBytes` has once it is encrypted.
   func size(of plainBytes: UInt64) -> UInt64 {
     AgeFile.size(of: plainBytes, to: recipients, isArmored: isArmored)
   }

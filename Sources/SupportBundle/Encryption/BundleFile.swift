@@ -1,6 +1,6 @@
 package import AgeFiles
 
-/// A bundle, open for reading; one that is encrypted is decrypted first, into a file without a name.
+/// A bundle that is open for reading. An encrypted bundle is decrypted first, into a file without a name.
 package final class BundleFile: Sendable {
   /// The path as it was given.
   package let path: String
@@ -8,7 +8,7 @@ package final class BundleFile: Sendable {
   package let isEncrypted: Bool
   let file: InputFile
 
-  /// Whether a file begins as an encrypted one; also false when it cannot be read.
+  /// Whether a file begins like an age file; false when the file cannot be read.
   package static func isEncrypted(_ path: String) -> Bool {
     guard let file = try? InputFile(path: path, followsLink: true),
       let lead = try? file.bytes(at: 0, count: Int(min(file.size, UInt64(AgeFile.leadBytes))))
@@ -16,7 +16,7 @@ package final class BundleFile: Sendable {
     return AgeFile.isEncrypted(lead)
   }
 
-  /// The first bytes of a file: enough to know an archive or an encrypted file by.
+  /// The first bytes of a file, enough to recognize an archive or an encrypted file.
   package static func lead(of path: String) throws(BundleError) -> [UInt8] {
     let file = try InputFile(path: path, followsLink: true)
     let count = max(AgeFile.leadBytes, UnpackedArchive.leadBytes)
@@ -27,8 +27,8 @@ package final class BundleFile: Sendable {
   ///
   /// - Parameters:
   ///   - path: the bundle.
-  ///   - secrets: what an encrypted one may be opened with.
-  /// - Throws: the errors of reading; codes that begin with `age.` when it cannot be decrypted.
+  ///   - secrets: the keys and the passphrase to try on an encrypted bundle.
+  /// - Throws: the errors of reading; an error with a code that begins with `age.` when the bundle cannot be decrypted.
   package init(_ path: String, _ secrets: AgeSecrets = AgeSecrets()) throws(BundleError) {
     self.path = path
     let opened = try InputFile(path: path, followsLink: true)
@@ -65,7 +65,7 @@ final class SequentialInput {
 }
 
 extension BundleError {
-  /// Runs a body, and makes what goes wrong with encryption an error about the file at `path`.
+  /// Runs a body. An error of encryption in it becomes an error about the file at `path`.
   static func catching<T>(_ path: String, _ body: () throws -> T) throws(BundleError) -> T {
     do {
       return try body()

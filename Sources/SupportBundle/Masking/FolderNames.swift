@@ -5,18 +5,20 @@ import SafeText
 struct FolderNames {
   /// Folders whose content may be shown by relative path, without a trailing slash, the longest first.
   private var shown: [[UInt8]] = []
-  /// The shown folders, the home folder, and all folders above them. A path in one of these is hidden as a whole.
+  /// The shown folders, the home folder, and all folders above these. A path that begins with one of them is hidden as
+  /// a whole, even if the folder's name has spaces.
   private var hidden: [[UInt8]] = []
 
   init() { hide(NSHomeDirectory()) }
 
-  /// Paths below `folder` are shown relative to it.
+  /// From now on, paths below `folder` are shown relative to it.
   mutating func add(_ folder: String) {
     var path = PathText.withoutTrailingSlashes(folder)
     guard path.utf8.first == UInt8(ascii: "/"), path.utf8.count > 1 else { return }
     hide(path)
     shown.append(Array(path.utf8))
-    // An incident lies two folders below the store's.
+    // An incident lies two folders below the store's folder, in `Incompatible`. Paths below the store's folder are
+    // shown, too.
     while let inside = path.utf8.lastIndex(of: UInt8(ascii: "/")), inside != path.startIndex {
       let last = PathText.lastComponent(of: path)
       path = String(path[..<inside])
@@ -34,7 +36,7 @@ struct FolderNames {
     hidden.sort { $0.count > $1.count }
   }
 
-  /// `text` with known folders left out and other absolute paths replaced by `…`.
+  /// Returns `text` without the shown folders, and with `…` in place of other absolute paths.
   func without(_ text: String) -> String {
     let bytes = Array(text.utf8)
     guard bytes.contains(UInt8(ascii: "/")) else { return text }
@@ -62,7 +64,7 @@ struct FolderNames {
     return String(decoding: result, as: UTF8.self)
   }
 
-  /// The longest of `folders` with which the path at `index` begins.
+  /// The longest of `folders` with which the path at `index` begins; nil when it begins with none.
   private func known(_ folders: [[UInt8]], _ bytes: [UInt8], _ index: Int) -> [UInt8]? {
     folders.first { folder in
       let end = index + folder.count
@@ -71,7 +73,7 @@ struct FolderNames {
     }
   }
 
-  /// Whether the name before `end` continues there. A dot ends a sentence when nothing follows it.
+  /// Whether the name before `end` goes on at `end`. A dot that nothing follows ends a sentence, not a name.
   private static func continuesName(_ bytes: [UInt8], _ end: Int) -> Bool {
     let byte = bytes[end]
     if byte == UInt8(ascii: ".") {
@@ -84,7 +86,7 @@ struct FolderNames {
     guard index + 1 < bytes.count, !Self.endsPath(bytes[index + 1]) else { return false }
     guard index > 0 else { return true }
     let before = bytes[index - 1]
-    // A web address, which the host's own text may contain.
+    // The slashes of a web address, which the host's own text may contain, do not begin a path.
     let lead = bytes[..<index]
     if lead.suffix(5).elementsEqual("http:".utf8) || lead.suffix(6).elementsEqual("https:".utf8) {
       return false

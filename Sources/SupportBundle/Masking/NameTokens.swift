@@ -16,26 +16,27 @@ struct NameTokens {
     case other = "other texts"
   }
 
-  /// The keys are bytes, because two names that look alike may be two files.
+  /// The number of each name. The keys are bytes, because two names that look alike may be two files.
   private var numbers: [[UInt8]: Int] = [:]
   private var kinds: [Kind] = []
-  /// The lengths of the names in bytes, the longest first.
+  /// The different lengths of the names in bytes, the longest first.
   private(set) var lengths: [Int] = []
-  /// The numbers of the names that the store itself has. The others are in the record of an incident only.
+  /// The numbers of the names that the store itself has. The other names are in the record of an incident only.
   private var numbersOfStore: Set<Int> = []
-  /// Whether what is masked is of the store itself.
+  /// Whether the names that get a token now are of the store itself, and not of an incident's record.
   var isOfStore = false
-  /// The largest number that others have given.
+  /// The largest number of the tokens that were in use before. New numbers are larger.
   private let highest: Int
 
-  /// No tokens yet.
+  /// Makes an empty list of tokens.
   ///
   /// - Parameter highest: the largest number of the tokens that are in use already.
   init(after highest: Int = 0) { self.highest = highest }
 
-  /// The names that have a token.
+  /// The names that have a token, as bytes, in no order.
   var names: [[UInt8]] { Array(numbers.keys) }
 
+  /// Returns the token of a name, a new one for a new name.
   mutating func token(for text: String, _ kind: Kind) -> String {
     let number = number(of: Array(text.utf8), kind)
     if isOfStore { numbersOfStore.insert(number) }
@@ -59,7 +60,7 @@ struct NameTokens {
     numbers[Array(bytes)].map { "name-\($0)" }
   }
 
-  /// The number of a token: of `name-7` 7. Nil for any other text.
+  /// The number in a token, such as 7 in `name-7`; nil for any other text.
   static func number(of token: String) -> Int? {
     PathText.dropping(prefix: "name-", from: token).flatMap { digits in
       digits.utf8.allSatisfy(NameForm.isDigit) ? Int(digits) : nil
@@ -74,22 +75,22 @@ struct NameTokens {
     while let start = text[place...].firstIndex(of: lead[0]) {
       place = start + 1
       guard text[start...].starts(with: lead) else { continue }
-      // More digits are of no token: a bundle has not that many names.
+      // A longer number is not that of a token: no bundle has so many names.
       let digits = text[(start + lead.count)...].prefix(while: NameForm.isDigit).prefix(15)
       highest = max(highest, Int(String(decoding: digits, as: UTF8.self)) ?? 0)
     }
     return highest
   }
 
-  /// Sentences for each kind, which list its tokens. With the files of the store in the bundle, only its records lack the
-  /// names that the store has.
+  /// Sentences for the manifest, which list the tokens by kind. `besideFiles` says that the store's own files are in
+  /// the bundle. They still have the names, which only the records lack then, and the sentences say so.
   func sentences(besideFiles: Bool) -> [String] {
     Kind.allCases.flatMap { kind in
       let all = kinds.indices.filter { kinds[$0] == kind }.map { highest + $0 + 1 }
       let kept = besideFiles ? all.filter(numbersOfStore.contains) : []
       let gone = all.filter { !kept.contains($0) }
       return [
-        (kept, ", in records only, because the store's own files have them"), (gone, ""),
+        (kept, ", left out of records only, because the store's own files have them"), (gone, ""),
       ].compactMap { numbers, place in
         numbers.isEmpty
           ? nil : "Names of \(kind.rawValue) in an unusual form\(place): \(Self.list(numbers))."
@@ -97,7 +98,7 @@ struct NameTokens {
     }
   }
 
-  /// `name-1, name-3 to name-7`.
+  /// Lists tokens as text, in the form `name-1, name-3 to name-7`.
   private static func list(_ numbers: [Int]) -> String {
     var runs: [ClosedRange<Int>] = []
     for number in numbers {
@@ -146,11 +147,11 @@ enum NameForm {
     return false
   }
 
-  /// Whether the text may be the name of a metadata key.
+  /// Whether the text may be the name of a metadata key: ASCII letters, digits and `_.-+:`, and not too long.
   static func isKey(_ text: String) -> Bool { isDotted(text) && isSober(text) }
 
-  /// Whether the text may be what a developer wrote into a model, such as a version hash modifier: up to five names with
-  /// one space between two of them.
+  /// Whether the text may be what a developer wrote into a model, such as a version hash modifier: at most 64 bytes,
+  /// and up to five names, each separated from the next by one space.
   static func isCode(_ text: String) -> Bool {
     let words = text.utf8.split(separator: 0x20, omittingEmptySubsequences: false)
     return words.count <= 5 && text.utf8.count <= 64
@@ -171,13 +172,14 @@ enum NameForm {
       }
   }
 
-  /// Whether the text is identifiers joined by dots and dashes, as in versions, bundle ids and keys; at most 128 bytes.
+  /// Whether the text has only ASCII letters, digits and `_.-+:`, as versions, bundle ids and keys do; 1 to 128 bytes.
   static func isDotted(_ text: String) -> Bool {
     (1...128).contains(text.utf8.count)
       && text.utf8.allSatisfy { Script.isLetter($0) || isDigit($0) || "_.-+:".utf8.contains($0) }
   }
 
-  /// Whether the text may be a name that Xcode gives to a version of a model: `Notes 2`.
+  /// Whether the text may be a name that Xcode gives to a version of a model, such as `Notes 2`: a name without spaces,
+  /// and perhaps a space and a number.
   static func isVersionName(_ text: String) -> Bool {
     guard let space = text.utf8.lastIndex(of: 0x20) else { return isDotted(text) }
     let number = text.utf8[text.utf8.index(after: space)...]
@@ -191,7 +193,7 @@ enum NameForm {
       && parts.allSatisfy { $0.allSatisfy(isHexadecimal) }
   }
 
-  /// Whether the text is 16 to 64 bytes in hexadecimal.
+  /// Whether the text is 16 to 64 bytes in hexadecimal digits.
   static func isHexadecimal(_ text: String) -> Bool {
     (32...128).contains(text.utf8.count) && text.utf8.count % 2 == 0
       && text.utf8.allSatisfy(isHexadecimal)
@@ -209,8 +211,9 @@ enum NameForm {
       }
   }
 
-  /// Whether the text looks like a file name that a developer chose: one word of at most 24 letters and digits, and an
-  /// ending. In an app of documents the user chooses it, mostly of several words.
+  /// Whether the text looks like a file name that a developer chose: one to three parts with dots between them, each of
+  /// 1 to 24 ASCII letters and digits. In an app for documents the user chooses the name, which mostly has several
+  /// words.
   static func isPlainFileName(_ text: String) -> Bool {
     let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     return (1...3).contains(parts.count) && isSober(text)

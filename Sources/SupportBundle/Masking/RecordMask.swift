@@ -7,14 +7,15 @@ import SafeText
 
 /// Decides for each text in a record whether it may be passed on, before the record becomes JSON.
 ///
-/// A text without a rule is not passed on. When a record gets a new text, that text is shown as a token until a rule
-/// is added for it.
+/// A text without a rule is not passed on. When a record gets a new text, that text becomes a token until a rule is
+/// added for it.
 struct RecordMask {
   private enum Rule {
     /// A word that Lifeboat defines, or a value of a type with only a few values.
     case word
     /// A sentence by Lifeboat or the host, which may contain names and paths.
     case sentence
+    /// A text that is shown if it has a usual form. Otherwise it becomes a token of this kind.
     case form(NameTokens.Kind, @Sendable (String) -> Bool)
     /// The path or name of the store's main file.
     case store
@@ -28,7 +29,7 @@ struct RecordMask {
 
   private(set) var tokens = NameTokens()
   private var folders = FolderNames()
-  /// The main file's name.
+  /// The name of the store's main file.
   private let storeName: String
   /// Whether row ids in sentences are hidden, because they may be values.
   var hidesRowIDs = false
@@ -40,13 +41,13 @@ struct RecordMask {
 
   mutating func add(folder: String) { folders.add(folder) }
 
-  /// Says that what is masked from here on is of the store itself.
+  /// Notes that the records masked from now on are of the store itself, and not of an incident.
   mutating func beginStore() { tokens.isOfStore = true }
 
   // MARK: - Records
 
-  /// Masks the texts of `record`, which may be the value of `key` in another record, so that they may be passed on.
-  /// Names are masked first, then the sentences that contain them.
+  /// Masks the texts of `record`, so that they may be passed on. `key` is the key under which another record has this
+  /// one; empty if there is none. Names are masked first, and then the sentences that contain them.
   mutating func masked(_ record: JSONValue, _ key: String) -> JSONValue {
     let named = walk(record, "", key, isSentences: false)
     return walk(named, "", key, isSentences: true)
@@ -84,7 +85,7 @@ struct RecordMask {
   }
 
   private mutating func masked(_ text: String, _ rule: Rule?) -> String {
-    // Nothing can be learned of it, and a token would look like a name: Core Data writes an empty version.
+    // An empty text tells nothing, and a token would make it look like a name. Core Data writes an empty version.
     if text.utf8.isEmpty { return text }
     return switch rule {
     case .word, .sentence: text
@@ -99,26 +100,28 @@ struct RecordMask {
 
   // MARK: - Names
 
+  /// Returns the text if it has a usual form, else its token.
   mutating func name(
     _ text: String, _ kind: NameTokens.Kind, _ isUsual: (String) -> Bool
   ) -> String {
     isUsual(text) ? text : tokens.token(for: text, kind)
   }
 
-  /// The name of a table, column or other part of the schema. Text that is not known to be a name is masked.
+  /// Returns the name of a table, column or other part of the schema, or its token. A text that is not known to be a
+  /// name becomes a token.
   mutating func schemaName(_ text: String, isName: Bool) -> String {
     isName && NameForm.isIdentifier(text) ? text : tokens.token(for: text, .schema)
   }
 
-  /// The main file's name, masked if necessary.
+  /// The name of the store's main file, or its token if the name is unusual.
   mutating func storeFile() -> String { storeFile(storeName) }
 
   private mutating func storeFile(_ name: String) -> String {
     self.name(name, .store, NameForm.isPlainFileName)
   }
 
-  /// A member's name. Names that SQLite and Core Data derive from the main file's name stay readable; in the folder of
-  /// external data, only UUIDs do.
+  /// The name of a member of the store set, with tokens in place of unusual parts. Names that SQLite and Core Data
+  /// derive from the main file's name stay readable. In the folder of external data, only UUIDs stay readable.
   mutating func member(_ name: String) -> String {
     let parts = PathText.components(of: name)
     let main = storeFile()
@@ -153,10 +156,10 @@ struct RecordMask {
 
   // MARK: - Sentences
 
-  /// Replaces a text that may quote the file.
+  /// What replaces a text that may quote the store.
   static let leftOut = "left out: the text may quote the store"
 
-  /// `text` without folders, and with tokens for the names that have one. Only whole words are replaced.
+  /// Returns `text` without folders, and with tokens for the names that have one. Only whole words are replaced.
   func sentence(_ text: String) -> String {
     var bytes = Array(folders.without(text).utf8)
     if hidesRowIDs { bytes = Self.withoutRowIDs(bytes) }
@@ -175,7 +178,7 @@ struct RecordMask {
     return String(decoding: result, as: UTF8.self)
   }
 
-  /// The bytes with `…` for the number after each word that a row id follows.
+  /// Returns the bytes with `…` in place of each number that follows a word such as `row`, `id` or `key`.
   private static func withoutRowIDs(_ bytes: [UInt8]) -> [UInt8] {
     var result: [UInt8] = []
     var place = 0
@@ -202,7 +205,8 @@ struct RecordMask {
 
   private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 
-  /// The token of the longest name at `index`. One name may be a part of another.
+  /// The token of the longest name that begins at `index`, and the name's length in bytes. Nil when no name begins
+  /// there. The longest one counts, because one name may be a part of another.
   private func token(in text: [UInt8], at index: Int) -> (String, count: Int)? {
     guard index == 0 || !Self.joins(text[index - 1], text[index]) else { return nil }
     for count in tokens.lengths {
@@ -224,8 +228,8 @@ struct RecordMask {
     (byte >= 0x30 && byte <= 0x39) || ((0x61...0x7a).contains(byte | 0x20) && byte < 0x80)
   }
 
-  /// Whether the message of a finding contains only fixed text and numbers, as for bytes, pages and records.
-  /// Messages about schemas, models and entities quote names from the file.
+  /// Whether the message of a finding with this id contains only fixed text and numbers, as for bytes, pages and
+  /// records. Messages about schemas, models and entities quote names from the file.
   static func quotesNothing(_ id: String) -> Bool {
     guard let dot = id.utf8.firstIndex(of: UInt8(ascii: ".")) else { return false }
     return families.contains(String(id[..<dot])) || exceptions.contains(.init(rawValue: id))
@@ -242,7 +246,7 @@ struct RecordMask {
 
   // MARK: - Rules
 
-  /// Objects whose keys are names of entities.
+  /// The keys under which an object has names of entities as its keys.
   private static let mapsOfEntities: Set<String> = [
     "versionHashes", "hashes", "recordedHashes", "expectedHashes",
   ]
@@ -258,12 +262,13 @@ struct RecordMask {
   private static let version = Rule.form(.version, NameForm.isVersionName)
   private static let dotted = Rule.form(.other, NameForm.isDotted)
 
-  /// The rules by key, or by the key of the enclosing object and the key, joined by a dot.
+  /// The rules by key. A rule for a key in one kind of object is found by the object's key and this key, joined by a
+  /// dot.
   private static let rules: [String: Rule] = [
-    // Of all records.
+    // Keys of all records.
     "schema": .word, "kind": .word, "role": .word, "severity": .word, "id": dotted,
     "member": .word, "message": .sentence, "code": dotted, "sha256": digest, "*": digest,
-    // Of the inspection.
+    // Keys of the inspection.
     "path": .store, "members.name": .member, "changedDuringRead": .member, "findings": dotted,
     "table": .form(.schema, NameForm.isIdentifier), "entities.name": entity,
     "tables.name": .form(.schema, NameForm.isIdentifier),
@@ -274,7 +279,7 @@ struct RecordMask {
     "metadata.problem": .quoting,
     "model.problem": .quoting, "source": .word, "system": .word, "uuid": uuid,
     "digest": digest, "checksum": digest, "versionIdentifiers": version,
-    // Of the incident.
+    // Keys of the incident.
     "created": .word, "folder": .folder, "storeName": .store, "storeUUID": uuid,
     "app.name": .sentence, "app.version": version, "app.build": version, "toolVersion": version,
     "finding": .word, "action": .word, "reason": .sentence,

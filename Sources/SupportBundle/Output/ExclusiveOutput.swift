@@ -8,11 +8,11 @@ import SafeText
 ///
 /// The bytes go to a temporary file in the same folder, created exclusively with mode 0600. `commit` syncs the file,
 /// links it to the final name and syncs the folder. Until then nothing has the final name. If the object is released
-/// before that, the temporary file is removed.
+/// before `commit`, the temporary file is removed.
 final class ExclusiveOutput {
   let path: String
   let temporaryPath: String
-  /// The folder, kept open, so that replacing it under its path has no effect.
+  /// The output's folder. It is kept open, so that replacing it under its path has no effect.
   private let folder: Int32
   private let name: String
   private let temporaryName: String
@@ -24,14 +24,14 @@ final class ExclusiveOutput {
   private let isUnnamed: Bool
   /// Whether the file has its final name, or needs none.
   private var isNamed = false
-  /// The identity of the temporary file.
+  /// The status of the temporary file, by which it is recognized before it is removed.
   private var identity: FileStatus?
 
   /// Creates the temporary file. `making` is called with its path, which a kill would leave behind, and a closure that
   /// creates it and returns whether it exists afterwards.
   ///
-  /// With `isUnnamed` its name is removed at once: the file is there for this object only, and nothing of it is left
-  /// whatever happens to the process. It cannot be committed.
+  /// With `isUnnamed`, the name of the temporary file is removed at once. The file exists for this object only, and
+  /// nothing is left of it whatever happens to the process. It cannot be committed.
   init(
     path: String, isUnnamed: Bool = false, calls: OutputCalls,
     making: (String, () -> Bool) -> Void
@@ -83,7 +83,8 @@ final class ExclusiveOutput {
     }
   }
 
-  /// A file in the system's temporary folder that never has a name; errors call it `what`.
+  /// Makes a file in the system's temporary folder that never has a name. `what` is a part of the path that errors
+  /// give.
   convenience init(unnamed what: String) throws(BundleError) {
     let place = FileManager.default.temporaryDirectory.path
     let name = "lifeboat-" + String(UInt64.random(in: 1 << 60 ... .max), radix: 16) + "-" + what
@@ -119,7 +120,7 @@ final class ExclusiveOutput {
     size += UInt64(bytes.count)
   }
 
-  /// Writes over bytes that `append` has written.
+  /// Writes over bytes that `append` has written before.
   func overwrite(_ bytes: [UInt8], at offset: UInt64) throws(BundleError) {
     try write(bytes[...], at: offset)
   }
@@ -146,7 +147,7 @@ final class ExclusiveOutput {
     }
   }
 
-  /// What was written so far, to be read back; errors name `path`, or the path of the output.
+  /// Opens what was written so far, to be read back. Errors give `path`, or the path of the output.
   func input(named path: String? = nil) throws(BundleError) -> InputFile {
     guard descriptor >= 0 else {
       throw BundleError(.misuse, "the output was closed before it was read back", path: self.path)
@@ -211,7 +212,7 @@ final class ExclusiveOutput {
     guard [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS, EMLINK, EACCES].contains(error) else {
       throw namingError(error)
     }
-    // A volume without hard links: FAT, some network shares.
+    // The volume has no hard links, such as FAT and some network shares.
     guard SystemCalls.retrying({ calls.rename(folder, temporaryName, name) }) == 0 else {
       throw namingError(errno)
     }
@@ -222,7 +223,7 @@ final class ExclusiveOutput {
     error == EEXIST
       ? BundleError(
         .outputExists,
-        "another file with the name of the output appeared meanwhile; nothing was replaced",
+        "another file got the name of the output while the output was written; nothing was replaced",
         path: path,
         systemError: error)
       : SystemPath.error(.writeFailed, "the output cannot be named", error, path: path)

@@ -18,12 +18,12 @@ final class InputFile: Sendable {
     try self.init(path: path) { SystemCalls.open(path, flags) }
   }
 
-  /// Opens the entry `name` of an open folder, which may not be a link; errors name `path`.
+  /// Opens the file `name` in an open folder. A link is refused. Errors give `path`.
   convenience init(name: String, in folder: Int32, path: String) throws(BundleError) {
     try self.init(path: path) { SystemCalls.openForReading(name, in: folder) }
   }
 
-  /// The file behind a descriptor, which stays the caller's.
+  /// Opens the file behind a descriptor, which the caller keeps and closes. The file gets a descriptor of its own.
   convenience init(descriptor: Int32, path: String) throws(BundleError) {
     try self.init(path: path) { fcntl(descriptor, F_DUPFD_CLOEXEC, 0) }
   }
@@ -67,7 +67,7 @@ final class InputFile: Sendable {
     return done
   }
 
-  /// Exactly `count` bytes from `offset` on; throws `bundle.truncated` if the file ends earlier.
+  /// Reads exactly `count` bytes from `offset` on. Throws `bundle.truncated` if the file ends earlier.
   func bytes(at offset: UInt64, count: Int) throws(BundleError) -> [UInt8] {
     let available = size > offset ? size - offset : 0
     guard count >= 0, UInt64(count) <= available else {
@@ -101,9 +101,9 @@ final class InputFile: Sendable {
   }
 }
 
-/// Helpers for paths and system calls.
+/// Checks paths, and makes errors of failed system calls.
 enum SystemPath {
-  /// Refuses a path that is empty, or that a C string would cut short.
+  /// Throws for an empty path, and for a path with a NUL byte, at which a C string ends.
   static func check(_ path: String) throws(BundleError) {
     if path.isEmpty { throw BundleError(.inputMissing, "the path is empty", path: path) }
     if path.utf8.contains(0) {

@@ -2,10 +2,10 @@ import CLibrary
 import SafeFiles
 import SafeText
 
-/// Files and folders that a run creates below one open folder, and can remove again.
+/// Files and folders that a run creates below one open folder, and that it can remove again.
 ///
 /// Everything is created exclusively and relative to open descriptors, so that a link that replaces one of these
-/// folders is never followed. Only what was created here is removed, and only if its name still belongs to it.
+/// folders is never followed. Only what this object has created is removed, and only if its name still belongs to it.
 package final class OutputTree {
   /// Called with the path of each thing to create and a closure that creates it and returns whether it exists
   /// afterwards.
@@ -46,7 +46,7 @@ package final class OutputTree {
     if descriptor >= 0 { _ = close(descriptor) }
   }
 
-  /// Makes a folder that does not exist yet, directly below this one or below a folder that was made here.
+  /// Makes a folder that does not exist yet, directly below the open folder or below a folder that this tree has made.
   package func makeFolder(_ parts: [String], mode: UInt32) throws(BundleError) {
     let (parent, name) = try self.parent(of: parts)
     defer { release(parent) }
@@ -92,7 +92,8 @@ package final class OutputTree {
     }
   }
 
-  /// Removes what was made, last first. Files that others put into these folders stay, and so do the folders.
+  /// Removes what this tree has made, the last first. Files that others put into these folders stay, and so do the
+  /// folders.
   package func discard() {
     for item in made.reversed() {
       guard let (parent, name) = try? self.parent(of: item.parts) else { continue }
@@ -114,8 +115,8 @@ package final class OutputTree {
 
   // MARK: - Paths
 
-  /// Opens the folder that contains a name and returns it with the last part. Every folder above must have been made
-  /// here.
+  /// Opens the folder that contains a name, and returns it with the last part of the name. Every folder above must have
+  /// been made by this tree.
   private func parent(of parts: [String]) throws(BundleError) -> (Int32, String) {
     guard let last = parts.last, parts.allSatisfy({ PathText.isPlainName($0) }) else {
       throw BundleError(
@@ -140,7 +141,7 @@ package final class OutputTree {
       else {
         release(folder)
         throw BundleError(
-          .cannotCreate, "a folder that was made here was replaced by another one",
+          .cannotCreate, "a folder that this run has made was replaced by another one",
           path: whole(above))
       }
     }

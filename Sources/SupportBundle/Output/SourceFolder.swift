@@ -2,7 +2,7 @@ import CLibrary
 import SafeFiles
 import SafeText
 
-/// A folder that stays open, so that files below it are read from this folder even when its path leads elsewhere later.
+/// A folder that stays open. Files below it are read from this folder even if its path leads to another folder later.
 final class SourceFolder: Sendable {
   let path: String
   private let descriptor: Int32

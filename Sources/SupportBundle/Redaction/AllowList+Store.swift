@@ -3,8 +3,8 @@ import ObjectModel
 import SQLiteFile
 
 extension AllowList {
-  /// Throws for a permission that allows nothing in a store: a slip of the pen would otherwise only show when it is too
-  /// late to ask again.
+  /// Throws for a permission that names an entity, table or attribute which the store does not have. Without this
+  /// check, a typing error would only show in the finished bundle, when it is too late to ask again.
   ///
   /// - Throws: `bundle.unknownName`, and `SQLiteFileError` when the device fails.
   package func check(against store: CoreDataStore) throws {

@@ -1,6 +1,7 @@
 import SafeText
 
-/// What may leave the machine as it is: a file that its owner writes by hand, one permission a line.
+/// The values that may leave the machine without redaction. Their owner lists them in a file by hand, one permission a
+/// line.
 ///
 /// ```
 /// lifeboat-allow 1
@@ -9,11 +10,13 @@ import SafeText
 /// Folder.*
 /// ```
 ///
-/// `Note.title` allows the values of an attribute, in rows of the entity and of its descendants; `Folder.*` those of all
-/// attributes. In a file that is no Core Data store, the names are those of tables and columns. A name with a dot or with
-/// quotes stands in double quotes, as in SQL: `"v1.notes"."a ""title"""`. What is not listed is redacted.
+/// `Note.title` allows the values of an attribute, in rows of the entity and of its descendants. `Folder.*` allows the
+/// values of all attributes. In a file that is not a Core Data store, the names are those of tables and columns. A name
+/// with a dot or with quotes stands in double quotes, as in SQL: `"v1.notes"."a ""title"""`. All other values are
+/// redacted.
 package struct AllowList: Sendable, Equatable {
-  /// A permission: an entity or table, and an attribute or column; nil for all of them.
+  /// A permission: an entity or table, and an attribute or column. The attribute is nil in a permission for all of
+  /// them.
   struct Permission: Sendable, Hashable {
     let entity: String
     let attribute: String?
@@ -40,7 +43,7 @@ package struct AllowList: Sendable, Equatable {
 
     private static let quote = UInt8(ascii: "\"")
 
-    /// Takes a name: up to the next dot, or in quotes. Nil without a name.
+    /// Removes a name from the start of a line and returns it: up to the next dot, or in quotes. Nil without a name.
     private static func takeName(from line: inout ArraySlice<UInt8>) -> String? {
       var name: [UInt8] = []
       if line.first == quote {
@@ -62,12 +65,12 @@ package struct AllowList: Sendable, Equatable {
 
   private(set) var permissions: Set<Permission> = []
 
-  /// The first line of such a file.
+  /// The first line of every allow-list.
   static let firstLine = "lifeboat-allow 1"
-  /// The most bytes of a file that are read: 1 MiB.
+  /// The most bytes of an allow-list: 1 MiB.
   static let maxBytes = 1 << 20
 
-  /// Nothing is allowed.
+  /// The list that allows nothing.
   package static let nothing = AllowList()
 
   private init() {}
@@ -78,7 +81,7 @@ package struct AllowList: Sendable, Equatable {
   package init(contentsOf path: String) throws(BundleError) {
     let file = try InputFile(path: path, followsLink: true)
     guard file.size <= UInt64(Self.maxBytes) else {
-      throw BundleError(.badAllowList, "an allow-list has at most 1 MiB", path: path)
+      throw BundleError(.badAllowList, "the allow-list is larger than 1 MiB", path: path)
     }
     var bytes = [UInt8](repeating: 0, count: Int(file.size))
     let count = try file.read(at: 0, into: &bytes, count: bytes.count)
@@ -89,7 +92,7 @@ package struct AllowList: Sendable, Equatable {
     }
   }
 
-  /// Reads a list.
+  /// Reads the bytes of an allow-list.
   ///
   /// - Throws: `bundle.badAllowList` with the number of the line that cannot be read.
   package init(_ bytes: [UInt8]) throws(BundleError) {
@@ -99,7 +102,7 @@ package struct AllowList: Sendable, Equatable {
     var lines = text.utf8.split(omittingEmptySubsequences: false) { $0 == 0x0a }.map(Self.trimmed)
     guard lines.first == Self.firstLine else {
       throw BundleError(
-        .badAllowList, "the first line of an allow-list is \"\(Self.firstLine)\"")
+        .badAllowList, "the first line of the allow-list is not \"\(Self.firstLine)\"")
     }
     lines.removeFirst()
     for (index, line) in lines.enumerated()
@@ -113,7 +116,7 @@ package struct AllowList: Sendable, Equatable {
     }
   }
 
-  /// A line without the blanks around it, and without the carriage return of other systems.
+  /// A line without the blanks around it, and without the carriage return of Windows.
   private static func trimmed(_ line: Substring.UTF8View) -> String {
     let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 || byte == 0x0d }
     let start = line.drop(while: isBlank)
@@ -121,7 +124,8 @@ package struct AllowList: Sendable, Equatable {
     return String(decoding: start[..<end], as: UTF8.self)
   }
 
-  /// Whether an attribute's values are allowed in rows of the first of these entities; the others are its ancestors.
+  /// Whether the values of an attribute are allowed in rows of an entity. `entities` has the entity and its ancestors;
+  /// a permission for any of these counts.
   package func allows(_ attribute: String, of entities: [String]) -> Bool {
     entities.contains {
       permissions.contains(Permission(entity: $0, attribute: attribute))

@@ -1,19 +1,21 @@
 import ModelTools
 import ObjectModel
 
-/// A model as it may leave the machine: what the app's code says of its data, and nothing that could be data.
+/// A model reduced to what may leave the machine: what the app's code says of its data, and nothing that could be data.
 ///
-/// Every part is named here; a new part of ``ManagedObjectModel`` stays out until someone adds it. Left out are default
-/// values, user info, and all that has predicates: validation rules, fetched properties, templates, partial indexes. A
-/// derivation stays if it has no literal, a free text if it has the form of an identifier or of a few of them.
+/// Every part that is kept is named in this file, so a new part of ``ManagedObjectModel`` stays out until someone adds
+/// it. Default values, user info and everything with predicates are left out: validation rules, fetched properties,
+/// templates, partial indexes. A derivation is kept if it has no literal. A free text is kept if it has the form of one
+/// or a few identifiers.
 struct BundledModel {
   /// The model as the `contents` of an `.xcdatamodel`.
   let contents: [UInt8]
-  /// How many entities have another version hash than in the whole model, because what counts in it was left out or
-  /// cannot be expressed.
+  /// How many entities have another version hash than in the whole model, because something that counts in the hash was
+  /// left out or cannot be expressed.
   let changedHashCount: Int
 
-  /// Nil when a name has no usual form: a made-up model could carry anything in its names.
+  /// Reduces a model. Nil when a name does not have a usual form, because a made-up model could carry anything in its
+  /// names.
   init?(_ model: ManagedObjectModel) {
     guard model.entityNames.allSatisfy(Self.isName) else { return nil }
     var entities: [Entity] = []

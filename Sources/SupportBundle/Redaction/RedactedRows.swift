@@ -7,14 +7,15 @@ import StoreExtraction
 
 /// How the rows of a store go into a bundle.
 package enum Redaction: Sendable, Equatable {
-  /// A token stands for each value that is not allowed.
+  /// A token replaces each value that is not allowed.
   case values(except: AllowList)
   /// Rows go in as they are.
   case none
 }
 
-/// Writes rows as JSON lines, with tokens for values that are not allowed. Entities, keys and relationships of a Core Data
-/// store stay: Core Data counts its keys itself. In any other file a key is a value.
+/// Writes rows as JSON lines, with tokens for values that are not allowed. Entities, primary keys and relationships of
+/// a Core Data store are written as they are, because Core Data counts its keys itself. In any other file a key is a
+/// value.
 struct RedactedRows {
   private let allowed: AllowList
   private let numbers: NumberForm
@@ -23,7 +24,7 @@ struct RedactedRows {
   /// How many columns have too many different numbers to be ranked.
   private(set) var overfullCount = 0
 
-  /// Names as they are written: those that a user may have chosen have tokens.
+  /// Gives names the form in which they are written: a name that a user may have chosen becomes a token.
   private final class WrittenNames {
     var mask: RecordMask
 
@@ -34,8 +35,8 @@ struct RedactedRows {
   }
 
   /// - Parameters:
-  ///   - allowed: whose values are written as they are.
-  ///   - numbers: what stands beside the token of a number.
+  ///   - allowed: the values that are written as they are.
+  ///   - numbers: what the token of a number tells about the number.
   ///   - mask: gives tokens to names that a user may have chosen.
   ///   - descriptor: an open file descriptor; it is not closed.
   init(
@@ -50,7 +51,7 @@ struct RedactedRows {
   /// The mask, with the tokens of the names that were written.
   var mask: RecordMask { names.mask }
 
-  /// Writes all rows.
+  /// Writes the rows of these entities and tables; of all for nil.
   mutating func write(_ store: CoreDataStore, of entities: Set<String>?) throws {
     let tables = store.plainTables.filter { entities?.contains($0.name) ?? true }
     var ranks: NumberRanks?
@@ -61,7 +62,7 @@ struct RedactedRows {
     var output = OutputBuffer(descriptor: descriptor)
     let entityNames = Set(store.entityNames.values)
     for table in tables {
-      // What is allowed of an entity is not meant for a table of the same name.
+      // A permission for an entity is not meant for a table of the same name.
       let columns = columns(of: table, isAllowed: !entityNames.contains(table.name))
       let lead = Array(
         "{\"table\":\(JSONLiteral.string(names.other(table.name))),\"values\":{".utf8)
@@ -93,15 +94,16 @@ struct RedactedRows {
 
   // MARK: - Tables of no entity
 
-  /// A column of a table that is no entity's.
+  /// A column of a table that does not belong to an entity.
   private struct Column {
-    /// What stands before the value: its name.
+    /// What is written before the value: the column's name as a key of JSON.
     let lead: [UInt8]
-    /// Nil when the values are allowed.
+    /// The column as the tokens need it; nil when the values are allowed.
     let hidden: HiddenColumn?
   }
 
-  /// The columns of a table by their places, which go beyond the names that are known.
+  /// Returns a function that gives the column at a position. A row may have more values than the table has column
+  /// names; columns without a name are called `cN`.
   private func columns(of table: Table, isAllowed: Bool) -> (Int) -> Column {
     var known: [Column] = []
     return { place in
@@ -120,7 +122,8 @@ struct RedactedRows {
 
   // MARK: - Ranks
 
-  /// Reads all rows once before they are written: a rank takes all numbers of its column.
+  /// Ranks the numbers of all columns. All rows are read once for this before they are written, because a rank depends
+  /// on all numbers of its column.
   private func ranks(of store: CoreDataStore, _ entities: Set<String>?, _ tables: [Table]) throws
     -> NumberRanks
   {

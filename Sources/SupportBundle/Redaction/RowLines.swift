@@ -6,14 +6,16 @@ import RowText
 import SQLiteFile
 import SafeText
 
-/// Rows of a bundle, as JSON lines, with tokens for the values that are still in them. Tokens that are there already stay.
+/// Writes the rows of a bundle again, as JSON lines, with tokens for the values that are still in them. Tokens that are
+/// in the rows already are kept.
 ///
-/// The types of values are those that JSON shows: a text in the form of a date or a UUID counts as one.
+/// The type of a value is told from its JSON. A text in the form of a date or a UUID counts as a date or a UUID.
 package struct RowLines {
-  /// Rows that cannot be read.
+  /// The error for rows that cannot be read.
   static let unreadable = BundleError(
-    .badRecord, "the rows are not in the form of this version", entry: StoreBundle.rowsName)
-  /// The most bytes of one row.
+    .badRecord, "the rows of the bundle are not in the form that this version reads",
+    entry: StoreBundle.rowsName)
+  /// The most bytes of one row: 64 MiB.
   private static let maxLineBytes = 64 << 20
 
   private let tokens = ValueTokens()
@@ -21,19 +23,20 @@ package struct RowLines {
   private let entities: Set<String>?
   private let lineage: (String) -> [String]
 
-  /// What was done.
+  /// How many values became tokens.
   private(set) var tokenCount = 0
+  /// How many rows were dropped, because their entity or table is not wanted.
   private(set) var droppedRowCount = 0
-  /// Whether some values were tokens before.
+  /// Whether some values were tokens before this run.
   private(set) var hasOlderTokens = false
-  /// The entities, tables and attributes that rows have.
+  /// The names of attributes and columns that the rows have, by the name of their entity or table.
   private(set) var names: [String: Set<String>] = [:]
-  /// What stands for the names that a user may have chosen.
+  /// The tokens for names that a user may have chosen.
   private(set) var nameTokens: NameTokens
 
   /// - Parameters:
-  ///   - entities: whose rows stay; nil for all.
-  ///   - allowed: whose values stay.
+  ///   - entities: the entities and tables whose rows are kept; nil for all.
+  ///   - allowed: the values that are kept.
   ///   - model: says which entities are ancestors of others; nil without one.
   ///   - nameTokens: gives tokens to names that a user may have chosen.
   init(
@@ -46,7 +49,7 @@ package struct RowLines {
     lineage = { name in [name] + (model?.ancestors(of: name).map(\.name) ?? []) }
   }
 
-  /// Calls `body` with each line of a file, without its end, until it returns false.
+  /// Calls `body` with each line of a file, without its line feed, until `body` returns false.
   ///
   /// - Throws: `bundle.badRecord` for a line of more than 64 MiB, and the errors of reading.
   package static func forEach(
@@ -78,10 +81,11 @@ package struct RowLines {
 
   /// A row as the lines of a bundle have it.
   private struct Row {
-    /// `entity` or `table`.
+    /// What the row belongs to: `entity` or `table`.
     let kind: String
-    /// Nil for a row of an unknown entity.
+    /// The name of the entity or table; nil for a row of an unknown entity.
     let name: String?
+    /// The primary key; nil for a row without one.
     let key: Int64?
     let values: [(name: String, value: JSONValue)]
 
@@ -100,14 +104,14 @@ package struct RowLines {
       switch members["values"] {
       case .object(let values)?:
         self.values = values.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-      // A table's row as SQLite stores it: without the names of columns.
+      // A table's row without the names of columns, as SQLite stores it.
       case .array(let values)?: self.values = values.enumerated().map { ("c\($0)", $1) }
       default: throw RowLines.unreadable
       }
     }
   }
 
-  /// Writes a row. One of an entity that is not wanted is dropped.
+  /// Writes a row with tokens. A row of an entity or table that is not wanted is dropped.
   mutating func append(_ line: ArraySlice<UInt8>, to output: inout OutputBuffer) throws {
     guard !line.isEmpty else { return }
     let row = try Row(line)
@@ -199,13 +203,14 @@ package struct RowLines {
 
   // MARK: - Tokens
 
-  /// What a token of each kind has beside itself, in the order in which it is written.
+  /// The kinds of tokens. Each has the members that may stand beside the token, in the order in which they are written.
   private static let kinds: [(kind: String, more: [String])] = [
     ("text", ["length", "script"]), ("integer", ["range", "rank"]), ("real", ["range", "rank"]),
     ("data", ["bytes"]), ("file", ["bytes"]), ("boolean", []), ("uuid", []), ("date", []),
   ]
 
-  /// Writes a token as it is; false for anything else. What is in it is checked in the finished bundle.
+  /// Writes a token as it is. Returns false, and writes nothing, for anything else. The scan of the finished bundle
+  /// checks what is in the token.
   private func append(token members: [String: JSONValue], to output: inout OutputBuffer) -> Bool {
     guard let (kind, more) = Self.kinds.first(where: { members[$0.kind] != nil }),
       case .string(let token)? = members[kind],
@@ -260,7 +265,7 @@ package struct RowLines {
 }
 
 extension PropertyValue {
-  /// A text of JSON, or the date or UUID whose form it has.
+  /// Makes a value of a text in JSON: a date or a UUID if the text has exactly this form, else the text itself.
   fileprivate init(_ text: String) {
     let bytes = Array(text.utf8)
     if bytes.count == 36, let uuid = UUID(uuidString: text), text == uuid.uuidString {

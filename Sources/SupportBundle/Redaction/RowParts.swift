@@ -1,16 +1,17 @@
 import RowText
 
-/// The rows of a bundle by the entity or table that they belong to, told by the start of each line.
+/// Counts and selects the rows of a bundle by the entity or table that they belong to, which the start of each line
+/// names.
 enum RowParts {
-  /// The rows of one entity or table.
+  /// The rows of one entity or table, counted.
   struct Part {
-    /// How many rows it has.
+    /// How many rows the entity or table has.
     var rowCount = 0
-    /// The bytes of their lines.
+    /// How many bytes the lines of these rows have, with their line feeds.
     var byteCount = 0
   }
 
-  /// The rows and bytes of each entity or table in a file of JSON lines.
+  /// Counts the rows and bytes of each entity or table in a file of JSON lines. The parts are in no order.
   static func count(in rows: InputFile) throws -> [Part] {
     var parts: [[UInt8]: Part] = [:]
     try RowLines.forEach(in: rows) { line in
@@ -22,7 +23,7 @@ enum RowParts {
     return Array(parts.values)
   }
 
-  /// The first rows of each entity or table, and how many rows were left out.
+  /// Copies the first `limit` rows of each entity or table. `dropped` is how many rows were left out.
   static func first(_ limit: Int, of rows: InputFile) throws -> (rows: InputFile, dropped: Int) {
     let made = try ExclusiveOutput(unnamed: StoreBundle.rowsName)
     var output = OutputBuffer(descriptor: made.descriptor)
@@ -43,7 +44,8 @@ enum RowParts {
     return (try made.input(), dropped)
   }
 
-  /// The most rows of each part that together have at most `byteCount` bytes, if the rows of a part are equally long.
+  /// The most rows to keep of each part so that all parts together have at most `byteCount` bytes. It assumes that the
+  /// rows of a part are equally long.
   static func rowsPerPart(_ parts: [Part], within byteCount: Double) -> Int {
     func size(_ limit: Int) -> Double {
       parts.reduce(0) { sum, part in
@@ -58,7 +60,8 @@ enum RowParts {
     return fits
   }
 
-  /// A line up to the end of the name in it, as in `{"entity":"Note"`. Lines of another form are of one part.
+  /// A line up to the end of the name in it, as in `{"entity":"Note"`, which identifies the row's part. Empty for a
+  /// line of another form; these lines count as one part.
   private static func name(of line: ArraySlice<UInt8>) -> [UInt8] {
     var quotes = 0
     var isEscaped = false

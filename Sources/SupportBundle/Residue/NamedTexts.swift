@@ -4,10 +4,10 @@ import SafeText
 import StoreFiles
 import StoreRecovery
 
-/// Names that a user may have chosen, as far as they are not in the form of a program's names: records speak of what they
-/// name, and must not hold them.
+/// Names that a user may have chosen, unless they look like names in a program. Records describe what has these names,
+/// but must not contain them.
 enum NamedTexts {
-  /// Calls `body` with each until it returns false; returns whether it never did.
+  /// Calls `body` with each name until `body` returns false. Returns whether `body` never returned false.
   static func forEach(
     of store: CoreDataStore?, _ incident: Incident?, _ body: (String) -> Bool
   ) -> Bool {
@@ -16,7 +16,7 @@ enum NamedTexts {
     }
     guard let store else { return true }
     let path = store.database.path
-    // Only UUIDs are names that Core Data gives to files.
+    // Core Data gives only UUIDs as names to files. Somebody else chose any other name.
     for member in StoreSet(at: path).members {
       let parts = PathText.components(of: member.name)
       guard parts.count > 1, let name = parts.last, !isUUID(name) else { continue }
@@ -46,7 +46,8 @@ enum NamedTexts {
       + (incident.model.map { $0.differing + $0.onlyInStore + $0.onlyInModel } ?? [])
   }
 
-  /// Whether a name has only letters, digits and signs that programs use; a version may have a space before its number.
+  /// Whether a name has only ASCII letters, digits and the signs `_$.+:-`, which programs use. A version may have a
+  /// space before its number.
   private static func isOrdinary(_ name: String) -> Bool {
     var bytes = Array(name.utf8)[...]
     if let space = bytes.lastIndex(of: 0x20), space + 1 < bytes.count,

@@ -1,7 +1,8 @@
 import CLibrary
 import Foundation
 
-/// Finds texts that belong to somebody by their form: addresses, numbers and keys; and those of this machine.
+/// Finds personal texts by their form: e-mail addresses, telephone numbers and keys. It also finds the names of this
+/// machine, its user and the home folder.
 struct PersonalTexts {
   /// What a found text is.
   enum Kind: String, Sendable, CaseIterable {
@@ -13,10 +14,10 @@ struct PersonalTexts {
     case key = "a key or token"
   }
 
-  /// Texts of this machine that are not public words.
+  /// The names of this machine that are searched for, unless they are public words.
   private var own: [(kind: Kind, text: [UInt8])] = []
 
-  /// The texts of this process's user and machine.
+  /// Takes the names of this process's user and machine.
   init(_ words: PublicWords) {
     self.init(home: NSHomeDirectory(), user: NSUserName(), host: Self.hostName, words)
   }
@@ -29,7 +30,7 @@ struct PersonalTexts {
   }
 
   init(home: String, user: String, host: String, _ words: PublicWords) {
-    // Of a host, the part before the first dot.
+    // Of the name of a machine, only the part before the first dot is searched for.
     let machine = host.utf8.prefix { $0 != UInt8(ascii: ".") }
     for (kind, text, least) in [
       (Kind.home, Array(home.utf8), 6), (.user, Array(user.utf8), 3), (.host, Array(machine), 4),
@@ -38,7 +39,7 @@ struct PersonalTexts {
     }
   }
 
-  /// The first text of this kind of each sort.
+  /// The kinds of personal texts that are in `bytes`, each once.
   func kinds(in bytes: [UInt8]) -> [Kind] {
     var found = own.filter { Self.holds(bytes, $0.text) }.map(\.kind)
     if Self.hasMail(bytes) { found.append(.mail) }
@@ -47,7 +48,7 @@ struct PersonalTexts {
     return found
   }
 
-  /// Whether a text stands in others, as whole words.
+  /// Whether `bytes` contain `text` as whole words.
   private static func holds(_ bytes: [UInt8], _ text: [UInt8]) -> Bool {
     var place = 0
     while let start = bytes[place...].firstIndex(of: text[0]) {
@@ -77,7 +78,8 @@ struct PersonalTexts {
     isLetter(byte) || isDigit(byte) || byte == UInt8(ascii: "-") || byte >= 0x80
   }
 
-  /// `name@host.tld`: something before, and after it a host with a dot and an ending of letters.
+  /// Whether there is an e-mail address, `name@host.tld`: something before the `@`, and after it a host with a dot and
+  /// an ending of letters.
   private static func hasMail(_ bytes: [UInt8]) -> Bool {
     for (place, byte) in bytes.enumerated() where byte == UInt8(ascii: "@") {
       guard place > 0, isHost(bytes[place - 1]) || "._+".utf8.contains(bytes[place - 1]) else {
@@ -93,7 +95,8 @@ struct PersonalTexts {
     return false
   }
 
-  /// A plus and 8 to 15 digits (E.164), with spaces, dashes, dots and parentheses between them.
+  /// Whether there is a telephone number: a plus and 8 to 15 digits (E.164), with spaces, dashes, dots, slashes and
+  /// parentheses between the digits.
   private static func hasPhone(_ bytes: [UInt8]) -> Bool {
     for (place, byte) in bytes.enumerated() where byte == UInt8(ascii: "+") {
       if place > 0, PublicWords.isWord(bytes[place - 1]) || bytes[place - 1] == UInt8(ascii: "/") {
@@ -110,7 +113,7 @@ struct PersonalTexts {
     return false
   }
 
-  /// What the keys of well-known services begin with, and how many characters follow at least.
+  /// The texts that keys of well-known services begin with, and how many characters follow at least.
   private static let leads: [(lead: String, least: Int)] = [
     ("AGE-SECRET-KEY-1", 40), ("-----BEGIN", 10), ("ghp_", 30), ("gho_", 30),
     ("github_pat_", 30), ("glpat-", 18), ("xoxb-", 20), ("xoxp-", 20), ("AKIA", 16), ("ASIA", 16),
@@ -118,7 +121,8 @@ struct PersonalTexts {
     ("npm_", 36), ("Bearer ", 20), ("hf_", 30),
   ]
 
-  /// A JSON Web Token (RFC 7519): two JSON objects in base64, joined by a dot. Other base64 may begin like one.
+  /// Whether there is a JSON Web Token (RFC 7519): two JSON objects in base64, joined by a dot. One object alone is not
+  /// enough, because other base64 may begin like one.
   private static func hasWebToken(_ bytes: [UInt8]) -> Bool {
     let lead = Array("eyJ".utf8)
     var place = 0

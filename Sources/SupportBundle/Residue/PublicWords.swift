@@ -5,21 +5,21 @@ import SafeText
 import StoreFiles
 import StoreRecovery
 
-/// The words that a bundle may hold although a row may hold them, too: those of Lifeboat's own sentences, and the names in
-/// the code of the app. A short text that consists of them alone cannot be told from them.
+/// The words that a bundle may hold although a row may hold them, too: the words of Lifeboat's own sentences, and the
+/// names in the code of the app. A short text of these words alone may come from either side.
 struct PublicWords {
   private var words: Set<String>
   /// Whole texts that a bundle holds by design: digests, the UUID of the store, statements of its schema.
   private var texts: Set<[UInt8]> = []
 
-  /// The words of Lifeboat alone.
+  /// Takes the words of Lifeboat's own sentences only.
   init() {
     words = Set(
       Self.vocabulary.utf8.split(separator: 0x20).map { String(decoding: $0, as: UTF8.self) })
   }
 
-  /// Adds the names that a store has from its app, as far as they have the form of names: those of its schema, its model
-  /// and the keys of its metadata.
+  /// Adds the names that the app gave to parts of the store: names of the schema, of the model and of metadata keys.
+  /// Names of an unusual form are left out. The statements of the schema and the store's UUID are added as whole texts.
   mutating func add(_ store: CoreDataStore) {
     let schema = store.database.schema
     for entry in schema.entries + schema.repairedEntries {
@@ -35,7 +35,8 @@ struct PublicWords {
     if let model = store.model { add(model) }
   }
 
-  /// Adds what a record says of the app, and the digests of the entries.
+  /// Adds the app's name, version and build and the id from an incident's record, and the digests of the bundle's
+  /// entries.
   mutating func add(_ manifest: BundleManifest, _ incident: Incident?) {
     for entry in manifest.entries { texts.insert(Array(entry.sha256.utf8)) }
     guard let incident else { return }
@@ -44,7 +45,7 @@ struct PublicWords {
     }
   }
 
-  /// Adds the names of a model and of the entities and tables that rows have.
+  /// Adds the names of a model, and of the entities, tables and attributes that rows have.
   mutating func add(_ model: ManagedObjectModel?, _ names: [String: Set<String>]) {
     for (name, attributes) in names {
       add(name: name)
@@ -70,10 +71,11 @@ struct PublicWords {
     for word in Self.words(of: Array(name.utf8)) { words.insert(word) }
   }
 
-  /// Texts of more words are not met by chance.
+  /// A text of more words than this does not consist of public words by chance.
   private static let maxCount = 4
 
-  /// Whether a text is a few public words, of which numbers of up to four digits are some: dates consist of them.
+  /// Whether a text is public: a whole text that a bundle holds by design, or at most four public words. A number of up
+  /// to four digits counts as a public word, because dates consist of such numbers.
   func hold(_ text: [UInt8]) -> Bool {
     if texts.contains(text) { return true }
     let found = Self.words(of: text)
@@ -84,7 +86,7 @@ struct PublicWords {
       }
   }
 
-  /// The runs of letters, digits and what is not ASCII, in lower case.
+  /// The words of a text: its runs of ASCII letters, digits and non-ASCII bytes, in lower case.
   private static func words(of text: [UInt8]) -> [String] {
     text.split { !isWord($0) }.map { String(decoding: $0, as: UTF8.self).lowercased() }
   }

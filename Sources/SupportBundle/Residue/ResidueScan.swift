@@ -6,13 +6,13 @@ import SQLiteFile
 import StoreFiles
 import StoreRecovery
 
-/// Looks into a finished bundle for what must not be in it: texts of the store, and texts that belong to somebody. It knows
-/// nothing of how they were to be kept out.
+/// Searches a finished bundle for what must not be in it: texts of the store, and personal texts. The search does not
+/// know how they were to be kept out.
 ///
-/// Every entry is unpacked and searched in all forms of ``TextForm``, except what was asked for as it is: the store's own
-/// files, and rows without redaction. Redacted rows have to be tokens throughout (``TokenRows``). A text of at most six
-/// bytes, and up to four words that are in Lifeboat's own sentences or the app's names (``PublicWords``), cannot be told
-/// from these.
+/// Every entry is decompressed and searched in all forms of ``TextForm``. Two are left out, because they were asked for
+/// as they are: the store's own files, and rows without redaction. Redacted rows have to consist of tokens
+/// (``TokenRows``). Two kinds of texts of the store cannot be found: those of at most six bytes, and those of up to
+/// four words that are all in Lifeboat's own sentences or in the app's names (``PublicWords``).
 package struct ResidueScan {
   private let store: CoreDataStore?
   private let incident: Incident?
@@ -23,7 +23,7 @@ package struct ResidueScan {
   /// Gives the lines of the rows that a stricter copy of a bundle was made from; nil when there is a store.
   private var lines: ((_ body: (ArraySlice<UInt8>) throws -> Void) throws -> Void)?
 
-  /// How many bytes are searched together, and how many of them again with the next ones.
+  /// How many bytes are searched at a time. The last `overlapBytes` of them are searched again with the next ones.
   private static let pieceBytes = 1 << 20
   private static let overlapBytes = 1 << 10
 
@@ -31,10 +31,10 @@ package struct ResidueScan {
   ///
   /// - Parameters:
   ///   - store: the store that the bundle is about; nil when it could not be read.
-  ///   - contents: what was asked for.
-  ///   - redaction: what stands for the values of rows.
+  ///   - contents: the kind of bundle that was asked for.
+  ///   - redaction: how the values of rows had to be redacted.
   ///   - incident: the incident that the bundle is about; nil without one.
-  ///   - nameTokens: what stands in rows for the names that an allow-list may name.
+  ///   - nameTokens: the tokens for names in rows, by which the names of an allow-list are recognized.
   init(
     _ store: CoreDataStore?, _ contents: BundleManifest.Contents, _ redaction: Redaction,
     incident: Incident? = nil, nameTokens: NameTokens = NameTokens()
@@ -50,12 +50,12 @@ package struct ResidueScan {
   /// Prepares to search a stricter copy of a bundle.
   ///
   /// - Parameters:
-  ///   - contents: what was asked for.
-  ///   - redaction: what stands for the values of rows.
+  ///   - contents: the kind of bundle that was asked for.
+  ///   - redaction: how the values of rows had to be redacted.
   ///   - model: the model in the bundle.
-  ///   - names: entities, tables and attributes of the rows.
-  ///   - nameTokens: what stands in the rows for some of these names now; they are searched for, too.
-  ///   - lines: gives the rows of the first bundle, whose texts are searched for.
+  ///   - names: the attributes or columns that the rows have, by entity or table.
+  ///   - nameTokens: the tokens that now replace some of these names. The replaced names are searched for, too.
+  ///   - lines: calls a closure with each row of the first bundle, whose texts are searched for.
   init(
     copying contents: BundleManifest.Contents, _ redaction: Redaction, _ model: ManagedObjectModel?,
     _ names: [String: Set<String>], nameTokens: NameTokens? = nil,
@@ -82,7 +82,7 @@ package struct ResidueScan {
 
   private func search(_ reader: ZipReader) throws {
     let texts = SecretTexts()
-    // Who gets the values themselves needs no search for them.
+    // A bundle that holds the values themselves is not searched for them.
     if !givesValues {
       try forEachText { text, _ in
         if text.count >= SecretTexts.leastBytes { texts.note(SecretTexts.start(of: text)) }
@@ -110,7 +110,8 @@ package struct ResidueScan {
     try judge(texts)
   }
 
-  /// The manifest without the entries for the store's own files: who gets these files gets their names.
+  /// Returns the piece as it is, except for the manifest of a bundle with the store's files. From this manifest, the
+  /// entries for these files are removed: the files are in the bundle, and so are their names.
   private func withoutFileNames(
     _ piece: ArraySlice<UInt8>, of entry: ZipReader.Entry
   ) throws -> ArraySlice<UInt8> {
@@ -134,7 +135,7 @@ package struct ResidueScan {
     }
   }
 
-  /// Compares what looks like a text of the store with the texts.
+  /// Compares the candidates with the texts of the store, and throws for the first text that is in the bundle.
   private func judge(_ texts: SecretTexts) throws {
     guard !texts.isFull else {
       throw BundleError(
@@ -155,7 +156,7 @@ package struct ResidueScan {
   private static func residue(_ what: String, _ form: TextForm, _ entry: String) -> BundleError {
     BundleError(
       .residue,
-      "the bundle would hold \(what), \(form.rawValue), which is no part of it; nothing was written",
+      "the bundle would hold \(what), \(form.rawValue), which must not be in it; nothing was written",
       entry: entry)
   }
 
@@ -229,10 +230,12 @@ package struct ResidueScan {
 
   // MARK: - Dates
 
-  /// How many rows have their dates compared: all are shifted alike.
+  /// How many rows have their dates compared with the store's. More are not needed, because all dates are shifted by
+  /// the same time.
   private static let datedRows = 200
 
-  /// The dates of the first rows, by entity, key and attribute.
+  /// The true dates of the first rows of the store, as ISO 8601. A key is the entity, the primary key and the
+  /// attribute, with spaces between them.
   private func unshiftedDates() throws -> [String: String] {
     guard let store, store.kind != .sqlite else { return [:] }
     var dates: [String: String] = [:]
@@ -277,7 +280,7 @@ package struct ResidueScan {
 
   // MARK: - Texts of the store
 
-  /// Where a text is from.
+  /// What a text of the store is, for messages.
   private enum Source: String {
     case row = "a text of a row"
     case schema = "a literal or comment of the schema"
@@ -286,8 +289,10 @@ package struct ResidueScan {
     case model = "a default value or user info of the model"
   }
 
-  /// Calls `body` with the texts of the store until it returns false: of rows, of the schema's literals, of metadata keys
-  /// that are not Core Data's, and of the model's default values and user info.
+  /// Calls `body` with the texts of the store until `body` returns false: names that a user may have chosen, literals
+  /// and comments of the schema, default values and user info of the model, texts of rows, and values of metadata keys
+  /// that are not Core Data's. For a copy of a bundle, the texts are the replaced names and the texts of the first
+  /// bundle's rows.
   private func forEachText(_ body: @escaping (_ text: [UInt8], _ source: Source) -> Bool) throws {
     if let lines {
       for name in nameTokens.names where !body(name, .name) { return }
@@ -304,7 +309,7 @@ package struct ResidueScan {
     for table in store.database.schema.tables where !Self.isOfCoreData(table.name) {
       let rows = TextRows { body($0, .row) }
       do { try store.database.read(table, by: rows) } catch {
-        // What cannot be read could not be packed either.
+        // A row that cannot be read could not be packed either.
         guard error.code != .io else { throw error }
       }
       if !rows.wantsMore { return }
@@ -312,7 +317,8 @@ package struct ResidueScan {
     for text in try Self.metadataTexts(store) where !body(Array(text.utf8), .metadata) { return }
   }
 
-  /// The strings between quotes in lines of JSON, but for the names of members.
+  /// Calls `body` with the string values in lines of JSON until `body` returns false. Names of members, of entities and
+  /// of external files are left out.
   private func forEachText(
     of lines: ((ArraySlice<UInt8>) throws -> Void) throws -> Void,
     _ body: @escaping (_ text: [UInt8], _ source: Source) -> Bool
@@ -323,7 +329,7 @@ package struct ResidueScan {
       case let text as String: if !body(Array(text.utf8), .row) { throw Enough() }
       case let list as [Any]: try list.forEach(take)
       case let object as [String: Any]:
-        // Names of entities, and of external files, which are UUIDs that Core Data makes.
+        // These are names of entities, and of external files, which are UUIDs that Core Data makes.
         for (name, value) in object where name != "entity" && name != "external" { try take(value) }
       default: break
       }
@@ -336,16 +342,17 @@ package struct ResidueScan {
     } catch is Enough {}
   }
 
-  /// Tables whose texts are names of entities, or metadata: they are judged by what they mean.
+  /// Whether a table is one of Core Data's own. Its texts are names of entities, metadata or the model, which are not
+  /// searched for as texts of rows.
   private static func isOfCoreData(_ table: String) -> Bool {
     ["Z_METADATA", "Z_PRIMARYKEY", "Z_MODELCACHE"].contains { SQLName.isSame(table, $0) }
   }
 
-  /// The texts between single quotes in a statement, and its comments.
+  /// The texts between single quotes in a statement, and the texts of its comments.
   private static func literals(_ sql: [UInt8]) -> [[UInt8]] {
     var literals: [[UInt8]] = []
     var place = 0
-    /// The place after the next of these bytes.
+    /// The position after the next `mark` from `start` on, or the end of the statement.
     func end(after start: Int, _ mark: [UInt8]) -> Int {
       var place = start
       while place + mark.count <= sql.count {
@@ -433,7 +440,8 @@ package struct ResidueScan {
   }
 }
 
-/// Hands on the texts of rows.
+/// Hands the texts of rows to `body` until `body` returns false. Texts shorter than ``SecretTexts/leastBytes`` are left
+/// out.
 private final class TextRows: RecordReceiver {
   private struct Sink: RowSink {
     let body: ([UInt8]) -> Bool

@@ -1,32 +1,36 @@
 import SQLiteFile
 
-/// Finds known texts in others. The known ones may be millions: only one bit is kept for the start of each, and what
-/// looks like one of them is compared when the texts are read a second time.
+/// Finds known texts in the bytes of a bundle. There may be millions of known texts, so only one bit is kept for the
+/// start of each. A place that begins like a known text is kept as a candidate, and compared when the texts are read a
+/// second time.
 final class SecretTexts {
   /// A place that begins like a known text.
   struct Candidate: Hashable {
     let entry: String
     let form: TextForm
-    /// The bytes from there on.
+    /// The bytes from the place on, at most one more than are compared.
     let bytes: [UInt8]
-    /// The byte before; nil at the start.
+    /// The byte before the place; nil at the start of the searched bytes.
     let before: UInt8?
   }
 
   /// The shortest text that is looked for, in bytes: more than six characters.
   static let leastBytes = 7
-  /// How much of a long text is compared.
+  /// How many bytes of a long text are compared.
   static let comparedBytes = 48
-  /// The most places that are kept. More of them mean that something is wrong.
+  /// The most candidates that are kept. More of them mean that something is wrong.
   private static let maxCandidates = 200_000
 
-  /// 2^26 bits: 8 MiB, in which one start of a million is a few mistaken places in a thousand.
+  /// 2^26 bits, 8 MiB, one for each hash of a start. With a million texts, 15 of 1,000 other places are mistaken for a
+  /// text.
   private var bits = ContiguousArray<UInt64>(repeating: 0, count: 1 << 20)
+  /// The candidates by the number of their start (``start(of:)``).
   private(set) var candidates: [UInt64: Set<Candidate>] = [:]
   private var count = 0
+  /// Whether there are more candidates than are kept.
   private(set) var isFull = false
 
-  /// The first seven bytes as a number.
+  /// The first seven bytes as a number, the first byte highest.
   static func start(of bytes: some Collection<UInt8>) -> UInt64 {
     bytes.prefix(leastBytes).reduce(0) { $0 << 8 | UInt64($1) }
   }
@@ -36,13 +40,13 @@ final class SecretTexts {
     return (Int(mixed >> 6), 1 << (mixed & 63))
   }
 
-  /// Remembers that there is a text with this start.
+  /// Remembers that a known text has this start.
   func note(_ start: UInt64) {
     let (word, mask) = Self.bit(start)
     bits[word] |= mask
   }
 
-  /// Keeps the places of some bytes at which a text may begin.
+  /// Adds a candidate for each place in `bytes` at which a known text may begin.
   func search(_ bytes: [UInt8], _ form: TextForm, in entry: String) {
     guard bytes.count >= Self.leastBytes else { return }
     var start: UInt64 = 0
@@ -64,7 +68,7 @@ final class SecretTexts {
     }
   }
 
-  /// The places at which this text stands.
+  /// The candidates at which this text stands.
   func places(of text: [UInt8]) -> [Candidate] {
     guard text.count >= Self.leastBytes, let found = candidates[Self.start(of: text)] else {
       return []
@@ -75,7 +79,8 @@ final class SecretTexts {
 }
 
 extension SecretTexts.Candidate {
-  /// Whether the text stands here; among others of its kind as whole words.
+  /// Whether the text stands at this candidate. In plain and escaped form, it has to stand there as whole words.
+  /// `isWhole` says that `text` is not cut.
   fileprivate func isThere(_ text: [UInt8], isWhole: Bool) -> Bool {
     guard bytes.starts(with: text) else { return false }
     guard form == .plain || form == .escaped else { return true }
@@ -85,7 +90,7 @@ extension SecretTexts.Candidate {
     {
       return false
     }
-    // Digits alone are a text only in quotes: JSON has numbers of its own.
+    // Digits alone count as a text only in quotes, because JSON has numbers of its own.
     return !text.allSatisfy { (0x30...0x39).contains($0) } || before.map { $0 == 0x22 } ?? true
   }
 }

@@ -1,4 +1,4 @@
-/// The forms in which a text can stand in a file without being seen.
+/// The forms in which a file can hold a text without showing it.
 enum TextForm: String, Sendable, CaseIterable {
   case plain = "as it is"
   case escaped = "with escapes"
@@ -6,7 +6,7 @@ enum TextForm: String, Sendable, CaseIterable {
   case base64 = "as base64"
   case hexadecimal = "as hexadecimal digits"
 
-  /// The bytes that stand behind this form in some others, each stretch by itself.
+  /// Decodes all stretches of `bytes` that are in this form, each by itself. Empty when there are none.
   func decoded(_ bytes: ArraySlice<UInt8>) -> [[UInt8]] {
     switch self {
     case .plain: [Array(bytes)]
@@ -19,7 +19,7 @@ enum TextForm: String, Sendable, CaseIterable {
 
   // MARK: - Escapes
 
-  /// The bytes with the escapes of JSON, of addresses and of markup resolved; nil when there are none.
+  /// The bytes with the escapes of JSON, of web addresses and of XML resolved; nil when there are none.
   private static func unescaped(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {
     var result: [UInt8] = []
     var hasEscapes = false
@@ -46,7 +46,8 @@ enum TextForm: String, Sendable, CaseIterable {
     return hasEscapes ? result : nil
   }
 
-  /// An escape of JSON (RFC 8259, section 7), after its backslash.
+  /// Decodes an escape of JSON (RFC 8259, section 7). `rest` begins after the backslash; `length` is how many of its
+  /// bytes belong to the escape.
   private static func backslash(_ rest: ArraySlice<UInt8>) -> (bytes: [UInt8], length: Int)? {
     switch rest.first {
     case UInt8(ascii: "u")?:
@@ -97,8 +98,8 @@ enum TextForm: String, Sendable, CaseIterable {
 
   // MARK: - UTF-16
 
-  /// The texts that pairs of bytes spell, in both orders and from both places; empty for plain text, in which they spell
-  /// nothing.
+  /// The texts that pairs of bytes spell as UTF-16, in both byte orders and from the first and the second byte on.
+  /// Empty for valid UTF-8 without NUL bytes, in which pairs of bytes spell nothing.
   private static func narrowed(_ bytes: ArraySlice<UInt8>) -> [[UInt8]] {
     guard bytes.contains(0) || String(validating: bytes, as: UTF8.self) == nil else { return [] }
     var texts: [[UInt8]] = []
@@ -117,7 +118,8 @@ enum TextForm: String, Sendable, CaseIterable {
 
   // MARK: - Digits
 
-  /// The values of stretches of at least `least` digits.
+  /// The values of the digits in each stretch of at least `least` digits. `value` gives the value of a digit; nil for
+  /// any other byte.
   private static func runs(
     _ bytes: ArraySlice<UInt8>, _ least: Int, _ value: (UInt8) -> UInt8?
   ) -> [[UInt8]] {
@@ -135,7 +137,7 @@ enum TextForm: String, Sendable, CaseIterable {
     return runs
   }
 
-  /// The bytes that digits make, from each place at which a byte can begin.
+  /// The bytes that digits encode, once for each digit of the first group at which a byte can begin.
   private static func joined(_ digits: [UInt8], bits: UInt32) -> [[UInt8]] {
     let places = bits == 6 ? 4 : 2
     return (0..<places).map { start in

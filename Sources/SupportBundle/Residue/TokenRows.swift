@@ -1,12 +1,12 @@
-/// Checks that redacted rows hold nothing but tokens: every line is read by its grammar, and what does not fit is a
-/// residue. Nothing here shares code with what writes the rows.
+/// Checks that redacted rows hold nothing but tokens. Every line is read by its grammar, and a line that does not fit
+/// it is a residue. The check shares no code with what writes the rows, except for the rule for names.
 struct TokenRows {
-  /// Whether a value of any attribute of this name may stand as it is.
+  /// Whether a value may stand as it is, if its attribute has this name in any entity.
   let mayShow: (_ attribute: String) -> Bool
 
   private var line: ArraySlice<UInt8> = []
   private var place = 0
-  /// Names that have a right form: the lines of an entity have the same ones.
+  /// Names that were found to have a right form. They are kept, because all lines of an entity have the same names.
   private var rightNames: Set<ArraySlice<UInt8>> = []
   private static let maxRightNames = 4096
 
@@ -144,7 +144,8 @@ struct TokenRows {
     return true
   }
 
-  /// A string without escapes: names and tokens have none.
+  /// Takes a string without escapes, and returns it without its quotes; nil for anything else. Names and tokens have no
+  /// escapes.
   private mutating func takeString() -> ArraySlice<UInt8>? {
     guard place < line.endIndex, line[place] == 0x22,
       let end = line[(place + 1)...].firstIndex(where: { $0 == 0x22 || $0 == 0x5c }),
@@ -154,7 +155,7 @@ struct TokenRows {
     return line[(place + 1)..<end]
   }
 
-  /// A name in quotes, or null.
+  /// Takes a name in quotes, or null. False for anything else.
   private mutating func takeName() -> Bool {
     if take("null") { return true }
     guard let name = takeString() else { return false }

@@ -3,7 +3,8 @@ package import Foundation
 import SafeText
 import _CryptoExtras
 
-/// A public key of minisign (<https://jedisct1.github.io/minisign/>): Ed25519, with a number that signatures name.
+/// A public key of minisign (<https://jedisct1.github.io/minisign/>): an Ed25519 key, with a key number that its
+/// signatures repeat.
 package struct MinisignPublicKey: Sendable, Equatable {
   let number: [UInt8]
   let bytes: [UInt8]
@@ -28,7 +29,7 @@ package struct MinisignPublicKey: Sendable, Equatable {
 
   /// The key as text, without a comment.
   package var text: String { MinisignText.text(MinisignText.ed25519 + number + bytes) }
-  /// The number as minisign shows it.
+  /// The key number as minisign shows it, 16 hexadecimal digits.
   package var name: String { MinisignText.name(of: number) }
 }
 
@@ -40,14 +41,14 @@ package struct MinisignSecretKey: Sendable {
   private static let checksumBytes = 32
   private static let fileBytes = 158
 
-  /// A new key.
+  /// Makes a new key with a random key number.
   package init() {
     var random = SystemRandomNumberGenerator()
     number = (0..<8).map { _ in UInt8.random(in: .min ... .max, using: &random) }
     key = Curve25519.Signing.PrivateKey()
   }
 
-  /// Reads the file of a key.
+  /// Reads the text of a secret key's file.
   ///
   /// - Throws: `bundle.badKey`, also for a key with a passphrase.
   package init(_ text: String) throws(BundleError) {
@@ -62,16 +63,19 @@ package struct MinisignSecretKey: Sendable {
     }
     let number = Array(bytes[54..<62])
     let pair = Array(bytes[62..<126])
-    // The checksum is only there with a passphrase. The two halves of the pair check each other.
+    // Only a key with a passphrase has a checksum. The two halves of the key pair check each other.
     guard
       let key = try? Curve25519.Signing.PrivateKey(rawRepresentation: pair.prefix(32)),
       Array(key.publicKey.rawRepresentation) == Array(pair.suffix(32))
-    else { throw BundleError(.badKey, "the secret key is damaged: its public part is another one") }
+    else {
+      throw BundleError(
+        .badKey, "the secret key is damaged: its public part does not belong to its secret part")
+    }
     self.number = number
     self.key = key
   }
 
-  /// The file of the key, as `minisign -G -W` writes it.
+  /// The text of the key's file, as `minisign -G -W` writes it.
   package var file: String {
     let pair = Array(key.rawRepresentation) + Array(key.publicKey.rawRepresentation)
     let bytes =
@@ -80,22 +84,23 @@ package struct MinisignSecretKey: Sendable {
     return "untrusted comment: minisign encrypted secret key\n\(MinisignText.text(bytes))\n"
   }
 
-  /// The public key that belongs to it.
+  /// The public key that belongs to this secret key.
   package var publicKey: MinisignPublicKey {
     MinisignPublicKey(number: number, bytes: Array(key.publicKey.rawRepresentation))
   }
 }
 
-/// A signature beside a file, `.minisig`: over the BLAKE2b of the file, and over a comment with the time of signing.
+/// The signature of a file, kept beside it as `.minisig`. One part signs the BLAKE2b hash of the file, another part a
+/// comment with the time of signing.
 package struct MinisignSignature: Sendable, Equatable {
   let number: [UInt8]
   private let isHashed: Bool
   private let signature: [UInt8]
-  /// What the signer says, and nobody else can change.
+  /// The trusted comment: a text of the signer that is signed, too.
   package let comment: String
   private let commentSignature: [UInt8]
 
-  /// The name of the signature's file.
+  /// The path of a file's signature: the path of the file with `.minisig` after it.
   package static func path(for file: String) -> String { file + ".minisig" }
 
   private static let lead = "trusted comment: "
@@ -106,7 +111,7 @@ package struct MinisignSignature: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - path: the file.
-  ///   - key: the key.
+  ///   - key: the secret key that signs.
   ///   - date: the time of signing.
   /// - Throws: the errors of reading, `bundle.failed`.
   package init(of path: String, with key: MinisignSecretKey, at date: Date) throws(BundleError) {
@@ -123,7 +128,7 @@ package struct MinisignSignature: Sendable, Equatable {
     }
   }
 
-  /// Reads the file of a signature.
+  /// Reads the text of a signature's file.
   ///
   /// - Throws: `bundle.badSignature`.
   package init(_ text: String) throws(BundleError) {
@@ -143,7 +148,7 @@ package struct MinisignSignature: Sendable, Equatable {
     commentSignature = global
   }
 
-  /// The file of the signature.
+  /// The text of the signature's file.
   package var file: String {
     let bytes = Array((isHashed ? "ED" : "Ed").utf8) + number + signature
     return """
@@ -155,10 +160,11 @@ package struct MinisignSignature: Sendable, Equatable {
       """
   }
 
-  /// Checks a file.
+  /// Checks that a file and the trusted comment were signed with a key.
   ///
-  /// - Throws: `bundle.wrongKey` when another key has signed it; `bundle.badSignature` when the file or the comment is
-  ///   not the one that was signed; the errors of reading.
+  /// - Throws: `bundle.wrongKey` when another key has signed the file; `bundle.badSignature` when the file or the
+  ///   comment is not the one that was signed; `bundle.badKey` for a key that is not a point of the curve; the errors
+  ///   of reading.
   package func check(_ path: String, by key: MinisignPublicKey) throws(BundleError) {
     guard number == key.number else {
       throw BundleError(
@@ -177,7 +183,9 @@ package struct MinisignSignature: Sendable, Equatable {
       // The old form signs the file itself, which has to be in memory as a whole.
       guard input.size <= 64 << 20 else {
         throw BundleError(
-          .badSignature, "a signature of the old form covers at most 64 MiB here", path: path)
+          .badSignature,
+          "the signature is of minisign's old form, which is checked only for files of at most 64 MiB",
+          path: path)
       }
       message = try input.bytes(at: 0, count: Int(input.size))
     }
@@ -185,7 +193,8 @@ package struct MinisignSignature: Sendable, Equatable {
       signer.isValidSignature(commentSignature, for: signature + Array(comment.utf8))
     else {
       throw BundleError(
-        .badSignature, "the signature does not belong to this file: one of them was changed",
+        .badSignature,
+        "the signature does not belong to this file: the file or the signature was changed",
         path: path)
     }
   }
@@ -197,7 +206,7 @@ package struct MinisignSignature: Sendable, Equatable {
   }
 }
 
-/// The texts that minisign's files consist of.
+/// Reads and writes the lines of minisign's files.
 private enum MinisignText {
   static let ed25519 = Array("Ed".utf8)
 
@@ -207,7 +216,7 @@ private enum MinisignText {
     }
   }
 
-  /// The bytes of a line; nil for one that is not in the one form that these bytes have.
+  /// Decodes the base64 of a line. Nil for anything but the one base64 text that these bytes have.
   static func bytes(_ text: String) -> [UInt8]? {
     guard let data = Data(base64Encoded: text), data.base64EncodedString() == text else {
       return nil
@@ -217,7 +226,7 @@ private enum MinisignText {
 
   static func text(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
 
-  /// The number of a key as minisign shows it: the last byte first.
+  /// A key number as minisign shows it: in hexadecimal digits, the last byte first.
   static func name(of number: [UInt8]) -> String {
     number.reversed().map { byte in
       let digits = String(byte, radix: 16, uppercase: true)

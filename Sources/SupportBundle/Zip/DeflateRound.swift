@@ -43,7 +43,7 @@ final class DeflateRound: @unchecked Sendable {
   private var last: ArraySlice<UInt8> = []
   private(set) var digest = EntryDigest()
 
-  /// How many blocks one round has if it is the only one.
+  /// The number of blocks in a round when only one round runs at a time: two for each processor, but 8 to 32.
   static var usualBlockCount: Int {
     min(32, max(8, ProcessInfo.processInfo.activeProcessorCount * 2))
   }
@@ -58,7 +58,7 @@ final class DeflateRound: @unchecked Sendable {
   /// Whether no block can be added before ``pack(isEnd:)``.
   var isFull: Bool { count == blocks.count }
 
-  /// Adds a block, which is copied.
+  /// Adds a block. Its bytes are copied.
   func add(_ bytes: ArraySlice<UInt8>) {
     let block = blocks[count]
     block.before = last
@@ -68,7 +68,7 @@ final class DeflateRound: @unchecked Sendable {
     count += 1
   }
 
-  /// Deflates the blocks, and hashes their bytes meanwhile. `isEnd` says that no block follows.
+  /// Deflates the blocks. A further thread hashes their bytes at the same time. `isEnd` says that no block follows.
   /// - Returns: the deflated blocks, in order.
   func pack(isEnd: Bool) throws(BundleError) -> [[UInt8]] {
     let count = count

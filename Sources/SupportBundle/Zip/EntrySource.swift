@@ -29,7 +29,7 @@ struct EntryPieces {
   /// Whether all bytes have been returned.
   var isAtEnd: Bool { offset == source.size }
 
-  /// The next piece, never empty; nil at the end. Throws when a file ends early.
+  /// The next piece, never empty; nil at the end. Throws when a file ends before the size that it had.
   mutating func next() throws(BundleError) -> ArraySlice<UInt8>? {
     let left = source.size - offset
     guard left > 0 else { return nil }
@@ -48,7 +48,7 @@ struct EntryPieces {
     }
   }
 
-  /// Throws when the source has bytes beyond its size.
+  /// Throws when a file has grown since it was opened.
   func expectEnd() throws(BundleError) {
     guard case .file(let file) = source else { return }
     var more: [UInt8] = [0]
@@ -64,7 +64,7 @@ struct EntryPieces {
   }
 }
 
-/// Both checksums of an entry, computed piece by piece.
+/// The CRC-32 and the SHA-256 of an entry, computed piece by piece.
 struct EntryDigest {
   private(set) var crc = CRC32Sum()
   private var sha256 = SHA256()
@@ -82,12 +82,12 @@ struct EntryDigest {
   var sha256Hex: String { sha256.finalize().hex }
 }
 
-/// Both checksums of an entry, over pieces; the SHA-256 is taken on another thread.
+/// The CRC-32 and the SHA-256 of an entry, computed piece by piece. Another thread computes the SHA-256.
 final class DigestAlongside: @unchecked Sendable {
   private(set) var crc = CRC32Sum()
   private(set) var size: UInt64 = 0
   private let queue = DispatchQueue(label: "sha256")
-  /// Bounds the pieces that wait.
+  /// Lets at most four pieces wait for the SHA-256.
   private let room = DispatchSemaphore(value: 4)
   /// Only accessed on the queue.
   private var sha256 = SHA256()

@@ -4,19 +4,19 @@ internal import Foundation
 /// without a name, from which it goes into the archive.
 final class PackedEntry {
   let name: String
-  /// The bytes that wait to be deflated, less than a window.
+  /// The bytes that wait to be deflated, at most a window.
   private var waiting: [UInt8] = []
   private let spool: () throws(BundleError) -> ExclusiveOutput
   private let level: CompressionLevel
   private let blockCount: Int
-  /// What an entry of more than a window needs.
+  /// The file and the blocks for an entry that is larger than a window; nil for a smaller one.
   private var long: (output: ExclusiveOutput, round: DeflateRound)?
   private(set) var size: UInt64 = 0
 
   /// - Parameters:
   ///   - name: the name in the archive.
-  ///   - level: how hard it is compressed.
-  ///   - blockCount: how many blocks are deflated at a time; each takes 0.8 MiB.
+  ///   - level: how hard the entry is compressed.
+  ///   - blockCount: how many blocks are deflated at a time; a block takes 0.8 MiB.
   ///   - spool: makes a file without a name.
   init(
     name: String, level: CompressionLevel, blockCount: Int,
@@ -32,7 +32,7 @@ final class PackedEntry {
     size += UInt64(bytes.byteCount)
     var offset = 0
     while offset < bytes.byteCount {
-      // A full window is deflated when more follows: the last one must be known as such.
+      // A full window is deflated only when more bytes follow, because the last block must be marked as the last.
       if waiting.count == ZipFormat.window { try pack() }
       let count = min(bytes.byteCount - offset, ZipFormat.window - waiting.count)
       unsafe bytes.extracting(offset..<offset + count).withUnsafeBytes {
@@ -61,15 +61,15 @@ final class PackedEntry {
     for packed in try long.round.pack(isEnd: isEnd) { try long.output.append(packed[...]) }
   }
 
-  /// What the entry is in the archive.
+  /// The form in which the entry goes into the archive.
   enum Packed {
-    /// Bytes that fit into a window, as they are.
+    /// Bytes that fit into a window, not yet deflated.
     case short([UInt8])
     /// Deflated bytes, in a file.
     case deflated(InputFile, EntryDigest)
   }
 
-  /// Ends the entry.
+  /// Ends the entry, and returns its content.
   func end() throws(BundleError) -> Packed {
     guard let started = long else { return .short(waiting) }
     if started.round.isFull { try drain(started, isEnd: false) }

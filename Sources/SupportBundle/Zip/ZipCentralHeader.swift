@@ -1,4 +1,4 @@
-/// One header of the central directory (4.3.12).
+/// One header of the central directory (APPNOTE 4.3.12).
 struct ZipCentralHeader {
   let flags: UInt16
   let method: UInt16
@@ -8,10 +8,11 @@ struct ZipCentralHeader {
   let compressedSize: UInt64
   let size: UInt64
   let headerOffset: UInt64
-  /// Whether the entry stands for a symbolic link of Unix (4.4.2: host 3; 4.4.15: the mode is in the upper half).
+  /// Whether the entry is a symbolic link of Unix or macOS (APPNOTE 4.4.2: host 3 or 19; 4.4.15: the upper half has the
+  /// mode).
   let isLink: Bool
   let name: [UInt8]
-  /// The size of the header in bytes with name, extra field and comment.
+  /// The size of the header in bytes, with name, extra field and comment.
   let length: Int
 
   init(parsing fields: ZipFields, at start: Int) throws(BundleError) {
@@ -47,13 +48,13 @@ struct ZipCentralHeader {
 
     var zip64 = try ZipExtra(
       parsing: fields, at: start + ZipFormat.centralSize + nameSize, size: extraSize)
-    // 4.5.3: the fields are in this order, and only those are present whose 32-bit form is saturated.
+    // APPNOTE 4.5.3: the fields are in this order, and only those are present whose 32-bit form is saturated.
     size = try zip64.value(for: shortSize)
     compressedSize = try zip64.value(for: shortCompressed)
     headerOffset = try zip64.value(for: shortOffset)
   }
 
-  /// Checks the values of the header on their own.
+  /// Checks the values of this header alone, without the local header.
   func check(isFolder: Bool, limits: ZipLimits) throws(BundleError) {
     try Self.checkFlags(flags)
     guard method == ZipFormat.methodStored || method == ZipFormat.methodDeflated else {
@@ -78,7 +79,8 @@ struct ZipCentralHeader {
     }
   }
 
-  /// Checks that the local header (4.3.7) agrees. Returns where the entry's bytes start.
+  /// Checks that the local header (APPNOTE 4.3.7) agrees with this one. Returns where the entry's bytes start in the
+  /// file. `limit` is where the central directory starts.
   func checkLocal(in file: InputFile, before limit: UInt64) throws(BundleError) -> UInt64 {
     guard headerOffset < limit, limit - headerOffset >= UInt64(ZipFormat.localSize) else {
       throw BundleError(.overlap, "the local header lies outside the entries", offset: headerOffset)
@@ -112,7 +114,7 @@ struct ZipCentralHeader {
     let localSize = try zip64.value(for: try local.u32(22))
     let localCompressed = try zip64.value(for: try local.u32(18))
     let localCRC = try local.u32(14)
-    // 4.4.4 bit 3: checksum and sizes are zero here and follow the data in a descriptor.
+    // APPNOTE 4.4.4, bit 3: checksum and sizes are zero in the local header, and follow the data in a descriptor.
     let isDeferred =
       flags & ZipFormat.flagDataDescriptor != 0 && localCRC == 0 && localCompressed == 0
       && localSize == 0
@@ -144,12 +146,13 @@ struct ZipCentralHeader {
     let known =
       ZipFormat.flagCompressionLevel | ZipFormat.flagDataDescriptor | ZipFormat.flagUTF8
     guard flags & ~known == 0 else {
-      throw BundleError(.unsupported, "flags \(String(flags, radix: 16)) are not supported")
+      throw BundleError(
+        .unsupported, "the zip flags \(String(flags, radix: 16)) (hexadecimal) are not supported")
     }
   }
 }
 
-/// The Zip64 values of an extra field (4.5.3), taken one after the other.
+/// The Zip64 values of an extra field (APPNOTE 4.5.3), taken one after the other.
 private struct ZipExtra {
   private let fields: ZipFields
   private let start: Int
@@ -161,8 +164,8 @@ private struct ZipExtra {
     var found: [UInt64]?
     var position = start
     let end = start + size
-    // Each field has an identifier and a size of two bytes each (4.5.1). Up to three bytes at the end are padding
-    // that some tools leave.
+    // Each field has an identifier and a size of two bytes each (APPNOTE 4.5.1). Up to three bytes at the end are
+    // padding that some tools leave.
     while end - position >= 4 {
       let id = try fields.u16(position)
       let length = Int(try fields.u16(position + 2))
@@ -174,7 +177,7 @@ private struct ZipExtra {
       if id == ZipFormat.zip64ExtraID {
         guard found == nil else {
           throw BundleError(
-            .badDirectory, "two Zip64 fields in one header", offset: fields.place(position))
+            .badDirectory, "a header has two Zip64 fields", offset: fields.place(position))
         }
         var list: [UInt64] = []
         for index in 0..<min(length / 8, 3) {
@@ -187,7 +190,8 @@ private struct ZipExtra {
     values = (found ?? [])[...]
   }
 
-  /// The value of a field whose 32-bit form is `short`.
+  /// The value of a field whose 32-bit form is `short`: the next Zip64 value if `short` is saturated, else `short`
+  /// itself.
   mutating func value(for short: UInt32) throws(BundleError) -> UInt64 {
     guard short == ZipFormat.saturated32 else { return UInt64(short) }
     guard let value = values.popFirst() else {

@@ -5,11 +5,11 @@ struct ZipDirectory: Sendable {
   let offset: UInt64
   let size: Int
   let hasZip64: Bool
-  /// Where the end record (4.3.16) starts.
+  /// Where the end record (APPNOTE 4.3.16) starts, in bytes from the start of the archive.
   let endRecordOffset: UInt64
   let comment: [UInt8]
 
-  /// Finds and checks the end record, its Zip64 extension and the position of the directory.
+  /// Finds and checks the end record, its Zip64 extension and the position of the central directory.
   init(parsing file: InputFile, limits: ZipLimits) throws(BundleError) {
     let tailSize = Int(
       clamping: min(file.size, UInt64(ZipFormat.endSize + ZipFormat.maxCommentSize)))
@@ -84,8 +84,8 @@ struct ZipDirectory: Sendable {
     offset = found.directoryOffset
   }
 
-  /// Finds the end record, the one whose comment ends at the end of the file. With a second one, two readers could see
-  /// two different archives.
+  /// Finds the end record: the one whose comment ends at the end of the file. Throws for a second one, because two
+  /// readers could then see two different archives.
   private static func findEnd(in tail: ZipFields) throws(BundleError) -> Int {
     var found: Int?
     var position = tail.bytes.count - ZipFormat.endSize
@@ -109,7 +109,7 @@ struct ZipDirectory: Sendable {
     return found
   }
 
-  /// The Zip64 end record (4.3.14) and its offset; nil when no locator precedes the end record.
+  /// The Zip64 end record (APPNOTE 4.3.14) and its offset; nil when no locator precedes the end record.
   private static func findZip64(
     before end: UInt64, in file: InputFile
   ) throws(BundleError) -> (UInt64, ZipFields)? {
@@ -191,7 +191,7 @@ extension ZipDirectory {
     return entries
   }
 
-  /// Refuses entries that share bytes: in a zip bomb, many entries may share the same compressed bytes.
+  /// Throws for entries that share bytes: in a zip bomb, many entries may share the same compressed bytes.
   private static func checkOverlap(
     _ entries: [ZipReader.Entry], directoryOffset: UInt64
   ) throws(BundleError) {

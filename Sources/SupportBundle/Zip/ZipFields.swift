@@ -13,7 +13,7 @@ struct ZipBytes {
   }
 }
 
-/// Reads little-endian fields from bytes of a file; an offset outside of them throws.
+/// Reads little-endian fields from bytes of a file. An offset outside of the bytes throws.
 struct ZipFields {
   let bytes: [UInt8]
   /// The offset of `bytes[0]` in the file.
@@ -32,6 +32,7 @@ struct ZipFields {
     return bytes[offset..<offset + count]
   }
 
+  /// The offset in the file of an offset in `bytes`.
   func place(_ offset: Int) -> UInt64 {
     base &+ UInt64(clamping: offset)
   }

@@ -2,32 +2,32 @@
 ///
 /// Source: PKWARE's APPNOTE.TXT 6.3.10; the clause is named beside each structure.
 enum ZipFormat {
-  /// Local file header (4.3.7).
+  /// Local file header (APPNOTE 4.3.7).
   static let localSignature: UInt32 = 0x0403_4b50
   static let localSize = 30
-  /// Central directory header (4.3.12).
+  /// Central directory header (APPNOTE 4.3.12).
   static let centralSignature: UInt32 = 0x0201_4b50
   static let centralSize = 46
-  /// Zip64 end of central directory record (4.3.14), without its extensible data sector.
+  /// Zip64 end of central directory record (APPNOTE 4.3.14), without its extensible data sector.
   static let end64Signature: UInt32 = 0x0606_4b50
   static let end64Size = 56
-  /// What the record's own size field leaves out: the signature and the field itself.
+  /// The bytes that the size field of the Zip64 end record does not count: the signature and the field itself.
   static let end64SizeExcludes = 12
-  /// Zip64 end of central directory locator (4.3.15).
+  /// Zip64 end of central directory locator (APPNOTE 4.3.15).
   static let locatorSignature: UInt32 = 0x0706_4b50
   static let locatorSize = 20
-  /// End of central directory record (4.3.16).
+  /// End of central directory record (APPNOTE 4.3.16).
   static let endSignature: UInt32 = 0x0605_4b50
   static let endSize = 22
   static let maxCommentSize = 0xFFFF
 
-  /// Extra field of Zip64 sizes and offsets (4.5.3).
+  /// Extra field of Zip64 sizes and offsets (APPNOTE 4.5.3).
   static let zip64ExtraID: UInt16 = 0x0001
-  /// Marks a 16- or 32-bit field whose true value is in the Zip64 field (4.4.1.4).
+  /// Marks a 16- or 32-bit field whose true value is in the Zip64 field (APPNOTE 4.4.1.4).
   static let saturated16: UInt16 = 0xFFFF
   static let saturated32: UInt32 = 0xFFFF_FFFF
 
-  /// General purpose bits (4.4.4).
+  /// General purpose bits (APPNOTE 4.4.4).
   static let flagEncrypted: UInt16 = 1 << 0
   static let flagCompressionLevel: UInt16 = 0b110
   static let flagDataDescriptor: UInt16 = 1 << 3
@@ -35,25 +35,27 @@ enum ZipFormat {
   static let flagUTF8: UInt16 = 1 << 11
   static let flagMaskedHeaders: UInt16 = 1 << 13
 
-  /// Compression methods (4.4.5).
+  /// Compression methods (APPNOTE 4.4.5).
   static let methodStored: UInt16 = 0
   static let methodDeflated: UInt16 = 8
 
-  /// Version needed: 2.0 for deflate and folders, 4.5 for Zip64 (4.4.3.2).
+  /// The version needed to extract: 2.0 for deflate and folders, 4.5 for Zip64 (APPNOTE 4.4.3.2).
   static let versionPlain: UInt16 = 20
   static let versionZip64: UInt16 = 45
-  /// Made by: 4.5 in the low byte, Unix in the high one, so that readers honour the permissions (4.4.2).
+  /// The version made by: 4.5 in the low byte, Unix in the high one, so that readers honour the permissions
+  /// (APPNOTE 4.4.2).
   static let versionMadeBy: UInt16 = 3 << 8 | 45
-  /// 1980-01-01 00:00:00 in MS-DOS form, the earliest possible time (4.4.6).
+  /// 1980-01-01 00:00:00 in MS-DOS form, the earliest possible time (APPNOTE 4.4.6).
   static let fixedTime: UInt16 = 0
   static let fixedDate: UInt16 = 1 << 5 | 1
-  /// Regular file, 0600, in the upper half as Unix tools expect.
+  /// The external attributes of each entry: a regular file with mode 0600, in the upper half, where Unix tools expect
+  /// it.
   static let fixedAttributes: UInt32 = 0o100600 << 16
 
   /// The most bytes that one deflated byte can encode: 258 bytes for a length and a distance code of one bit each.
   static let maxDeflateRatio: UInt64 = 1032
 
-  /// How far back a match can lead (RFC 1951, section 2).
+  /// How many bytes back a match can lead (RFC 1951, section 2).
   static let dictionary = 32 * 1024
 
   /// Files are read, compressed and hashed in pieces of this many bytes.

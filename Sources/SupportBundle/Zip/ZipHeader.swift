@@ -1,4 +1,4 @@
-/// The values from which on the writer uses Zip64 fields. Tests lower them.
+/// The sizes, offsets and counts from which on the writer uses Zip64 fields. Tests lower them.
 struct Zip64Threshold: Sendable {
   var bytes = UInt64(ZipFormat.saturated32)
   var entries = UInt64(ZipFormat.saturated16)
@@ -38,7 +38,7 @@ struct ZipHeader: Equatable {
   /// The central header with name and extra field, as this writer makes it.
   func centralBytes(threshold: Zip64Threshold) -> [UInt8] {
     var extra = ZipBytes()
-    // 4.5.3: only the fields whose 32-bit form is saturated, in this order.
+    // APPNOTE 4.5.3: only the fields whose 32-bit form is saturated, in this order.
     let large = (
       size: size >= threshold.bytes, compressed: compressedSize >= threshold.bytes,
       offset: headerOffset >= threshold.bytes
@@ -83,7 +83,7 @@ struct ZipHeader: Equatable {
   }
 }
 
-/// The facts at the end of an archive.
+/// What the end records of an archive say.
 struct ZipEnd {
   var entryCount: UInt64
   var directoryOffset: UInt64
@@ -94,7 +94,7 @@ struct ZipEnd {
       || directorySize >= threshold.bytes
   }
 
-  /// The Zip64 record and its locator; empty when they are not needed.
+  /// The Zip64 end record and its locator; empty when the archive does not need them.
   func zip64Bytes(threshold: Zip64Threshold) -> [UInt8] {
     guard needsZip64(threshold) else { return [] }
     var out = ZipBytes()
@@ -115,8 +115,8 @@ struct ZipEnd {
     return out.bytes
   }
 
-  /// The end record, without the comment that follows it. When there is a Zip64 record, all three fields are saturated,
-  /// so that they cannot contradict it unnoticed.
+  /// The end record, without the comment that follows it. Beside a Zip64 record, its entry counts, size and offset are
+  /// saturated, so that the two records cannot contradict each other.
   func endBytes(commentSize: Int, threshold: Zip64Threshold) -> [UInt8] {
     let is64 = needsZip64(threshold)
     let count = is64 ? ZipFormat.saturated16 : UInt16(truncatingIfNeeded: entryCount)

@@ -9,8 +9,8 @@ public struct ZipLimits: Sendable, Equatable {
   /// The most uncompressed bytes of all entries together.
   public var totalBytes: UInt64
 
-  /// Limits; the defaults fit any support bundle that can still be sent: 100,000 entries, 64 MiB of directory, 64 GiB
-  /// for one entry and 128 GiB for all.
+  /// Makes limits. The defaults fit any support bundle that can still be sent: 100,000 entries, 64 MiB of directory, 64
+  /// GiB for one entry and 128 GiB for all.
   public init(
     entryCount: Int = 100_000, directoryBytes: Int = 64 << 20, entryBytes: UInt64 = 64 << 30,
     totalBytes: UInt64 = 128 << 30

@@ -1,26 +1,26 @@
 import SafeText
 
-/// The rules for entry names, for writing and for reading. Names are compared by their bytes.
+/// The rules for the names of entries, both for writing and for reading.
 ///
-/// A name must denote the same file below the chosen folder on every system, and no two names may denote
-/// the same one: otherwise file systems that ignore case or normalise Unicode would lose an entry silently.
+/// A name must denote the same file below the chosen folder on every system. No two names may denote the same file:
+/// otherwise file systems that ignore case or normalise Unicode would lose an entry silently.
 struct ZipNames {
   /// The most bytes of UTF-8 in a name.
   static let maxBytes = 1024
   /// The most components in a name.
   static let maxDepth = 32
 
-  /// A component and its parent, of which 0 is the chosen folder. Each is stored once, so that deep names cost no more
-  /// than their bytes. Case is ignored, and `String` compares names by their normalised form.
+  /// A component of a name, below its parent; parent 0 is the chosen folder. Each component is stored once, so that
+  /// deep names cost no more than their bytes. Case is ignored, and `String` compares names by their normalised form.
   private struct Place: Hashable {
     let parent: Int
     let name: String
-    /// The bytes of the name, where they tell names apart; else empty.
+    /// The bytes of the component if names are compared by bytes; else empty.
     let bytes: [UInt8]
   }
 
-  /// Whether two names that differ only in case or in their normal form are two names, as on a case-sensitive file
-  /// system.
+  /// Whether names that differ only in case or in their normal form count as different names, as on a case-sensitive
+  /// file system.
   var isByBytes = false
 
   private enum Use { case file, folder, namedFolder }
@@ -28,7 +28,8 @@ struct ZipNames {
   private var places: [Place: Int] = [:]
   private var uses: [Use] = [.folder]
 
-  /// Checks `bytes` and remembers the name.
+  /// Checks a name, remembers it and returns it as text. Throws `bundle.badName` for a name that breaks a rule, and
+  /// `bundle.duplicateName` for one that clashes with an earlier name.
   mutating func add(_ bytes: some Collection<UInt8>) throws(BundleError) -> String {
     let name = try Self.check(bytes)
     let isFolder = Self.isFolder(name)
@@ -60,7 +61,7 @@ struct ZipNames {
     return name
   }
 
-  /// A folder's name ends with a slash (4.3.8).
+  /// Whether a name is that of a folder: it ends with a slash (APPNOTE 4.3.8).
   static func isFolder(_ name: String) -> Bool { name.utf8.last == UInt8(ascii: "/") }
 
   /// The components of a checked name; the slash at the end of a folder adds none.
@@ -70,8 +71,9 @@ struct ZipNames {
     return components
   }
 
-  /// A name in which bytes that no name may hold stand as `%0D`: control characters, backslashes, colons and what is not
-  /// UTF-8. Other systems have such names, as macOS does for the icon of a folder.
+  /// Returns a name in which bytes that no name may hold are written like `%0D`: control characters, backslashes,
+  /// colons and bytes that are not UTF-8. Names of other systems have these bytes, such as the name of a folder's icon
+  /// on macOS.
   static func escaped(_ bytes: some Collection<UInt8>) -> [UInt8] {
     var result: [UInt8] = []
     func isPlain(_ byte: UInt8) -> Bool {
@@ -88,7 +90,7 @@ struct ZipNames {
     return result
   }
 
-  /// The name in `bytes`; throws when it breaks a rule.
+  /// Returns the name in `bytes` as text. Throws `bundle.badName` when the name breaks a rule.
   static func check(_ bytes: some Collection<UInt8>) throws(BundleError) -> String {
     guard !bytes.isEmpty, bytes.count <= maxBytes else {
       throw bad(bytes, "is empty or longer than \(maxBytes) bytes")
@@ -96,7 +98,7 @@ struct ZipNames {
     for byte in bytes {
       if byte < 0x20 || byte == 0x7F { throw bad(bytes, "holds a control character") }
       if byte == UInt8(ascii: "\\") { throw bad(bytes, "holds a backslash") }
-      // A drive letter or an alternate stream on Windows.
+      // A colon marks a drive letter or an alternate stream on Windows.
       if byte == UInt8(ascii: ":") { throw bad(bytes, "holds a colon") }
     }
     let name = String(decoding: bytes, as: UTF8.self)

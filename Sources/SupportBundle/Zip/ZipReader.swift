@@ -16,7 +16,7 @@ package final class ZipReader: Sendable {
       case deflated
     }
 
-    /// The name, checked: relative, without `..`, at most 1,024 bytes; a folder's ends with `/`.
+    /// The name, checked: relative, without `..`, at most 1,024 bytes; a folder's name ends with `/`.
     package let name: String
     /// How the bytes are encoded.
     package let method: Method
@@ -28,12 +28,13 @@ package final class ZipReader: Sendable {
     package let crc32: UInt32
     /// Where the local header starts, in bytes from the start of the archive.
     package let headerOffset: UInt64
-    /// Whether it stands for a symbolic link, whose target is its bytes.
+    /// Whether the entry is a symbolic link, whose bytes are the path of its target.
     package let isLink: Bool
-    /// Where the (compressed) bytes start.
+    /// Where the compressed or stored bytes start, in bytes from the start of the archive.
     let dataOffset: UInt64
-    /// Where the central header starts, and its size with name, extra field and comment.
+    /// Where the central header starts, in bytes from the start of the archive.
     let directoryOffset: UInt64
+    /// The size of the central header in bytes, with name, extra field and comment.
     let directorySize: Int
 
     /// Whether the entry is a folder, which has no bytes.
@@ -73,10 +74,10 @@ package final class ZipReader: Sendable {
     try self.init(try InputFile(path: path, followsLink: true), limits: limits)
   }
 
-  /// Opens a bundle.
+  /// Opens the archive of a bundle.
   package convenience init(_ bundle: BundleFile) throws(BundleError) { try self.init(bundle.file) }
 
-  /// Opens an archive in a file that is open already. `escapesNames` is for archives that others made: see
+  /// Opens an archive in a file that is open already. `escapesNames` is for archives that other programs made: see
   /// ``ZipNames/escaped(_:)`` and ``ZipNames/isByBytes``.
   init(
     _ file: InputFile, limits: ZipLimits = ZipLimits(), escapesNames: Bool = false
@@ -129,7 +130,7 @@ package final class ZipReader: Sendable {
     return Digest(size: digest.size, crc32: digest.crc.value, sha256: digest.sha256Hex)
   }
 
-  /// All bytes of an entry of at most `limit` bytes.
+  /// Returns all bytes of an entry that has at most `limit` bytes.
   ///
   /// - Throws: `bundle.tooLarge` beyond the limit, else as `read(_:into:)`.
   package func bytes(of entry: Entry, limit: Int) throws(BundleError) -> [UInt8] {
@@ -149,7 +150,8 @@ package final class ZipReader: Sendable {
     return bytes
   }
 
-  /// The first bytes of an entry, at most `count`; nothing of the rest is looked at.
+  /// Returns the first bytes of an entry without a look at the rest: at most `count`, fewer for a shorter entry and for
+  /// some deflated ones.
   func lead(of entry: Entry, count: Int) throws(BundleError) -> [UInt8] {
     let count = Int(clamping: min(entry.size, UInt64(clamping: count)))
     switch entry.method {
@@ -157,7 +159,8 @@ package final class ZipReader: Sendable {
       return try file.bytes(
         at: entry.dataOffset, count: min(count, Int(clamping: entry.compressedSize)))
     case .deflated:
-      // Deflate hardly makes bytes longer; where the tables before them are, less is known of the entry.
+      // Deflate hardly makes bytes longer, so this much input suffices. Long code tables before the bytes may take some
+      // of it; then fewer bytes are returned.
       let size = Int(clamping: min(entry.compressedSize, UInt64(clamping: 2 * count + 1024)))
       let piece = try file.bytes(at: entry.dataOffset, count: size)
       var output = [UInt8](repeating: 0, count: max(count, 1))

@@ -7,7 +7,7 @@ internal import Foundation
 /// is left behind. Timestamps (1980-01-01 00:00:00) and permissions (0600) are fixed. Memory use is a few
 /// windows of 256 KiB for each core plus the central directory, whatever the size of the entries.
 public final class ZipWriter {
-  /// What was written for one entry.
+  /// An entry that was written.
   public struct Entry: Sendable, Equatable {
     /// The name within the archive.
     package let name: String
@@ -21,7 +21,7 @@ public final class ZipWriter {
     package let sha256: String
   }
 
-  /// What `finish` made.
+  /// The archive that was made.
   public struct Receipt: Sendable, Equatable {
     /// The path of the archive.
     public let path: String
@@ -29,7 +29,7 @@ public final class ZipWriter {
     public let size: UInt64
     /// The entries in the order they were added.
     public let entries: [Entry]
-    /// The temporary name, when it could not be removed. It is the same file and can be deleted.
+    /// The temporary path, if it could not be removed; else nil. It names the same file and can be deleted.
     public let leftoverPath: String?
   }
 
@@ -63,7 +63,8 @@ public final class ZipWriter {
       path: path, threshold: Zip64Threshold(), level: level, calls: OutputCalls(), making: making)
   }
 
-  /// With `isUnnamed` the archive never gets a name, and is gone when this object is: it is only read back.
+  /// Starts an archive. With `isUnnamed` the archive never gets a name, and is gone when this object is released: it
+  /// can only be read back.
   init(
     path: String, isUnnamed: Bool = false, threshold: Zip64Threshold = Zip64Threshold(),
     level: CompressionLevel = .standard, calls: OutputCalls = OutputCalls(),
@@ -106,7 +107,7 @@ public final class ZipWriter {
     return try add(name: name, from: source) { (_) throws(BundleError) in }
   }
 
-  /// Adds an entry. `tick` is called with the size of each piece, and may throw to stop.
+  /// Adds an entry from a source. `tick` is called with the size of each piece, and may throw to stop.
   func add(
     name: String, from source: EntrySource, tick: (UInt64) throws(BundleError) -> Void
   ) throws(BundleError) -> Entry {
@@ -115,7 +116,7 @@ public final class ZipWriter {
     }
   }
 
-  /// Adds an entry that has its bytes already. After an error the archive is cancelled.
+  /// Adds an entry whose bytes were appended piece by piece. After an error the archive is cancelled.
   @discardableResult
   func add(_ packed: PackedEntry) throws(BundleError) -> Entry {
     let content = try cancelling { () throws(BundleError) in try packed.end() }
@@ -135,7 +136,7 @@ public final class ZipWriter {
     }
   }
 
-  /// The bytes of a name that the next entry may have.
+  /// Checks the name of the next entry, and returns its bytes.
   private func admitted(_ name: String) throws(BundleError) -> [UInt8] {
     guard state == .open else {
       throw BundleError(
@@ -153,7 +154,7 @@ public final class ZipWriter {
     return bytes
   }
 
-  /// Notes an entry that was written.
+  /// Records a written entry in the central directory and in the list of entries.
   private func note(_ header: ZipHeader, named name: String, _ digest: EntryDigest) -> Entry {
     directory += header.centralBytes(threshold: threshold)
     let entry = Entry(
@@ -199,13 +200,14 @@ public final class ZipWriter {
     return note(header, named: name, digest)
   }
 
-  /// Begins an entry whose bytes come piece by piece; several may be begun at a time, each for ``add(_:)``.
+  /// Begins an entry whose bytes come piece by piece. Several entries may be begun at a time; each is added with
+  /// ``add(_:)``.
   ///
   /// - Parameters:
   ///   - name: the name within the archive.
-  ///   - count: how many are begun at a time at most, for a fair share of memory.
-  ///   - making: as for the archive itself, for a file that waits beside it and has no name.
-  /// - Returns: the entry, to be filled.
+  ///   - count: the most entries that are begun at a time, which share the memory.
+  ///   - making: as for the archive itself, for a file without a name in which the entry waits.
+  /// - Returns: the entry, to which bytes are appended.
   func begin(
     _ name: String, among count: Int, making: @escaping (String, () -> Bool) -> Void
   ) -> PackedEntry {
@@ -216,7 +218,7 @@ public final class ZipWriter {
     }
   }
 
-  /// The deflated form of a small piece; nil when it is not smaller.
+  /// The deflated form of a piece of at most a window; nil when it is not smaller than the piece.
   private func deflated(_ piece: ArraySlice<UInt8>) throws(BundleError) -> [UInt8]? {
     guard !piece.isEmpty else { return nil }
     let stream = try ZlibStream(.compress(level))
@@ -248,15 +250,15 @@ public final class ZipWriter {
   /// - Parameter comment: makes the archive's comment (at most 65,535 bytes of UTF-8) from the SHA-256, as
   ///   lower-case hexadecimal text, of all bytes before the end record.
   /// - Returns: what was written.
-  /// - Throws: `bundle.outputExists` when another file got the name meanwhile, `bundle.writeFailed`. In both cases
-  ///   nothing was replaced and the temporary file is removed. Only if the last step fails, the sync of the folder,
-  ///   does the complete archive already have its name; the message says so.
+  /// - Throws: `bundle.outputExists` when another file got the name in the meantime; `bundle.writeFailed`. In both
+  ///   cases nothing was replaced and the temporary file is removed. There is one exception: if the last step fails,
+  ///   the sync of the folder, the complete archive already has its name. The message says so.
   package func finish(comment: (String) -> String = { _ in "" }) throws(BundleError) -> Receipt {
     _ = try end(comment: comment)
     return try publish()
   }
 
-  /// Writes the end of the archive, and returns the archive to be read back.
+  /// Writes the central directory and the end records, and returns the archive to be read back.
   func end(comment: (String) -> String = { _ in "" }) throws(BundleError) -> InputFile {
     try cancelling { () throws(BundleError) in
       guard state == .open else {
@@ -290,7 +292,7 @@ public final class ZipWriter {
     }
   }
 
-  /// Stops and removes what was written. Does nothing after `finish`.
+  /// Ends the work and removes what was written. Does nothing after `finish`.
   package func cancel() {
     guard state == .open || state == .ended else { return }
     state = .cancelled

@@ -1,15 +1,15 @@
 package import StoreExtraction
 
-/// A zip archive as an export writes it: part by part, with the errors of an export.
+/// A zip archive that an export writes part by part. Its errors are those of an export.
 package final class ZippedParts: PartArchive {
   private let writer: ZipWriter
   private let made: MadeFiles
 
-  /// Starts an archive that will have this path.
+  /// Starts an archive at a path.
   ///
   /// - Parameters:
-  ///   - path: its path, where nothing may exist.
-  ///   - made: notes what is made on the way.
+  ///   - path: the path of the archive, where nothing may exist.
+  ///   - made: takes note of the files that are made, so that they can be removed.
   /// - Throws: an error of the output.
   package init(_ path: String, _ made: MadeFiles) throws(ExtractionError) {
     self.made = made

@@ -4,16 +4,17 @@ internal import CZlib
 struct ZlibStep {
   var consumed: Int
   var produced: Int
-  /// The compressed stream is complete.
+  /// Whether the compressed stream is complete.
   var isAtEnd: Bool
 }
 
-/// A raw deflate stream (RFC 1951, no zlib header), compressed or decompressed piece by piece; or a gzip file.
+/// A raw deflate stream (RFC 1951, no zlib header), compressed or decompressed piece by piece; or a gzip file that is
+/// decompressed.
 @safe final class ZlibStream {
   enum Direction {
     case compress(CompressionLevel)
     case decompress
-    /// With the header and the checksum of gzip (RFC 1952).
+    /// A gzip file, with its header and checksum (RFC 1952), is decompressed.
     case decompressGzip
   }
 
@@ -23,7 +24,7 @@ struct ZlibStep {
     case none
     /// All bytes so far are in the output, which ends at a byte boundary.
     case block
-    /// The stream.
+    /// The whole stream is complete: no input follows.
     case end
 
     fileprivate var flag: Int32 {
@@ -35,7 +36,7 @@ struct ZlibStep {
     }
   }
 
-  /// On the heap, because zlib's state points back to it.
+  /// The stream of zlib. It is on the heap, because zlib's inner state points back to it.
   private let stream: UnsafeMutablePointer<z_stream>
   private let direction: Direction
 
@@ -62,8 +63,9 @@ struct ZlibStep {
     tune()
   }
 
-  /// At the standard level, settings that find what level 6 finds in nine tenths of its time: a match of 8 bytes is taken
-  /// without a look at the next byte (zlib.h, `deflateTune`). A stream that is reset has zlib's own again.
+  /// At the standard level, chooses settings that find what level 6 finds in nine tenths of its time: a match of 8
+  /// bytes is taken without a look at the next byte (zlib.h, `deflateTune`). Resetting a stream restores zlib's own
+  /// settings.
   private func tune() {
     guard case .compress(.standard) = direction else { return }
     _ = unsafe deflateTune(stream, 8, 8, 128, 120)
@@ -77,7 +79,7 @@ struct ZlibStep {
     unsafe stream.deallocate()
   }
 
-  /// Begins another compressed stream, or a part of one that continues after these bytes, at most 32 KiB.
+  /// Begins a new compressed stream, or a part of one that follows these bytes, at most 32 KiB.
   func begin(after bytes: ArraySlice<UInt8>) throws(BundleError) {
     var result = unsafe deflateReset(stream)
     tune()
@@ -135,7 +137,7 @@ struct CRC32Sum {
   mutating func update(_ bytes: ArraySlice<UInt8>) {
     let start = uLong(value)
     let next = unsafe bytes.withUnsafeBufferPointer { buffer in
-      // A piece is a window at most, far below the 4 GiB that a uInt counts.
+      // A piece has at most a window, far below the 4 GiB that a `uInt` counts.
       unsafe crc32(start, buffer.baseAddress, UInt32(clamping: buffer.count))
     }
     // For a null pointer zlib returns the initial value, not the sum so far.

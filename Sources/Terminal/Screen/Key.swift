@@ -1,75 +1,76 @@
 /// A key of a terminal's keyboard.
 package enum Key: Sendable, Hashable {
-  /// What was typed: one scalar that is no control character.
+  /// A typed character: one Unicode scalar that is not a control character.
   case text(String)
-  /// Enter, on the main block or the keypad.
+  /// Enter, on the main keyboard or the keypad.
   case enter
-  /// Escape, alone.
+  /// Escape, not as the start of a control sequence.
   case escape
-  /// Tab.
+  /// The Tab key.
   case tab
-  /// Shift and Tab.
+  /// Shift with the Tab key.
   case backTab
-  /// Backspace, as DEL or BS.
+  /// Backspace; terminals send DEL or BS.
   case backspace
   /// The Delete key.
   case delete
-  /// An arrow.
+  /// The up arrow.
   case up
-  /// An arrow.
+  /// The down arrow.
   case down
-  /// An arrow.
+  /// The left arrow.
   case left
-  /// An arrow.
+  /// The right arrow.
   case right
-  /// Home.
+  /// The Home key.
   case home
-  /// End.
+  /// The End key.
   case end
-  /// Page Up.
+  /// The Page Up key.
   case pageUp
-  /// Page Down.
+  /// The Page Down key.
   case pageDown
-  /// Control and a letter, in lower case.
+  /// Control with a letter, which is given in lower case.
   case control(Character)
 }
 
-/// Makes keys of the bytes that a terminal sends: UTF-8, and the control sequences of ECMA-48 and xterm.
+/// Decodes the bytes that a terminal sends into keys: UTF-8, and the control sequences of ECMA-48 and xterm.
 ///
-/// It is a state machine over bytes. An Escape that nothing follows yet may be the key or the start of a sequence: the
-/// caller waits a moment and then calls ``flush()``.
+/// The decoder is a state machine over bytes. An Escape after which no byte has come yet may be the key or the start of
+/// a sequence. The caller waits a moment for more bytes, and then calls ``flush()``.
 package struct KeyDecoder: Sendable, Equatable {
   private enum State: Sendable, Equatable {
     case ground
     case escape
-    /// After `ESC [`: the parameters so far.
+    /// After `ESC [`: the parameter and intermediate bytes so far.
     case sequence([UInt8])
-    /// After `ESC O`.
+    /// After `ESC O`: the next byte names the key.
     case single
-    /// In a string that ends with BEL or ST, such as a terminal's report; it is dropped.
+    /// In a string that ends with BEL or ST, such as a terminal's report. The string is dropped.
     case string(afterEscape: Bool)
-    /// In a character of UTF-8: the bytes so far, and how many there are to be.
+    /// In a character of UTF-8: the bytes so far, and the number of bytes that the character has.
     case character([UInt8], Int)
   }
 
   private var state = State.ground
-  /// A sequence with more bytes is no key; what is more is dropped.
+  /// The most bytes of a sequence that are kept. Further bytes are dropped until the sequence ends.
   private static let maxParameters = 32
 
-  /// A decoder before the first byte.
+  /// A decoder that has received no byte yet.
   package init() {}
 
-  /// Whether an Escape waits for what follows.
+  /// Whether a sequence or a character has begun and its end has not come yet.
   package var isWaiting: Bool { state != .ground }
 
-  /// The keys that these bytes complete.
+  /// Decodes bytes, and returns the keys that are complete now, in their order.
   package mutating func keys(_ bytes: some Sequence<UInt8>) -> [Key] {
     var keys: [Key] = []
     for byte in bytes { take(byte, &keys) }
     return keys
   }
 
-  /// Nothing follows: an Escape is the key; an unfinished sequence is dropped.
+  /// Ends the waiting, because no byte has followed. Returns the Escape key if an Escape was waiting. An unfinished
+  /// sequence or character is dropped.
   package mutating func flush() -> [Key] {
     defer { state = .ground }
     return state == .escape ? [.escape] : []
@@ -86,7 +87,7 @@ package struct KeyDecoder: Sendable, Equatable {
       case UInt8(ascii: "]"), UInt8(ascii: "P"), UInt8(ascii: "_"), UInt8(ascii: "^"):
         state = .string(afterEscape: false)
       default:
-        // Escape and a key pressed so fast that both came at once; Alt and a key look the same.
+        // Escape, and then a key so fast that both arrived together. Alt with the key sends the same bytes.
         state = .ground
         keys.append(.escape)
         begin(byte, &keys)
@@ -151,8 +152,8 @@ package struct KeyDecoder: Sendable, Equatable {
     }
   }
 
-  /// The key of a control sequence (xterm's "PC-Style Function Keys" and "VT220-Style"); nil for one that is no key
-  /// of ours. A modifier in the second parameter does not matter.
+  /// The key of a control sequence (xterm's "PC-Style Function Keys" and "VT220-Style"); nil when the sequence is none
+  /// of ``Key``. Modifiers, such as Shift in the second parameter, are ignored.
   private static func key(_ parameters: [UInt8], _ final: UInt8) -> Key? {
     switch final {
     case UInt8(ascii: "A"): return .up

@@ -1,36 +1,37 @@
 import CLibrary
 import Dispatch
 
-/// A terminal in raw mode, with the alternate screen: it is read key by key and drawn as a ``Screen``.
+/// A terminal in raw mode that shows the alternate screen. Its keys are read one by one, and a ``Screen`` is drawn on
+/// it.
 ///
-/// Whoever makes one restores it at the end, also after an error and when a signal ends the process: `restore` may be
-/// called from any thread and more than once, and nothing is drawn after the last one.
+/// The owner must call ``restore()`` at the end, also after an error and when a signal ends the process. It may be
+/// called from any thread and more than once. After the first call nothing is drawn any more.
 package final class RawTerminal: @unchecked Sendable {
-  // Unchecked because the lock protects the state.
+  // Unchecked Sendable because the lock protects the state.
 
-  /// What has happened.
+  /// What ``next(timeout:)`` has waited for.
   package enum Event: Sendable, Equatable {
-    /// Bytes of keys.
+    /// The user has pressed keys, which sent these bytes.
     case bytes([UInt8])
-    /// The window has another size, or the process goes on after it was stopped: all must be drawn.
+    /// The window has a new size, or the process continues after it was stopped: the whole screen must be drawn.
     case resized
-    /// The user or the shell wants the process to stop.
+    /// The user has pressed Ctrl-Z, or SIGTSTP has come: the process should call ``stop()``.
     case stop
     /// ``wake()`` was called.
     case woken
-    /// Time has passed.
+    /// The timeout has passed and no byte has come.
     case timeout
-    /// The terminal is gone.
+    /// The terminal is gone; no further event comes.
     case closed
   }
 
-  /// Why there is no such terminal.
+  /// Why raw mode is not possible.
   package enum Refusal: Error, Equatable {
     /// Standard input or output is not a terminal.
     case notATerminal
     /// The terminal cannot move its cursor: `TERM` is `dumb` or not set.
     case cannotMoveCursor
-    /// A system call failed: the reason.
+    /// A system call failed, for this reason.
     case failed(String)
   }
 
@@ -45,13 +46,13 @@ package final class RawTerminal: @unchecked Sendable {
   private var shown: Screen?
   private var sources: [any DispatchSourceSignal] = []
 
-  /// Bytes in the pipe that wakes the loop.
+  /// What the bytes in the pipe mean, which wakes ``next(timeout:)``.
   private enum Wake: UInt8 { case work, resized, stop }
 
   private static let enterSequence = "\u{1B}[?1049h\u{1B}[?7l\u{1B}[2J"
   private static let leaveSequence = "\u{1B}[0m\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
 
-  /// Why full screen is not possible here; nil when it is.
+  /// Why the full screen cannot be used on these descriptors; nil when it can.
   package static func refusal(input: Int32 = 0, output: Int32 = 1) -> Refusal? {
     guard System.isTerminal(input), System.isTerminal(output) else { return .notATerminal }
     let term = System.environment("TERM") ?? ""
@@ -60,8 +61,8 @@ package final class RawTerminal: @unchecked Sendable {
 
   /// Puts the terminal into raw mode and shows the alternate screen.
   ///
-  /// Ctrl-C and Ctrl-Z still make signals: the first ends the process, if whoever handles it calls ``restore()``; the
-  /// second is ``Event/stop``.
+  /// Ctrl-C and Ctrl-Z still send signals. Ctrl-C ends the process; the handler of its signal must call ``restore()``.
+  /// Ctrl-Z is reported as ``Event/stop``.
   /// - Throws: ``Refusal``.
   package init(input: Int32 = 0, output: Int32 = 1) throws(Refusal) {
     if let refusal = Self.refusal(input: input, output: output) { throw refusal }
@@ -96,7 +97,8 @@ package final class RawTerminal: @unchecked Sendable {
 
   // MARK: - Modes
 
-  /// Raw mode: no echo, no lines, no flow control; signals of keys stay, but none that dumps core.
+  /// Sets raw mode: no echo, no line editing, no flow control. Ctrl-C and Ctrl-Z still send signals; keys whose signals
+  /// dump core do not.
   private func enter() {
     lock.locked {
       guard !isOver else { return }
@@ -132,13 +134,14 @@ package final class RawTerminal: @unchecked Sendable {
     }
   }
 
-  /// Gives the terminal back as it was, for good.
+  /// Leaves the alternate screen and raw mode for good. The terminal is then as it was before.
   package func restore() {
     lock.locked { isOver = true }
     leave()
   }
 
-  /// Stops the process as Ctrl-Z does, with the terminal as it was, and goes on when the shell says so.
+  /// Restores the terminal and stops the process, as Ctrl-Z does elsewhere. Returns when the shell continues the
+  /// process; raw mode is then set again.
   package func stop() {
     leave()
     kill(getpid(), SIGSTOP)
@@ -147,7 +150,7 @@ package final class RawTerminal: @unchecked Sendable {
 
   // MARK: - Size and drawing
 
-  /// Lines and columns of the window; 24 and 80 when it does not say.
+  /// The lines and columns of the window; 24 and 80 when the terminal does not report them.
   package var size: (rows: Int, columns: Int) {
     var window = winsize()
     guard unsafe ioctl(output, UInt(TIOCGWINSZ), &window) == 0, window.ws_row > 0,
@@ -156,7 +159,8 @@ package final class RawTerminal: @unchecked Sendable {
     return (Int(window.ws_row), Int(window.ws_col))
   }
 
-  /// Shows a screen; only lines that differ are sent. False when the terminal takes nothing any more.
+  /// Shows a screen, and sends only the lines that differ from the last one. Returns false when the terminal accepts no
+  /// more output.
   package func show(_ screen: Screen, isColored: Bool) -> Bool {
     lock.locked {
       guard isRaw else { return true }
@@ -174,24 +178,24 @@ package final class RawTerminal: @unchecked Sendable {
 
   // MARK: - Events
 
-  /// Lets ``next(timeout:)`` return; from any thread.
+  /// Makes ``next(timeout:)`` return ``Event/woken``. May be called from any thread.
   package func wake() { Self.write(.work, to: wakeWrite) }
 
   private static func write(_ wake: Wake, to end: Int32) {
     var byte = wake.rawValue
-    // A full pipe has enough in it to wake anybody.
+    // If the pipe is full, the write fails, but the bytes in the pipe wake the loop anyway.
     _ = unsafe CLibrary.write(end, &byte, 1)
   }
 
   /// Waits for an event.
   ///
-  /// - Parameter timeout: milliseconds; nil to wait without end. With a timeout only bytes are waited for.
-  /// - Returns: what has happened.
+  /// - Parameter timeout: milliseconds; nil to wait without limit. With a timeout, only bytes of keys end the waiting.
+  /// - Returns: the event.
   package func next(timeout: Int? = nil) -> Event {
     let wait = timeout.map { Int32(clamping: $0) } ?? -1
     while true {
       var entries = [
-        // poll(2) passes over a negative descriptor.
+        // poll(2) ignores an entry with a negative descriptor.
         pollfd(fd: timeout == nil ? wakeRead : -1, events: Int16(POLLIN), revents: 0),
         pollfd(fd: input, events: Int16(POLLIN), revents: 0),
       ]
@@ -218,7 +222,7 @@ package final class RawTerminal: @unchecked Sendable {
     let wakes = bytes[..<count]
     if wakes.contains(Wake.stop.rawValue) { return .stop }
     if wakes.contains(Wake.resized.rawValue) {
-      // After a stop that this process did not see, the shell has set its own modes.
+      // If the process was stopped by SIGSTOP, the shell has set its own modes, so raw mode is set again.
       enter()
       return .resized
     }

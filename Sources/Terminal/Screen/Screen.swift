@@ -1,18 +1,18 @@
 import SafeText
 
-/// What a terminal shows: a value that can be compared and printed without a terminal.
+/// What a terminal shows, as a value that can be compared and printed without a terminal.
 ///
-/// All text is made visible when it is put (`VisibleText.visible`), so that no text from evidence reaches the terminal
-/// as a control sequence.
+/// Control characters in text are escaped when the text is put on the screen (`VisibleText.visible`), so that no text
+/// from evidence reaches the terminal as a control sequence.
 package struct Screen: Sendable, Equatable {
-  /// How a cell looks. Colour only repeats what the words say.
+  /// The tone of a cell, and whether it is reversed. Colour only repeats what the words say.
   package struct Look: Sendable, Hashable {
     /// The tone; nil for plain.
     package var tone: Style.Tone?
     /// Whether foreground and background are exchanged.
     package var isReversed = false
 
-    /// A look.
+    /// A look with a tone, or with plain text; reversed or not.
     package init(_ tone: Style.Tone? = nil, isReversed: Bool = false) {
       self.tone = tone
       self.isReversed = isReversed
@@ -20,16 +20,16 @@ package struct Screen: Sendable, Equatable {
 
     /// Plain text.
     package static let plain = Look()
-    /// A title, or what is most important.
+    /// Bold, for titles and for what is most important.
     package static let bold = Look(.bold)
-    /// What is less important.
+    /// Faint, for what is less important.
     package static let dim = Look(.dim)
-    /// What is chosen.
+    /// Reversed, for the line that is chosen.
     package static let reversed = Look(isReversed: true)
   }
 
   private struct Cell: Sendable, Equatable {
-    /// The character; empty in the second column of a wide one.
+    /// The character of the cell; empty in the second column of a wide character.
     var text = " "
     var look = Look.plain
   }
@@ -41,7 +41,7 @@ package struct Screen: Sendable, Equatable {
     /// The column, from 0.
     package var column: Int
 
-    /// A place.
+    /// A place with this line and column.
     package init(row: Int, column: Int) {
       self.row = row
       self.column = column
@@ -56,7 +56,7 @@ package struct Screen: Sendable, Equatable {
   package var cursor: Place?
   private var cells: [Cell]
 
-  /// The most lines and columns: a terminal may claim any number.
+  /// The most lines and columns that are used: a terminal may report any number.
   private static let maxRows = 300
   private static let maxColumns = 500
 
@@ -67,14 +67,14 @@ package struct Screen: Sendable, Equatable {
     cells = Array(repeating: Cell(), count: self.rows * self.columns)
   }
 
-  /// Puts text on a line. What does not fit is cut, with `…` in the last column.
+  /// Puts text on a line. Text that does not fit is cut, with `…` in the last column.
   ///
   /// - Parameters:
-  ///   - text: the text; what a terminal would obey in it is shown.
+  ///   - text: the text; characters that a terminal would obey are shown as escapes.
   ///   - row: the line, from 0; nothing is put on a line that does not exist.
   ///   - column: the first column, from 0.
   ///   - width: the most columns; nil for all up to the end of the line.
-  ///   - look: how it looks.
+  ///   - look: the look of the text.
   /// - Returns: the column after the text.
   @discardableResult
   package mutating func put(
@@ -82,13 +82,13 @@ package struct Screen: Sendable, Equatable {
   ) -> Int {
     guard row >= 0, row < rows, column >= 0, column < columns else { return column }
     let room = min(width ?? columns, columns - column)
-    // Four scalars for each column are more than a line of text has.
+    // A line of ordinary text has fewer than four scalars for each column.
     let visible = VisibleText.visible(text, limit: 4 * max(room, 0) + 16)
     var place = column
     for character in DisplayText.truncated(visible, to: room) {  // characters: each has its columns
       let count = DisplayWidth.columns(of: character)
       guard count > 0 else {
-        // A mark without a base joins the character before it.
+        // A character without a column of its own joins the character before it.
         if place > column { cells[row * columns + place - 1].text.append(character) }
         continue
       }
@@ -104,7 +104,7 @@ package struct Screen: Sendable, Equatable {
     cells[row * columns + column] = cell
   }
 
-  /// Gives a whole line a look.
+  /// Gives all cells of a line a look; the text stays.
   package mutating func paint(_ row: Int, _ look: Look) {
     guard row >= 0, row < rows else { return }
     for column in 0..<columns { cells[row * columns + column].look = look }
@@ -121,11 +121,11 @@ package struct Screen: Sendable, Equatable {
 
   // MARK: - Output
 
-  /// What to write to a terminal that shows `old` so that it shows this screen: the lines that differ.
+  /// The text that makes a terminal show this screen instead of `old`. Only lines that differ are in it.
   ///
   /// - Parameters:
-  ///   - old: what is there; nil for an unknown content.
-  ///   - isColored: whether tones are shown by colour. Bold, faint and reversed text is used without colour, too.
+  ///   - old: the screen that the terminal shows now; nil when that is not known.
+  ///   - isColored: whether tones are shown by colour. Bold, faint and reversed text is also used without colour.
   /// - Returns: text and control sequences.
   package func update(from old: Screen?, isColored: Bool) -> String {
     let known = old.flatMap { $0.rows == rows && $0.columns == columns ? $0 : nil }
@@ -136,7 +136,7 @@ package struct Screen: Sendable, Equatable {
       if let known, known.cells[row * columns..<(row + 1) * columns] == line { continue }
       text += "\u{1B}[\(row + 1);1H\u{1B}[0m"
       var look = Look.plain
-      // Blank cells at the end are erased, which is less to send.
+      // Blank cells at the end of a line are erased by one sequence, instead of being sent as spaces.
       let end = line.lastIndex { $0 != Cell() }.map { $0 + 1 } ?? line.startIndex
       for cell in line[..<end] {
         if cell.look != look {

@@ -37,7 +37,7 @@ struct MappingWritingTests {
       var compiled = file.mapping.compiled()
       let (bytes, losses) = compiled.archive()
       let sentences = losses.map(\.sentence)
-      #expect(sentences.contains { $0.contains("holds no models") })
+      #expect(sentences.contains { $0.contains("does not contain models") })
       // Of the source form only the relationship that was picked is not needed any more.
       #expect(losses.allSatisfy { $0.entityName == nil }, "\(losses)")
       let read = try MappingModel(archive: bytes)

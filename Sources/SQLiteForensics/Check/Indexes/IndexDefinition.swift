@@ -2,22 +2,23 @@ import SQLiteFile
 
 /// The parts of a CREATE INDEX statement that a check of the index's entries needs.
 struct IndexDefinition {
-  /// A part of an index.
+  /// An indexed column, with its collation and order.
   struct Part {
     var column: String
-    /// Nil for the collation of the column.
+    /// The collation that the statement names; nil where the collation of the column applies.
     var collation: String?
     var isDescending = false
   }
 
-  /// What is indexed; nil when a part is an expression, or is not known.
+  /// The indexed columns in the order of the statement; nil when one of the parts is an expression or is not
+  /// understood.
   let parts: [Part]?
-  /// Whether the index leaves rows out (WHERE).
+  /// Whether the index has a WHERE clause, and so leaves rows out.
   let isPartial: Bool
-  /// Whether no two entries may have the same values.
+  /// Whether the index is UNIQUE.
   let isUnique: Bool
 
-  /// The indexed columns; nil when one of them is an expression, or is not known.
+  /// The names of the indexed columns in the order of the statement; nil when ``parts`` is nil.
   var columns: [String]? { parts?.map(\.column) }
 
   /// Reads a CREATE INDEX statement; nil for any other statement.
@@ -58,7 +59,7 @@ struct IndexDefinition {
     self.parts = parts.count == pieces.count ? parts : nil
   }
 
-  /// A part such as `name COLLATE BINARY DESC`; nil when it is an expression.
+  /// Reads a part such as `name COLLATE BINARY DESC`; nil when the part is an expression.
   private static func part(_ tokens: [SQLToken]) -> Part? {
     guard let first = tokens.first, first.kind == .word || first.kind == .quotedIdentifier else {
       return nil

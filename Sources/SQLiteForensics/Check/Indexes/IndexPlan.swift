@@ -7,28 +7,31 @@ struct IndexPlan {
 
   /// An index on columns only.
   private struct Index {
-    /// Its position among the schema's entries.
+    /// The position of the index among the schema's entries.
     var place: Int
     var parts: [Part]
     var isPartial: Bool
     var isUnique: Bool
   }
 
-  /// The indexes of each table.
+  /// The indexes of each table that ``apply(to:of:_:_:)`` has not taken yet.
   private var indexes: [SQLName: [Index]] = [:]
-  /// The two sums of an index, by its position among the schema's entries.
+  /// For each index whose entries can be compared: the number of the sum of its rows, and the number of the sum of its
+  /// entries. The key is the position of the index among the schema's entries.
   private(set) var sums: [Int: (rows: Int, entries: Int)] = [:]
-  /// Indexes in which different texts may be equal by collation, by their position among the schema's entries.
+  /// Indexes in which different texts may be equal by collation, as positions among the schema's entries.
   private(set) var folding: Set<Int> = []
-  /// The order of the entries of an index, by its position among the schema's entries.
+  /// The order of the entries of each index, by the position of the index among the schema's entries. Indexes with a
+  /// collation that an application defines are missing.
   private(set) var orders: [Int: KeyOrder] = [:]
-  /// The order of the rows of tables without row ids.
+  /// The order of the rows of each WITHOUT ROWID table. Tables with a collation that an application defines are
+  /// missing.
   private(set) var tableOrders: [SQLName: KeyOrder] = [:]
-  /// Older databases ignore DESC (file format, section 1.3.9).
+  /// Whether DESC counts. Databases with a schema format below 4 ignore DESC (file format, section 1.3.10).
   private let honoursDescending: Bool
   private let encoding: DatabaseHeader.TextEncoding
 
-  /// Takes the indexes whose statements name only columns.
+  /// Plans for all indexes that have only columns, no expressions.
   init(_ schema: Schema, _ header: DatabaseHeader) {
     honoursDescending = header.schemaFormat & 0xff >= 4
     encoding = header.textEncoding
@@ -87,7 +90,8 @@ struct IndexPlan {
     return KeyOrder(fields: fields, uniqueCount: uniqueCount)
   }
 
-  /// Adds to a table's rules what its rows contribute to the sums of its indexes. `sumCount` counts the sums so far.
+  /// Adds to a table's rules what its rows contribute to the sums of its indexes. Plans the order of the entries of
+  /// these indexes too. `sumCount`: the number of sums so far; each index that can be compared adds two.
   mutating func apply(
     to rules: inout RecordRules, of table: String, _ definition: TableDefinition,
     _ sumCount: inout Int
@@ -103,7 +107,8 @@ struct IndexPlan {
     let fieldOfPlace = Dictionary(
       stored.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
     for index in own {
-      // After its columns an entry has what leads to the row: the row id, or the other columns of the primary key.
+      // After the indexed columns, an entry has what leads to the row: the row id, or the other columns of the primary
+      // key.
       var parts = index.parts
       if definition.isWithoutRowID {
         for key in definition.keyParts
@@ -139,7 +144,8 @@ struct IndexPlan {
     }
   }
 
-  /// The hash of a column's value in rows older than the column; nil when the value would have to be computed.
+  /// The hash of the default value of a column, which rows older than the column have; nil when the value would have to
+  /// be computed.
   private static func hash(
     _ column: TableDefinition.Column, _ encoding: DatabaseHeader.TextEncoding
   ) -> UInt64? {

@@ -5,9 +5,9 @@ import SQLiteFile
 enum IndexSum {
   /// What one index takes from a row: the fields and the row id.
   struct Part {
-    /// The number of the sum.
+    /// The number of the sum to which rows are added.
     var sum: Int
-    /// The fields in the index's order, then the fields that lead to the row; -1 for the row id.
+    /// The indexed fields in the index's order, then the fields that lead to the row; -1 stands for the row id.
     var fields: ContiguousArray<Int32>
   }
 
@@ -21,7 +21,7 @@ enum IndexSum {
     return value &* 0x94d0_49bb_1331_11eb
   }
 
-  /// Adds a value to the hash of an entry.
+  /// The hash of an entry with one more value. The order of the values counts.
   @inline(__always)
   static func combine(_ hash: UInt64, _ value: UInt64) -> UInt64 {
     mix((hash << 7 | hash >> 57) ^ value)
@@ -30,14 +30,14 @@ enum IndexSum {
   @inline(__always)
   static func of(_ integer: Int64) -> UInt64 { mix(UInt64(bitPattern: integer) ^ seed) }
 
-  /// A real has the hash of the integer that it equals: an index may store either.
+  /// The hash of a real. It is the hash of an integer if the two are equal, because an index may store either.
   @inline(__always)
   static func of(_ real: Double) -> UInt64 {
     if let integer = Int64(exactly: real) { return of(integer) }
     return mix(real.bitPattern &+ seed)
   }
 
-  /// A text and a blob of the same bytes have different hashes.
+  /// The hash of a text or a blob. The two differ even for the same bytes.
   static func of(_ bytes: RawSpan, isText: Bool) -> UInt64 {
     var hash: UInt64 = isText ? 0x1f83_d9ab_fb41_bd6b : 0x5be0_cd19_137e_2179
     hash ^= UInt64(bytes.byteCount)

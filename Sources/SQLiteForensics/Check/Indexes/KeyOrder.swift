@@ -7,7 +7,7 @@ struct KeyOrder {
   enum Collation {
     case binary, noCase, rightTrimmed
 
-    /// The collation of this name; nil for one that an application defines.
+    /// The built-in collation with this name; nil for a collation that an application defines.
     init?(name: String) {
       switch SQLName(name) {
       case SQLName("BINARY"): self = .binary
@@ -23,25 +23,26 @@ struct KeyOrder {
     var isDescending: Bool
   }
 
-  /// The fields that decide, in the order of the record.
+  /// The fields that decide the order, the most significant first: the leading fields of each record.
   var fields: [Field]
-  /// How many leading fields must be unique, unless one of them is NULL; nil where entries may be equal.
+  /// How many leading fields together must be unique, unless one of them is NULL; nil where entries may be equal.
   var uniqueCount: Int?
 }
 
-/// What is wrong with the order of a b-tree's entries.
+/// What is wrong with the order of a b-tree's entries. Entries are counted from 1.
 struct KeyOrderFault {
-  /// Entries that do not sort after the entry before them.
+  /// The number of entries that do not sort after the entry before them.
   var misplaced = 0
-  /// Entries with the same key as the entry before them, where keys must be unique.
+  /// The number of entries with the same key as the entry before them, where keys must be unique.
   var repeated = 0
-  /// The number of the first misplaced or repeated entry, from 1; 0 for none.
+  /// The first misplaced or repeated entry, counted from 1; 0 when there is none.
   var first = 0
-  /// Whether two values are equal in the bytes that were compared, but are longer.
+  /// Whether the order of some entries is not known: two values are equal in the first bytes, which were compared, but
+  /// are longer.
   var isUndecided = false
 }
 
-/// Compares each entry of a b-tree with the entry before it.
+/// Compares each entry of a b-tree with the entry before it, and counts what is out of order.
 struct KeyOrderSink: RowSink, ~Copyable {
   /// How many bytes of a value are compared.
   static let maxBytes = 1 << 20
@@ -97,7 +98,7 @@ struct KeyOrderSink: RowSink, ~Copyable {
     let kept = bytes.part(0, min(bytes.byteCount, Self.maxBytes))
     let collation = order.fields[entry.values.count].collation
     if kind == .text, encoding != .utf8, collation != .binary {
-      // These two collations compare UTF-8.
+      // NOCASE and RTRIM compare text as UTF-8.
       UTF16Scan.appendUTF8(
         of: kept, isBigEndian: encoding == .utf16BigEndian, to: &entry.bytes)
     } else {
@@ -141,7 +142,8 @@ struct KeyOrderSink: RowSink, ~Copyable {
     if fault.first == 0 { fault.first = count }
   }
 
-  /// Less than 0 when the previous entry has the smaller value.
+  /// Compares one field of the previous and the current entry. Less than 0 when the previous entry has the smaller
+  /// value, 0 when the values are equal.
   private func compare(_ field: Int) -> Int {
     let (one, other) = (before.values[field], entry.values[field])
     switch (one.kind, other.kind) {

@@ -9,13 +9,13 @@ struct KeySet {
   private static let maxBitmaps = 2048
   private static let highest: Int64 = 1 << 31
 
-  /// Where the bitmap of each 32,768 keys starts; -1 for none.
+  /// For each range of 32,768 keys, where its bitmap starts in ``words``; -1 where there is no bitmap.
   private var places: ContiguousArray<Int32> = []
   private var words: ContiguousArray<UInt64> = []
   /// Whether every added key is kept.
   private(set) var isComplete = true
 
-  /// Adds a key.
+  /// Adds a key. A key that is negative, or is 2^31 or more, is not kept, and ``isComplete`` becomes false.
   @inline(__always)
   mutating func insert(_ key: Int64) {
     let place = Int(truncatingIfNeeded: key >> 15)
@@ -57,7 +57,7 @@ struct KeySet {
     return words[word] >> UInt64(key & 63) & 1 == 1
   }
 
-  /// How many keys of this set are not in the other.
+  /// How many keys of this set are not in `other`.
   func countMissing(in other: KeySet) -> Int {
     var count = 0
     for (place, start) in places.enumerated() where start >= 0 {
@@ -70,7 +70,8 @@ struct KeySet {
     return count
   }
 
-  /// Adds the keys of another set.
+  /// Adds the keys of another set. ``isComplete`` becomes false when that set is not complete, or when there are too
+  /// many bitmaps.
   mutating func merge(_ other: KeySet) {
     if !other.isComplete { isComplete = false }
     for (place, start) in other.places.enumerated() where start >= 0 {

@@ -1,8 +1,8 @@
 import SQLiteFile
 
-/// Follows the freelist (section 1.5 "The Freelist").
+/// Follows the freelist and claims its pages in the page map (file format, section 1.5 "The Freelist").
 struct FreelistCheck {
-  /// Pages on the freelist, trunks included.
+  /// How many pages are on the freelist, trunks included.
   private(set) var pageCount = 0
 
   mutating func run(
@@ -70,7 +70,7 @@ struct FreelistCheck {
         }
       }
       if count > room {
-        add(.freelistBadTrunk, "a trunk lists \(count) pages, but has room for \(room)", 4)
+        add(.freelistBadTrunk, "a freelist trunk lists \(count) pages, but has room for \(room)", 4)
       }
       var strays = 0
       var repeats = 0
@@ -92,12 +92,13 @@ struct FreelistCheck {
       if strays > 0 {
         add(
           .freelistOutOfRange,
-          "a trunk lists \(strays) pages that are not in the file; the first is page \(firstStray)")
+          "a freelist trunk lists \(strays) pages that are not in the file; the first is page \(firstStray)"
+        )
       }
       if repeats > 0 {
         add(
           .freelistDuplicate,
-          "a trunk lists \(repeats) pages that are in use or listed already; the first is page \(firstRepeat)"
+          "a freelist trunk lists \(repeats) pages that are in use or listed already; the first is page \(firstRepeat)"
         )
       }
       previous = trunk

@@ -1,7 +1,7 @@
 import SafeText
 import SQLiteFile
 
-/// Checks the fields of the database header (section 1.3) against each other and against the file.
+/// Checks the fields of the database header (file format, section 1.3) against each other and against the file.
 enum HeaderCheck {
   /// The findings about the header of `database`, whose page 1 is read through `reader`.
   static func run(_ database: SQLiteDatabase, _ reader: inout PageReader) throws(SQLiteFileError)
@@ -19,7 +19,7 @@ enum HeaderCheck {
           offset: place.offset + Int64(offset)))
     }
     guard let page = try reader.page(1) else { return [] }
-    // Sections 1.3.4 and 1.3.5: the fractions must be 64, 32 and 32.
+    // Section 1.3.5: the fractions must be 64, 32 and 32.
     if page.byte(at: 21) != 64 || page.byte(at: 22) != 32 || page.byte(at: 23) != 32 {
       add(
         .headerBadFractions,
@@ -34,7 +34,7 @@ enum HeaderCheck {
     }
     let hasTables = !database.schema.entries.isEmpty
     if header.schemaFormat > 4 || (hasTables && header.schemaFormat == 0) {
-      // SQLite casts the number to a byte.
+      // SQLite uses only the lowest byte of the schema format.
       let isRefused = header.schemaFormat & 0xff > 4
       add(
         .headerBadSchemaFormat,
@@ -45,7 +45,7 @@ enum HeaderCheck {
     if hasTables, encoding == 0 || encoding > 3 {
       add(
         .headerBadEncoding,
-        "the text encoding is \(encoding), which is not valid; it is read as \(header.textEncoding.name)",
+        "the text encoding is \(encoding), which is not valid; text is read as \(header.textEncoding.name)",
         56, .note)
     }
     if page.part(72, 20).array().contains(where: { $0 != 0 }) {
@@ -80,8 +80,8 @@ enum HeaderCheck {
     return findings
   }
 
-  /// Compares the recorded size with the size of the file. A log or journal decides the size of the database, so a main
-  /// file with one may have any size.
+  /// The finding that bytes follow the last page; none when there are no such bytes. A log with pages or a hot journal
+  /// decides the size of the database, so a main file with one of these may have any size.
   private static func size(_ database: SQLiteDatabase) -> [Finding] {
     let pageSize = Int64(database.header.pageSize)
     guard database.writeAheadLog?.pageOffsets.isEmpty ?? true, database.journal?.state != .hot,

@@ -2,53 +2,59 @@ package import SQLiteFile
 
 /// The content of one page, damaged or not.
 package struct PageDetail: Sendable, Hashable {
-  /// A field of a page's header.
+  /// A number at the start of a page: a field of a b-tree page's header, a freelist trunk or an overflow page.
   package struct Field: Sendable, Hashable {
-    /// What it is.
+    /// The name of the field in words.
     package let name: String
-    /// Bytes from the start of the page.
+    /// The offset of the field, in bytes from the start of the page.
     package let offset: Int
-    /// The value, as a number.
+    /// The value of the field.
     package let value: UInt32
   }
 
-  /// A cell, as far as it can be read.
+  /// A cell of a b-tree page, as far as the cell can be read.
   package struct Cell: Sendable, Hashable {
-    /// The index in the cell pointer array.
+    /// The index of the cell's pointer in the cell pointer array, from 0.
     package let index: Int
-    /// Bytes from the start of the page, as the pointer has it.
+    /// The offset of the cell from the start of the page, in bytes, as its cell pointer states.
     package let offset: Int
-    /// Bytes on the page; nil when the cell is out of place or runs past the end.
+    /// The length of the cell on this page, in bytes; nil when the cell cannot be read or runs past the end of the
+    /// page.
     package let length: Int?
-    /// The row id; nil in an index.
+    /// The row id of a row, or the key of a cell of an interior page; nil in an index, and when the row id cannot be
+    /// read.
     package let rowID: Int64?
-    /// Bytes of the payload, on this page and others; nil on an interior page of a table.
+    /// The length of the whole payload in bytes, overflow pages included; nil on an interior page of a table, and when
+    /// the length cannot be read.
     package let payloadLength: Int?
-    /// The child page that the cell leads to; nil on a leaf.
+    /// The number of the child page that the cell leads to; nil on a leaf, and when the cell is out of place.
     package let child: UInt32?
-    /// The page where the payload continues; nil when all of it is on this page.
+    /// The number of the overflow page where the payload continues; nil when the whole payload is on this page, or when
+    /// the cell's end is unknown.
     package let overflowPage: UInt32?
   }
 
-  /// A freeblock among the cells.
+  /// A freeblock of the page's chain (file format, section 1.6).
   package struct Freeblock: Sendable, Hashable {
-    /// Bytes from the start of the page.
+    /// The offset of the freeblock, in bytes from the start of the page.
     package let offset: Int
-    /// The size in bytes, as the block itself says.
+    /// The size in bytes, as the freeblock itself states; 0 where the chain leads to an offset at which no freeblock
+    /// can be.
     package let size: Int
-    /// Whether it lies inside the page and after the one before it.
+    /// Whether the freeblock lies inside the page and after the previous freeblock, and has at least four bytes.
     package let isSound: Bool
   }
 
-  /// What the page is for.
+  /// What the page is for, what leads to it, and where it is.
   package let entry: PageEntry
-  /// The fields at the start of a b-tree page, a freelist trunk or an overflow page.
+  /// The fields at the start of a b-tree page, a freelist trunk or an overflow page; empty for pointer-map pages and
+  /// the lock-byte page.
   package let fields: [Field]
   /// The cells in the order of their pointers; empty for pages that have none.
   package let cells: [Cell]
   /// The chain of freeblocks, as far as it can be followed.
   package let freeblocks: [Freeblock]
-  /// The bytes; fewer than a page at the end of the file.
+  /// All bytes of the page; fewer than the page size where the file ends inside the page.
   package let bytes: [UInt8]
 }
 
@@ -92,7 +98,7 @@ extension SQLiteDatabase {
   }
 }
 
-/// Reads the fields of a page, and accepts contradictions.
+/// Reads the fields, cells and freeblocks of a page, even where they contradict each other.
 private struct PageDetailParser {
   let number: UInt32
   let usableSize: Int

@@ -2,9 +2,9 @@ import SQLiteFile
 
 /// What a page of a database is for.
 package enum PageKind: UInt8, Sendable, Hashable, CaseIterable {
-  /// Nothing leads to it and it is not on the freelist.
+  /// A page that nothing leads to and that is not on the freelist.
   case orphan
-  /// Something leads to it, but it is not readable as the page that it should be.
+  /// A page that something leads to, but that is not readable as what it should be.
   case unreadable
   /// A leaf of a table's b-tree: rows.
   case leafTable
@@ -12,20 +12,20 @@ package enum PageKind: UInt8, Sendable, Hashable, CaseIterable {
   case interiorTable
   /// A leaf of the b-tree of an index or a WITHOUT ROWID table.
   case leafIndex
-  /// An interior page of the b-tree of an index or a WITHOUT ROWID table; it holds entries too.
+  /// An interior page of the b-tree of an index or a WITHOUT ROWID table. Such a page holds entries too.
   case interiorIndex
-  /// The continuation of a long payload.
+  /// A page with the continuation of a long payload.
   case overflow
   /// A freelist page that lists other free pages.
   case freelistTrunk
   /// A free page that a trunk lists.
   case freelistLeaf
-  /// Says what other pages are and what leads to them (auto-vacuum).
+  /// A pointer-map page: it says what other pages are and what leads to them (auto-vacuum).
   case pointerMap
   /// The page at 1 GiB, which holds locks and never content.
   case lockByte
 
-  /// The name in JSON.
+  /// The name of the kind in JSON.
   package var name: String {
     switch self {
     case .orphan: "orphan"
@@ -42,7 +42,7 @@ package enum PageKind: UInt8, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// The name in a sentence.
+  /// The name of the kind in a sentence, with an article.
   package var words: String {
     switch self {
     case .orphan: "a page that nothing uses"

@@ -4,40 +4,40 @@ package import SQLiteFile
 package struct PageEntry: Sendable, Hashable {
   /// The page's number, 1 and up.
   package let page: UInt32
-  /// The file that has the page's newest content.
+  /// The file of the set that has the page's newest content.
   package let member: Finding.Member
-  /// Where the content starts, in bytes from the start of that file.
+  /// Where the page's content starts, in bytes from the start of ``member``.
   package let offset: Int64
   /// What the page is for.
   package let kind: PageKind
-  /// The table or index that it belongs to; nil for free pages and the like.
+  /// The name of the table or index that the page belongs to; nil for a page of no b-tree, such as a free page.
   package let owner: String?
-  /// The page that leads to it; nil for a root and for a page that nothing leads to.
+  /// The number of the page that leads to this page; nil for a root page and for a page that nothing leads to.
   package let parent: UInt32?
-  /// Cells of a b-tree page, pages that a freelist trunk lists; nil for other kinds.
+  /// How many cells a b-tree page has, or how many pages a freelist trunk lists; nil for other kinds of pages.
   package let cellCount: Int?
-  /// Free bytes of a b-tree page: the gap, freeblocks and fragments; nil for other kinds and where the page contradicts
-  /// itself.
+  /// How many bytes of a b-tree page are free: unallocated space, freeblocks and fragments. Nil for other kinds of
+  /// pages, and where the page contradicts itself.
   package let freeBytes: Int?
 }
 
-/// A b-tree and the pages that belong to it.
+/// A b-tree of the schema, and how many pages, cells and free bytes it has.
 package struct PageOwner: Sendable, Hashable, Codable {
   /// The name of the table or index.
   package let name: String
-  /// The table that an index belongs to; its own name for a table.
+  /// The name of the table that an index belongs to; for a table, the same as ``name``.
   package let table: String
-  /// Whether it is an index.
+  /// Whether the b-tree is an index of the schema, not a table.
   package let isIndex: Bool
-  /// The root page.
+  /// The number of the root page.
   package let rootPage: UInt32
-  /// Pages of the b-tree itself.
+  /// The number of pages of the b-tree, without overflow pages.
   package internal(set) var treePages = 0
-  /// Pages that hold the rest of long payloads.
+  /// The number of overflow pages that belong to the b-tree's cells.
   package internal(set) var overflowPages = 0
-  /// Cells on all of its pages.
+  /// The number of cells on all pages of the b-tree.
   package internal(set) var cells = 0
-  /// Free bytes on b-tree pages.
+  /// The number of free bytes on the pages of the b-tree.
   package internal(set) var freeBytes = 0
 }
 
@@ -46,7 +46,7 @@ extension SQLiteDatabase {
   ///
   /// - Parameters:
   ///   - progress: called periodically with the number of pages checked so far.
-  ///   - receive: called with each page.
+  ///   - receive: called with each page, in ascending order of page numbers.
   /// - Returns: the b-trees with their totals, in the order of the schema, tables before indexes.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   package func listPages(progress: ((Int) -> Void)? = nil, _ receive: (PageEntry) -> Void)
@@ -76,7 +76,8 @@ extension SQLiteDatabase {
     return owners
   }
 
-  /// The page map after a walk of the whole database.
+  /// The page map after a walk of the whole database, and the b-trees by their numbers in the page map. The totals of
+  /// the b-trees are still 0.
   func walkedMap(_ progress: ((Int) -> Void)?) throws(SQLiteFileError) -> (
     map: PageMap, owners: [PageOwner]
   ) {
@@ -121,8 +122,8 @@ extension SQLiteDatabase {
 }
 
 extension BTreePage {
-  /// Free bytes: the gap between the pointers and the cells, the freeblocks and the fragments. Nil where the page's own
-  /// figures contradict each other.
+  /// How many bytes of the page are free: unallocated space between pointers and cells, freeblocks and fragments. Nil
+  /// where the page's own figures contradict each other.
   func freeBytes(_ page: RawSpan) -> Int? {
     let start = pointers - (kind.isLeaf ? 8 : 12)
     let stored = Int(page.uint16(at: start + 5))

@@ -1,16 +1,16 @@
 import SQLiteFile
 
-/// What each page is for, which b-tree owns it and what leads to it: 9 bytes per page, in pieces that are created when
-/// one of their pages is claimed.
+/// What each page is for, which b-tree owns it and what leads to it: 9 bytes for each page. Memory is allocated in
+/// pieces of 1,024 pages, each when one of its pages is claimed.
 ///
-/// Pages past the end of the main file, which only a log or journal has, are kept separately: a hostile page number
-/// costs no memory.
+/// Pages past the end of the main file, which only a log or journal has, are kept separately, so that a hostile page
+/// number costs no memory.
 struct PageMap {
   struct Entry: Equatable {
     var kind: PageKind
-    /// The number of the b-tree, ``noOwner`` for the freelist and the like.
+    /// The number of the b-tree that has the page; ``noOwner`` for a page of no b-tree, such as a free page.
     var owner: UInt32
-    /// The page that leads here; 0 for a root.
+    /// The number of the page that leads to this page; 0 for a root page.
     var parent: UInt32
   }
 
@@ -32,7 +32,7 @@ struct PageMap {
     pieces = ContiguousArray(repeating: nil, count: Int(mainPageCount / Self.pieceLength) + 1)
   }
 
-  /// What a page is for; an orphan as long as it is unclaimed.
+  /// What a page is for. The kind is `.orphan` as long as the page is unclaimed.
   subscript(page: UInt32) -> Entry {
     let free = Entry(kind: .orphan, owner: Self.noOwner, parent: 0)
     guard page <= mainPageCount else { return others[page] ?? free }
@@ -43,8 +43,8 @@ struct PageMap {
       parent: piece.parents[index])
   }
 
-  /// Claims a page.
-  /// - Returns: nil when it was unclaimed; else its earlier entry, which stays.
+  /// Records what a page is for, unless the page was claimed before.
+  /// - Returns: nil when the page was unclaimed; else the page's earlier entry, which stays.
   mutating func claim(_ page: UInt32, as kind: PageKind, owner: UInt32, parent: UInt32) -> Entry? {
     let entry = Entry(kind: kind, owner: owner, parent: parent)
     guard page <= mainPageCount else {
@@ -62,7 +62,7 @@ struct PageMap {
     return nil
   }
 
-  /// Changes the kind of a claimed page.
+  /// Changes the kind of a claimed page; its owner and parent stay.
   mutating func change(_ page: UInt32, to kind: PageKind) {
     guard page <= mainPageCount else {
       others[page]?.kind = kind
@@ -71,8 +71,8 @@ struct PageMap {
     pieces[Int(page / Self.pieceLength)]?.kinds[Int(page % Self.pieceLength)] = kind.rawValue
   }
 
-  /// Takes the claims of another map of the same file. False when a page is claimed in both; then this map is no longer
-  /// valid.
+  /// Adds the claims of another map of the same file. Returns false when a page is claimed in both maps; then this map
+  /// is no longer valid.
   mutating func merge(_ other: PageMap) -> Bool {
     for (number, piece) in other.pieces.enumerated() {
       guard let piece else { continue }
@@ -94,7 +94,8 @@ struct PageMap {
     return true
   }
 
-  /// How many pages from `first` to `last` are claimed, and the first of them; nil when none is.
+  /// How many pages from `first` to `last` are claimed, and the lowest number of a claimed page; nil when none is
+  /// claimed.
   func claimed(from first: UInt32, to last: UInt32) -> (count: Int, first: UInt32)? {
     var count = 0
     var lowest = UInt32.max

@@ -1,14 +1,14 @@
 import SQLiteFile
 
-/// Which bytes of a b-tree page are in use, a bit each.
+/// Which bytes of a b-tree page are in use.
 ///
-/// With a bit for each byte, overlaps show whatever the order of the cells, and the bytes left over must be the
+/// Each byte has a bit. So overlaps show whatever the order of the cells is, and the bytes that stay unused must be the
 /// fragments that the page's header counts.
 struct PageSpace {
-  /// The bits. A loop that takes many ranges moves them out, so that the array's uniqueness is checked once and not
-  /// each time.
+  /// A bit for each byte of the page, set when the byte is taken; the lowest bit of a word is its first byte. A loop
+  /// that takes many ranges moves the array out of this value, so that the array's uniqueness is checked only once.
   var bits = ContiguousArray<UInt64>(repeating: 0, count: 1024)
-  /// Bytes taken so far.
+  /// How many bytes were taken so far; a byte that was taken twice counts twice.
   var taken = 0
 
   /// Starts a page with this many usable bytes.
@@ -22,14 +22,15 @@ struct PageSpace {
     taken = 0
   }
 
-  /// Takes bytes; false when one of them was taken before. The caller checks that they lie inside the page.
+  /// Takes `count` bytes from the offset `start` on. Returns false when one of them was taken before. The caller checks
+  /// that the range lies inside the page.
   mutating func take(_ start: Int, _ count: Int) -> Bool {
     taken &+= count
     var bits = bits.mutableSpan
     return Self.take(start, count, of: &bits)
   }
 
-  /// Takes bytes, without counting them.
+  /// Takes bytes of `bits` as ``take(_:_:)`` does, but without counting them in ``taken``.
   @inline(__always)
   static func take(_ start: Int, _ count: Int, of bits: inout MutableSpan<UInt64>) -> Bool {
     let last = start &+ count &- 1

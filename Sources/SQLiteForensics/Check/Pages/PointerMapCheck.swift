@@ -1,15 +1,16 @@
 import SQLiteFile
 
-/// Compares the pointer map of an auto-vacuum database (section 1.8 "Pointer Map or Ptrmap Pages") with what the walk
-/// of the b-trees found.
+/// Compares the pointer map of an auto-vacuum database (file format, section 1.8 "Pointer Map or Ptrmap Pages") with
+/// what the walk of the b-trees found.
 enum PointerMapCheck {
-  /// Pages that one pointer-map page describes.
+  /// How many pages one pointer-map page describes.
   static func span(_ usableSize: Int) -> UInt32 { UInt32(usableSize / 5) }
 
-  /// The page at 1 GiB, which never holds content.
+  /// The number of the page at 1 GiB, which never holds content.
   static func lockBytePage(_ pageSize: Int) -> UInt32 { UInt32(0x4000_0000 / pageSize) + 1 }
 
-  /// The pointer-map page that describes `page`; `page` itself when it is one (btree.c, ptrmapPageno).
+  /// The number of the pointer-map page that describes `page`; `page` itself when it is a pointer-map page, and 0 for
+  /// page 1 (btree.c, ptrmapPageno).
   static func mapPage(of page: UInt32, usableSize: Int, pageSize: Int) -> UInt32 {
     guard page >= 2 else { return 0 }
     let length = span(usableSize) + 1
@@ -17,7 +18,7 @@ enum PointerMapCheck {
     return number == lockBytePage(pageSize) ? number + 1 : number
   }
 
-  /// The pointer-map pages up to `last`.
+  /// The numbers of the pointer-map pages up to page `last`, in ascending order.
   static func mapPages(upTo last: UInt32, usableSize: Int, pageSize: Int) -> [UInt32] {
     let length = Int(span(usableSize)) + 1
     return stride(from: 2, through: Int(last), by: length).map { number in
@@ -26,7 +27,8 @@ enum PointerMapCheck {
     }.filter { $0 <= last }
   }
 
-  /// Compares each entry with what its page is.
+  /// Compares each pointer-map entry of the pages up to `last` with what the walk found the described page to be, and
+  /// adds a finding for each pointer-map page with wrong entries.
   static func run(
     upTo last: UInt32, _ tree: inout BTreeCheck, _ reader: inout PageReader
   ) throws(SQLiteFileError) {
@@ -82,7 +84,8 @@ enum PointerMapCheck {
     }
   }
 
-  /// The entry that a page must have; nil where it is not known.
+  /// The type and parent that the pointer map must state for a page; nil where nothing is known of the page, and for
+  /// pages that the pointer map does not describe.
   private static func expected(_ entry: PageMap.Entry, _ map: PageMap) -> (
     kind: UInt8, parent: UInt32
   )? {

@@ -1,13 +1,13 @@
 import SQLiteFile
 
-/// Pages that cannot be reached because what leads to them is lost: free pages where the header with the start of the
-/// freelist is lost, and b-trees where the schema with their roots is lost.
+/// Searches for pages that cannot be reached because what leads to them is lost. These are free pages when the header,
+/// which names the first trunk, is lost, and b-trees when the schema, which names the root pages, is lost.
 struct UnreachedPages {
-  /// Free pages found.
+  /// How many free pages were found.
   private(set) var freePages = 0
-  /// B-trees found, and pieces of b-trees.
+  /// How many b-trees, and pieces of b-trees, were found.
   private(set) var trees = 0
-  /// Pages of the b-trees found, overflow pages included.
+  /// How many pages the found b-trees have, overflow pages included.
   private(set) var checkedPages = 0
   private(set) var overflowPages = 0
   private(set) var cells = 0
@@ -15,13 +15,13 @@ struct UnreachedPages {
   private(set) var indexEntries = 0
   private let last: UInt32
 
-  /// For a database of `last` pages.
+  /// A search in a database of `last` pages, with nothing found yet.
   init(upTo last: UInt32) { self.last = last }
 
   // MARK: - Free pages
 
-  /// Claims the pages that the pointer map calls free. Without a pointer map, claims the pages that read as a trunk of
-  /// the freelist (section 1.5), and the pages that they list.
+  /// Claims the pages that the pointer map calls free. Without a pointer map, claims the pages that read as trunks of
+  /// the freelist (file format, section 1.5), and the pages that these trunks list.
   mutating func claimFree(
     _ map: PointerMap?, _ tree: inout BTreeCheck, _ reader: inout PageReader
   ) throws(SQLiteFileError) {
@@ -42,8 +42,8 @@ struct UnreachedPages {
     }
   }
 
-  /// The pages that a trunk lists; nil when the page does not read as a trunk: each listed page must be in the file,
-  /// listed once, and unclaimed.
+  /// The pages that a freelist trunk lists, in ascending order; nil when page `number` does not read as a trunk. In a
+  /// trunk, each listed page must be in the file, listed once, and unclaimed.
   private func trunk(_ number: UInt32, _ tree: borrowing BTreeCheck, _ reader: inout PageReader)
     throws(SQLiteFileError) -> [UInt32]?
   {
@@ -102,7 +102,7 @@ struct UnreachedPages {
     return ranges
   }
 
-  /// Whether more than its type byte shows that a page is a b-tree page: most cells are where cells can be, or the page
+  /// Whether a page is a b-tree page by more than its type byte: most of its cells are where cells can be, or the page
   /// is an empty leaf as SQLite leaves it.
   private func isTreePage(_ number: UInt32, _ reader: inout PageReader) throws(SQLiteFileError)
     -> Bool

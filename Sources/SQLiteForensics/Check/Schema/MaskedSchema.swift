@@ -1,23 +1,24 @@
 package import SQLiteFile
 import SafeText
 
-/// The CREATE statements of a schema, safe to pass on: the words of the language and the names that the schema
-/// declares, without literals, comments and other words. The grammar does not judge expressions, trigger bodies and
-/// module arguments, so these may hold any text.
+/// The CREATE statements of a schema, masked so that they can be passed on. Shown are the words of SQL and the names
+/// that the schema declares. Literals, comments and all other words are masked: expressions, trigger bodies and module
+/// arguments may hold any text, because the grammar does not judge them.
 ///
-/// What is read as a schema need not be one: a pointer may lead to rows. A statement is shown only if the grammar
-/// accepts it as a CREATE of a table, a virtual table, an index, a view or a trigger, and if it creates what its entry
-/// says.
+/// In a damaged file, what is read as a schema may be rows of the app. So a statement is shown only if the grammar
+/// accepts it as a CREATE of a table, a virtual table, an index, a view or a trigger, and if the statement creates what
+/// its schema entry says.
 package struct MaskedSchema {
-  /// The statements in the order of the file, each without a semicolon.
+  /// The masked statements in the order of the schema's entries, each without a semicolon.
   package private(set) var statements: [String] = []
   /// How many entries have a statement that is left out.
   package private(set) var refusedCount = 0
 
-  /// Returns what is shown for a name, or for text that may not be a name.
+  /// Returns what is shown for a text. `isName` is false when the schema declares no such name, so that the text may be
+  /// anything.
   package typealias Naming = (_ text: String, _ isName: Bool) -> String
 
-  /// The longest statement that is shown, in bytes: real ones are shorter.
+  /// The longest statement that is shown, in bytes. Real statements are shorter.
   private static let longestStatement = 1 << 20
   /// The limit for all shown statements together, in bytes.
   private static let maxBytes = 16 << 20
@@ -30,7 +31,8 @@ package struct MaskedSchema {
   ///
   /// - Parameters:
   ///   - schema: the schema; its entries may hold anything.
-  ///   - name: returns what is shown for a name; the same text where the name may be shown. The result has no quotes.
+  ///   - name: returns what is shown for a text: the text itself where it may be shown, else a substitute; both without
+  ///     quotes.
   package init(_ schema: Schema, name: Naming) {
     var shown: [SchemaEntry] = []
     for entry in schema.entries {
@@ -54,7 +56,8 @@ package struct MaskedSchema {
     }
   }
 
-  /// The names that a statement declares; nil when it is not a CREATE statement, or does not fit its entry.
+  /// The names that a statement declares, the created object's first; nil when the text is not a CREATE statement, or
+  /// does not fit its schema entry.
   private static func names(of entry: SchemaEntry, _ sql: String) -> [String]? {
     let bytes = Array(sql.utf8)
     guard bytes.count <= longestStatement, SchemaLexis.defect(in: bytes) == nil else { return nil }
@@ -84,7 +87,8 @@ package struct MaskedSchema {
     return names
   }
 
-  /// The one-word arguments of a module whose arguments are columns.
+  /// The column names of a virtual table: the one-word arguments of a module whose arguments are columns. Empty for any
+  /// other module.
   private static func moduleColumns(_ tokens: [SQLToken]) -> [String] {
     guard let using = tokens.firstIndex(where: { $0.isKeyword("USING") }),
       using + 2 < tokens.count, SQLWords.modules.contains(SQLName(tokens[using + 1].text)),
@@ -137,7 +141,7 @@ package struct MaskedSchema {
       return PathText.isSame(shown, token.text) ? shown : "\"\(shown)\""
     case .quotedIdentifier, .string:
       let isName = declared.contains(SQLName(token.text))
-      // A string is also a name, where it declares one.
+      // A string literal is a name if the schema declares it as one.
       if isValue || (token.kind == .string && !isName) { return "''" }
       return "\"\(name(token.text, isName))\""
     }

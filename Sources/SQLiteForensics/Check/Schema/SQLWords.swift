@@ -5,7 +5,7 @@ import SQLiteFile
 enum SQLWords {
   static func contains(_ word: SQLName) -> Bool { all.contains(word) }
 
-  /// Modules whose arguments are columns or options.
+  /// Modules of virtual tables whose arguments are columns or options.
   static let modules = names("fts3 fts4 fts5 rtree rtree_i32 geopoly")
 
   private static let all = keywords.union(types).union(functions).union(known).union(modules)
@@ -14,7 +14,7 @@ enum SQLWords {
     Set(words.split(whereSeparator: \.isWhitespace).map { SQLName($0) })
   }
 
-  /// "SQLite Keywords".
+  /// The words on the page "SQLite Keywords" of SQLite's documentation, and ROWID, STORED, STRICT, TRUE and FALSE.
   private static let keywords = names(
     """
     ABORT ACTION ADD AFTER ALL ALTER ALWAYS ANALYZE AND AS ASC ATTACH AUTOINCREMENT BEFORE BEGIN
@@ -31,7 +31,7 @@ enum SQLWords {
     STORED STRICT TRUE FALSE
     """)
 
-  /// Types of columns as frameworks declare them.
+  /// Column types that frameworks declare.
   private static let types = names(
     """
     ANY BIG BIGINT BINARY BLOB BOOL BOOLEAN CHAR CHARACTER CLOB DATE DATETIME DECIMAL DOUBLE FLOAT

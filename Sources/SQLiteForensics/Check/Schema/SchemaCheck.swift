@@ -4,7 +4,8 @@ import SQLiteFile
 /// other. SQLite refuses the whole file for one statement that it cannot parse.
 struct SchemaCheck {
   private(set) var findings: [Finding] = []
-  /// Statements with parts that only SQLite can judge: expressions, queries, triggers, modules.
+  /// How many statements have parts that only SQLite can judge: expressions, queries, triggers, modules. Also counts
+  /// statements that are too long to be judged.
   private(set) var unjudgedCount = 0
   /// The longest statement that is judged, in bytes: a hostile file may have statements of any length.
   private static let longestStatement = 1 << 20
@@ -19,12 +20,13 @@ struct SchemaCheck {
   /// Whether the automatic indexes of every table are known.
   private var knowsWantedIndexes = true
 
-  /// Judges all statements.
+  /// Judges all statements of a schema.
   init(_ schema: Schema) {
     for entry in schema.entries where entry.type == "index" && entry.sql == nil {
       automaticIndexes.insert(SQLName(entry.name))
     }
-    // Tables first: indexes may come before them, and SQLite reads in the order of the row ids.
+    // Tables are judged first, because the entry of an index may come before its table's: SQLite reads entries in the
+    // order of row ids.
     for entry in schema.entries where entry.type == "table" { judge(entry) }
     for entry in schema.entries where entry.type != "table" { judge(entry) }
     for table in schema.tables where schema.isStatementIgnored(of: table) {
@@ -59,7 +61,7 @@ struct SchemaCheck {
     let defect =
       bytes.first.map { $0 | 0x20 } == UInt8(ascii: "c")
       ? SchemaLexis.defect(in: bytes)
-      : "it does not begin with CREATE"
+      : "the statement does not begin with CREATE"
     if let defect {
       if entry.type == "table" {
         columns[SQLName(entry.name)] = []
@@ -84,7 +86,7 @@ struct SchemaCheck {
     var table = entry.tableName
     switch entry.type {
     case "table" where entry.rootPage == 0:
-      // The columns are known to the module alone.
+      // Only the module knows the columns of a virtual table.
       named = try grammar.virtualTable()
     case "table":
       columns[SQLName(entry.name)] = []
@@ -96,10 +98,10 @@ struct SchemaCheck {
       let found = try grammar.index()
       named = found.name
       table = found.table
-      // An empty set means that the table itself cannot be judged.
+      // An empty set means that the statement of the table cannot be judged.
       if let there = columns[SQLName(table)], !there.isEmpty {
         for column in found.columns where !there.contains(SQLName(column)) {
-          throw SchemaGrammar.Defect(message: "its table has no column \(column)")
+          throw SchemaGrammar.Defect(message: "the indexed table has no column \(column)")
         }
       } else if columns[SQLName(table)] == nil {
         throw SchemaGrammar.Defect(message: "there is no table \(table)")
@@ -109,11 +111,11 @@ struct SchemaCheck {
     }
     if entry.type == "table" || entry.type == "view" { table = named }
     guard SQLName.isSame(named, entry.name) else {
-      throw SchemaGrammar.Defect(message: "it creates \(named)")
+      throw SchemaGrammar.Defect(message: "the statement creates \(named)")
     }
     guard SQLName.isSame(table, entry.tableName) else {
       throw SchemaGrammar.Defect(
-        message: "it is on the table \(table), but its entry says \(entry.tableName)")
+        message: "the statement is on the table \(table), but its entry says \(entry.tableName)")
     }
     let isNew =
       entry.type == "trigger"
@@ -121,8 +123,9 @@ struct SchemaCheck {
     guard isNew else { throw SchemaGrammar.Defect(message: "the schema has this name twice") }
   }
 
-  /// SQLite makes an index for each constraint that needs one, and finds it by its name in the schema. Equal
-  /// constraints share one index.
+  /// Checks that the schema has the automatic indexes that the constraints of a table need. SQLite makes such an index
+  /// for each constraint that needs one, and finds the index by its name in the schema. Equal constraints share one
+  /// index.
   private mutating func judgeAutomaticIndexes(of entry: SchemaEntry) throws(SchemaGrammar.Defect) {
     guard let wanted = entry.sql.flatMap({ TableDefinition(sql: $0) })?.automaticIndexes else {
       knowsWantedIndexes = false
@@ -137,7 +140,8 @@ struct SchemaCheck {
     guard missing == 0 else {
       throw SchemaGrammar.Defect(
         message:
-          "its constraints need \(wanted.count) automatic indexes, but the schema lacks \(missing)")
+          "the constraints of the table need \(wanted.count) automatic indexes, but the schema lacks \(missing)"
+      )
     }
   }
 

@@ -2,17 +2,17 @@ import SQLiteFile
 
 /// Walks b-trees and checks each page, cell and record on the way.
 ///
-/// A page is claimed once for all b-trees, so that the walk ends in spite of cycles and no page counts twice. Each page
+/// Each page is claimed once for all b-trees, so the walk ends in spite of cycles, and no page counts twice. Each page
 /// is read once; only payloads with overflow pages are gathered.
 struct BTreeCheck: ~Copyable {
   /// A b-tree to walk.
   struct Tree {
-    /// The name for findings; empty when it has none.
+    /// The name of the table or index, for findings; empty when the b-tree has none.
     var name: String
     /// The number of the b-tree in the page map.
     var number: UInt32
     var root: UInt32
-    /// Whether it is keyed by row id; nil when only its root page shows it.
+    /// Whether the keys of the b-tree are row ids; nil when only the root page shows it.
     var isTable: Bool?
     var rules: RecordRules
   }
@@ -20,7 +20,7 @@ struct BTreeCheck: ~Copyable {
   var map: PageMap
   var records: RecordCheck
   var findings = FindingList()
-  /// Pages checked so far.
+  /// How many pages were checked so far.
   private(set) var pagesDone = 0
   /// Called periodically with the number of pages checked so far.
   var onPages: ((Int) -> Void)?
@@ -35,9 +35,9 @@ struct BTreeCheck: ~Copyable {
     var rowID: Int64?
   }
 
-  /// The depth to which SQLite itself goes (BTCURSOR_MAX_DEPTH).
+  /// How many levels of a b-tree SQLite itself reads (BTCURSOR_MAX_DEPTH).
   private static let deepest: Int32 = 20
-  /// How many bytes of one payload are gathered; values after them are not checked.
+  /// How many bytes of one payload are gathered. Values after these bytes are not checked.
   private static let gatherLimit = 4 << 20
 
   private let mainPageCount: UInt32
@@ -56,14 +56,14 @@ struct BTreeCheck: ~Copyable {
     self.encoding = encoding
   }
 
-  /// Another check of the same file, with nothing claimed.
+  /// A new check of the same file with the same demands, and with nothing claimed or counted.
   func another() -> BTreeCheck {
     var other = BTreeCheck(mainPageCount: mainPageCount, encoding: encoding)
     other.records.prepare(as: records)
     return other
   }
 
-  /// Checks a root page and all pages below it.
+  /// Checks the root page of a b-tree and all pages below it. Returns what was counted.
   /// - Throws: ``SQLiteFileError`` when the device fails; damage never throws.
   mutating func run(_ tree: borrowing Tree, _ reader: inout PageReader) throws(SQLiteFileError)
     -> Counts
@@ -73,7 +73,7 @@ struct BTreeCheck: ~Copyable {
     return counts
   }
 
-  /// The part that a walk begins with: the root.
+  /// The part with which a walk of the whole b-tree begins: the root page.
   private mutating func start(of tree: borrowing Tree, _ reader: inout PageReader)
     throws(SQLiteFileError) -> Part
   {
@@ -87,7 +87,7 @@ struct BTreeCheck: ~Copyable {
     return Part(pages: [root], isTable: kind)
   }
 
-  /// Checks the pages of a part and all pages below them.
+  /// Checks the pages of a part and all pages below them, and adds to `counts`.
   mutating func run(
     _ part: borrowing Part, _ tree: borrowing Tree, _ counts: inout Counts,
     _ reader: inout PageReader
@@ -104,9 +104,9 @@ struct BTreeCheck: ~Copyable {
     counts.leafDepth = leafDepth
   }
 
-  /// Checks only the root.
-  /// - Returns: the pages below it, in at most `maxParts` parts that can be walked in any order, each but the last of
-  ///   at least `minPages` pages.
+  /// Checks only the root page of a b-tree.
+  /// - Returns: the children of the root, in at most `maxParts` parts that can be walked in any order. Each part but
+  ///   the last has at least `minPages` children.
   mutating func split(
     _ tree: borrowing Tree, minPages: Int, maxParts: Int, _ counts: inout Counts,
     _ reader: inout PageReader
@@ -131,7 +131,7 @@ struct BTreeCheck: ~Copyable {
     }
   }
 
-  /// Counts pages that other checks handled.
+  /// Adds pages that other checks handled to the pages done, and reports progress.
   mutating func count(pages: Int) {
     pagesDone += pages
     if let onPages { onPages(pagesDone) }
@@ -190,7 +190,7 @@ struct BTreeCheck: ~Copyable {
           if leafDepth != pending.depth {
             report(
               .treeUnevenDepth,
-              "a leaf is \(pending.depth) levels below the root, but others are \(leafDepth)",
+              "a leaf is \(pending.depth) levels below the root, but other leaves are \(leafDepth)",
               number, place, tree.name)
           }
         }
@@ -204,7 +204,7 @@ struct BTreeCheck: ~Copyable {
     report(defect.finding.id, defect.finding.message, number, place, tree.name)
   }
 
-  /// Checks the cells of a page and the use of its space (section 1.6).
+  /// Checks the cells of a page and the use of its space (file format, section 1.6).
   @inline(__always)
   private mutating func check(
     _ page: RawSpan, _ header: BTreePage, _ pending: Pending, _ limit: Int,
@@ -226,7 +226,7 @@ struct BTreeCheck: ~Copyable {
       floor = contentStart
     }
     space.reset(usableSize)
-    // Moved out of `self`, so that findings can be reported while the bits are in use.
+    // The bits are moved out of `self`, so that findings can be reported while they are in use.
     var bits: ContiguousArray<UInt64> = []
     swap(&bits, &space.bits)
     var places = bits.mutableSpan
@@ -336,7 +336,8 @@ struct BTreeCheck: ~Copyable {
     accountForSpace(page, header, isAccountable, pending.page, at, tree.name)
   }
 
-  /// The offsets of a page's header and of its cell content area (section 1.6).
+  /// The offsets of a page's b-tree header and of its cell content area, in bytes from the start of the page (file
+  /// format, section 1.6).
   @inline(__always)
   private static func starts(_ page: RawSpan, _ header: BTreePage) -> (header: Int, content: Int) {
     let start = header.pointers &- (header.kind.isLeaf ? 8 : 12)
@@ -344,7 +345,8 @@ struct BTreeCheck: ~Copyable {
     return (start, stored == 0 ? 65_536 : stored)
   }
 
-  /// Follows the chain of freeblocks and compares what is left with the header's count of fragmented bytes.
+  /// Follows the chain of freeblocks, and compares the bytes in no cell and no freeblock with the header's count of
+  /// fragmented bytes. Does not compare when `isAccountable` is false, that is, when the cells are damaged.
   private mutating func accountForSpace(
     _ page: RawSpan, _ header: BTreePage, _ isAccountable: Bool, _ number: UInt32,
     _ at: (member: Finding.Member, offset: Int64), _ name: String
@@ -370,7 +372,7 @@ struct BTreeCheck: ~Copyable {
           "the freeblock at byte \(block.offset) has an impossible size of \(block.size) bytes",
           number, at, name, block.offset)
       }
-      // SQLite joins blocks with fewer than four bytes between them.
+      // SQLite joins freeblocks with fewer than four bytes between them.
       guard chain.offset == 0 || chain.offset > block.end &+ 3 else {
         return report(
           .freeblockBadChain,
@@ -431,8 +433,9 @@ struct BTreeCheck: ~Copyable {
     spills.removeAll(keepingCapacity: true)
   }
 
-  /// Claims the pages of one chain (section 1.6, "Cell Payload Overflow Pages") and gathers the payload.
-  /// - Returns: whether the chain is whole.
+  /// Claims the pages of one overflow chain (file format, section 1.7 "Cell Payload Overflow Pages") and gathers the
+  /// payload.
+  /// - Returns: whether the chain has all bytes of the payload.
   private mutating func follow(
     _ spill: Spill, _ owner: UInt32, _ tree: borrowing Tree,
     _ place: (member: Finding.Member, offset: Int64), _ counts: inout Counts,

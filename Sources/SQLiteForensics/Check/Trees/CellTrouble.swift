@@ -1,6 +1,6 @@
 import SQLiteFile
 
-/// The faults of the cells of one page: one finding for each kind, however many cells have it.
+/// The faults of the cells of one page. Each kind of fault gives one finding, however many cells have this fault.
 struct CellTrouble {
   struct Tally {
     var count = 0
@@ -18,12 +18,12 @@ struct CellTrouble {
   var overlaps = Tally()
   var keys = Tally()
 
-  /// Whether there is any fault.
+  /// Whether any cell has a fault.
   var isAny: Bool {
     pointers.count | lengths.count | ends.count | overlaps.count | keys.count != 0
   }
 
-  /// The findings, without page and offset.
+  /// One finding for each kind of fault that occurred; the caller adds page and offset.
   var findings: [(id: Finding.ID, message: String)] {
     var all: [(id: Finding.ID, message: String)] = []
     func add(_ tally: Tally, _ id: Finding.ID, _ one: String, _ many: String) {

@@ -1,20 +1,22 @@
 package import SQLiteFile
 
-/// What the values of a column must be by Core Data's rules, which SQLite does not know.
+/// What the values of a column must be by Core Data's rules, which SQLite does not know. NULL is always allowed.
 package struct ColumnDemand: Sendable {
-  /// The table.
+  /// The name of the table that has the column.
   package var table: String
-  /// The column's index in the table.
+  /// The index of the column in the table's declaration, from 0.
   package var column: Int
   /// The storage classes that values may have.
   package var classes: StorageClasses
-  /// The table whose row ids are the only integers allowed; nil for any integer.
+  /// The name of the table that integers refer to: each must be one of its row ids. Nil when integers refer to no
+  /// table.
   package var rowIDsOf: String?
-  /// The integers that are allowed; nil for any.
+  /// The integers that are allowed; nil when all are.
   package var numbers: Set<Int64>?
-  /// The length of a blob in bytes; nil for any length.
+  /// The length that a blob must have, in bytes; nil when any length is allowed.
   package var blobLength: Int?
-  /// Tells whether a reference to an external file is valid; called for blobs of 38 bytes that start with 2.
+  /// Tells whether a reference to an external file is valid; called for blobs of 38 bytes that start with the byte 2.
+  /// Nil when references are not checked.
   package var holds: (@Sendable ([UInt8]) -> Bool)?
 
   package init(table: String, column: Int, classes: StorageClasses) {
@@ -31,13 +33,13 @@ package struct DemandBreach: Sendable {
     case storageClass, number, length, untrue, rowID
   }
 
-  /// The demand's index in the given list.
+  /// The index of the demand in the list of demands that the check was given.
   package let demand: Int
-  /// How the values fail it.
+  /// How the values fail the demand.
   package let kind: Kind
-  /// How many values fail it.
+  /// How many values fail the demand in this way.
   package let count: Int
-  /// The first value that fails it.
+  /// Where the first value that fails the demand is.
   package let first: ValuePlace
 }
 
@@ -45,8 +47,8 @@ package struct DemandBreach: Sendable {
 package struct ValuePlace: Sendable, Hashable {
   package var member: Finding.Member
   package var page: UInt32
-  /// The offset of the cell, in bytes from the start of the member.
+  /// The offset of the cell, in bytes from the start of the file `member`.
   package var offset: Int64
-  /// Nil in an index or a WITHOUT ROWID table.
+  /// The row id; nil in an index or a WITHOUT ROWID table.
   package var rowID: Int64?
 }

@@ -4,14 +4,14 @@ import Dispatch
 /// Walks b-trees on two threads, each with a page map of its own.
 ///
 /// The b-trees of a sound file share no pages, so the maps can be merged at the end, and it does not matter which
-/// thread walks which b-tree. Where the maps cannot be merged, all b-trees are walked again on one thread: then the
-/// order in which pages are claimed decides the findings. A b-tree whose root has many children is split at the root,
-/// so that one large table does not leave a thread idle; the results of its parts are joined in order.
+/// thread walks which b-tree. Where the maps cannot be merged, all b-trees are walked again on one thread: the order in
+/// which pages are claimed then decides the findings. A b-tree whose root has many children is split at the root, so
+/// that one large table does not leave a thread idle; the results of its parts are joined in order.
 struct ParallelTrees {
   /// The page count from which a second thread is worth it.
   static let minPageCount: UInt32 = 2048
   private static let workerCount = 2
-  /// The most parts of a b-tree, and the fewest children of its root in each.
+  /// The most parts that a b-tree is split into, and the fewest children of the root in each part but the last.
   private static let maxParts = 16
   private static let minChildren = 8
 
@@ -40,7 +40,7 @@ struct ParallelTrees {
       self.pages = [pages] + Array(repeating: 0, count: ParallelTrees.workerCount)
     }
 
-    /// The number of the next unit; nil after the last one, or after a failure.
+    /// Takes the next unit and returns its index; nil after the last unit, or after a failure.
     func take() -> Int? {
       gate.sync {
         guard next < units.count, failure == nil else { return nil }
@@ -93,8 +93,8 @@ struct ParallelTrees {
   ///   - jobs: the b-trees.
   ///   - tree: the check, with the pages claimed so far.
   ///   - reader: a reader of the files.
-  /// - Returns: a result for each job; nil when the b-trees share pages or one has leaves at several depths. Then
-  ///   `tree` is no longer valid.
+  /// - Returns: a result for each job; nil when the b-trees share pages or one has leaves at several depths. In both
+  ///   cases `tree` is no longer valid.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   static func run(_ jobs: [TreeJob], _ tree: inout BTreeCheck, _ reader: borrowing PageReader)
     throws(SQLiteFileError) -> [TreeResult]?

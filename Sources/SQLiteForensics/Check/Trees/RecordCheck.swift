@@ -1,7 +1,7 @@
 import RowText
 import SQLiteFile
 
-/// Checks records against their format (section 2.1 "Record Format") and the rules of their b-tree.
+/// Checks records against the file format (section 2.1 "Record Format") and the rules of their b-tree.
 ///
 /// Faults in values are counted by column: a million of them in one column make one finding.
 struct RecordCheck: ~Copyable {
@@ -18,38 +18,40 @@ struct RecordCheck: ~Copyable {
 
   struct Subject: Hashable {
     var problem: UInt8
-    /// The column, or the number of the demand.
+    /// The index of the column in its table, or of a broken demand among the demands; -1 for a field without a known
+    /// column.
     var column: Int32
   }
 
-  /// Row ids of the tables that other tables refer to.
+  /// The row ids of each table that other tables refer to, by the number of the key set.
   var keys: ContiguousArray<KeySet> = []
   /// The keys that values refer to, by the number of the key set that must contain them.
   var references: ContiguousArray<KeySet> = []
   var demands: ContiguousArray<ColumnDemand> = [] {
     didSet { smallNumbers = ContiguousArray(demands.map(Self.smallNumbers)) }
   }
-  /// Sums of index entries, by number.
+  /// The sums of hashes of rows and of index entries, by number; see ``IndexSum``.
   var sums: ContiguousArray<UInt64> = []
-  /// Sums that lack a value because it is damaged or too long to be read whole.
+  /// The numbers of sums that lack a value because the value is damaged or too long to be read whole.
   var incompleteSums: Set<Int> = []
   private let encoding: DatabaseHeader.TextEncoding
   private var tallies: [Subject: Tally] = [:]
-  /// The hashes of the indexed fields of the current record, by field; all others are left over from earlier records.
+  /// The hashes of the indexed fields of the current record, by field. The values for other fields are left over from
+  /// earlier records.
   private var hashes: ContiguousArray<UInt64> = []
-  /// For each demand, which of the numbers 0 to 63 it allows, one bit each.
+  /// For each demand, which of the integers 0 to 63 the demand allows: a bit for each integer, the lowest for 0.
   private var smallNumbers: ContiguousArray<UInt64> = []
 
   init(encoding: DatabaseHeader.TextEncoding) { self.encoding = encoding }
 
-  /// Prepares for the records of a b-tree.
+  /// Makes room for the hashes of the fields of a b-tree's records. Called before the first record.
   mutating func start(_ rules: borrowing RecordRules) {
     let missing = rules.fields.count - hashes.count
     if missing > 0 { hashes.append(contentsOf: repeatElement(0, count: missing)) }
   }
 
-  /// Checks one record, or the start of a record of `total` bytes that is too long to be gathered, and reports what is
-  /// wrong with it. Called when ``passes(_:rowID:_:)`` is false.
+  /// Checks one record, or the start of a record of `total` bytes that is too long to be gathered, and notes which
+  /// values are wrong. Called when ``passes(_:rowID:_:)`` is false.
   /// - Returns: what is wrong with the record as a whole; nil when only its values can be wrong.
   @inline(never)
   mutating func check(
@@ -61,7 +63,7 @@ struct RecordCheck: ~Copyable {
       header.value >= UInt64(header.length)
     else { return RecordDecoder.Defect.header.finding }
     let headerEnd = Int(header.value)
-    // The header is longer than what is gathered: no table has that many columns.
+    // The record's header is longer than the gathered bytes: no table has that many columns.
     guard headerEnd <= have else { return nil }
     var offset = header.length
     var body = headerEnd
@@ -136,7 +138,7 @@ struct RecordCheck: ~Copyable {
   /// Whether a whole record meets its rules; then it needs no further check.
   ///
   /// Tests the same as ``check(_:total:rowID:_:_:)``, but builds no findings: nearly all records are sound, and a check
-  /// spends its time here. Keys that a failing record refers to are noted both here and there, but count once.
+  /// spends its time here. Both note the keys that a failing record refers to; the key sets hold each key once.
   @inline(__always)
   mutating func passes(_ payload: RawSpan, rowID: Int64?, _ rules: borrowing RecordRules) -> Bool {
     rules.attention.isEmpty
@@ -196,9 +198,9 @@ struct RecordCheck: ~Copyable {
   /// A walk over the fields of a complete record.
   private struct Fields {
     let headerEnd: Int
-    /// Where the next field's serial type is.
+    /// The offset of the next field's serial type in the payload.
     var offset: Int
-    /// Where the next field's value starts; never past the record's end.
+    /// The offset of the next field's value in the payload; never past the end of the record.
     var body: Int
     // The current field.
     var type: UInt64 = 0
@@ -250,7 +252,7 @@ struct RecordCheck: ~Copyable {
     UTF8Scan.isValid(payload.part(offset, length))
   }
 
-  /// Whether all texts of a record are valid UTF-16. Its fields were walked without fault before.
+  /// Whether all texts of a record are valid UTF-16. The caller has walked the record's fields without meeting a fault.
   @inline(never)
   private func isValidUTF16(_ payload: RawSpan) -> Bool {
     guard var walk = Fields(payload) else { return false }
@@ -262,7 +264,8 @@ struct RecordCheck: ~Copyable {
     return true
   }
 
-  /// Checks a field whose class needs attention; false when it breaks a rule.
+  /// Checks a field whose storage class needs attention, and notes the field's hash if it is indexed. Returns false
+  /// when the value breaks a rule.
   @inline(never)
   private mutating func attend(
     _ number: Int, _ payload: RawSpan, _ type: UInt64, _ offset: Int, _ length: Int,
@@ -280,7 +283,7 @@ struct RecordCheck: ~Copyable {
     return true
   }
 
-  /// Adds a row to the sums of the indexes of its table.
+  /// Adds a row to the sums of the indexes of its table. `count`: how many fields the row has.
   private mutating func add(_ rowID: Int64?, _ count: Int, _ rules: borrowing RecordRules) {
     let key = IndexSum.of(rowID ?? 0)
     var index = 0
@@ -333,7 +336,8 @@ struct RecordCheck: ~Copyable {
     note(problem, field.column, place)
   }
 
-  /// Checks a value against its demand.
+  /// Compares a value with the demand on its column and notes how it fails. Also notes the key that an integer refers
+  /// to.
   @inline(never)
   private mutating func look(
     _ payload: RawSpan, _ type: UInt64, _ offset: Int, _ length: Int, _ kind: UInt8,
@@ -362,7 +366,8 @@ struct RecordCheck: ~Copyable {
     }
   }
 
-  /// Whether a value whose class needs attention meets the rules of its field.
+  /// Whether a value whose storage class needs attention meets the rules of its field. Also notes the key that an
+  /// integer refers to.
   @inline(__always)
   private mutating func meets(
     _ field: RecordRules.Field, _ payload: RawSpan, _ type: UInt64, _ offset: Int, _ length: Int,
@@ -376,7 +381,7 @@ struct RecordCheck: ~Copyable {
     }
     let number = Int(field.demand)
     guard field.watched & kind != 0, number >= 0, number < demands.count else { return true }
-    // The other watched classes are the ones that the demand does not allow, and blobs with demands of their own.
+    // All other watched values are of a class that the demand does not allow, or are blobs with demands of their own.
     guard kind == StorageClasses.integer.rawValue,
       demands[number].classes.rawValue & kind != 0
     else { return kind == StorageClasses.blob.rawValue && meets(number, payload, offset, length) }
@@ -390,7 +395,8 @@ struct RecordCheck: ~Copyable {
     return demands[number].numbers?.contains(value) ?? true
   }
 
-  /// Whether a blob meets a demand.
+  /// Whether a blob surely meets a demand. Also false for a blob that may refer to an external file, which
+  /// ``check(_:total:rowID:_:_:)`` then looks at.
   private func meets(_ demand: Int, _ payload: RawSpan, _ offset: Int, _ length: Int) -> Bool {
     demands[demand].classes.contains(.blob)
       && (demands[demand].blobLength ?? length) == length
@@ -428,7 +434,7 @@ struct RecordCheck: ~Copyable {
 
   // MARK: - Several threads
 
-  /// Takes the demands of another check, but none of its results.
+  /// Takes the demands of another check, with empty key sets and sums in place of that check's results.
   mutating func prepare(as other: borrowing RecordCheck) {
     demands = other.demands
     keys = ContiguousArray(repeating: KeySet(), count: other.keys.count)
@@ -436,7 +442,8 @@ struct RecordCheck: ~Copyable {
     sums = ContiguousArray(repeating: 0, count: other.sums.count)
   }
 
-  /// Adds the keys and sums of a check with the same demands.
+  /// Adds the keys, references and sums of a check with the same demands. Tallies are not merged; ``takeTallies()``
+  /// returns them for each b-tree.
   mutating func merge(_ other: borrowing RecordCheck) {
     for index in keys.indices { keys[index].merge(other.keys[index]) }
     for index in references.indices { references[index].merge(other.references[index]) }
@@ -457,13 +464,14 @@ struct RecordCheck: ~Copyable {
     }
   }
 
-  /// What was found about the values read since the last call.
+  /// The tallies of faulty values in the records read since the last call; afterwards there are none.
   mutating func takeTallies() -> [Subject: Tally] {
     defer { tallies.removeAll(keepingCapacity: true) }
     return tallies
   }
 
-  /// The findings about values of the b-tree just read, and the demands that were not met.
+  /// The findings about the values read since the last call, and the demands that were not met. `table`: the name for
+  /// the findings, empty for none. `names`: the column names.
   mutating func takeFindings(_ table: String, _ names: [String]) -> (
     findings: [Finding], breaches: [DemandBreach]
   ) {

@@ -13,7 +13,7 @@ struct TreeJob {
 
   let subject: Subject
   let owner: StructureCheck.Owner
-  /// Whether it is keyed by row id; nil when only its root page shows it.
+  /// Whether the keys of the b-tree are row ids; nil when only the root page shows it.
   let isTable: Bool?
   let rules: RecordRules
 
@@ -26,7 +26,7 @@ struct TreeJob {
     self.rules = rules
   }
 
-  /// The b-tree for a walk; `number` is its number in the page map.
+  /// The b-tree in the form that a walk needs. `number`: the number of the b-tree in the page map.
   func tree(_ number: Int) -> BTreeCheck.Tree {
     BTreeCheck.Tree(
       name: owner.name, number: UInt32(truncatingIfNeeded: number), root: owner.root,
@@ -34,20 +34,21 @@ struct TreeJob {
   }
 }
 
-/// The result of a walk.
+/// The result of walking a whole b-tree.
 struct TreeResult {
   var counts = BTreeCheck.Counts()
   var findings = FindingList()
   var breaches: [DemandBreach] = []
 }
 
-/// The result of walking part of a b-tree.
+/// The result of walking a part of a b-tree.
 struct PartResult {
   var counts = BTreeCheck.Counts()
   var findings = FindingList()
   var tallies: [RecordCheck.Subject: RecordCheck.Tally] = [:]
 
-  /// Adds the result of the next part. False when only a walk of the whole b-tree can report what is wrong.
+  /// Adds the result of the next part of the same b-tree. Returns false when the leaves of the parts are at different
+  /// depths, which only a walk of the whole b-tree can report.
   mutating func add(_ next: PartResult) -> Bool {
     findings.add(next.findings)
     tallies.merge(next.tallies) { before, after in
@@ -70,9 +71,9 @@ struct PartResult {
 struct Gathered {
   var findings = FindingList()
   var breaches: [DemandBreach] = []
-  /// Counts of each table, by its name.
+  /// What the walk of each table counted, by the table's name.
   var rowCounts: [SQLName: BTreeCheck.Counts] = [:]
-  /// Counts of each index, by its position among the schema's entries.
+  /// What the walk of each index counted, by the position of the index among the schema's entries.
   var indexCounts: [Int: BTreeCheck.Counts] = [:]
   var checkedPages = 0
   var overflowPages = 0
@@ -100,7 +101,7 @@ struct Gathered {
 }
 
 extension BTreeCheck {
-  /// Walks the b-tree of a job; `number` is its number in the page map.
+  /// Walks the whole b-tree of a job. `number`: the number of the b-tree in the page map.
   mutating func run(_ job: TreeJob, number: Int, _ reader: inout PageReader) throws(SQLiteFileError)
     -> TreeResult
   {
@@ -108,7 +109,7 @@ extension BTreeCheck {
     return take(counts).result(job)
   }
 
-  /// Walks a part of the b-tree of a job.
+  /// Walks one part of the b-tree of a job. `number`: the number of the b-tree in the page map.
   mutating func run(
     _ part: borrowing Part, of job: TreeJob, number: Int, _ reader: inout PageReader
   ) throws(SQLiteFileError) -> PartResult {
@@ -117,7 +118,8 @@ extension BTreeCheck {
     return take(counts)
   }
 
-  /// Checks the root of a job's b-tree and splits what is below it.
+  /// Checks the root page of a job's b-tree, and splits the pages below it into parts. `number`: the number of the
+  /// b-tree in the page map.
   mutating func split(
     _ job: TreeJob, number: Int, minPages: Int, maxParts: Int, _ reader: inout PageReader
   ) throws(SQLiteFileError) -> (root: PartResult, parts: [Part]) {

@@ -1,8 +1,9 @@
 import SQLiteFile
 
-/// UTF-16 as the Unicode standard has it: surrogates come in pairs.
+/// Checks text in UTF-16, and converts it to UTF-8.
 enum UTF16Scan {
-  /// Whether the bytes are well-formed.
+  /// Whether the bytes are well-formed UTF-16: an even number of bytes, and surrogates only in pairs, the high one
+  /// first.
   static func isValid(_ bytes: RawSpan, isBigEndian: Bool) -> Bool {
     let end = bytes.byteCount
     guard end & 1 == 0 else { return false }
@@ -19,8 +20,8 @@ enum UTF16Scan {
     return !wantsLow
   }
 
-  /// Appends the bytes as SQLite converts them to UTF-8 (`READ_UTF16LE`, utf.c): surrogates are taken in pairs,
-  /// whatever follows the first one.
+  /// Appends the bytes as SQLite converts them to UTF-8 (`READ_UTF16LE`, utf.c): a surrogate and the unit after it
+  /// count as a pair, whatever this unit is.
   static func appendUTF8(
     of bytes: RawSpan, isBigEndian: Bool, to output: inout ContiguousArray<UInt8>
   ) {
