@@ -186,6 +186,19 @@ let package = Package(
     + room("SQLiteFile", imports: ["SafeText", "SafeFiles", "CLibrary"], tests: ["RowText"])
 )
 
+// The sample app, with what it shares with the tests. Samples/NotesApp has a package of its own for readers, which
+// .ci/run builds in the long rounds.
+if isTestRun {
+  package.dependencies.append(
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"))
+  package.targets.append(
+    .executableTarget(
+      name: "notes",
+      dependencies: ["StoreRecovery", .product(name: "GRDB", package: "GRDB.swift")],
+      path: "Samples/NotesApp/Sources/Notes",
+      swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]))
+}
+
 // The adaptors for Apple's frameworks, compiled and run against stand-ins of the frameworks' names. Only
 // Tests/run.sh asks for it.
 if isTestRun {

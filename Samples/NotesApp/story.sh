@@ -8,8 +8,12 @@ export LC_ALL=C.UTF-8 LANGUAGE=
 trap 'echo "story.sh: line $LINENO failed" >&2' ERR
 cd "$(dirname "$0")"
 ../../.ci/need libsqlite3-dev zlib1g-dev pkg-config sqlite3
-swift build
-notes="$(swift build --show-bin-path)/notes"
+# NOTES is the app where it is built already.
+if [ -z "${NOTES:-}" ]; then
+  swift build
+  NOTES="$(swift build --show-bin-path)/notes"
+fi
+notes=$NOTES
 
 work=$(mktemp -d)
 mounted=""
