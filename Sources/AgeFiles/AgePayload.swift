@@ -32,7 +32,7 @@ struct AgePayload {
   /// Decrypts the next chunk. Throws when the chunk was changed, moved or cut.
   mutating func open(_ sealed: ArraySlice<UInt8>, isLast: Bool) throws(AgeError) -> [UInt8] {
     guard sealed.count >= Self.tagBytes else {
-      throw AgeError(.truncated, "the file ends within its content")
+      throw AgeError(.truncated, "the file is cut off: its encrypted content is not complete")
     }
     // Only an empty file has an empty chunk.
     guard sealed.count > Self.tagBytes || number == 0 else {

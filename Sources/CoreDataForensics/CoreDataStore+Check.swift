@@ -42,9 +42,11 @@ extension CoreDataStore {
           id: .coredataKeys,
           message: "keys and entity numbers, because Z_PRIMARYKEY names no entity"))
     }
-    for record in entities where record.superNumber == 0 {
-      let name =
-        record.isHistory ? "A" + record.name.uppercased() : "Z" + record.name.uppercased()
+    var tables = rootTables.map { (name: $0.table.name, record: $0.record) }
+    for record in entities where record.isHistory && record.superNumber == 0 {
+      tables.append(("A" + record.name.uppercased(), record))
+    }
+    for (name, record) in tables {
       guard let key = highest[SQLName(name)], key > record.highestKey else { continue }
       report.add(
         Finding(
@@ -148,9 +150,12 @@ extension CoreDataStore {
     let text: String
     let id: Finding.ID
     switch (subject.kind, breach.kind) {
-    case (.entityNumber, _):
+    case (.entityNumber, .number):
       id = .coredataUnknownEntity
       text = "\(count) the number of an entity that does not belong to this table"
+    case (.entityNumber, _):
+      id = .coredataUnknownEntity
+      text = "\(count) a \(subject.name) that is no number of an entity"
     case (.toOne(let destination), .rowID):
       id = .coredataDanglingReference
       text = "\(count) a \(subject.name) that leads to no row of \(destination)"
@@ -166,9 +171,12 @@ extension CoreDataStore {
     case (.attribute(let type), _):
       id = .coredataStorageClass
       text = "\(count) a \(subject.name) of a storage class that \(type.name) never has"
+    case (.number, .number):
+      id = .coredataStorageClass
+      text = "\(count) a \(subject.name) that is the number of no entity of the relationship"
     default:
       id = .coredataStorageClass
-      text = "\(count) a \(subject.name) that is not a key or number of the expected kind"
+      text = "\(count) a \(subject.name) that is not an integer"
     }
     let row = breach.first.rowID.map { ", first in row \($0)" } ?? ""
     let isPlaced = breach.first.page > 0

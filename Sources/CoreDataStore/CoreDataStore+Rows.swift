@@ -17,10 +17,10 @@ extension CoreDataStore {
     var goesOn = true
     for table in tables ?? entityTables where goesOn {
       guard let plan = try plan(for: table, wanted: wanted) else { continue }
-      var unknownNumbers: [Int64: Int] = [:]
+      var unknownNumbers: [Int64?: Int] = [:]
       try database.forEachRow(of: table) { row in
         let managed = managedRow(row, plan)
-        if managed.entityName == nil { unknownNumbers[managed.entityNumber ?? -1, default: 0] += 1 }
+        if managed.entityName == nil { unknownNumbers[managed.entityNumber, default: 0] += 1 }
         if let wanted, !wanted.contains(managed.entityName ?? "") { return true }
         goesOn = receive(managed)
         return goesOn
@@ -40,15 +40,17 @@ extension CoreDataStore {
   }
 
   /// Adds a finding for each entity number that rows of a table have and that belongs to no entity of the table. The
-  /// keys are the numbers; the values count the rows. At most 100 findings are added.
-  package func note(_ unknownNumbers: [Int64: Int], in table: Table) {
-    for (number, count) in unknownNumbers.sorted(by: { $0.key < $1.key }).prefix(100) {
+  /// keys are the numbers, nil for rows without one; the values count the rows. At most 100 findings are added.
+  package func note(_ unknownNumbers: [Int64?: Int], in table: Table) {
+    let sorted = unknownNumbers.sorted { ($0.key ?? .min) < ($1.key ?? .min) }
+    for (number, count) in sorted.prefix(100) {
+      let what =
+        number.map { " the entity number \($0), which does not belong to this table" }
+        ?? " no entity number"
       coreDataFindings.add(
         Finding(
           .coredataUnknownEntity,
-          counted(count, "row has", "rows have")
-            + " the entity number \(number), which does not belong to this table",
-          table: table.name))
+          counted(count, "row has", "rows have") + what, table: table.name))
     }
   }
 

@@ -206,13 +206,20 @@ public final class CoreDataStore {
   /// The tables that hold rows of entities, without those of the persistent history. If Z_PRIMARYKEY names no entity,
   /// these are all tables that begin with the columns Z_PK, Z_ENT and Z_OPT.
   package var entityTables: [Table] {
-    let roots = entities.filter { $0.superNumber == 0 && !$0.isHistory }
-    guard !roots.isEmpty else { return database.schema.tables.filter(Self.hasShape) }
+    guard entities.contains(where: { $0.superNumber == 0 && !$0.isHistory }) else {
+      return database.schema.tables.filter(Self.hasShape)
+    }
+    return rootTables.map { $0.table }
+  }
+
+  /// The tables that hold rows of the entities in Z_PRIMARYKEY, each with its root entity's record, without those of
+  /// the persistent history.
+  package var rootTables: [(record: EntityRecord, table: Table)] {
     var met: Set<String> = []
-    return roots.compactMap { record in
+    return entities.filter { $0.superNumber == 0 && !$0.isHistory }.compactMap { record in
       let names = [record.name, entityName(ofNumber: record.number)].compactMap { $0 }
       return names.lazy.compactMap { self.database.schema.table(named: "Z" + $0.uppercased()) }
-        .first { met.insert($0.name).inserted }
+        .first { met.insert($0.name).inserted }.map { (record: record, table: $0) }
     }
   }
 

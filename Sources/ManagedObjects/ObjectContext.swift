@@ -237,31 +237,41 @@ public final class ObjectContext {
 
   /// Deletes an object, and the objects that its relationships cascade to. References to deleted objects become NULL.
   ///
-  /// - Throws: ``ObjectError`` when a relationship with the delete rule Deny leads to an object, or the store is only
-  ///   read; what SQLite reports.
+  /// - Throws: ``ObjectError`` when a relationship with the delete rule Deny leads to an object that would stay, or the
+  ///   store is only read, and nothing is deleted then; what SQLite reports.
   public func delete(_ object: ManagedObject) throws {
     try write()
+    // Nothing is marked before the whole cascade is known: a later object of it may be what a Deny waits for, or may
+    // refuse the deletion, which then changes nothing.
+    var doomed: [ManagedObject] = []
+    var met: Set<ObjectIdentifier> = []
+    var denials: [(near: ManagedObject, name: String, far: [ManagedObject])] = []
     var pending = [object]
     while let next = pending.popLast() {
-      guard !next.isDeleted else { continue }
+      guard !next.isDeleted, met.insert(ObjectIdentifier(next)).inserted else { continue }
       try willChange(next)
+      doomed.append(next)
       for relationship in layout.model.allRelationships(of: next.entityName)
       where !relationship.isTransient && [.cascade, .deny].contains(relationship.deleteRule) {
         let far =
           relationship.isToMany
           ? try next.objects(forKey: relationship.name)
           : [try next.object(forKey: relationship.name)].compactMap { $0 }
-        guard relationship.deleteRule == .cascade || far.allSatisfy(\.isDeleted) else {
-          throw ObjectError(
-            .denied,
-            "\(next.entityName).\(relationship.name) does not allow the deletion: its delete rule is Deny"
-          )
+        if relationship.deleteRule == .cascade {
+          pending += far
+        } else {
+          denials.append((next, relationship.name, far))
         }
-        pending += far
       }
-      next.isDeleted = true
-      deleted.append(next)
     }
+    for (near, name, far) in denials
+    where !far.allSatisfy({ met.contains(ObjectIdentifier($0)) }) {
+      throw ObjectError(
+        .denied,
+        "\(near.entityName).\(name) does not allow the deletion: its delete rule is Deny")
+    }
+    for next in doomed { next.isDeleted = true }
+    deleted += doomed
     try write()
   }
 
@@ -373,13 +383,20 @@ public final class ObjectContext {
     guard let join = try join(of: relationship, of: near.entityName) else {
       // A to-many relationship without an inverse keeps its key in the destination's row.
       guard let table = layout.table(of: relationship.destinationEntityName) else { return }
-      let (column, _) = try keyColumn(of: relationship, of: near.entityName, in: table)
-      let name = quoted(column)
-      try run(
+      let (column, order) = try keyColumn(of: relationship, of: near.entityName, in: table)
+      let (target, name) = (sql(table.name), quoted(column))
+      guard let order = order.map({ quoted($0) }) else {
+        return try run(
+          isAdded
+            ? "UPDATE \(target) SET \(name) = ?1 WHERE Z_PK = ?2"
+            : "UPDATE \(target) SET \(name) = NULL WHERE Z_PK = ?2 AND \(name) = ?1", keys)
+      }
+      // A new object comes last, and one that is there already keeps its place.
+      return try run(
         isAdded
-          ? "UPDATE \(sql(table.name)) SET \(name) = ?1 WHERE Z_PK = ?2"
-          : "UPDATE \(sql(table.name)) SET \(name) = NULL WHERE Z_PK = ?2 AND \(name) = ?1", keys)
-      return
+          ? "UPDATE \(target) SET \(name) = ?1, \(order) = 1024 + min(ifnull((SELECT max(\(order)) FROM \(target) WHERE \(name) = ?1), 0), \(Int64(1) << 52)) WHERE Z_PK = ?2 AND (\(name) IS NOT ?1 OR \(order) IS NULL)"
+          : "UPDATE \(target) SET \(name) = NULL, \(order) = NULL WHERE Z_PK = ?2 AND \(name) = ?1",
+        keys)
     }
     let (one, other) = (quoted(join.near), quoted(join.far))
     guard isAdded else {

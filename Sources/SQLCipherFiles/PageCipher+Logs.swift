@@ -55,7 +55,7 @@ extension PageCipher {
 
   /// Decrypts a rollback journal (file format, section 3). The checksum of a record is a sum of some bytes of the page.
   /// It is adjusted by the difference that decryption makes to these bytes, so a checksum that fitted before fits
-  /// afterwards.
+  /// afterwards. Each byte stays at its place, the name of a super-journal at the end, too.
   ///
   /// - Returns: a finding for each page that does not match its authentication code.
   /// - Throws: what `write` throws; `SQLiteFileError` when the file cannot be read.
@@ -65,11 +65,12 @@ extension PageCipher {
     var findings = FindingList()
     var offset: Int64 = 0
     var sectorSize = 512
-    while offset < file.size {
+    let end = try Self.endOfRecords(of: file)
+    while offset < end {
       // A journal whose transaction has ended may have a first header of zeroes before its records.
       let head = ContiguousArray(try file.bytes(at: offset, count: 28))
       let isHeader = head.count == 28 && head.starts(with: RollbackJournal.magic)
-      guard isHeader || offset == 0 else { break }
+      guard isHeader || offset == 0 && !head.isEmpty else { break }
       if isHeader {
         let size = Int(head.rawSpan.uint32(at: 20))
         if size >= 32, size <= 65_536, size & (size - 1) == 0 { sectorSize = size }
@@ -78,42 +79,72 @@ extension PageCipher {
       try write(sector)
       offset += Int64(sector.count)
       let count = isHeader ? head.rawSpan.uint32(at: 8) : .max
-      try decrypt(records: count, of: file, at: &offset, &findings, write)
-      // The next header begins at a sector boundary.
-      let rest = (Int64(sectorSize) - offset % Int64(sectorSize)) % Int64(sectorSize)
-      let gap = try file.bytes(at: offset, count: Int(rest))
+      try decrypt(
+        records: count, of: file, at: &offset, end: end, sectorSize: Int64(sectorSize), &findings,
+        write)
+      let gap = try file.bytes(
+        at: offset, count: Int(Self.sectorStart(after: offset, Int64(sectorSize)) - offset))
       try write(gap)
       offset += Int64(gap.count)
-      if gap.count < rest { break }
+    }
+    // What is left is the name of a super-journal, or less than a record.
+    if offset < file.size {
+      try write(try file.bytes(at: offset, count: Int(min(file.size - offset, 1 << 20))))
     }
     return findings
   }
 
-  /// Decrypts up to `count` records from `offset` on, and moves `offset` behind them. A `count` of `UInt32.max` stands
-  /// for all records up to the next header.
+  /// Decrypts the records from `offset` on up to the next header or to `end`, and moves `offset` behind them.
+  ///
+  /// A header counts its records. A `count` of `UInt32.max` stands for all records up to the next header. SQLite does
+  /// not read what follows the counted records: those of a segment that was not synced, which counts 0, and those of
+  /// an older and longer journal. They are decrypted, too, for who looks for older states. What does not match its
+  /// code there need not be a record, and stays as it is.
   private func decrypt(
-    records count: UInt32, of file: ByteFile, at offset: inout Int64, _ findings: inout FindingList,
-    _ write: ([UInt8]) throws -> Void
+    records count: UInt32, of file: ByteFile, at offset: inout Int64, end: Int64, sectorSize: Int64,
+    _ findings: inout FindingList, _ write: ([UInt8]) throws -> Void
   ) throws {
     let length = format.pageSize + 8
     var left = count
-    while left > 0, file.size - offset >= Int64(length) {
+    while end - offset >= Int64(length) {
+      if count == .max || left == 0 {
+        let next = Self.sectorStart(after: offset, sectorSize)
+        if try file.bytes(at: next, count: 8) == RollbackJournal.magic { return }
+      }
       let record = ContiguousArray(try file.bytes(at: offset, count: length))
       guard record.count == length else { return }
-      // Without a count, the records end where the next header begins.
-      if count == .max, record.starts(with: RollbackJournal.magic) { return }
       let number = record.rawSpan.uint32(at: 0)
       let page = decrypted(Array(record)[4..<(length - 4)], number: number)
-      if !page.isAuthentic {
+      if !page.isAuthentic, left > 0 {
         findings.add(Self.badPage(number, .journal, at: offset))
       }
-      let sum =
-        record.rawSpan.uint32(at: length - 4) &- counted(record, 4)
-        &+ counted(ContiguousArray(page.bytes), 0)
-      try write(Array(record.prefix(4)) + page.bytes + Self.bytes(of: sum))
+      if page.isAuthentic || left > 0 {
+        let sum =
+          record.rawSpan.uint32(at: length - 4) &- counted(record, 4)
+          &+ counted(ContiguousArray(page.bytes), 0)
+        try write(Array(record.prefix(4)) + page.bytes + Self.bytes(of: sum))
+      } else {
+        try write(Array(record))
+      }
       offset += Int64(length)
-      left -= 1
+      if left > 0 { left -= 1 }
     }
+  }
+
+  /// Where the first sector begins that is not before `offset`. Headers are at the start of sectors.
+  private static func sectorStart(after offset: Int64, _ sectorSize: Int64) -> Int64 {
+    (offset + sectorSize - 1) / sectorSize * sectorSize
+  }
+
+  /// Where the name of a super-journal begins, which ends a journal and is not encrypted: a page number, the name, its
+  /// length, its checksum and the magic number. The end of the file, when there is none.
+  private static func endOfRecords(of file: ByteFile) throws -> Int64 {
+    let tail = ContiguousArray(try file.bytes(at: max(0, file.size - 16), count: 16))
+    guard tail.count == 16, tail[8...].elementsEqual(RollbackJournal.magic) else {
+      return file.size
+    }
+    let length = Int64(tail.rawSpan.uint32(at: 0))
+    return length > 0 && length <= 4096 ? max(0, file.size - 20 - length) : file.size
   }
 
   /// The sum of those bytes of a page that the checksum of a journal's record counts: every 200th from the end. The

@@ -16,11 +16,11 @@ extension Finding.ID {
   package static let pageMissing = Self(rawValue: "page.missing")
   /// A page of an index is in a table's b-tree, or the other way round.
   package static let pageWrongKind = Self(rawValue: "page.wrongKind")
-  /// A table leads to the same page twice; it is read once.
+  /// A table leads to the same page twice; the page is read once.
   package static let pageReferencedTwice = Self(rawValue: "page.referencedTwice")
   /// A page, or an overflow chain, already belongs to another table and is read for that table only.
   package static let pageOtherTable = Self(rawValue: "page.otherTable")
-  /// The first row of a page has values that SQLite does not store in this table.
+  /// The first row of a page has values that SQLite does not store in the table that leads to the page.
   package static let pageOtherRows = Self(rawValue: "page.otherRows")
   /// Values are zero because a sector of their page was lost.
   package static let pageZeroSector = Self(rawValue: "page.zeroSector")
@@ -59,14 +59,14 @@ extension Finding.ID {
 
   /// The schema names a table or index without a root page.
   package static let schemaNoRoot = Self(rawValue: "schema.noRoot")
-  /// An entry of the schema table has flipped bits; it is read as it was before they flipped.
+  /// An entry of the schema table has flipped bits, which are flipped back before the entry is read.
   package static let schemaRepaired = Self(rawValue: "schema.repaired")
   /// The CREATE statement of a table cannot be read; its rows are read without column names.
   package static let schemaUnreadable = Self(rawValue: "schema.unreadable")
 
   /// The header of the write-ahead log is damaged; the log is not used.
   package static let walBadHeader = Self(rawValue: "wal.badHeader")
-  /// The log has pages of another size than the database; it is not used.
+  /// The log has pages of another size than the database; the log is not used.
   package static let walOtherPageSize = Self(rawValue: "wal.otherPageSize")
   /// Note: frames belong to a transaction that was never committed.
   package static let walUncommitted = Self(rawValue: "wal.uncommitted")
@@ -78,22 +78,22 @@ extension Finding.ID {
   package static let walPageOutOfRange = Self(rawValue: "wal.pageOutOfRange")
   /// The main file was changed after the log's last commit.
   package static let walOlderThanMain = Self(rawValue: "wal.olderThanMain")
-  /// The log comes from another time than the main file, which is consistent without it.
+  /// The write-ahead log belongs to another state of the main file. The main file is consistent without the log.
   package static let walOtherGeneration = Self(rawValue: "wal.otherGeneration")
 
   /// Note: a transaction was interrupted; pages are read as they were before it.
   package static let journalHot = Self(rawValue: "journal.hot")
-  /// Note: the journal belongs to a transaction that was finished; it is not used.
+  /// Note: the journal belongs to a transaction that is finished; the journal is not used.
   package static let journalSuperseded = Self(rawValue: "journal.superseded")
-  /// The journal does not start like a rollback journal; it is not used.
+  /// The file does not start like a rollback journal; the file is not used.
   package static let journalUnreadable = Self(rawValue: "journal.unreadable")
   /// The journal's header holds an impossible size.
   package static let journalBadHeader = Self(rawValue: "journal.badHeader")
-  /// A page in the journal does not match its checksum; it and what follows are not used.
+  /// A page in the journal does not match its checksum; this page and all later ones are not used.
   package static let journalBadRecord = Self(rawValue: "journal.badRecord")
   /// The journal holds fewer pages than its header says.
   package static let journalTruncated = Self(rawValue: "journal.truncated")
-  /// The journal has pages of another size than the database; it is not used.
+  /// The journal has pages of another size than the database; the journal is not used.
   package static let journalOtherPageSize = Self(rawValue: "journal.otherPageSize")
   /// Records are for pages far beyond what the main file and the journal can hold.
   package static let journalPageOutOfRange = Self(rawValue: "journal.pageOutOfRange")

@@ -1,6 +1,6 @@
 /// Something wrong or noteworthy in a file, with its location.
 public struct Finding: Sendable, Hashable, Codable {
-  /// How much it matters.
+  /// How serious a finding is.
   public enum Severity: String, Sendable, Hashable, Codable {
     /// Worth knowing; nothing is lost.
     case note
@@ -15,11 +15,11 @@ public struct Finding: Sendable, Hashable, Codable {
     /// The identifier as it is printed.
     public var description: String { rawValue }
 
-    /// An id with this text; unknown ids are kept.
+    /// Creates an identifier from its printed form. Any text is accepted, for the identifiers of other versions.
     public init(rawValue: String) { self.rawValue = rawValue }
   }
 
-  /// Which file of the store set.
+  /// The file that a finding is about.
   public enum Member: String, Sendable, Hashable, Codable {
     /// The database file itself.
     case main
@@ -31,20 +31,20 @@ public struct Finding: Sendable, Hashable, Codable {
 
   /// What was found, such as ``ID/pageBadType``.
   public var id: ID
-  /// How much it matters.
+  /// How serious the finding is.
   public var severity: Severity
   /// What is wrong, in a sentence without a full stop.
   public var message: String
   /// The file that `offset` refers to.
   public var member: Member
-  /// Page number, 1-based; nil when it concerns no single page.
+  /// The page number, counted from 1; nil when the finding concerns no single page.
   public var page: UInt32?
-  /// Bytes from the start of the member; nil when it concerns no single position.
+  /// The offset in ``member``, in bytes; nil when the finding concerns no single position.
   public var offset: Int64?
-  /// The table being read; nil when it concerns none.
+  /// The name of the table that was being read; nil when the finding concerns no table.
   public var table: String?
 
-  /// A finding with all its facts.
+  /// Creates a finding. A negative `offset` becomes nil.
   package init(
     _ id: ID, _ message: String, severity: Severity = .damage, member: Member = .main,
     page: UInt32? = nil, offset: Int64? = nil, table: String? = nil
@@ -60,23 +60,23 @@ public struct Finding: Sendable, Hashable, Codable {
   }
 }
 
-/// Findings in the order met, bounded: a ruined file can have one for every cell.
+/// Findings in the order in which they were met; limited, because a ruined file can have one for every cell.
 public struct FindingList: Sendable, Equatable {
   /// How many findings are kept with their text.
   public static let limit = 10_000
 
   /// The findings that are kept: the first ``limit`` of all.
   public private(set) var kept: [Finding] = []
-  /// How many findings were added, including those not kept.
+  /// How many findings were added to the list, including those that are not kept.
   public private(set) var count = 0
-  /// How many of all findings added are damage.
+  /// How many of the findings that were added are damage.
   public private(set) var damageCount = 0
   private var seen: Set<Finding> = []
 
   /// An empty list.
   package init() {}
 
-  /// Adds a finding unless an equal one is kept.
+  /// Adds a finding, unless ``kept`` has an equal one. After ``limit`` findings, only counts it.
   package mutating func add(_ finding: Finding) {
     guard !seen.contains(finding) else { return }
     if kept.count < Self.limit {
@@ -87,7 +87,7 @@ public struct FindingList: Sendable, Equatable {
     if finding.severity == .damage { damageCount += 1 }
   }
 
-  /// Adds the findings of another list.
+  /// Adds the findings of another list, and its counts of those that it did not keep.
   package mutating func add(_ other: FindingList) {
     for finding in other.kept { add(finding) }
     count += other.count - other.kept.count

@@ -6,13 +6,13 @@ import SafeText
 /// are read in the state after the last commit: pages of a hot journal replace those of the main file, and committed
 /// frames of the log replace both.
 ///
-/// Not for a file that this process also has open through SQLite: closing it here would drop SQLite's locks.
+/// Do not open a file that this process also has open through SQLite: closing it here would drop SQLite's locks.
 public final class SQLiteDatabase {
   /// Which part of the write-ahead log is read.
   public enum LogView: String, Sendable, CaseIterable {
     /// Frames up to the last commit, as in SQLite.
     case committed
-    /// Nothing: only the main file is read.
+    /// Nothing of the log. A hot journal still replaces pages of the main file.
     case ignore
     /// Also the frames after the last commit: those of an unfinished transaction, and those after a broken frame.
     case all
@@ -22,31 +22,31 @@ public final class SQLiteDatabase {
   public let path: String
   /// Which part of the write-ahead log is read.
   public let logView: LogView
-  /// The database header, from the newest page 1.
+  /// The database header, from the newest page 1: that of the log or the journal, if one has the page.
   package let header: DatabaseHeader
-  /// The write-ahead log; nil when there is none.
+  /// The write-ahead log; nil when there is none, when ``logView`` is `ignore`, or with a ``votedLayout``.
   package let writeAheadLog: WriteAheadLog?
-  /// The rollback journal; nil when there is none.
+  /// The rollback journal; nil when there is none, or with a ``votedLayout``.
   package let journal: RollbackJournal?
   /// Size of the main file in bytes.
   public let sizeBytes: Int64
   /// Size of the database in pages after the last commit.
   public let pageCount: UInt32
-  /// What the schema table says.
+  /// The tables of the database, from its schema table.
   public private(set) var schema: Schema
   /// The layout inferred from the pages when the header is lost or contradicted. With it, ``header`` has only the
   /// layout's facts and the fields that could be trusted. Usually nil; then ``header`` is that of page 1.
   package let votedLayout: FileLayout?
-  /// The findings of opening and of all reading since.
+  /// The findings from opening the database and from everything that was read since.
   public private(set) var findings = FindingList()
 
   private var reader: PageReader
   /// Which table each page is read for.
   private let claims: PageClaims
   package let mainPageCount: UInt32
-  /// Whether the header is lost, so that only its layout is known.
+  /// Whether the header of page 1 cannot be read at all: ``header`` then comes from ``votedLayout`` alone.
   package let isHeaderLost: Bool
-  /// Whether the log or the journal has pages.
+  /// Whether pages of the log or the journal are read in place of those of the main file.
   package let hasOverlays: Bool
 
   /// Opens the database at `path` and reads its schema.
@@ -105,7 +105,7 @@ public final class SQLiteDatabase {
         pageCount: pageCount, log: log?.value, journal: journal?.value, findings: findings))
   }
 
-  /// What a database is made of.
+  /// What a database is opened from: the files, the header and the pages that replace those of the main file.
   package struct Parts {
     var path: String
     var logView: LogView
@@ -142,7 +142,7 @@ public final class SQLiteDatabase {
     }
   }
 
-  /// Opens a database from these parts and reads its schema.
+  /// Opens a database from `parts` and reads its schema.
   package init(_ parts: Parts) throws(SQLiteFileError) {
     let header = parts.header
     let stored = parts.main.size - parts.origin + Int64(header.pageSize) - 1
@@ -226,12 +226,12 @@ public final class SQLiteDatabase {
     }
   }
 
-  /// Another reader of the same pages.
+  /// Makes another reader of the same pages. It has its own buffers.
   package func anotherReader() -> PageReader { reader.another() }
 
   // MARK: - Rows
 
-  /// Calls `receive` with each row of a table, in key order, until it returns false.
+  /// Calls `receive` with each readable row of a table, in key order, until `receive` returns false.
   public func forEachRow(of table: Table, _ receive: (StoredRow) -> Bool) throws(SQLiteFileError) {
     let (layout, isRowIDTable) = try layout(of: table)
     try withoutActuallyEscaping(receive) { receive throws(SQLiteFileError) in
@@ -239,7 +239,7 @@ public final class SQLiteDatabase {
     }
   }
 
-  /// All rows of a table, in key order.
+  /// All readable rows of a table, in key order. Damage that makes rows unreadable is among the ``findings``.
   public func rows(of table: Table) throws(SQLiteFileError) -> [StoredRow] {
     var rows: [StoredRow] = []
     try forEachRow(of: table) { row in
@@ -334,7 +334,7 @@ public final class SQLiteDatabase {
     try result.get()
   }
 
-  /// Adds the findings of a scan.
+  /// Adds the findings of a finished scan. Possibly lost sectors count only if the table does not pad its BLOBs.
   private func take(_ scan: borrowing BTreeScan, of table: Table) {
     findings.add(scan.findings)
     guard scan.possibleLosses.count > 0, !padsBlobs(of: table, reader.another()) else { return }
@@ -350,7 +350,7 @@ public final class SQLiteDatabase {
     return scan
   }
 
-  /// Adds the findings of another reader.
+  /// Adds findings that were made outside this object, such as those of another reader of the same pages.
   package func add(_ other: FindingList) { findings.add(other) }
 
   private func readRows(
@@ -472,7 +472,7 @@ public final class SQLiteDatabase {
 }
 
 extension Finding {
-  /// The finding for an empty main file. SQLite's pager deletes a log beside an empty file.
+  /// The finding for an empty main file. SQLite's pager deletes a log beside an empty main file.
   package static var mainEmpty: Finding {
     Finding(
       .fileMainEmpty,

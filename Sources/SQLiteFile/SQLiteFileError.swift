@@ -7,7 +7,7 @@ public struct SQLiteFileError: Error, Sendable, Equatable, CustomStringConvertib
     /// The identifier as it is printed, such as `file.missing`.
     public let rawValue: String
 
-    /// A code with this identifier; unknown identifiers are kept.
+    /// Creates a code from its printed identifier. Any text is accepted, for the codes of other versions.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// Nothing is at the path.
@@ -32,7 +32,7 @@ public struct SQLiteFileError: Error, Sendable, Equatable, CustomStringConvertib
     public static let isJournal = Code(rawValue: "file.isJournal")
     /// The output could not be written.
     public static let output = Code(rawValue: "output.io")
-    /// The reader of the output has closed it.
+    /// The program that reads the output, such as `head`, has closed its end of the pipe.
     public static let outputClosed = Code(rawValue: "output.closed")
   }
 
@@ -40,14 +40,14 @@ public struct SQLiteFileError: Error, Sendable, Equatable, CustomStringConvertib
   public let code: Code
   /// What happened, in a sentence without a full stop.
   public let message: String
-  /// The path of the file; nil when it has none.
+  /// The path of the file; nil when no path is known.
   public let path: String?
-  /// Offset of the failure in the file, in bytes; nil when it concerns the whole file.
+  /// Offset of the failure in the file, in bytes; nil when the failure concerns the whole file.
   public let offset: Int64?
   /// The system's error number; nil when the system reported none.
   public let systemError: Int32?
 
-  /// An error with all its facts.
+  /// Creates an error. Facts that are not known are nil.
   package init(
     _ code: Code, _ message: String, path: String? = nil, offset: Int64? = nil,
     systemError: Int32? = nil

@@ -139,7 +139,7 @@ extension Finding.ID {
   package static let schemaBadType = Self(rawValue: "schema.badType")
   /// An entry of the schema has no CREATE statement.
   package static let schemaNoSQL = Self(rawValue: "schema.noSQL")
-  /// Not checked: expressions, queries and triggers in CREATE statements.
+  /// Not checked: expressions, queries and triggers in CREATE statements, and statements of more than 1 MiB.
   package static let schemaExpressions = Self(rawValue: "schema.expressions")
 
   /// The log's header is lost; its frames are read by their own checksums.

@@ -115,10 +115,11 @@ extension SQLiteStatement {
     throw writer.failure(result, sql: sql)
   }
 
-  /// Binds text. An empty buffer may have a null pointer, which would bind NULL, so empty text is bound from the
-  /// address of a literal.
-  private static func bind(
-    text: UnsafeRawBufferPointer, _ handle: OpaquePointer, _ index: Int32
+  /// Binds a copy of text. An empty buffer may have a null pointer, which would bind NULL, so empty text is bound from
+  /// the address of a literal.
+  static func bind(
+    text: UnsafeRawBufferPointer, _ handle: OpaquePointer, _ index: Int32,
+    encoding: Int32 = SQLITE_UTF8
   ) -> Int32 {
     guard let start = text.baseAddress, unsafe !text.isEmpty else {
       return unsafe sqlite3_bind_text64(
@@ -126,7 +127,7 @@ extension SQLiteStatement {
     }
     return unsafe sqlite3_bind_text64(
       handle, index, start.assumingMemoryBound(to: CChar.self), sqlite3_uint64(text.count),
-      copied(), UInt8(truncatingIfNeeded: SQLITE_UTF8))
+      copied(), UInt8(truncatingIfNeeded: encoding))
   }
 
   private static func bind(

@@ -33,40 +33,28 @@ extension SQLiteStatement {
           sqlite3_uint64(length), nil, UInt8(truncatingIfNeeded: SQLITE_UTF8)))
     }
 
-    /// Binds a copy of UTF-16 text; an empty array becomes an empty blob. Only text that is bound as UTF-16 keeps a
-    /// lone surrogate. `units`: code units in this machine's byte order.
+    /// Binds a copy of UTF-16 text. Only text that is bound as UTF-16 keeps a lone surrogate. `units`: code units in
+    /// this machine's byte order.
     package mutating func text(utf16 units: [UInt16], at index: Int) {
-      // SQLITE_TRANSIENT, see SQLiteStatement+Binding.
-      let copied = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
       note(
-        unsafe units.withUnsafeBytes { bytes in
-          guard let start = bytes.baseAddress, units.count > 0 else {
-            return unsafe sqlite3_bind_zeroblob(handle, Int32(truncatingIfNeeded: index), 0)
-          }
-          return unsafe sqlite3_bind_text64(
-            handle, Int32(truncatingIfNeeded: index), start.assumingMemoryBound(to: CChar.self),
-            sqlite3_uint64(bytes.count), copied, UInt8(truncatingIfNeeded: SQLITE_UTF16))
+        unsafe units.withUnsafeBytes {
+          unsafe SQLiteStatement.bind(
+            text: $0, handle, Int32(truncatingIfNeeded: index), encoding: SQLITE_UTF16)
         })
     }
 
-    /// Binds a copy of UTF-8 text that need not be within the bytes of the row; an empty array becomes an empty blob.
+    /// Binds a copy of UTF-8 text that need not be within the bytes of the row.
     package mutating func text(copying bytes: [UInt8], at index: Int) {
-      let copied = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
       note(
-        unsafe bytes.withUnsafeBytes { bytes in
-          guard let start = bytes.baseAddress, bytes.count > 0 else {
-            return unsafe sqlite3_bind_zeroblob(handle, Int32(truncatingIfNeeded: index), 0)
-          }
-          return unsafe sqlite3_bind_text64(
-            handle, Int32(truncatingIfNeeded: index), start.assumingMemoryBound(to: CChar.self),
-            sqlite3_uint64(bytes.count), copied, UInt8(truncatingIfNeeded: SQLITE_UTF8))
+        unsafe bytes.withUnsafeBytes {
+          unsafe SQLiteStatement.bind(text: $0, handle, Int32(truncatingIfNeeded: index))
         })
     }
 
-    /// Binds `length` of the bytes from `offset` on as a blob. A range that is not within the bytes becomes an empty
-    /// blob.
+    /// Binds `length` of the bytes from `offset` on as a blob. A range that is not within the bytes becomes NULL.
     package mutating func blob(_ offset: Int, _ length: Int, at index: Int) {
-      guard length > 0, let part = unsafe part(offset, length) else {
+      guard let part = unsafe part(offset, length) else { return null(at: index) }
+      guard length > 0 else {
         return note(unsafe sqlite3_bind_zeroblob(handle, Int32(truncatingIfNeeded: index), 0))
       }
       note(

@@ -12,6 +12,16 @@ package struct FileStatus: Sendable, Equatable, Codable {
     case symbolicLink
     /// A device, a socket or a pipe.
     case other
+
+    /// The kind with its article, for a sentence.
+    package var words: String {
+      switch self {
+      case .file: "a file"
+      case .folder: "a folder"
+      case .symbolicLink: "a symbolic link"
+      case .other: "a pipe, socket or device"
+      }
+    }
   }
 
   package let kind: Kind

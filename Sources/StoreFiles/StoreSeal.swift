@@ -130,7 +130,7 @@ package struct StoreSeal: Sendable, Codable, Equatable {
     if before.kind != after.kind {
       return .init(
         id: .kind, name: name,
-        text: "\(name) was a \(before.kind.rawValue) and is now a \(after.kind.rawValue)")
+        text: "\(name) was \(before.kind.words) and is now \(after.kind.words)")
     }
     if before.sizeBytes != after.sizeBytes {
       return .init(

@@ -11,8 +11,8 @@ import StoreExtraction
 import StoreFiles
 
 extension Migration {
-  /// Runs the steps, one after the other, and keeps the last result; with `present`, puts its rows among those of that
-  /// store.
+  /// Runs the steps one after the other, and keeps the result of the last one. With `present`, merges that result with
+  /// the rows of the present store.
   ///
   /// Nothing may exist at `output`.
   /// - Throws: ``MigrationError``, `FreshStoreSchema.Failure`, `SQLiteFileError`, `SQLiteWriterError`,
@@ -31,7 +31,7 @@ extension Migration {
       let two = try FileStatus.of(present.path),
       one.isSameFile(as: two)
     {
-      throw MigrationError(.presentStore, ["\(present.path) is the store itself"])
+      throw MigrationError(.presentStore, ["\(present.path) is the old store itself"])
     }
     if present != nil, keepsHistory {
       throw MigrationError(
@@ -57,8 +57,8 @@ extension Migration {
           last = try merge(other, into: target, to: output, rejects, own, external, watch, &report)
           files.insert(own, at: 0)
         }
-        guard let last else { throw MigrationError(.noWay, ["there is nothing to do"]) }
-        // Under a private name, too, until the store has its own.
+        guard let last else { throw MigrationError(.noWay, ["the migration has no steps"]) }
+        // The copies of the external files have a private name, too, until the store has its own.
         let hidden = SQLiteWriter.privatePath(for: output) + ".files"
         let final = StoreSet.supportPath(of: output)
         var missing: [Finding] = []
@@ -81,7 +81,7 @@ extension Migration {
               path: watch.path)
           }
         }
-        // The three names are given while nothing can interrupt.
+        // The store, its external files and the rejects get their names while nothing can interrupt.
         try made.keep(to: count) {
           if let support { try Self.rename(support, to: final) }
           do {
@@ -142,10 +142,10 @@ extension Migration {
     return last
   }
 
-  /// The steps, with one before the first that copies the store if policies work on its objects: they read and write
-  /// files that this run has made.
+  /// The steps to run. If policies work on the objects of the first step, a step that copies the store comes before it:
+  /// policies read and write only files that this run has made.
   func withObjects(_ steps: [MigrationStep], of source: Source) throws -> [MigrationStep] {
-    // What the last step lacks is said before the first one begins.
+    // Classes that any step lacks are reported before the first step begins.
     let missing = steps.flatMap(\.mapping.entityMappings).filter {
       $0.migrationPolicyClassName?.isEmpty == false
         && $0.migrationPolicyClassName.flatMap { policies.policy(named: $0) } == nil
@@ -153,8 +153,10 @@ extension Migration {
     guard missing.isEmpty || missingPolicy == .copy else {
       throw MigrationError(
         .missingPolicy,
-        missing.map { "\($0.name) needs the class \($0.migrationPolicyClassName ?? "") of the app" }
-          .sorted())
+        missing.map {
+          "mapping \($0.name) needs the class \($0.migrationPolicyClassName ?? "") of the app"
+        }
+        .sorted())
     }
     guard let first = steps.first, let model = first.from ?? source.model,
       first.mapping.entityMappings.contains(where: {
@@ -171,7 +173,7 @@ extension Migration {
     return try writer.attaching(last, as: MigrationManager.schema, body)
   }
 
-  /// A new file under a private name beside the output.
+  /// Makes a new file under a private name beside the output.
   func newFile(for output: String) throws -> SQLiteWriter {
     let writer = try made.making {
       let writer = try SQLiteWriter(
@@ -182,7 +184,7 @@ extension Migration {
     return writer
   }
 
-  /// A file that is thrown away unless it is finished needs no journal that survives.
+  /// The options of a new file. The file is discarded unless it is finished, so its journal need not survive a crash.
   static let options: SQLiteWriter.Options = {
     var options = SQLiteWriter.Options(journalMode: .memory, autoVacuum: .incremental)
     options.isSynchronous = false
@@ -190,8 +192,8 @@ extension Migration {
     return options
   }()
 
-  /// Refuses an output that would share the folder of external files with the old store: an object deleted in one would
-  /// take the other's file with it.
+  /// Throws when the output would share the folder of external files with the old store: an object deleted in one store
+  /// would take a file of the other with it.
   static func checkApart(_ output: String, _ store: String) throws {
     let support = StoreSet.supportPath(of: output)
     guard let there = try? FileStatus.of(support),

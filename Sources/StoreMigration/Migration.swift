@@ -11,29 +11,31 @@ import StoreFiles
 /// The old store is only read. The new one is written under a private name, checked by SQLite and by Lifeboat's own
 /// check, and then given its name.
 public struct Migration: Sendable {
-  /// What a mapping does that names a class of the app.
+  /// What happens to an entity mapping that names a policy class of the app which is not registered.
   public var missingPolicy = MissingPolicy.refuse
-  /// Whether the persistent history goes into the new store, as far as its objects do. Apps and CloudKit that follow it
-  /// start anew without it. A merge cannot keep it.
+  /// Whether the persistent history is copied into the new store, as far as its objects are. Without it, apps and
+  /// CloudKit that follow the history start anew. A merge cannot keep the history.
   public var keepsHistory = false
-  /// Called now and then with how far the migration is, one call at a time, on any thread; nil for no reports.
+  /// Called from time to time with the progress of the migration, one call at a time, on any thread; nil for no
+  /// reports.
   public var onProgress: (@Sendable (MigrationProgress) -> Void)?
-  /// Asked now and then whether the migration is to end; nothing of it is left then.
+  /// Called from time to time. When it returns true, the migration throws ``MigrationError/Code/cancelled``, and what
+  /// it has written is removed.
   public var isCancelled: @Sendable () -> Bool = { false }
   var policies = PolicyRegister()
   /// Whether SQLite runs `integrity_check`, not just `quick_check`, on a large new store.
   public var verifies = false
-  /// Tracks what is made, for a caller that must remove it quickly.
+  /// Tracks the files that the migration makes, for a caller that must remove them quickly.
   package var made = MadeFiles()
 
-  /// A migration that refuses what it cannot do.
+  /// Creates a migration that refuses what it cannot carry out.
   public init() {}
 
   /// Registers the app's code for mappings that name a class.
   ///
   /// - Parameters:
   ///   - className: the name that the mapping model uses, with or without the name of the module.
-  ///   - make: makes the policy of one mapping.
+  ///   - make: makes the policy object of one entity mapping.
   public mutating func register(
     _ className: String, _ make: @escaping @Sendable () -> any MigrationPolicy
   ) {
@@ -43,16 +45,16 @@ public struct Migration: Sendable {
   /// Carries the rows of a Core Data store into a new store of `model`, by the mapping that Core Data would infer.
   ///
   /// - Parameters:
-  ///   - path: the old store; it is only read.
+  ///   - path: the path of the old store, which is only read.
   ///   - model: the model of the new store; nil for the one that the old store carries.
-  ///   - output: the new store; nothing may exist there.
+  ///   - output: the path of the new store; nothing may exist there.
   ///   - salvages: whether the old store may be damaged: its live rows are then taken wherever they are found.
-  ///   - present: the store that the app has used since; the rows of the old one go among its own. Nil for none. It is
-  ///     only read.
+  ///   - present: the path of the store that the app has used since, which is only read. The rows of the old store go
+  ///     among its rows. Nil for no merge.
   ///   - policy: what becomes of objects that both stores have.
-  /// - Returns: what became of the rows.
-  /// - Throws: ``MigrationError``; `SQLiteFileError` when the old store cannot be read; `ExtractionError` when it
-  ///   changes meanwhile or the output cannot be made. In each case, what was written is removed.
+  /// - Returns: a report of what became of the rows.
+  /// - Throws: ``MigrationError``; `SQLiteFileError` when the old store cannot be read; `ExtractionError` when the old
+  ///   store changes during the run, or the output cannot be made. In each case, what was written is removed.
   public func run(
     storeAt path: String, to model: ManagedObjectModel? = nil, output: String,
     salvages: Bool = false, into present: String? = nil, policy: MergePolicy = MergePolicy()
@@ -70,20 +72,21 @@ public struct Migration: Sendable {
     return try run(source, [step], to: output, into: present)
   }
 
-  /// Carries the rows of a Core Data store step by step into a new store of a version of the app's model: inferred, or by
-  /// the app's mapping models and policies, whichever way is the shortest.
+  /// Carries the rows of a Core Data store step by step into a new store of a version of the app's model. The steps are
+  /// inferred, or use the app's mapping models and policies, whichever way is the shortest.
   ///
   /// - Parameters:
-  ///   - path: the old store; it is only read.
-  ///   - models: the app's models: a `.momd`, an `.xcdatamodeld`, a folder. Mapping models in it and beside it are used.
+  ///   - path: the path of the old store, which is only read.
+  ///   - models: the path of the app's models: a `.momd`, an `.xcdatamodeld` or a folder. Mapping models in it and
+  ///     beside it are used.
   ///   - version: the name of the version to migrate to; nil for the current one.
   ///   - mappings: more mapping models, or folders of them.
-  ///   - output: the new store; nothing may exist there.
+  ///   - output: the path of the new store; nothing may exist there.
   ///   - salvages: whether the old store may be damaged: its live rows are then taken wherever they are found.
-  /// - Returns: what became of the rows.
+  /// - Returns: a report of what became of the rows.
   /// - Throws: ``MigrationError``, also when no way leads to the version; `ModelError` when models cannot be read;
-  ///   `SQLiteFileError` when the old store cannot; `ExtractionError` when it changes meanwhile or the output cannot be
-  ///   made. In each case, what was written is removed.
+  ///   `SQLiteFileError` when the old store cannot be read; `ExtractionError` when the old store changes during the
+  ///   run, or the output cannot be made. In each case, what was written is removed.
   public func run(
     storeAt path: String, alongModelsAt models: String, toVersion version: String? = nil,
     mappings: [String] = [], output: String, salvages: Bool = false

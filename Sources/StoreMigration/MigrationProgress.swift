@@ -1,23 +1,24 @@
 public import Foundation
 
-/// How far a migration is.
+/// How far a migration has come.
 public struct MigrationProgress: Sendable, Hashable {
-  /// The step, counted from 1; a merge is the last one.
+  /// The number of the current step, counted from 1; a merge is the last step.
   public let step: Int
-  /// How many steps there are.
+  /// How many steps the migration has, with the merge.
   public let stepCount: Int
-  /// The entity whose rows are carried; nil while none are.
+  /// The name of the entity whose rows are being copied; nil while no rows are.
   public let entityName: String?
-  /// Rows of the step that were read.
+  /// How many rows the current step has read.
   public let rowCount: Int
-  /// The rows that the step has to read; nil while it is not known.
+  /// How many rows the current step has to read; nil while that is not known.
   public let totalRowCount: Int?
-  /// How much is done, from 0 to 1; it never goes back.
+  /// The part of the whole migration that is done, from 0 to 1. It never decreases.
   public let fractionCompleted: Double
 }
 
 extension Migration {
-  /// A migration that reports to a Foundation `Progress`, which may also cancel it. The progress counts thousandths.
+  /// A copy of the migration that reports to a Foundation `Progress` and ends when that is cancelled. The progress
+  /// counts thousandths of the migration.
   public func reporting(to progress: Progress) -> Migration {
     progress.totalUnitCount = 1_000
     progress.isCancellable = true
@@ -32,10 +33,11 @@ extension Migration {
     return migration
   }
 
-  /// Runs a migration on a thread of its own. Cancelling the task ends the migration, and nothing of it is left.
+  /// Runs a migration on a thread of its own. Cancelling the returned task ends the migration, and what it has written
+  /// is removed.
   ///
-  /// - Parameter body: runs the migration that it is given.
-  /// - Returns: the states on the way (who reads them late gets only the newest one), and the task with the report.
+  /// - Parameter body: calls one of the `run` methods of the migration that it is given.
+  /// - Returns: the progress, of which a slow reader gets only the newest value, and the task that gives the report.
   public func inBackground(
     _ body: @escaping @Sendable (Migration) throws -> MigrationReport
   ) -> (updates: AsyncStream<MigrationProgress>, report: Task<MigrationReport, any Error>) {
@@ -86,9 +88,9 @@ final class ProgressWatch {
   private var step = 0
   private var rowCount = 0
   private var fraction = 0.0
-  /// The rows that the step has to read; nil while it is not known.
+  /// How many rows the current step has to read; nil while that is not known.
   var totalRowCount: Int?
-  /// Reading the rows is about so much of a step; the rest is indexes and checks.
+  /// About which part of a step reading the rows takes; the rest is indexes and checks.
   private static let rowShare = 0.8
   private static let interval = 1_024
 
@@ -98,10 +100,10 @@ final class ProgressWatch {
     self.stepCount = max(1, stepCount)
   }
 
-  /// Whether somebody is told, so that counting beforehand is worth it.
+  /// Whether progress is reported, so that counting the rows beforehand is worth it.
   var isWatched: Bool { report != nil }
 
-  /// Begins the next step.
+  /// Begins the next step. Throws when the migration is cancelled.
   func beginStep() throws {
     step += 1
     rowCount = 0
@@ -109,7 +111,7 @@ final class ProgressWatch {
     try tell(nil, 0)
   }
 
-  /// Rows were read.
+  /// Counts rows of an entity that were read. Throws when the migration is cancelled.
   @inline(__always)
   func count(_ rows: Int = 1, of entityName: String?) throws {
     let before = rowCount / Self.interval
@@ -122,10 +124,10 @@ final class ProgressWatch {
     try tell(entityName, part * Self.rowShare)
   }
 
-  /// All rows were read.
+  /// Reports that all rows of the step were read. Throws when the migration is cancelled.
   func endRows() throws { try tell(nil, Self.rowShare) }
 
-  /// The step is finished and checked.
+  /// Reports that the step is finished and checked. Throws when the migration is cancelled.
   func endStep() throws { try tell(nil, 1) }
 
   private func tell(_ entityName: String?, _ part: Double) throws {

@@ -7,7 +7,7 @@ package import StoreExtraction
 import StoreFiles
 
 extension Migration {
-  /// Where the rows come from.
+  /// The store that the rows of a migration come from.
   package enum Source {
     /// A store that the ordinary reader reads.
     case sound(CoreDataStore)
@@ -56,7 +56,7 @@ extension SourceTables {
       for record in store.entities where !record.isHistory {
         names[record.number] = store.entityName(ofNumber: record.number) ?? record.name
       }
-      // A model given from outside numbers the entities like the store's own.
+      // If the recorded names do not fit the model that was given, the model's own numbering is used.
       if names.isEmpty || !Set(names.values).isSubset(of: Set(layout.numbering.names)),
         names.count <= layout.numbering.names.count
       {
@@ -79,7 +79,7 @@ extension SourceTables {
 }
 
 extension Migration.Source {
-  /// The highest key that a table has or had.
+  /// The highest primary key that a table of the store has or had, as far as is known; 0 for none.
   func highestKey(in name: String) throws -> Int64 {
     switch self {
     case .sound(let store):

@@ -6,7 +6,7 @@ import SafeText
 /// A stage of a staged migration: `NSLightweightMigrationStage` and `NSCustomMigrationStage` of Core Data,
 /// `MigrationStage` of SwiftData. Versions are named as the model's files are, or by their version checksums.
 public struct MigrationStage: Sendable {
-  /// The app's code for a stage: it gets the objects of one store, and its changes are kept.
+  /// The app's code for a stage. It gets the objects of one store, and the changes that it makes are kept.
   public typealias Handler = @Sendable (ObjectContext) throws -> Void
 
   let versions: [String]
@@ -14,12 +14,13 @@ public struct MigrationStage: Sendable {
   var willMigrate: Handler?
   var didMigrate: Handler?
 
-  /// Versions between which Core Data infers what to do, in their order.
+  /// A stage of versions, in their order, between which the mapping is inferred.
   public static func lightweight(_ versions: [String]) -> MigrationStage {
     MigrationStage(versions: versions, isCustom: false)
   }
 
-  /// A step with the app's code: `willMigrate` sees the objects of the version before, `didMigrate` those of the one after.
+  /// A stage with the app's code: `willMigrate` gets the objects of the version before, `didMigrate` those of the
+  /// version after.
   public static func custom(
     from: String, to: String, willMigrate: Handler? = nil, didMigrate: Handler? = nil
   ) -> MigrationStage {
@@ -29,19 +30,22 @@ public struct MigrationStage: Sendable {
 }
 
 extension Migration {
-  /// Carries the rows of a store through the stages of an app's plan, from the stage of its own version to the last one.
+  /// Carries the rows of a store through the stages of an app's plan, from the stage that has the store's version to
+  /// the last one.
   ///
-  /// Lightweight stages alone are one inferred step from the store's version to the last. With a custom stage among them,
-  /// each version is a step. The first version of a stage may be the last one of the stage before; no other may come twice.
+  /// Lightweight stages alone make one inferred step from the store's version to the last. With a custom stage among
+  /// them, each version is a step. The first version of a stage may be the last one of the stage before; no other
+  /// version may come twice.
   ///
   /// - Parameters:
-  ///   - path: the old store; it is only read.
+  ///   - path: the path of the old store, which is only read.
   ///   - stages: the stages, in order.
   ///   - models: the app's models: a `.momd`, an `.xcdatamodeld`, a folder.
-  ///   - output: the new store; nothing may exist there.
+  ///   - output: the path of the new store; nothing may exist there.
   ///   - salvages: whether the old store may be damaged: its live rows are then taken wherever they are found.
-  /// - Returns: what became of the rows.
-  /// - Throws: as ``run(storeAt:alongModelsAt:toVersion:mappings:output:salvages:)``, and what a handler throws.
+  /// - Returns: a report of what became of the rows.
+  /// - Throws: what ``run(storeAt:alongModelsAt:toVersion:mappings:output:salvages:)`` throws, and what a handler
+  ///   throws.
   public func run(
     storeAt path: String, stages: [MigrationStage], modelsAt models: String, output: String,
     salvages: Bool = false
@@ -67,7 +71,7 @@ extension Migration {
           guard place == 0, there == versions.count - 1 else {
             throw MigrationError(
               .noWay,
-              ["the version \(name) comes twice in the stages, or has the hashes of another"])
+              ["the version \(name) comes twice in the stages, or has the hashes of another one"])
           }
           continue
         }
@@ -98,7 +102,7 @@ extension Migration {
     var steps: [MigrationStep] = []
     for (before, after) in zip(way, way.dropFirst()) {
       if let handler = after.stage?.willMigrate {
-        // The objects of the version before are changed in a copy.
+        // The app's code changes the objects of the version before in a copy of the store.
         var copy = try MigrationStep.same(before.model, named: before.name)
         copy.handler = handler
         steps.append(copy)

@@ -3,22 +3,22 @@ package import ObjectModel
 
 /// One step of a migration: from one model to the next, by a mapping model.
 package struct MigrationStep: Sendable {
-  /// How a reader calls the model before.
+  /// The name of the model before the step, as reports show it.
   package let fromName: String
-  /// How a reader calls the model after.
+  /// The name of the model after the step, as reports show it.
   package let toName: String
-  /// The model before; nil for the one that the store carries.
+  /// The model before the step; nil for the one that the store carries.
   package let from: ManagedObjectModel?
-  /// The model after.
+  /// The model after the step.
   package let to: ManagedObjectModel
-  /// The mapping, with the expressions that Xcode would generate.
+  /// The mapping model of the step, with the expressions that Xcode would generate.
   package let mapping: MappingModel
   /// Whether the mapping was inferred.
   package let isInferred: Bool
-  /// The app's code for the objects of the model after, when all of them are there; nil for none.
+  /// The app's code that runs on the objects of the new model after all rows are inserted; nil for none.
   var handler: MigrationStage.Handler?
 
-  /// A step by a mapping model.
+  /// Creates a step. A mapping model that is not inferred is compiled for both models.
   package init(
     from: ManagedObjectModel?, named fromName: String, to: ManagedObjectModel,
     named toName: String, mapping: MappingModel, isInferred: Bool
@@ -31,7 +31,7 @@ package struct MigrationStep: Sendable {
     self.isInferred = isInferred
   }
 
-  /// The step that keeps the model: all rows go into a new store of the same one.
+  /// A step that keeps the model: all rows go into a new store of the same model.
   package static func same(_ model: ManagedObjectModel, named name: String)
     throws(InferredMappingError) -> MigrationStep
   {
@@ -40,7 +40,7 @@ package struct MigrationStep: Sendable {
       mapping: try MappingModel.inferred(from: model, to: model), isInferred: true)
   }
 
-  /// The steps of a plan. `model` is the one that the store carries, for a plan that knows only its hashes.
+  /// The steps of a plan. `model` is the model that the store carries, for a plan that knows only the model's hashes.
   /// - Throws: ``MigrationError`` when the plan has no steps, or a step without a mapping.
   package static func steps(of plan: MigrationPlan, model: ManagedObjectModel?)
     throws -> [MigrationStep]
@@ -75,7 +75,7 @@ package struct MigrationStep: Sendable {
       case .inferred(let mapping, _), .uncertain(let mapping, _):
         return made(try mapping ?? MappingModel.inferred(from: from, to: to), isInferred: true)
       case .mappings(let items):
-        // Several mapping models divide the entities among them.
+        // Several mapping models can share a step; each maps a part of the entities.
         var whole = MappingModel()
         for item in items {
           whole.entityMappings += item.compiled?.entityMappings ?? []

@@ -8,13 +8,13 @@ import SQLiteWriter
 import StoreExtraction
 
 extension Migration {
-  /// A step that has been looked through: what cannot be done was refused.
+  /// A step that is compiled for the store: what cannot be carried out has been refused.
   struct Work {
     let step: MigrationStep
     let schema: FreshStoreSchema
     let plan: CopyPlan
     let entityNames: [Int64: String]
-    /// See ``TableLayout/init(_:namedAfter:)``.
+    /// The relationships that join tables are named after; see ``TableLayout/init(_:namedAfter:)``.
     let sides: Set<String>
     let sourceLayout: TableLayout
 
@@ -65,7 +65,7 @@ extension Migration {
           try run.relate(store)
           break
         }
-        // Policies follow relationships, for which there are indexes.
+        // Policies follow relationships, which is fast only with the indexes.
         for statement in later { try writer.define(statement) }
         let objects = PolicyRun(
           run,
@@ -82,7 +82,7 @@ extension Migration {
       }
       run.finish()
       try watch.endRows()
-      // The indexes of keys make the search for references that lead nowhere short.
+      // The indexes of references make the search for those that lead to no row fast.
       if !plan.hasPolicies { for statement in later { try writer.define(statement) } }
       try run.settleReferences()
       if let handler = step.handler {
@@ -97,7 +97,7 @@ extension Migration {
       }
       try identity.write(schema, plan, to: writer)
     }
-    // What was staged has left free pages.
+    // The staged tables that were dropped have left free pages.
     if !plan.staged.isEmpty || !plan.links.isEmpty {
       try writer.execute("PRAGMA incremental_vacuum")
     }
@@ -113,7 +113,7 @@ extension Migration {
     return report
   }
 
-  /// The highest key of each new table that is in use or promised to a row of the old store.
+  /// The highest key of each new table, by table name, that is in use or that a row of the old store may still get.
   func highestKeys(_ work: Work, _ store: CoreDataStore, in writer: SQLiteWriter) throws
     -> [String: Int64]
   {
@@ -135,11 +135,12 @@ extension Migration {
     return highest
   }
 
-  /// Checks a finished file, by SQLite and, on another thread, by the rules of its model.
+  /// Checks a finished file: by SQLite and, on another thread, by the rules of its model. Throws ``MigrationError``
+  /// when a check fails.
   func finish(_ writer: SQLiteWriter, isKept: Bool) throws {
     let path = writer.path
     if isKept {
-      // Core Data opens its stores in WAL mode, which the header says.
+      // Core Data's stores are in WAL mode, which is recorded in the header.
       try writer.execute("PRAGMA journal_mode = WAL")
     }
     let own = AnotherThread { try StoreCheck(path: path) }
@@ -148,7 +149,7 @@ extension Migration {
     if let problem = try problems.get().first {
       throw MigrationError(.checkFailed, ["SQLite's check of the new store says: \(problem)"])
     }
-    // The external files are still beside the old store.
+    // External files count as missing here, because they are still beside the old store.
     let damage = try check.get().findings.filter {
       $0.severity == .damage && $0.id != .coredataExternalFileMissing
     }

@@ -8,14 +8,15 @@ import SafeText
 import SQLiteWriter
 import StoreExtraction
 
-/// The rows that are not in the new store, one JSON object a line: the entity, the key, why, and the values as the old
-/// store has them. A row that was written without some of its values is among them, too (`isWritten`). The file is made with the first row, and gets its name when the migration succeeds.
+/// The file of rejects: the rows that are not in the new store, one JSON object per line, with the entity, the key, the
+/// reason, and the values as the old store has them. A row that was written without some of its values is in the file,
+/// too, marked `isWritten`. The file is created with the first row, and gets its name when the migration succeeds.
 final class RejectedRows {
   private let path: String
   private let made: MadeFiles
   private var file: File?
   private(set) var count = 0
-  /// Which of two stores the rows are from, `old` or `present`; nil when there is only one.
+  /// The store that the next rows come from, `old` or `present`; nil when there is only one store.
   var store: String?
 
   private final class File {
@@ -34,18 +35,18 @@ final class RejectedRows {
     deinit { close(descriptor) }
   }
 
-  /// The rows go beside the new store.
+  /// Creates a list whose file goes beside the new store at `output`. Throws when a file is already there.
   init(beside output: String, _ made: MadeFiles) throws {
     path = output + ".rejects.ndjson"
     self.made = made
     if try FileStatus.of(path) != nil {
       throw ExtractionError(
-        .outputExists, "a file for rows that do not fit already exists; choose another name",
+        .outputExists, "a file of rejected rows already exists; choose another name",
         path: path)
     }
   }
 
-  /// Adds a row.
+  /// Adds a row of a store, and the reason why it is rejected. `page` is the page on which recovery found it.
   func add(
     entity: String?, key: Int64?, reason: String,
     values: [(name: String, value: StoredValue)], page: UInt32? = nil, isWritten: Bool = false
@@ -71,7 +72,7 @@ final class RejectedRows {
     if file.output.isBroken { try file.output.finish() }
   }
 
-  /// Adds a row of a new store, as SQL gives it.
+  /// Adds a row of a new store, as SQL returned it: `columns` are the names of its values.
   func add(
     _ row: [SQLiteValue], _ columns: [String], _ layout: TableLayout, _ reason: String,
     store: String? = nil
@@ -117,7 +118,7 @@ final class RejectedRows {
     return made
   }
 
-  /// Completes the file and gives it its name; returns its path, nil when there are no rows.
+  /// Completes the file, gives it its name, and returns its path; returns nil when there are no rows.
   func publish() throws -> String? {
     guard let file else { return nil }
     try file.output.finish()
@@ -134,7 +135,7 @@ final class RejectedRows {
     return path
   }
 
-  /// Removes the file, also under its own name, when the new store does not get its name after all.
+  /// Removes the file, under its private and its final name, when the new store does not get its name.
   func discard() {
     guard let file, let made = FileStatus.found(file.descriptor) else {
       return
@@ -147,7 +148,7 @@ final class RejectedRows {
   private func failure(_ what: String, _ code: Int32) -> ExtractionError {
     ExtractionError(
       code == EEXIST ? .outputExists : .writeFailed,
-      "the file of rows that do not fit \(what): \(unsafe String(cString: strerror(code)))",
+      "the file of rejected rows \(what): \(unsafe String(cString: strerror(code)))",
       path: path)
   }
 }

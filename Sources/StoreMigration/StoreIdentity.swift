@@ -9,15 +9,15 @@ import SQLiteForensics
 import SQLiteWriter
 import StoreFiles
 
-/// What a store says of itself and keeps in a migration: its UUID, which object URIs begin with, the app's own metadata,
-/// and the last keys handed out.
+/// What a store keeps in a migration besides its rows: its UUID, with which object URIs begin, the app's own metadata,
+/// and the highest keys that were handed out.
 struct StoreIdentity {
   private var uuid: String?
   private var appKeys: [String: PropertyList] = [:]
   private var highestKeys: [String: Int64] = [:]
   private var hasHistory = false
   private var tables: [String] = []
-  /// What is lost of it, one sentence each.
+  /// Which of these facts the old store has lost, one sentence each.
   private(set) var leftOut: [String] = []
 
   init(_ source: Migration.Source) throws {
@@ -49,7 +49,8 @@ struct StoreIdentity {
     tables = names
     guard let row else {
       leftOut.append(
-        "the store's UUID and the app's metadata are lost: the new store has a new UUID, so URIs of its objects do not lead to it"
+        "the store's UUID and the app's metadata are lost: the new store has a new UUID, "
+          + "so URIs of old objects do not lead to it"
       )
       return
     }
@@ -70,7 +71,7 @@ struct StoreIdentity {
     }
   }
 
-  /// What a reader has to know, one sentence each.
+  /// Notes for the report, one sentence each.
   func notes(_ plan: CopyPlan, keepsHistory: Bool) -> [String] {
     var notes: [String] = []
     if hasHistory, !keepsHistory {
@@ -97,18 +98,18 @@ struct StoreIdentity {
     return notes
   }
 
-  /// The table of a root entity, in capitals.
+  /// The name of a root entity's table, in capitals.
   private static func table(of entity: EntityRecord) -> String {
     (entity.isHistory ? "A" : "Z") + entity.name.uppercased()
   }
 
-  /// The highest key that each table of a new store has or had, by table.
+  /// The highest key that each table of a new store has or had, by table name.
   func highestKeys(_ schema: FreshStoreSchema, _ plan: CopyPlan, in writer: SQLiteWriter) throws
     -> [String: Int64]
   {
     var highest: [String: Int64] = [:]
     for table in schema.layout.tables {
-      // A key that was handed out is never used again, also when its row is gone.
+      // A key that was handed out is never used again, even when its row is gone.
       let handedOut = plan.keptKeys[table.name].flatMap { highestKeys[$0.uppercased()] } ?? 0
       highest[table.name] = max(0, handedOut, try writer.highestKey(of: table.name))
     }
@@ -118,7 +119,7 @@ struct StoreIdentity {
     return highest
   }
 
-  /// Writes Core Data's own tables of a new store.
+  /// Writes the rows of Core Data's own tables into a new store: Z_PRIMARYKEY, Z_METADATA and Z_MODELCACHE.
   func write(_ schema: FreshStoreSchema, _ plan: CopyPlan, to writer: SQLiteWriter) throws {
     let insert = try writer.prepare("INSERT INTO Z_PRIMARYKEY VALUES (?, ?, ?, ?)")
     let highest = try highestKeys(schema, plan, in: writer)

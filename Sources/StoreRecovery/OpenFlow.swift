@@ -181,8 +181,9 @@ struct OpenFlow: Sendable {
       finding: aside.judgement.verdict.finding, action: problem?.inUse == nil ? .refuse : .retry,
       reason: problem == nil
         ? "a fresh store could not be opened either, so the earlier one is back"
-        : "a fresh store could not be opened, and the earlier one goes back at the next open",
-      rule: .freshFailed)
+        : "a fresh store could not be opened; the earlier one is kept, and the next open continues",
+      rule: problem == nil
+        ? .freshFailed : problem?.inUse == nil ? .quarantineUnfinished : .storeInUse)
     next = .end(
       FailedOpen(
         error: problem?.inUse ?? first, verdict: verdict, evidence: aside.judgement.evidence))

@@ -2,7 +2,7 @@
 public enum Outcome<Handle> {
   /// The store is open: the earlier one, or a fresh one.
   case opened(Opened<Handle>)
-  /// No store is open. The files are as they were, or go back where they were at the next open.
+  /// No store is open. The files are as they were, or are kept for the next open to continue.
   case failed(FailedOpen)
 
   /// The open store.
@@ -37,7 +37,7 @@ public struct Opened<Handle> {
 
 extension Opened: Sendable where Handle: Sendable {}
 
-/// Why no store is open, and what the host can do. The store is where it was, or goes back there at the next open.
+/// Why no store is open, and what the host can do. The store is where it was, or is kept for the next open.
 public struct FailedOpen: Sendable {
   /// What the opener threw first, untouched; a ``StoreRecoveryError`` when the opener did not run.
   public let error: any Error

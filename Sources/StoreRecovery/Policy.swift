@@ -84,11 +84,18 @@ public struct Policy: Sendable {
     get { ownTexts ?? IncidentTexts() }
     set { ownTexts = newValue }
   }
+  /// Whether as many bytes as the store has must be free beside ``minimumFreeBytes``, because its migration needs them.
+  var needsRoomForMigration = false
   // nil unless the host has set its texts: asking for language and time zone would be a third of the cost of a launch.
   private var ownTexts: IncidentTexts?
 
   /// Creates the default policy.
   public init() {}
+
+  /// Bytes that must be free before a store with members of these sizes is set aside.
+  func neededFreeBytes(_ sizes: [Int64]) -> Int64 {
+    (needsRoomForMigration ? sizes : []).reduce(minimumFreeBytes) { $0.addingClamped($1) }
+  }
 
   static let usualWaitSeconds = 3.0
 

@@ -294,7 +294,7 @@ extension StoreRecovery {
         if let inUse = problem.inUse { throw inUse }
         throw StoreRecoveryError(
           .unfinished,
-          "the fresh store could not be made, and the earlier one could not be put back now; the next open tries again",
+          "the fresh store could not be made, and the earlier one could not be put back now; it is kept, and the next open continues",
           path: set.folder.path, underlying: problem)
       }
       throw error
@@ -393,7 +393,8 @@ extension StoreRecovery {
     let path = try realPath()
     let home = PathText.folder(of: path)
     let now = Timestamp.wholeSeconds(clock())
-    try mover.check(path, minimumFreeBytes: policy.minimumFreeBytes)
+    let needed = policy.neededFreeBytes(judgement.evidence.members.map(\.sizeBytes))
+    try mover.check(path, minimumFreeBytes: needed)
     try mover.makeIncompatible(in: home)
     let set = try mover.leased(home) {
       // Another process may have moved the store first.

@@ -23,7 +23,7 @@ public struct StoreRecoveryError: Error, Sendable, CustomStringConvertible {
     public static let noSpace = Code(rawValue: "quarantine.noSpace")
     /// A file-system call of a move failed; the set is where it was.
     public static let moveFailed = Code(rawValue: "quarantine.moveFailed")
-    /// A move can be neither finished nor undone now; the next open tries again.
+    /// A move can be neither finished nor undone now. It is tried again when the store is next opened.
     public static let unfinished = Code(rawValue: "quarantine.unfinished")
     /// No incident has this name, or the folder of the incidents cannot be read.
     public static let noSuchIncident = Code(rawValue: "incident.missing")

@@ -322,7 +322,7 @@ package struct StoreReport {
         "Size",
         Quantity.bytes(UInt64(clamping: inspection.members.reduce(0) { $0 + $1.sizeBytes }))
           + (inspection.members.count == 1
-            ? "" : " in \(Quantity.count(inspection.members.count)) files")
+            ? "" : " in \(Quantity.count(inspection.members.count, "file"))")
       ),
       (
         "Pages",
@@ -427,16 +427,25 @@ package struct StoreReport {
   private var log: [String: Any]? {
     guard let log = inspection.writeAheadLog else { return nil }
     var note =
-      "\(Quantity.count(log.commitCount)) commits in \(Quantity.count(log.committedFrameCount)) frames"
+      Quantity.count(log.commitCount, "commit") + " in "
+      + Quantity.count(log.committedFrameCount, "frame")
     if log.uncommittedFrameCount > 0 {
-      note += "; \(Quantity.count(log.uncommittedFrameCount)) frames were never committed"
+      note +=
+        "; "
+        + Quantity.count(
+          log.uncommittedFrameCount, "frame was never committed", "frames were never committed")
     }
     if log.staleFrameCount > 0 {
-      note += "; \(Quantity.count(log.staleFrameCount)) frames are older than the last checkpoint"
+      note +=
+        "; "
+        + Quantity.count(log.staleFrameCount, "frame is", "frames are")
+        + " older than the last checkpoint"
     }
     if let problem = log.problem { note += "; the log is not used: \(problem)" }
     if let times, times.commits.count < times.commitCount {
-      note += "; the first \(times.commits.count) commits are shown"
+      note +=
+        "; the first "
+        + Quantity.count(times.commits.count, "commit is shown", "commits are shown")
     }
     let lines = (times?.commits ?? []).map { commit -> [String: Any] in
       let changes = commit.tables?.map { table in
@@ -522,7 +531,7 @@ package struct StoreReport {
     let external = inspection.members.filter { Self.isExternal($0.name) }
     if !external.isEmpty {
       lines.append([
-        "name": "external data: \(Quantity.count(external.count)) files",
+        "name": "external data: \(Quantity.count(external.count, "file"))",
         "bytes": Quantity.count(external.reduce(0) { $0 + $1.sizeBytes }), "hash": "not shown",
       ])
     }

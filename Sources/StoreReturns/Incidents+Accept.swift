@@ -32,8 +32,9 @@ extension Incidents {
   ///   - texts: the words that the records use.
   /// - Returns: the new incident and what the restoration did.
   /// - Throws: ``StoreReturnError`` when the file is damaged, belongs to another incident or does not fit the app's
-  ///   model. Nothing is changed then. `StoreRecoveryError` for the reasons that
-  ///   ``Incidents/restore(_:force:app:texts:)`` has. The present store or the repaired one is in place then.
+  ///   model; `SQLiteFileError` when it cannot be opened or read. Nothing is changed then. `StoreRecoveryError` for the
+  ///   reasons that ``Incidents/restore(_:force:app:texts:)`` has. The present store or the repaired one is in place
+  ///   then.
   public func accept(
     return file: URL, for id: String, fitting model: (any ModelExpectation)?,
     texts: IncidentTexts = IncidentTexts()
@@ -84,7 +85,7 @@ extension StoreReturn {
   /// Writes the files of the set into an empty folder that only this user can reach. Throws `return.damaged` when a
   /// file differs from its SHA-256 in the manifest.
   func unpack(into folder: String) throws {
-    let archive = try Self.opened(path)
+    let archive = try ByteFile(path)
     for (file, offset) in zip(manifest.files, offsets) {
       let target = folder + "/" + file.name
       try Self.makeFolders(above: file.name, in: folder)

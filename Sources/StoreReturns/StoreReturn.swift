@@ -97,22 +97,23 @@ package struct StoreReturn: Sendable {
     let file = try ByteFile(path)
     var hasher = SHA256()
     var checksum = Checksum()
-    try forEachPart(of: file, from: 0, count: file.size) { bytes in
+    try forEachPart(of: file, from: 0, count: file.size, orThrow: .unreadable) { bytes in
       hasher.update(data: bytes)
       checksum.update(bytes)
     }
     return (Hex.string(hasher.finalize()), checksum.value, file.size)
   }
 
+  /// Passes `count` bytes of a file to `body`, part by part. If the file has fewer, an error with `code` is thrown.
   static func forEachPart(
     of file: ByteFile, from start: Int64, count: Int64,
-    _ body: ([UInt8]) throws -> Void
+    orThrow code: StoreReturnError.Code = .damaged, _ body: ([UInt8]) throws -> Void
   ) throws {
     var done: Int64 = 0
     while done < count {
       let part = try file.bytes(at: start + done, count: Int(min(count - done, 1 << 20)))
       guard !part.isEmpty else {
-        throw StoreReturnError(.damaged, "the file ends early", path: file.path)
+        throw StoreReturnError(code, "the file ends early", path: file.path)
       }
       try body(part)
       done += Int64(part.count)
@@ -147,7 +148,7 @@ package struct StoreReturn: Sendable {
               checksum: checksum)))
         let input = try ByteFile(source)
         var hasher = SHA256()
-        try forEachPart(of: input, from: 0, count: file.sizeBytes) { bytes in
+        try forEachPart(of: input, from: 0, count: file.sizeBytes, orThrow: .unreadable) { bytes in
           hasher.update(data: bytes)
           try output.write(bytes)
         }
@@ -168,10 +169,10 @@ package struct StoreReturn: Sendable {
   /// Reads an archive and checks every byte: its zip structure, its checksums, and the hashes in its manifest.
   ///
   /// - Parameter path: the path of the archive.
-  /// - Throws: ``StoreReturnError`` when the archive is damaged or cannot be opened.
+  /// - Throws: ``StoreReturnError`` when the archive is damaged; `SQLiteFileError` when it cannot be opened or read.
   package init(verifying path: String) throws {
     self.path = path
-    let file = try Self.opened(path)
+    let file = try ByteFile(path)
     func damaged(_ what: String) -> StoreReturnError {
       StoreReturnError(.damaged, what, path: path)
     }
@@ -254,12 +255,6 @@ package struct StoreReturn: Sendable {
     else { return nil }
     return StoredZip.entry(
       of: try file.bytes(at: place, count: StoredZip.headerLength(nameLength: length)))
-  }
-
-  static func opened(_ path: String) throws -> ByteFile {
-    do { return try ByteFile(path) } catch {
-      throw StoreReturnError(.damaged, error.message, path: path)
-    }
   }
 
   /// Whether the store was repaired for an incident: the id, the store's name and the SHA-256 of the main file that was

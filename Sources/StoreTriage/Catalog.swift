@@ -221,7 +221,7 @@ package struct CatalogError: Error, Sendable, Equatable {
     case .missing: "there is no catalogue at this path"
     case .notACatalog: "not a catalogue of triage; nothing was written to it"
     case .otherVersion: "a catalogue of another version of lifeboat"
-    case .unreadable: "this user may not read the catalogue"
+    case .unreadable: "the current user has no permission to read the catalogue"
     case .damaged: "the catalogue is damaged"
     case .unwritable: "the catalogue, or the folder that it is in, cannot be written to"
     case .locked: "another program has locked the catalogue for too long"

@@ -22,6 +22,8 @@ package struct TriageGroups: Sendable {
     package var failedCount = 0
     package var firstSeen: String?
     package var lastSeen: String?
+    /// The number of inputs in the group whose date is not known.
+    package var undatedCount = 0
     /// The paths of the first three inputs of the group.
     package var examples: [String] = []
     /// The builds of the app, with the number of inputs of each.
@@ -128,6 +130,8 @@ extension TriageGroups.Group {
       firstSeen = min(firstSeen ?? date, date)
       lastSeen = max(lastSeen ?? date, date)
       Self.count(TriageGroups.day(date), in: &days)
+    } else {
+      undatedCount += 1
     }
     if examples.count < TriageGroups.exampleLimit { examples.append(line.path) }
     Self.count(line.signature.build, in: &builds)

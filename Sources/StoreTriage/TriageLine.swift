@@ -156,6 +156,10 @@ package struct TriageLine: Sendable, Codable, Equatable {
     return (failed ?? problem.map { Failed(code: $0, message: "") })?.mayBeGone ?? false
   }
 
+  /// Whether a later run has to read the input again: a failure of the machine is gone by then, or a key is given that
+  /// opens the input.
+  package var isToBeReadAgain: Bool { mayDiffer || fix == .key }
+
   /// A line for an input of which only path and kind are known.
   package init(path: String, kind: Kind) {
     self.path = path
@@ -164,10 +168,11 @@ package struct TriageLine: Sendable, Codable, Equatable {
     rows = Rows()
   }
 
-  /// A line for an input that could not be read.
+  /// A line for an input that could not be read. Its signature has its hashes.
   package init(path: String, kind: Kind = .unknown, failed: Failed) {
     self.init(path: path, kind: kind)
     fail(failed)
+    signature = signature.hashed()
   }
 
   /// Records that the input could not be read, and why. Sets verdict, problem and fix accordingly.

@@ -57,10 +57,7 @@ extension TriageReader {
   private static func isEscaped(_ path: String) -> Bool { !ByteFile.exists(path) }
 
   private func line(of other: StoreFinder.PassedOver, at path: String? = nil) -> TriageLine {
-    var line = TriageLine(
-      path: path ?? other.path, failed: .init(code: other.code, message: other.message))
-    line.signature = line.signature.hashed()
-    return line
+    TriageLine(path: path ?? other.path, failed: .init(code: other.code, message: other.message))
   }
 
   // MARK: - Incidents
@@ -105,7 +102,7 @@ extension TriageReader {
       fail(&line, error)
     }
     line.signature = line.signature.hashed()
-    return .line(line, identity: line.failed == nil && !line.mayDiffer ? identity : nil)
+    return .line(line, identity: line.failed == nil && !line.isToBeReadAgain ? identity : nil)
   }
 
   /// Why the folder of an incident has no store: the app may have it back.

@@ -52,7 +52,8 @@ package struct TriageReader {
   let options: Options
   let analysers: Analysers
   let describe: Describe
-  /// A text that is part of each identity: the version and the options. When it changes, all inputs are read again.
+  /// A text that is part of each identity: the version, the options and the analysers. When it changes, all inputs are
+  /// read again.
   private let salt: String
 
   /// Makes a reader of inputs.
@@ -72,7 +73,7 @@ package struct TriageReader {
     self.options = options
     self.analysers = analysers
     self.describe = describe
-    salt = "\(Tool.version) \(TriageLine.currentVersion) \(options.surveys)"
+    salt = "\(Tool.version) \(TriageLine.currentVersion) \(options.surveys) \(analysers.digest)"
   }
 
   /// Reads the input at a path.
@@ -117,7 +118,7 @@ package struct TriageReader {
           try read(storeAt: path, incident: nil, into: &line)
         }
       }
-      return .line(finished(line), identity: identity)
+      return .line(finished(line), identity: line.isToBeReadAgain ? nil : identity)
     } catch {
       fail(&line, error)
       return .line(finished(line), identity: nil)

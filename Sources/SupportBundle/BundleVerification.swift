@@ -52,7 +52,7 @@ public struct BundleVerification: Sendable, Equatable {
     package var isRefusal: Bool { BundleError.Code(rawValue: id.rawValue).isRefusal }
   }
 
-  /// What the check concludes.
+  /// Whether the file is a whole bundle, a damaged one, or not a bundle.
   public enum Outcome: Sendable, Equatable {
     /// Complete and unchanged (exit 0).
     case intact

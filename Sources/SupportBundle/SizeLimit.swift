@@ -48,13 +48,13 @@ struct SizeCut {
       excess -= min(excess, entry.compressedSize)
     }
     if cut.files.count > files.count { return cut }
-    guard let rows = entries.first(where: { $0.name == StoreBundle.rowsName }),
-      rows.compressedSize > excess
-    else { return nil }
-    let share = Double(rows.compressedSize - excess) / Double(rows.compressedSize)
+    guard let rows = entries.first(where: { $0.name == StoreBundle.rowsName }) else { return nil }
+    let share = 1 - min(1, Double(excess) / Double(max(1, rows.compressedSize)))
     // The limit is lower each time, so that this ends.
-    let most = min((rowsPerPart ?? .max) / 10 * 9, parts.map(\.rowCount).max() ?? 0)
-    let fitting = RowParts.rowsPerPart(parts, within: Double(rows.size) * share)
+    let most =
+      rowsPerPart.map { $0 - max(1, $0 / 10) } ?? max(0, (parts.map(\.rowCount).max() ?? 0) - 1)
+    // How many rows fit is an estimate, which the size of single rows may belie: at last, one row is tried.
+    let fitting = max(1, RowParts.rowsPerPart(parts, within: Double(rows.size) * share))
     cut.rowsPerPart = min(most, fitting)
     return cut.rowsPerPart == 0 ? nil : cut
   }

@@ -238,13 +238,13 @@ import Testing
       .replacingOccurrences(of: "bz2.", with: "__import__('bz2').")
     let path = try archive("Crew/Old.bin", content)
     let alone = try Program.run("inspect", path)
-    #expect(alone.status == 65 && alone.errors.contains("packed by \(name)"), "\(alone.errors)")
+    #expect(alone.status == 65 && alone.errors.contains("packed with \(name)"), "\(alone.errors)")
     let list = try Program.run("inspect", folder.path)
-    #expect(list.status == 1 && list.errors.contains("packed by \(name)"), "\(list.errors)")
+    #expect(list.status == 1 && list.errors.contains("packed with \(name)"), "\(list.errors)")
     let outer = try archive(
       "Outer.zip", "zipped(files | {'x/Old': \(content)})")
     let inner = try Program.run("inspect", outer)
-    #expect(inner.status == 1 && inner.errors.contains("packed by \(name)"), "\(inner.errors)")
+    #expect(inner.status == 1 && inner.errors.contains("packed with \(name)"), "\(inner.errors)")
     let lines = try Program.run("triage", folder.path).lines()
     #expect(lines.contains { $0["failed"]?["message"]?.string?.contains(name) == true })
   }

@@ -209,7 +209,7 @@ import Testing
     #expect(text.contains("rows 1 to 20 of 3,000\n"))
     #expect(text.contains("rows 1 to 2 of 2\n") && text.contains("2. key 3000; "))
     #expect(text.contains("1. id: 300\n"))
-    #expect(text.contains("there is no line 9\n") && text.contains("nonsense is no command"))
+    #expect(text.contains("there is no line 9\n") && text.contains("nonsense is not a command"))
     #expect(!text.contains("\u{1B}"))
     // The end of the input is the end, too.
     #expect(try run(program, ["browse", "--linear", store]).status == 0)

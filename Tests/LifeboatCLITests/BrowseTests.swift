@@ -382,7 +382,7 @@ import Testing
     try choose("folder", browse)
     let lines = browse.model.screen().lines
     #expect(lines[0].hasPrefix("Note 1"))
-    #expect(lines[22].hasPrefix("there is no live row with the key 77 there"))
+    #expect(lines[22].hasPrefix("there is no live row with the key 77 here"))
   }
 
   // MARK: - Against SQLite

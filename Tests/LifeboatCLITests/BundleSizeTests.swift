@@ -68,6 +68,24 @@ import Testing
     #expect(try Program.run("bundle", "verify", small.path).status == 0)
   }
 
+  /// Rows of very different lengths: how many of them fit is not known before it is tried.
+  @Test func aLimitOfFewRowsIsLoweredRowByRow() throws {
+    let place = try TemporaryFolder()
+    let store = place.url.appendingPathComponent("few.sqlite")
+    let connection = try SQLiteConnection(store)
+    try connection.exec("CREATE TABLE note(id INTEGER PRIMARY KEY, what TEXT)")
+    for length in [10_000, 100_000] + [Int](repeating: 5000, count: 7) {
+      try connection.exec("INSERT INTO note(what) VALUES(hex(randomblob(\(length))))")
+    }
+    connection.close()
+    let bundle = place.url.appendingPathComponent("b.zip")
+    let made = try Program.run(
+      "bundle", "create", store.path, "--include", "rows", "--redact", "none", "--max-size", "60kB",
+      "-o", bundle.path)
+    #expect(made.status == 0, "\(made.errors)")
+    #expect(try Self.counts(bundle) == ["note": 1])
+  }
+
   @Test func largeExternalFilesStayOut() throws {
     let place = try TemporaryFolder()
     let store = try Self.store(in: place)

@@ -77,6 +77,8 @@ import Testing
     #expect(verified.status == 0)
     #expect(try verified.json()["outcome"]?.string == "intact")
     #expect(try verified.json()["intactEntryCount"]?.integer == 7)
+    let intact = try Program.run("bundle", "verify", bundle.path).text
+    #expect(intact == "intact: 7 entries agree with the manifest\n")
     let list = try Program.run("bundle", "list", "--json", bundle.path)
     let listed = try #require(try list.json().object)
     for (key, value) in manifest.object ?? [:] { #expect(listed[key] == value, "\(key)") }

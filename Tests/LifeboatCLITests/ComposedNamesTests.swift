@@ -145,6 +145,49 @@ import Testing
     }
   }
 
+  @Test func rowsOfABundleAreThoseOfTheirTable() throws {
+    let bundle = output("rows.zip").path
+    let made = try Program.run(
+      "bundle", "create", store.path, "-o", bundle, "--include", "rows", "--redact", "none")
+    try #require(made.status == 0, "\(made.errors)")
+    for (number, table) in Self.names.enumerated() {
+      let outcome = try Program.run("rows", bundle, "--entity", table, "--format", "ndjson")
+      let tables = try outcome.lines().map { $0["table"]?.string }
+      #expect(tables.count == number + 2, "\(outcome.text) \(outcome.errors)")
+      #expect(tables.allSatisfy { Self.isSame($0, table) })
+    }
+    let none = try Program.run("rows", bundle, "--entity", "cafes", "--format", "ndjson")
+    #expect(none.status == 64 && none.errorCode == "input.unknownName", "\(none.errors)")
+    #expect(none.stdout.isEmpty)
+  }
+
+  @Test func entitiesOfDamagedStoresHaveTheirOwnRows() throws {
+    let store = output("entities.sqlite")
+    let connection = try SQLiteConnection(store)
+    try connection.exec(
+      """
+      CREATE TABLE Z_METADATA (Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB);
+      CREATE TABLE Z_PRIMARYKEY (
+        Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER);
+      """)
+    for (number, (name, table)) in zip(Self.names, ["CAF\u{c9}", "CAFE\u{301}"]).enumerated() {
+      try connection.exec(
+        """
+        INSERT INTO Z_PRIMARYKEY VALUES (\(number + 1), '\(name)', 0, \(number + 2));
+        CREATE TABLE "Z\(table)" (
+          Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZX VARCHAR);
+        """)
+      for row in 1...number + 2 {
+        try connection.exec("INSERT INTO \"Z\(table)\" VALUES (\(row), \(number + 1), 1, 'x')")
+      }
+    }
+    connection.close()
+    let text = try Program.run("rows", "--all", store.path).stdout
+    for (number, name) in Self.names.enumerated() {
+      #expect(text.range(of: Data("\(name), \(number + 2) rows\n".utf8)) != nil, "\(name)")
+    }
+  }
+
   @Test func extractsHaveBothTables() throws {
     let folder = output("rows")
     let csv = try Program.run("extract", "--json", store.path, "-o", folder.path)

@@ -38,6 +38,26 @@ import Testing
     }
   }
 
+  @Test func aLineOfMoreThanAMebibyteIsContinued() throws {
+    let demo = try Demonstration()
+    let place = try TemporaryFolder()
+    let log = place.url.appendingPathComponent("custody.ndjson")
+    // A very long argument stands for very many outputs.
+    let text = String(repeating: "x", count: 3 << 20)
+    let long = Data("{\"arguments\":[\"\(text)\"],\"schema\":\"lifeboat.custody\"}".utf8)
+    try (long + Data([0x0a])).write(to: log)
+    for _ in 0..<2 {
+      let outcome = try Program.run("inspect", demo.kept.path, "--custody-log", log.path)
+      #expect(outcome.status == 0, "\(outcome.errors)")
+    }
+    let lines = try Data(contentsOf: log).split(separator: 0x0a).map { Data($0) }
+    #expect(lines.count == 3)
+    let records = try lines.dropFirst().map { try JSONDecoder().decode(JSON.self, from: $0) }
+    #expect(
+      records.compactMap { $0["previousSHA256"]?.string } == lines.dropLast().map { hex(of: $0) })
+    #expect(try Program.run("custody", "verify", log.path).status == 0)
+  }
+
   @Test func aChangedLogIsNoticed() throws {
     let demo = try Demonstration()
     let place = try TemporaryFolder()

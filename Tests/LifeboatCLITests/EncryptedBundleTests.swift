@@ -92,6 +92,26 @@ import Testing
     }
   }
 
+  /// Only who has no key is told to make one.
+  @Test func hintsFitTheFileThatIsMissing() throws {
+    let demo = try Demonstration()
+    let place = try TemporaryFolder()
+    func errors(_ option: String, _ path: String) throws -> String {
+      try Program.run(
+        "bundle", "create", demo.kept.path, "-o", place.url.path + "/b.age", option, path
+      ).errors
+    }
+    let missing = place.url.path + "/missing"
+    #expect(try errors("--to", missing).contains("bundle keygen"))
+    let passphrase = try errors("--passphrase-file", missing)
+    #expect(passphrase.contains("whose first line is the passphrase"), "\(passphrase)")
+    for option in ["--to", "--passphrase-file"] {
+      let folder = try errors(option, place.url.path)
+      #expect(folder.contains("bundle.permissionDenied"), "\(folder)")
+      #expect(!folder.contains("keygen"), "\(folder)")
+    }
+  }
+
   @Test func wrongUse() throws {
     let demo = try Demonstration()
     let place = try TemporaryFolder()

@@ -80,6 +80,20 @@ import Testing
     #expect(treeState(of: demo.folder) == before)
   }
 
+  @Test func notesAreCountedWhenAllIsChecked() throws {
+    let folder = try TemporaryFolder()
+    let store = folder.url.appendingPathComponent("trailing.db")
+    let connection = try SQLiteConnection(store)
+    try connection.exec("CREATE TABLE t (a); INSERT INTO t VALUES (1)")
+    connection.close()
+    try Data(bytes(of: store) + [1, 2, 3]).write(to: store)
+    let report = try Program.run("inspect", "--json", store.path).json()
+    #expect(report["notChecked"]?.array?.isEmpty == true)
+    #expect(report["findings"]?.array?.count == 1)
+    let text = try Program.run("inspect", store.path).text
+    #expect(text.contains("no damage found, 1 note"), "\(text)")
+  }
+
   /// Python's reader of property lists says what the app keeps in the metadata.
   @Test(.enabled(if: Shared.isThere)) func valuesOfTheMetadata() throws {
     let store = try RealStores.named("ios16-belkasoft-accounts/Accounts3.sqlite").url

@@ -46,6 +46,24 @@ import Testing
     let database = try SQLiteConnection(current)
     #expect(try database.integer("SELECT count(*) FROM ZNOTE") == 6)
     database.close()
+    // Each of the three steps says what it did in JSON, too.
+    let other = folder.url.appendingPathComponent("Other.lifeboat-return")
+    let steps = [
+      ["return", "make", demo.incident.path, saved.path, "-o", other.path],
+      ["return", "verify", other.path],
+      ["return", "accept", other.path, demo.incident.path, "--model", saved.path],
+    ]
+    let objects = try steps.map { try Program.run($0 + ["--json"]).json() }
+    #expect(
+      objects.compactMap { $0["schema"]?.string } == [
+        "lifeboat.returnMade", "lifeboat.returnVerification", "lifeboat.returnAccepted",
+      ])
+    #expect(objects.allSatisfy { $0["version"]?.integer == 1 })
+    #expect(objects[0]["output"]?.string == other.path)
+    let incident = try #require(objects[0]["incident"]?.string)
+    #expect(objects[1]["incident"]?.string == incident)
+    #expect(objects[2]["restored"]?.strings?.isEmpty == false)
+    #expect(objects[2]["replaced"]?.string != nil)
     // The bytes of a changed file are told.
     var bytes = try Data(contentsOf: sent)
     bytes[bytes.count / 2] ^= 4

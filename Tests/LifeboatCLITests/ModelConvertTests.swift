@@ -39,6 +39,20 @@ import Testing
     #expect(try Program.run("model", "hash", "--json", output).json() == model)
   }
 
+  @Test(arguments: [("xcdatamodeld", "xcdatamodel"), ("momd", "mom")])
+  func aVersionIsNamedAfterTheOutputWithAllItsDots(_ form: String, _ ending: String) throws {
+    let demo = try Demonstration()
+    let folder = try TemporaryFolder()
+    for (name, version) in [("Notes.v2", "Notes.v2"), (".Hidden", "Hidden")] {
+      let output = folder.url.appendingPathComponent("\(name).\(form)").path
+      let outcome = try Program.run(
+        "model", "convert", demo.kept.path, "--to", form, "-o", output, "--json")
+      #expect(outcome.status == 0, "\(outcome.errors)")
+      #expect(try outcome.json()["versions"]?[0]?["name"]?.string == version)
+      #expect(FileManager.default.fileExists(atPath: "\(output)/\(version).\(ending)"))
+    }
+  }
+
   /// Text for people names what was written, checked and lost.
   @Test func theTextSaysWhatWasChecked() throws {
     let demo = try Demonstration()

@@ -81,7 +81,7 @@ import Testing
     #expect(outcome.text.contains("These versions have equal hashes"))
     #expect(
       outcome.text.contains(
-        "Whether the store is older or newer is not known: it fits `SampleModel2`, and the current version is "
+        "It is not known whether the store is older or newer than the models: it fits `SampleModel2`, and the current version is "
           + "`SampleModel`; `SampleModel` is marked as current, but"))
   }
 

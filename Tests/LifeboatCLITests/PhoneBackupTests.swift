@@ -122,7 +122,7 @@ import Testing
     let outcome = try Program.run("inspect", backup.path)
     #expect(outcome.text.contains("Notes.sqlite"), "\(outcome.text)")
     #expect(outcome.text.contains("A/gone.db"))
-    #expect(outcome.text.contains("its file cannot be read"))
+    #expect(outcome.text.contains("but cannot be read"))
   }
 
   @Test func anEncryptedBackupIsNamedAsSuch() throws {

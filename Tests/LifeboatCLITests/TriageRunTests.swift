@@ -313,7 +313,61 @@ import Testing
     #expect(outcome.errors.contains("1 taken from the journal"), "\(outcome.errors)")
   }
 
+  /// A hash of a weak passphrase could be guessed. With another one, only what the former did not open is read.
+  @Test func aJournalDependsOnNoPassphrase() throws {
+    let demo = try Demonstration()
+    for (name, words) in [("right", "correct horse"), ("wrong", "wrong horse")] {
+      try Data("\(words)\n".utf8).write(to: URL(fileURLWithPath: path(name)))
+    }
+    let made = try Program.run(
+      "bundle", "create", demo.kept.path, "--passphrase-file", path("right"), "-o", path("b.age"))
+    try #require(made.status == 0, "\(made.errors)")
+    let inputs = [paths[0], path("b.age")]
+    func run(_ name: String, _ journal: String) throws -> Outcome {
+      try self.run(inputs + ["--passphrase-file", path(name), "--journal", path(journal)])
+    }
+    let truth = try run("right", "opened")
+    #expect(try truth.lines().allSatisfy { $0["failed"] == nil }, "\(truth.text)")
+    let locked = try run("wrong", "locked")
+    #expect(try locked.lines()[1]["fix"]?.string == "key", "\(locked.text)")
+    func head(_ name: String) throws -> ArraySlice<UInt8>? {
+      try bytes(of: URL(fileURLWithPath: path(name))).split(separator: 0x0a).first
+    }
+    #expect(try head("opened") == head("locked"))
+    let again = try run("right", "locked")
+    #expect(again.stdout == truth.stdout && again.status == truth.status)
+    #expect(again.errors.contains("1 taken from the journal"), "\(again.errors)")
+    // Without any key it is another run.
+    let none = try self.run(inputs + ["--journal", path("opened")])
+    #expect(none.status == 64 && none.errorCode == "triage.otherRun", "\(none.errors)")
+  }
+
   // MARK: - Catalogue
+
+  @Test func otherAnalysersReadAllAgain() throws {
+    let (folder, catalog) = (path("analysers"), path("cases.sqlite"))
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    let arguments = [paths[0], paths[2], "--catalog", catalog]
+    _ = try run(arguments)
+    for id in ["team.one", "team.two"] {
+      let analyser = """
+        {"schema": "lifeboat.analyser", "version": 1, "id": "\(id)",
+         "when": [{"fact": "kind", "exists": true}], "verdict": "v", "sentence": "s"}
+        """
+      try Data(analyser.utf8).write(to: URL(fileURLWithPath: folder + "/a.json"))
+      let first = try run(arguments + ["--analysers", folder])
+      #expect(!first.errors.contains("already"), "\(first.errors)")
+      let second = try run(arguments + ["--analysers", folder])
+      #expect(second.errors.contains("2 in the catalogue already"), "\(second.errors)")
+      let connection = try SQLiteConnection(URL(fileURLWithPath: catalog))
+      defer { connection.close() }
+      let sql = "SELECT count(*) FROM input WHERE instr(line, '\(id)') > 0"
+      #expect(try connection.integer(sql) == 2)
+      // A journal is of the analysers that the folder had.
+      let journaled = try run([paths[0], "--analysers", folder, "--journal", path("j")])
+      #expect((journaled.status == 64) == (id == "team.two"), "\(journaled.errors)")
+    }
+  }
 
   @Test func aCatalogReadsOnlyWhatHasChanged() throws {
     let catalog = path("cases.sqlite")

@@ -403,6 +403,7 @@ import Testing
       ["triage"], ["triage", "-", "-"], ["triage", "x", "--workers", "0"],
       ["triage", "x", "--timeout", "0"], ["triage", "x", "--max-memory", "1"],
       ["triage", "query", "frequent"], ["triage", "query", "nope", "x"],
+      ["triage", "query", "new", "x", "--limit", "0"],
       ["triage", "query", "new", "x", "--since", "yesterday"],
       ["triage", "query", "new", "x", "--since", "2026-13-45"],
       ["triage", "query", "new", "x", "--since", "2026-02-30"],

@@ -19,12 +19,12 @@ import Testing
     }
     func relationship(
       _ name: String, to entity: String, _ inverse: String?, isToMany: Bool = false,
-      isOrdered: Bool = false
+      isOrdered: Bool = false, deleteRule: DeleteRule = .nullify
     ) -> Relationship {
       Relationship(
         name: name, destinationEntityName: entity, inverseName: inverse,
         inverseEntityName: inverse.map { _ in entity }, maxCount: isToMany ? 0 : 1,
-        isOrdered: isOrdered, isOptional: true)
+        isOrdered: isOrdered, isOptional: true, deleteRule: deleteRule)
     }
     return ManagedObjectModel(
       entities: [
@@ -67,6 +67,25 @@ import Testing
         Entity(
           name: "Tag", attributes: [attribute("name", .string)],
           relationships: [relationship("houses", to: "House", "tags", isToMany: true)]),
+        Entity(
+          name: "Wall",
+          relationships: [
+            relationship("hooks", to: "Wire", nil, isToMany: true, isOrdered: true),
+            relationship("windows", to: "Window", "wall", isToMany: true, deleteRule: .cascade),
+          ]),
+        Entity(
+          name: "Window",
+          relationships: [
+            relationship("lines", to: "Wire", "line", isToMany: true, deleteRule: .cascade),
+            relationship("wall", to: "Wall", "windows"),
+            relationship("wires", to: "Wire", "window", isToMany: true, deleteRule: .deny),
+          ]),
+        Entity(
+          name: "Wire",
+          relationships: [
+            relationship("line", to: "Window", "lines"),
+            relationship("window", to: "Window", "wires"),
+          ]),
       ], versionIdentifiers: ["1"])
   }()
 
@@ -239,6 +258,49 @@ import Testing
     try store.context.delete(stone)
     try store.context.delete(owner)
     #expect(try store.text("SELECT count(*) FROM ZOWNER") == "0")
+  }
+
+  @Test func aRefusedDeletionChangesNothing() throws {
+    let store = try Store()
+    let (wall, window, wire) = try (
+      store.insert("Wall"), store.insert("Window"), store.insert("Wire")
+    )
+    try wall.addObject(window, forKey: "windows")
+    try window.addObject(wire, forKey: "wires")
+    let counts =
+      "SELECT (SELECT count(*) FROM ZWALL), (SELECT count(*) FROM ZWINDOW), (SELECT count(*) FROM ZWIRE)"
+    let error = #expect(throws: ObjectError.self) { try store.context.delete(wall) }
+    #expect(error?.code == .denied)
+    #expect(!wall.isDeleted)
+    #expect(!window.isDeleted)
+    #expect(try store.text(counts) == "1 1 1")
+    #expect(try wall.objects(forKey: "windows")[0] === window)
+    // A wire that is deleted after the window is nothing that the window has to wait for.
+    try window.addObject(wire, forKey: "lines")
+    try store.context.delete(wall)
+    #expect(wall.isDeleted)
+    #expect(wire.isDeleted)
+    #expect(try store.text(counts) == "0 0 0")
+  }
+
+  /// The order of a relationship without an inverse is in the destination's row.
+  @Test func anAddedObjectIsTheLastWithoutAJoinTable() throws {
+    let store = try Store()
+    let (wall, other) = try (store.insert("Wall"), store.insert("Wall"))
+    let wires = try (0..<3).map { _ in try store.insert("Wire") }
+    for place in [1, 2, 0, 1] { try wall.addObject(wires[place], forKey: "hooks") }
+    func keys(_ wall: ManagedObject) throws -> [Int64?] {
+      try wall.objects(forKey: "hooks").map { $0.reference?.primaryKey }
+    }
+    #expect(try keys(wall) == [2, 3, 1])
+    try other.addObject(wires[0], forKey: "hooks")
+    try other.addObject(wires[1], forKey: "hooks")
+    #expect(try keys(other) == [1, 2])
+    try wall.addObject(wires[1], forKey: "hooks")
+    #expect(try keys(wall) == [3, 2])
+    try wall.removeObject(wires[2], forKey: "hooks")
+    #expect(try keys(wall) == [2])
+    #expect(try store.text("SELECT Z9HOOKS, Z_FOK_9HOOKS FROM ZWIRE WHERE Z_PK = 3") == "- -")
   }
 
   @Test func objectsAreFoundByAValue() throws {

@@ -248,6 +248,59 @@ import Testing
     return output
   }
 
+  /// Records that no header counts: of a segment that was not synced, and of an older journal that was longer. The name
+  /// of a super-journal is not encrypted.
+  @Test(arguments: [0, 1, 2, 5, UInt32.max], [false, true])
+  func journalsKeepWhatTheirHeadersDoNotCount(count: UInt32, hasName: Bool) throws {
+    let place = try TemporaryFolder()
+    let secret = try EncryptedFile(pageSize: 1024)
+    let plain = try Self.plain(in: place.url, pageSize: 1024, rows: 300)
+    let opened = try Self.file(secret.database(plain), in: place.url)
+    let cipher = try PageCipher(CipherKey(Array(secret.rawKey.utf8)), opening: opened)
+    func word(_ value: UInt32) -> [UInt8] {
+      [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }
+    }
+    let magic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
+    func journal(_ page: (UInt32) throws -> [UInt8]) rethrows -> [UInt8] {
+      var bytes: [UInt8] = []
+      // Two segments; the second one ends the file.
+      for records: [UInt32] in [[2, 3, 4], [5, 6, 7]] {
+        bytes += magic
+        for value in [records[0] == 2 ? 3 : count, 9, 20, 512, 1024] { bytes += word(value) }
+        bytes += [UInt8](repeating: 0, count: 512 - 28)
+        for number in records {
+          let page = try page(number)
+          let sum = stride(from: 1024 - 200, to: 0, by: -200).reduce(UInt32(9)) {
+            $0 + UInt32(page[$1])
+          }
+          bytes += word(number) + page + word(sum)
+        }
+        if records[0] == 2 { bytes += [UInt8](repeating: 0, count: 512 - bytes.count % 512) }
+      }
+      let name = Array("/other-mj1".utf8)
+      let sum = name.reduce(UInt32(0)) { $0 + UInt32($1) }
+      if hasName {
+        bytes += word(1) + name
+        bytes += word(UInt32(name.count)) + word(sum) + magic
+      }
+      return bytes
+    }
+    func original(_ number: UInt32) -> [UInt8] {
+      Array(plain[(Int(number - 1) * 1024)..<(Int(number) * 1024)])
+    }
+    let hidden = try journal { try secret.page(original($0), $0) }
+    // The reserved bytes of a page stay as they are.
+    let clear = try journal {
+      Array(original($0).prefix(944)) + Array(try secret.page(original($0), $0).suffix(80))
+    }
+    var output: [UInt8] = []
+    let findings = try cipher.decrypt(journal: Self.file(hidden, in: place.url, "e-journal")) {
+      output += $0
+    }
+    #expect(output == clear)
+    #expect(findings.count == 0, "\(findings.kept)")
+  }
+
   // MARK: - SQLCipher itself
 
   private static let debian = findTool("sqlcipher")

@@ -23,7 +23,7 @@ import Testing
   private static let seed = Rounds.seed
   private static let rounds = Rounds.count(30, whenLong: 10)
 
-  @Test(.timeLimit(.minutes(30)), arguments: names)
+  @Test(arguments: names)
   func readingDamagedBytesEnds(_ name: String) throws {
     let folder = try TemporaryFolder()
     let original = try DamagedSet(try StoreFixtures.named(name).make(folder.url))
@@ -106,7 +106,7 @@ import Testing
   }
 
   /// Files that others have damaged, or made by fuzzing.
-  @Test(.enabled(if: Shared.isThere), .timeLimit(.minutes(30)))
+  @Test(.enabled(if: Shared.isThere))
   func filesOfOtherCollectionsAreReadToTheirEnd() throws {
     guard let shared = Shared.require("damaged files of others") else { return }
     let root = shared.appendingPathComponent("stores/corrupt")

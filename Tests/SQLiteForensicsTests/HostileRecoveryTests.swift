@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(30)), arguments: forms)
+  @Test(arguments: forms)
   func anythingEnds(_ form: Form) throws {
     let store = try form.make()
     for round in 0..<Self.rounds {

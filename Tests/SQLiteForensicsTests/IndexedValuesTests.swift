@@ -191,7 +191,9 @@ import Testing
     connection.close()
     let (entries, notes) = try Self.found(url)
     #expect(entries.isEmpty)
-    for part in ["upper_x", "entries of long_x", "detail=none", "n, which does not keep"] {
+    for part in [
+      "upper_x", "entries of the index long_x", "detail=none", "n, whose row ids are not stored",
+    ] {
       #expect(notes.contains { $0.contains(part) }, "\(part): \(notes)")
     }
   }

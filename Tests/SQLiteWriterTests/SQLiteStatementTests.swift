@@ -77,6 +77,28 @@ import Testing
         == [[.string("longer"), .blob([])], [.text([]), .blob(Array("some".utf8))]])
   }
 
+  @Test func partsOfARowAndCopiesKeepTheirType() throws {
+    try writer.execute("CREATE TABLE t(a)")
+    let insert = try writer.prepare("INSERT INTO t VALUES(?)")
+    let source: [UInt8] = Array("bytes".utf8)
+    try source.withUnsafeBufferPointerSpan { span throws in
+      try insert.run(over: span) { $0.blob(1, 2, at: 1) }
+      try insert.run(over: span) { $0.blob(5, 0, at: 1) }
+      // No such part.
+      try insert.run(over: span) { $0.blob(4, 2, at: 1) }
+      try insert.run(over: span) { $0.text(4, 2, at: 1) }
+      try insert.run(over: span) { $0.text(utf16: [], at: 1) }
+      try insert.run(over: span) { $0.text(copying: [], at: 1) }
+      try insert.run(over: span) { $0.text(utf16: Array("ü".utf16), at: 1) }
+      try insert.run(over: span) { $0.text(copying: Array("ü".utf8), at: 1) }
+    }
+    let expected: [SQLiteValue] = [
+      .blob(Array("yt".utf8)), .blob([]), .null, .null, .text([]), .text([]), .string("ü"),
+      .string("ü"),
+    ]
+    #expect(try writer.rows("SELECT a FROM t ORDER BY rowid").map(\.first) == expected)
+  }
+
   @Test func typedColumnsConvert() throws {
     let statement = try writer.prepare("SELECT 42, 2.5, 'text', x'0102', NULL")
     #expect(statement.columnCount == 5)

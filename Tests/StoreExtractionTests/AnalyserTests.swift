@@ -109,7 +109,8 @@ import Testing
   @Test(.enabled(if: Shared.isThere), arguments: RealStores.all)
   func realStores(_ store: RealStore) throws {
     let check = try StoreCheck(path: store.url.path)
-    let facts = try AnalyserFacts(path: store.url.path, findings: check.findings)
+    let facts = try AnalyserFacts(
+      path: store.url.path, findings: check.findings, damageCount: check.damageCount)
     #expect(facts["kind"] != nil && facts["file.sqliteVersion"]?.version != nil)
     let said = Analysers.shipped.analyses(facts).map(\.id)
     let expected: Set = [
@@ -127,7 +128,7 @@ import Testing
       "PRAGMA journal_mode = wal; CREATE TABLE ANSCKRECORDMETADATA(a); INSERT INTO ANSCKRECORDMETADATA VALUES (1)"
     )
     let facts = try AnalyserFacts(
-      path: url.path, findings: [],
+      path: url.path, findings: [], damageCount: 0,
       incident: Data(
         #"{"verdict":{"rule":"cocoa.134504","finding":"newer"},"list":[1,{"a":2}]}"#.utf8))
     #expect(facts["writeAheadLog.commitCount"]?.number ?? 0 >= 1)
@@ -138,6 +139,17 @@ import Testing
       Analysers.shipped.analyses(facts).map(\.id)
         == ["coredata.newerApp", "swiftdata.unknownVersion", "cloudkit.mirrored"])
     connection.close()
+  }
+
+  /// A check keeps only some of very many findings, but counts them all.
+  @Test func findingsThatWereNotKeptCountAsDamage() throws {
+    let place = try TemporaryFolder()
+    let url = place.url.appendingPathComponent("a.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec("CREATE TABLE t(a)")
+    connection.close()
+    let facts = try AnalyserFacts(path: url.path, findings: [], damageCount: 1000)
+    #expect(facts["damageCount"] == .number(1000))
   }
 
   private static func folder(_ files: [String: String]) throws -> TemporaryFolder {

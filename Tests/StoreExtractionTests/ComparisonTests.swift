@@ -1,8 +1,9 @@
 import Fixtures
 import Foundation
 import SQLiteFile
-import StoreExtraction
 import Testing
+
+@testable import StoreExtraction
 
 /// Two stores compared, against what SQLite says of them.
 @Suite struct ComparisonTests {
@@ -146,6 +147,64 @@ import Testing
     #expect(whole.report.metadataChanges.map(\.name) == ["uuid"])
     #expect(whole.rows.filter { $0.entity == "Tag" }.map(\.kind) == ["removed", "added"])
     #expect(throws: ExtractionError.self) { try Self.compare(one, other, entities: ["Nobody"]) }
+  }
+
+  /// Entities share the table of their parent: only rows of those that are asked for are counted.
+  @Test func rowsOfOtherEntitiesInTheSameTableAreNotCounted() throws {
+    let folder = try TemporaryFolder()
+    let one = folder.url.appendingPathComponent("one.sqlite")
+    let other = folder.url.appendingPathComponent("other.sqlite")
+    for (url, rows) in [
+      (one, "(1, 2, 1, 'a'), (2, 2, 1, 'b'), (3, 3, 1, 'c'), (4, 3, 1, 'd')"),
+      (
+        other,
+        "(1, 2, 1, 'a'), (2, 2, 2, 'B'), (3, 3, 1, 'c'), (5, 3, 1, 'e'), (6, 3, 1, 'f'), (7, 2, 1, 'g')"
+      ),
+    ] {
+      let connection = try SQLiteConnection(url)
+      try connection.exec(
+        """
+        CREATE TABLE Z_METADATA(Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB);
+        INSERT INTO Z_METADATA VALUES(1, 'U', NULL);
+        CREATE TABLE Z_PRIMARYKEY(Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER);
+        INSERT INTO Z_PRIMARYKEY VALUES(1, 'Item', 0, 9), (2, 'Note', 1, 0), (3, 'Photo', 1, 0);
+        CREATE TABLE ZITEM(Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZTITLE VARCHAR);
+        INSERT INTO ZITEM VALUES\(rows);
+        """)
+      connection.close()
+    }
+    let report = try Self.compare(one, other, entities: ["Note"]).report
+    #expect(report.addedCount == 1 && report.changedCount == 1 && report.removedCount == 0)
+    let table = try #require(report.tables.first)
+    #expect(table.oldRowCount == 2 && table.newRowCount == 3)
+    let whole = try Self.compare(one, other).report.tables.first { $0.table == "ZITEM" }
+    #expect(whole?.oldRowCount == 4 && whole?.newRowCount == 6)
+  }
+
+  /// SQLite tells apart names that differ in the case of letters other than ASCII's.
+  @Test func aTableIsNamedAsInSQL() throws {
+    let folder = try TemporaryFolder()
+    let (one, other) = try Self.pair(
+      folder,
+      """
+      CREATE TABLE "é"(a); CREATE TABLE "É"(a);
+      INSERT INTO "é" VALUES(1); INSERT INTO "É" VALUES(1)
+      """)
+    #expect(try Self.compare(one, other, entities: ["é"]).report.tables.map(\.table) == ["é"])
+    #expect(try Self.compare(other, one, entities: ["T"]).report.tables.isEmpty)
+  }
+
+  /// SQLite can be built for up to 32,767 columns.
+  @Test func columnsWithoutNamesAreAllCompared() {
+    let table = Table(name: "t", rootPage: 2, definition: nil, sql: nil)
+    let columns = ColumnPairs(table, table)
+    func row(_ last: ComparedValue) -> ComparedRow {
+      let nulls = [ComparedValue](repeating: .stored(.null), count: 32_766)
+      return ComparedRow(rowID: 1, values: nulls + [last])
+    }
+    let (one, other) = (row(.stored(.integer(7))), row(.stored(.null)))
+    #expect(columns.common(of: other, one).last?.new == 32_766)
+    #expect(columns.common(of: one).count == 32_767 && columns.common(of: other).isEmpty)
   }
 
   /// What stands in logs counts, and a damaged page costs its rows and is said.

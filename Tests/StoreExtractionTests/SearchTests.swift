@@ -229,6 +229,22 @@ import Testing
     #expect(hit.excerpt.isCutBefore && hit.excerpt.isCutAfter)
   }
 
+  /// A byte that is not UTF-8 is read as a replacement character, which has three bytes.
+  @Test(
+    arguments: [
+      [0xff], [0xe2, 0x82], [0xf0, 0x9f, 0x98], [0xc0, 0x80], [0xed, 0xa0, 0x80],
+      [0xff, 0xc3, 0xa9, 0xfe],
+      Array("é€".utf8),
+    ] as [[UInt8]])
+  func anExpressionFindsItsPlaceBehindInvalidText(_ lead: [UInt8]) throws {
+    let text = ContiguousArray(lead + Array("some words".utf8) + lead)
+    let start = lead.count + 5
+    let pattern = try SearchPattern("/w[a-z]+s/")
+    #expect(pattern.match(inText: text.rawSpan) == start..<start + 5)
+    // The match of the whole text ends where the text does.
+    #expect(try SearchPattern("/(?s)\\A.*\\z/").match(inText: text.rawSpan) == 0..<text.count)
+  }
+
   @Test(arguments: ["", "/[/", "/(/"]) func whatIsNoPattern(_ text: String) {
     let error = #expect(throws: ExtractionError.self) { _ = try SearchPattern(text) }
     #expect(error?.code.rawValue == "usage.badPattern")

@@ -205,6 +205,49 @@ import Testing
     }
   }
 
+  /// A commit counts as of its newest transaction, however many it adds.
+  @Test(arguments: [3, 50]) func aCommitHasTheTimeOfItsLastTransaction(_ count: Int) throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("h.sqlite")
+    let connection = try SQLiteConnection(url)
+    defer { connection.close() }
+    try connection.exec(
+      """
+      PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; \(Self.tables)
+      CREATE TABLE ATRANSACTION(Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZTIMESTAMP FLOAT);
+      WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < \(count))
+      INSERT INTO ATRANSACTION SELECT i, 16002, NULL, 1000 + i FROM c;
+      """)
+    let copy = try TemporaryFolder()
+    let store = try SQLiteConnection.copyStore(url, into: copy.url)
+    let dates = Self.commits(try Self.events(store)).map { $0.date?.seconds }
+    #expect(dates.last == Double(1000 + count))
+  }
+
+  /// SQLite tells apart names that differ in the case of letters other than ASCII's.
+  @Test func aTableIsNamedAsInSQL() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("n.sqlite")
+    let connection = try SQLiteConnection(url)
+    defer { connection.close() }
+    try connection.exec(
+      """
+      PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0;
+      CREATE TABLE "é"(a); CREATE TABLE "É"(a); CREATE TABLE plain(a);
+      INSERT INTO "é" VALUES(1); INSERT INTO "É" VALUES(1); INSERT INTO plain VALUES(1);
+      """)
+    let copy = try TemporaryFolder()
+    let store = try SQLiteConnection.copyStore(url, into: copy.url)
+    func count(_ name: String) throws -> Int {
+      var selection = StoreTimeline.Selection()
+      selection.names = [name]
+      return try StoreTimeline(path: store.path).lastEvents(100, selection).total
+    }
+    // Each has a commit that creates it and one that fills it.
+    #expect(try ["é", "É", "PLAIN"].map { try count($0) } == [2, 2, 2])
+    #expect(throws: ExtractionError.self) { try count("nobody") }
+  }
+
   // MARK: - History
 
   private static let tables = """

@@ -116,7 +116,7 @@ import Testing
       decoding: Data(contentsOf: URL(fileURLWithPath: #require(report.rejects))), as: UTF8.self)
     let lines = rejects.split(separator: "\n")
     let doubles = lines.filter {
-      $0.contains("like it: Z_OPT, Z") || $0.contains("like it: Z_OPT; left out")
+      $0.contains("value there: Z_OPT, Z") || $0.contains("value there: Z_OPT; left out")
     }.count
     #expect(lines.count + doubles == Int(lost + counts))
     #expect(doubles > 0)

@@ -181,7 +181,7 @@ import Testing
     #expect(rejects.count == 1)
     #expect(
       rejects.first?.hasPrefix(
-        #"{"entity":"Note","pk":1,"reason":"row 5 of the present store has its unique values, and others here: ZTEXT","store":"old","values":{"Z_PK":1,"#
+        #"{"entity":"Note","pk":1,"reason":"a row of the present store has the same unique values, but other values for: ZTEXT (row 5)","store":"old","values":{"Z_PK":1,"#
       ) == true, "\(rejects)")
   }
 

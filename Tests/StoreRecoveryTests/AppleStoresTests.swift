@@ -1,3 +1,5 @@
+import SafeFiles
+import StoreFiles
 import Foundation
 import ObjectModel
 import Testing
@@ -66,20 +68,33 @@ import Testing
     }
   }
 
-  @Test func muteErrors() throws {
-    let bench = try Workbench()
-    try bench.makeStore()
-    let bytes = ["", "-wal", "-shm"].compactMap { bench.bytes("Done.sqlite" + $0)?.count }
+  /// The size of the store is asked for when the open has failed: a launch lists no folder for it.
+  @Test func muteErrors() {
     var policy = Policy()
     policy.setsAsideOnMismatchAlone = false
     policy.minimumFreeBytes = 1000
-    let mute = policy.forErrorsWithoutCause(storeAt: bench.store)
+    let mute = policy.forErrorsWithoutCause()
     #expect(mute.setsAsideOnMismatchAlone)
-    #expect(mute.minimumFreeBytes >= 1000 + Int64(bytes.reduce(0, +)))
-    policy.minimumFreeBytes = .max
-    #expect(policy.forErrorsWithoutCause(storeAt: bench.store).minimumFreeBytes == .max)
-    policy.minimumFreeBytes = 7
-    #expect(policy.forErrorsWithoutCause(storeAt: bench.folder + "/none").minimumFreeBytes == 7)
+    #expect(mute.neededFreeBytes([8192, 50, -7]) == 1000 + 8192 + 50)
+    #expect(mute.neededFreeBytes([.max, 1]) == .max)
+    #expect(mute.neededFreeBytes([]) == 1000)
+    #expect(policy.neededFreeBytes([8192]) == 1000)
+
+    var evidence = StoreEvidence(mainKind: .file, mainSizeBytes: 8192)
+    evidence.openErrno = 0
+    evidence.looksEncrypted = false
+    evidence.header = .init(isMagicRight: true, pageSize: 4096)
+    evidence.failure = .init(sqliteCode: 11)
+    evidence.structure = .init(findings: ["page.kind"], findingCount: 1, isUnopenable: false)
+    evidence.members = [
+      .init(role: .main, name: "Done.sqlite", kind: .file, sizeBytes: 8192),
+      .init(role: .support, name: ".Done_SUPPORT/x", kind: .file, sizeBytes: 50),
+    ]
+    evidence.freeBytes = 1000 + 8192 + 49
+    #expect(classify(evidence, policy: policy).action == .quarantine)
+    #expect(classify(evidence, policy: mute).rule == .holdNoSpace)
+    evidence.freeBytes = 1000 + 8192 + 50
+    #expect(classify(evidence, policy: mute).action == .quarantine)
   }
 
   // MARK: Answers

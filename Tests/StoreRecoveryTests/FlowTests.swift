@@ -402,6 +402,50 @@ import Testing
     }
   }
 
+  /// The fresh store fails, and the set cannot go back either: it stays aside, and nobody says that it is back or
+  /// will be. The next open goes on with a fresh store.
+  @Test(arguments: [true, false])
+  func aSetThatCannotGoBackStaysAside(isLeaseHeld: Bool) throws {
+    let bench = try Workbench()
+    try bench.makeStore()
+    let before = bench.snapshot()
+    let system = FileSystem.watched { call, path in
+      if !isLeaseHeld, call == "write", path.hasSuffix(".back.json.part") {
+        throw SystemCallError(call: call, path: path, errno: ENOSPC)
+      }
+    }
+    var policy = Workbench.policy()
+    policy.maximumWaitSeconds = 0
+    let calls = Counter()
+    var lease: Int32?
+    let outcome = bench.recovery(
+      policy: policy, structure: Workbench.mismatching, fileSystem: system
+    ).attemptSynchronously(expecting: Workbench.model) { _ in
+      if calls.next() == 3, isLeaseHeld {
+        lease = try FileSystem.real.lock(bench.incompatible + "/.lease")
+      }
+      throw HostError()
+    }
+    if let lease { close(lease) }
+    guard case .failed(let failed) = outcome else {
+      Issue.record("the store opened")
+      return
+    }
+    #expect((failed.error as? StoreRecoveryError)?.code == (isLeaseHeld ? .inUse : nil))
+    #expect(failed.verdict.action == (isLeaseHeld ? .retry : .refuse))
+    #expect(failed.verdict.rule == (isLeaseHeld ? .storeInUse : .quarantineUnfinished))
+    #expect(failed.verdict.reason.hasSuffix("the earlier one is kept, and the next open continues"))
+    let notice = failed.notice(in: IncidentTexts(preferring: ["en"]), app: "Done")
+    #expect(notice.situation == (isLeaseHeld ? .inUse : .technical))
+    let kept = bench.incompatible + "/\(Workbench.stamp)/store"
+    #expect(bench.snapshot(in: kept) == before)
+    let opened = try bench.recovery().openSynchronously { try Database.open($0) }
+    #expect(opened.incident?.id == Workbench.stamp)
+    #expect(try opened.handle.number("SELECT count(*) FROM ZTASK") == 0)
+    opened.handle.close()
+    #expect(bench.snapshot(in: kept) == before)
+  }
+
   /// The way of the command line: no opener, the same move.
   @Test func setAsideWithoutAHost() throws {
     let bench = try Workbench()

@@ -159,6 +159,27 @@ import Testing
     #expect(Situation(StoreRecoveryError(.unfinished, "", errno: EIO)) == .storageFault)
     #expect(Situation(StoreRecoveryError(.unfinished, "")) == .technical)
     #expect(Situation(StoreRecoveryError(.missing, "")) == .noAccess)
+    #expect(Situation(StoreRecoveryError(.cancelled, "")) == .momentary)
+  }
+
+  /// Who waits in vain for another process reads that the data is in use, by the error and by the verdict.
+  @Test func aStoreThatAnotherProcessMovesIsInUse() throws {
+    let bench = try Workbench()
+    try bench.makeStore()
+    let trial = bench.incompatible + "/.trial-0123456789abcdef"
+    try FileManager.default.createDirectory(atPath: trial, withIntermediateDirectories: true)
+    let lease = try #require(try FileSystem.real.lock(bench.incompatible + "/.lease"))
+    defer { close(lease) }
+    var policy = Workbench.policy()
+    policy.maximumWaitSeconds = 0
+    let outcome = bench.recovery(policy: policy).attemptSynchronously { _ in true }
+    guard case .failed(let failed) = outcome else {
+      Issue.record("the store opened")
+      return
+    }
+    #expect((failed.error as? StoreRecoveryError)?.code == .inUse)
+    #expect(failed.notice(in: IncidentTexts(preferring: ["en"]), app: "").situation == .inUse)
+    #expect(Situation(failed.verdict) == .inUse)
   }
 
   /// As a host does it.

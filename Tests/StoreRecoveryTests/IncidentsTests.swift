@@ -1,4 +1,5 @@
 import StoreFiles
+import SafeFiles
 import Foundation
 import Testing
 
@@ -78,6 +79,26 @@ import Testing
       let all = ([bench.folder] + kept).map { bench.snapshot(in: $0) }
       #expect(all.filter { $0 == before }.count == 1, "step \(step)")
       #expect(all.filter { $0 == fresh }.count == 1, "step \(step)")
+    }
+  }
+
+  /// A folder that cannot be examined is an error of the recovery, too, with what the system says.
+  @Test func anIncidentThatCannotBeExaminedIsTold() throws {
+    let (bench, _) = try bench()
+    let id = Workbench.stamp
+    var system = FileSystem.real
+    system.status = { path in
+      guard !path.hasSuffix(id) else {
+        throw SystemCallError(call: "fstatat", path: path, errno: EIO)
+      }
+      return try FileSystem.real.status(path)
+    }
+    let blind = Incidents(in: bench.folder, fileSystem: system)
+    let shown = #expect(throws: StoreRecoveryError.self) { try blind.show(id) }
+    let verified = #expect(throws: StoreRecoveryError.self) { try blind.verify(id) }
+    for error in [shown, verified] {
+      #expect(error?.code == .noSuchIncident)
+      #expect(error?.errno == EIO)
     }
   }
 

@@ -1,4 +1,5 @@
 import StoreFiles
+import SafeFiles
 import Foundation
 import Testing
 
@@ -51,6 +52,20 @@ import Testing
       ])
     #expect(check.files.first { $0.name == "Done.sqlite" }?.text?.contains("same bytes") == true)
     #expect(check.files.filter { $0.state != .ok }.allSatisfy { $0.text != nil })
+  }
+
+  /// The kinds of files are told in words, each with its article.
+  @Test func aChangedKindIsToldInWords() throws {
+    let shelf = try Shelf()
+    let id = try shelf.setAside(hour: 0)
+    try FileManager.default.removeItem(atPath: shelf.path(id, blob))
+    try FileManager.default.createSymbolicLink(
+      atPath: shelf.path(id, blob), withDestinationPath: "nowhere")
+    let name = ".Done_SUPPORT/_EXTERNAL_DATA/5AB00A06"
+    let file = try shelf.incidents().verify(id).files.first { $0.name == name }
+    #expect(file?.text == "\(name) was a file and is now a symbolic link")
+    let words = StoreSet.Kind.allCases.map(\.words)
+    #expect(words == ["a file", "a folder", "a symbolic link", "a pipe, socket or device"])
   }
 
   @Test func whatCannotBeCompared() throws {

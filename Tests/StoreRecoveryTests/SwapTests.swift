@@ -167,6 +167,27 @@ import Testing
     }
   }
 
+  /// What cannot be read whole is not given to a copy as empty, and is told to be missing from it.
+  @Test func anAttributeThatIsTooLargeIsMissed() throws {
+    let place = try Place()
+    let (file, copy) = (place.home + "/file", place.home + "/copy")
+    for path in [file, copy] { try FileSystem.real.write(path, Array("ours".utf8)) }
+    for (name, value) in [("user.large", "sixteen letters!"), ("user.small", ""), ("user.x", "x")] {
+      guard Posix.setAttribute(file, name, value) else {
+        return print("skipped: no extended attributes on this volume")
+      }
+    }
+    let before = ExtendedAttributes(ofPath: file, limit: 15)
+    let handle = try #require(FileHandle(forWritingAtPath: copy))
+    before.give(to: handle.fileDescriptor)
+    try handle.close()
+    let after = ExtendedAttributes(ofPath: copy)
+    #expect(before.missing(from: after) == ["user.large"])
+    #expect(ExtendedAttributes(ofPath: file).missing(from: after) == ["user.large"])
+    // A file that only got another name has all that it had.
+    #expect(before.missing(from: ExtendedAttributes(ofPath: file, limit: 15)) == [])
+  }
+
   /// A second name may be that of somebody else's file.
   @Test func hardLinksKeepWhatTheyHave() throws {
     let place = try Place()

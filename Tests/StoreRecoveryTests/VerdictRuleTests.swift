@@ -9,6 +9,7 @@ import Testing
     (.storeMainEmpty, "store.mainEmpty"), (.storeWALDamaged, "store.walDamaged"),
     (.storeWALForeign, "store.walForeign"), (.storeUnreadable, "store.unreadable"),
     (.storeMissing, "store.missing"), (.storeNotAFile, "store.notAFile"),
+    (.storeInUse, "store.inUse"), (.quarantineUnfinished, "quarantine.unfinished"),
     (.quarantineNoSpace, "quarantine.noSpace"), (.fileUnreadable, "file.unreadable"),
     (.fileUnread, "file.unread"), (.fileEmpty, "file.empty"), (.fileEncrypted, "file.encrypted"),
     (.fileNotADatabase, "file.notADatabase"), (.fileNewer, "file.newer"),

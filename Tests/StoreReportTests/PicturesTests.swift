@@ -78,6 +78,21 @@ import Testing
     #expect(empty.contains("Nothing to be looked at"))
   }
 
+  /// An input without a date is one, and an input with an unlikely date is another.
+  @Test func undatedInputsAreThoseWithoutADate() throws {
+    var groups = TriageGroups(by: .family)
+    let dates = ["2026-11-20", "2026-11-21", "1969-12-31", "2001-01-01", nil]
+    for (number, date) in dates.enumerated() {
+      var line = TriageLine(path: "store\(number)", kind: .store)
+      line.date = date.map { $0 + "T00:00:00Z" }
+      line.signature = line.signature.hashed()
+      groups.add(line)
+    }
+    let html = try TriagePage(groups.report).html()
+    #expect(html.contains("Inputs without a date are not shown: 1."))
+    #expect(html.contains("with an unlikely date, are not shown: 2."))
+  }
+
   // MARK: - Pages
 
   /// A database of many pages of many trees with evil names.
@@ -206,6 +221,7 @@ import Testing
     #expect(SealedPage.faults(in: html, maxBytes: 4_000_000) == [])
     #expect(html.contains("600 entities. The first 500 are shown."))
     #expect(html.matches(of: #/<td class="keep">attribute<\/td>/#).count == 5_000)
-    #expect(html.contains("0 of 20 properties are shown.") && html.contains("And 100 more."))
+    #expect(
+      html.contains("0 of 20 properties are shown.") && html.contains("And 100 more problems."))
   }
 }

@@ -32,6 +32,21 @@ import Testing
     #expect(try Self.html(of: url) == html)
   }
 
+  @Test func oneCommitIsNotSeveral() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("one.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      CREATE TABLE t(a); PRAGMA journal_mode = wal; PRAGMA wal_autocheckpoint = 0;
+      INSERT INTO t VALUES (1);
+      """)
+    defer { connection.close() }
+    #expect(try Self.html(of: url).contains("1 commit in 1 frame"))
+    try connection.exec("INSERT INTO t VALUES (2)")
+    #expect(try Self.html(of: url).contains("2 commits in 2 frames"))
+  }
+
   @Test func aDamagedStoreIsSaidToBe() throws {
     let folder = try TemporaryFolder()
     let url = try StoreFixtures.named("page-1024").make(folder.url)

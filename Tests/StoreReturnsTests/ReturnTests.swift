@@ -1,6 +1,7 @@
 import Fixtures
 import Foundation
 import ObjectModel
+import SQLiteFile
 import StoreFiles
 import StoreMigration
 import StoreRecovery
@@ -161,6 +162,28 @@ import Testing
     try Data(bytes + [0]).write(to: bad)
     #expect(throws: StoreReturnError.self) { try StoreReturn(verifying: bad.path) }
     #expect(treeState(of: app.folder.url) == before)
+  }
+
+  /// Nothing is wrong with a file that was never read, so nobody has to send it once more.
+  @Test func aFileThatCannotBeOpenedIsNotCalledDamaged() async throws {
+    let app = try await App()
+    let away = try TemporaryFolder()
+    let link = away.url.appendingPathComponent("link")
+    try FileManager.default.createSymbolicLink(
+      at: link, withDestinationURL: app.made(in: away.url))
+    for (url, code) in [
+      (away.url.appendingPathComponent("missing"), .missing), (away.url, .notRegular),
+      (link, .notRegular),
+    ] as [(URL, SQLiteFileError.Code)] {
+      let verified = #expect(throws: SQLiteFileError.self) {
+        try StoreReturn(verifying: url.path)
+      }
+      #expect(verified?.code == code)
+      let accepted = #expect(throws: SQLiteFileError.self) {
+        try app.incidents.accept(return: url, for: app.incident.id, fitting: Self.newer)
+      }
+      #expect(accepted?.code == code)
+    }
   }
 
   @Test func anotherIncidentOrAnotherModelIsRefused() async throws {

@@ -131,6 +131,20 @@ import Testing
     }
   }
 
+  @Test func aLineWithAReasonHasItsHashes() {
+    let line = TriageLine(path: "x", failed: .init(code: "triage.failed", message: "too long"))
+    #expect(!line.signature.id.isEmpty)
+    #expect(line.signature == line.signature.hashed())
+  }
+
+  /// Another run may have the key.
+  @Test func whatAKeyMayOpenIsReadAgain() {
+    for (code, expected) in [("age.noKeyFits", true), ("bundle.truncated", false)] {
+      let line = TriageLine(path: "x", kind: .bundle, failed: .init(code: code, message: "x"))
+      #expect(line.isToBeReadAgain == expected)
+    }
+  }
+
   @Test func noValueOfARowIsInALine() throws {
     let url = try store("one.sqlite", seed: 7)
     try ruin(url, page: leaf(url, "ZNOTE"))

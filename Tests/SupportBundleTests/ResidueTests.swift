@@ -2,6 +2,7 @@ import AgeFiles
 import CoreDataStore
 import Fixtures
 import Foundation
+import ObjectModel
 import SQLiteFile
 import Testing
 
@@ -75,6 +76,47 @@ import Testing
         #expect(error?.message.contains(secret) == false)
       }
     }
+  }
+
+  /// A model has texts in more places than in its attributes.
+  @Test func aTextOfTheModelIsFoundWhereverItIs() throws {
+    let space = try Workspace()
+    _ = try Self.store(in: space.folder)
+    func predicate(_ text: String) -> ModelPredicate {
+      .not(.and([.compare(.path("title"), .equal, .constant(.string(text)))]))
+    }
+    var street = Attribute(name: "street", type: .string)
+    street.defaultValue = .string("zq element")
+    street.userInfo = ["street": .string("zq info of an element")]
+    street.validations = [
+      AttributeValidation(predicate: predicate("zq validation"), warning: .string("zq warning"))
+    ]
+    var address = Attribute(name: "address", type: .composite)
+    address.elements = [street]
+    let fetched = FetchedProperty(
+      name: "others", destinationEntityName: "Note", predicate: predicate("zq fetched"),
+      userInfo: ["others": .string("zq info of a fetched property")])
+    let index = FetchIndex(
+      name: "byTitle", elements: [.init(propertyName: "address")],
+      partialPredicate: predicate("zq index"))
+    var model = ManagedObjectModel(entities: [
+      Entity(
+        name: "Note", attributes: [address], fetchedProperties: [fetched], fetchIndexes: [index])
+    ])
+    model.fetchRequestTemplates = [
+      FetchRequestTemplate(name: "all", entityName: "Note", predicate: predicate("zq template"))
+    ]
+    let url = space.folder.appendingPathComponent("secrets.sqlite")
+    let scan = ResidueScan(
+      try CoreDataStore(path: url.path, model: model), .rows, .values(except: .nothing))
+    for secret in [
+      "zq element", "zq info of an element", "zq validation", "zq warning", "zq fetched",
+      "zq info of a fetched property", "zq index", "zq template",
+    ] {
+      let bundle = try Self.packed(Array("{\"message\":\"\(secret)\"}".utf8), space)
+      #expect(throws: BundleError.self, "\(secret)") { try scan.check(bundle) }
+    }
+    try scan.check(try Self.packed(Array("{\"message\":\"zq other\"}".utf8), space))
   }
 
   /// Words of our own sentences, names of the schema, numbers of JSON, and parts of other words.

@@ -75,6 +75,21 @@ import Testing
       ])
   }
 
+  /// A header of pax may stand before one of GNU; its size is that of the file (POSIX.1-2017, pax).
+  @Test func aSizeIsThatOfTheFileAndNotOfAHeaderBeforeIt() throws {
+    let files = try unpack(
+      """
+      kind = tarfile.TarInfo
+      for block in (
+          kind._create_pax_generic_header({"size": str(len(store))}, tarfile.XHDTYPE, "utf-8"),
+          kind._create_gnu_long_header("\(Self.long)", tarfile.GNUTYPE_LONGNAME, "utf-8", "strict")):
+          archive.fileobj.write(block)
+          archive.offset += len(block)
+      add("short", store)
+      """)
+    #expect(files == [Self.long: Self.store])
+  }
+
   @Test func namesBeyondASCII() throws {
     let files = try unpack("add('Büro/東京.sqlite', store)")
     #expect(files == ["Büro/東京.sqlite": Self.store])

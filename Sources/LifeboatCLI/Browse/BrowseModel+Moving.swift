@@ -41,7 +41,7 @@ extension BrowseModel {
       if let window = rows.window, window.work != nil {
         // The last row is only known when all rows are counted.
         rows.followsEnd = true
-        message = "the last row comes when all rows are known"
+        message = "the last row is shown when all rows have been read"
         ask(.rows(rows.query, window.start..<window.start + max(window.rows.count, 1)))
       } else {
         rows.cursor = last

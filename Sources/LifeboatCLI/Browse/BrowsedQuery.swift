@@ -118,13 +118,13 @@ final class BrowsedQuery {
     return "\(work), \(share)%"
   }
 
-  /// Does one step: reads leaves, or sorts rows.
+  /// Advances the query by one step (reading leaves or sorting rows), or by up to four.
   ///
   /// - Parameters:
   ///   - places: the places of the rows that are to be shown.
-  ///   - atOnce: whether to do up to four steps, until the rows can be shown.
-  /// - Returns: whether it is worth sending the rows: more of them can be shown now, all are known, or the percentage
-  ///   has changed.
+  ///   - atOnce: true to take up to four steps, and to stop as soon as the rows can be shown.
+  /// - Returns: true when the rows are to be sent: when more of them can be shown, when all are known, or when the
+  ///   percentage has changed.
   /// - Throws: `SQLiteFileError` when the device fails.
   func advance(toShow places: Range<Int>, atOnce: Bool) throws -> Bool {
     if atOnce, count >= places.upperBound { return true }

@@ -44,7 +44,7 @@ final class InlineBrowse {
     }
   }
 
-  /// Presses keys one after the other. After each key, all of its requests are answered.
+  /// Presses keys in order. Before the next key, all requests that the last key has caused are answered.
   func press(_ keys: Key...) {
     for key in keys {
       model.press(key)

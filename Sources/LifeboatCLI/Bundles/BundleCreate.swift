@@ -63,24 +63,30 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
   @Option(
     name: .long,
     help:
-      "structure (nothing that a user typed), rows or rows:ENTITY,… (rows as well, redacted) or "
-      + "store (the files of the store as well)."
+      """
+      structure (nothing that a user typed), rows or rows:ENTITY,… (rows as well, redacted) or \
+      store (the files of the store as well).
+      """
   )
   var include = Include(.structure)
 
   @Option(
     name: .long,
     help:
-      "values (a token for each value of a row; the default), listed (tokens, except for what "
-      + "--allow names) or none (the values themselves)."
+      """
+      values (a token for each value of a row; the default), listed (tokens, except for what \
+      --allow names) or none (the values themselves).
+      """
   )
   var redact: Redact?
 
   @Option(
     name: .long,
     help:
-      "What stands beside the token of a number: ranges (powers of ten) or ranks (the place of "
-      + "the number in its sorted column)."
+      """
+      What stands beside the token of a number: ranges (powers of ten) or ranks (the place of \
+      the number in its sorted column).
+      """
   )
   var numbers: NumberForm?
 

@@ -63,7 +63,7 @@ struct BundleExtract: ParsableCommand {
         hint: "if you trust the sender of the bundle, allow more with --max-size BYTES")
     }
     display.note(
-      "\(Quantity.count(extraction.entryCount)) entries, \(Quantity.bytes(extraction.totalBytes)), go into \(output)"
+      "unpacking \(Quantity.count(extraction.entryCount, "entry", "entries")), \(Quantity.bytes(extraction.totalBytes)), into \(output)"
     )
     let skipped = try extraction.write(
       to: output, isCancelled: { interruption.isRequested }, making: interruption.files.making)

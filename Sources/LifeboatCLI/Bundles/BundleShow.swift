@@ -97,7 +97,7 @@ struct BundleShow: ParsableCommand {
     } catch is DecodingError {
       throw Failure(
         65, "bundle.badRecord",
-        "\(path): \(name) is not a record, or a newer version of lifeboat has written it")
+        "\(path): \(name) is not a valid record, or was written by a newer version of lifeboat")
     }
   }
 }

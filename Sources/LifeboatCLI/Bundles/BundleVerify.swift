@@ -129,7 +129,9 @@ struct BundleVerify: ParsableCommand {
     case .intact:
       if !display.json, !display.quiet {
         try display.write(
-          "intact: \(Quantity.count(result.intactEntryCount)) entries agree with the manifest\n")
+          "intact: "
+            + Quantity.count(result.intactEntryCount, "entry agrees", "entries agree")
+            + " with the manifest\n")
         if let signed {
           try display.write(
             "signed by the key \(signed.key): \(VisibleText.visible(signed.comment))\n")

@@ -121,7 +121,11 @@ struct BundleSecretOptions: ParsableArguments {
   /// Reads the keys and the passphrase from their files. The files may be pipes, so call this once.
   func secrets() throws -> AgeSecrets {
     var secrets = AgeSecrets()
-    for file in identity { secrets.identities += try KeyFile.read(file, AgeKeyFile.identities) }
+    for file in identity {
+      secrets.identities += try KeyFile.read(
+        file, ifMissing: "name the file of the secret key that opens the bundle",
+        AgeKeyFile.identities)
+    }
     secrets.passphrase = try passphraseFile.map(KeyFile.passphrase)
     return secrets
   }
@@ -155,10 +159,12 @@ struct BundleSecretOptions: ParsableArguments {
 
 /// Reads files that hold keys or passphrases.
 enum KeyFile {
-  /// Reads a file, and parses its keys with `keys`.
-  static func read<Key>(_ path: String, _ keys: ([UInt8]) throws(AgeError) -> [Key]) throws -> [Key]
-  {
-    let bytes = try bytes(path)
+  /// Reads a file, and parses its keys with `keys`. `hint` says what to do when there is no file.
+  static func read<Key>(
+    _ path: String, ifMissing hint: String = "make a key with: lifeboat bundle keygen -o FILE",
+    _ keys: ([UInt8]) throws(AgeError) -> [Key]
+  ) throws -> [Key] {
+    let bytes = try bytes(path, ifMissing: hint)
     do throws(AgeError) {
       return try keys(bytes)
     } catch {
@@ -168,7 +174,9 @@ enum KeyFile {
 
   /// Reads a file of minisign, and parses its key or signature with `key`.
   static func read<Key>(_ path: String, _ key: (String) throws(BundleError) -> Key) throws -> Key {
-    let text = String(decoding: try bytes(path), as: UTF8.self)
+    let text = String(
+      decoding: try bytes(path, ifMissing: "check the path of the key or of the signature"),
+      as: UTF8.self)
     do throws(BundleError) {
       return try key(text)
     } catch {
@@ -178,15 +186,17 @@ enum KeyFile {
 
   /// The first line of a file, without its line end. An empty line is a failure.
   static func passphrase(_ path: String) throws -> [UInt8] {
-    let line = try bytes(path).prefix { $0 != 0x0a && $0 != 0x0d }
+    let line = try bytes(path, ifMissing: "name a file whose first line is the passphrase").prefix {
+      $0 != 0x0a && $0 != 0x0d
+    }
     guard !line.isEmpty else {
       throw Failure(65, AgeError.Code.badKey.rawValue, "\(path): the first line is empty")
     }
     return Array(line)
   }
 
-  /// All bytes of a small file, which may be a pipe.
-  private static func bytes(_ path: String) throws -> [UInt8] {
+  /// All bytes of a small file, which may be a pipe. `hint` says what to do when there is no file.
+  private static func bytes(_ path: String, ifMissing hint: String) throws -> [UInt8] {
     let data: Data
     do {
       let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
@@ -199,7 +209,7 @@ enum KeyFile {
         isThere
           ? "the file of the key or passphrase cannot be read, \(path)"
           : "there is no file of a key or passphrase at this path, \(path)",
-        hint: "make a key with: lifeboat bundle keygen -o FILE")
+        hint: isThere ? "check its permissions, and that it is a file" : hint)
     }
     guard data.count <= AgeKeyFile.maxBytes else {
       throw Failure(65, AgeError.Code.badKey.rawValue, "\(path) is too large for a file of keys")

@@ -33,8 +33,10 @@ struct PackingOptions: ParsableArguments {
   @Option(
     name: .long,
     help:
-      "The maximum size of the bundle, such as 20MB. Only the first rows of each entity go in, "
-      + "and the largest external files stay out."
+      """
+      The maximum size of the bundle, such as 20MB. Only the first rows of each entity go in, \
+      and the largest external files stay out.
+      """
   )
   var maxSize: ByteCount?
 

@@ -130,18 +130,36 @@ struct CustodyLog {
     guard status.sizeBytes > 0 else { return !EvidenceGuard.mayBeSideFile(path) }
     guard let handle = FileHandle(forReadingAtPath: path) else { return false }
     defer { try? handle.close() }
-    let start = try handle.read(upToCount: 1 << 20) ?? Data()
+    var start = Data()
+    // The first line is as long as any other, and is read whole.
+    while start.count <= CustodyVerify.maxBytes,
+      let piece = try handle.read(upToCount: 1 << 20), !piece.isEmpty
+    {
+      start += piece
+      if piece.contains(0x0a) { break }
+    }
     guard let line = start.split(separator: 0x0a).first,
       let object = try? JSONSerialization.jsonObject(with: line) as? [String: Any]
     else { return false }
     return object["schema"] as? String == "lifeboat.custody"
   }
 
-  /// The last MiB of the log, or all of a shorter log. A last line of more than 1 MiB is cut at its start.
+  /// The end of the log, from the start of its last line or further back. The start of a line that is too long for
+  /// `custody verify` is not looked for.
   private func tail(of handle: FileHandle) throws -> Data {
     let end = try handle.seekToEnd()
-    try handle.seek(toOffset: end > 1 << 20 ? end - (1 << 20) : 0)
-    return try handle.readToEnd() ?? Data()
+    var count: UInt64 = 1 << 20
+    while true {
+      try handle.seek(toOffset: end - min(end, count))
+      let tail = try handle.readToEnd() ?? Data()
+      // The first part may be cut, so that the last one is whole only behind another.
+      if count >= min(end, UInt64(CustodyVerify.maxBytes) + 2)
+        || tail.split(separator: 0x0a).count > 1
+      {
+        return tail
+      }
+      count *= 2
+    }
   }
 
   private static func evidence(at paths: [String]) -> Evidence {

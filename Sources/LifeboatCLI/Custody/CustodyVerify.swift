@@ -71,7 +71,7 @@ struct CustodyVerify: ParsableCommand {
   }
 
   /// The most bytes that a line may have.
-  private static let maxBytes = 64 << 20
+  static let maxBytes = 64 << 20
 
   func run() throws {
     var count = 0
@@ -142,10 +142,9 @@ struct CustodyVerify: ParsableCommand {
         display.note("no longer there: \(path)")
       }
       if !display.quiet {
-        let lines = count == 1 ? "1 line" : "\(Quantity.count(count)) lines"
         try display.write(
           problems.isEmpty
-            ? "whole: \(lines); the last one has the SHA-256 \(last ?? "")\n"
+            ? "whole: \(Quantity.count(count, "line")); the last one has the SHA-256 \(last ?? "")\n"
             : "NOT WHOLE: see the lines above\n")
       }
     }

@@ -184,7 +184,7 @@ struct IncidentsRestore: ParsableCommand {
     var text = "restored:\n"
     for path in result.restored { text += "  \(VisibleText.visible(path))\n" }
     if let replaced = result.replaced {
-      text += "the store that was there before is kept as incident \(replaced.id)\n"
+      text += "the store that was there is kept as incident \(replaced.id)\n"
     }
     for difference in result.differences {
       text += "changed since the store was set aside: \(VisibleText.visible(difference.text))\n"
@@ -215,7 +215,8 @@ struct IncidentsRestore: ParsableCommand {
   }
 }
 
-/// The arguments that name an incident: its own folder, or the folder of the store and the incident's name.
+/// The arguments that name an incident: either the folder of the incident, or the folder of the store followed by the
+/// name of the incident.
 struct IncidentPlace: ParsableArguments {
   @Argument(
     help:

@@ -303,7 +303,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
     {
       block.add(
         "Damage",
-        "\(Quantity.count(structure.findingCount)) findings: \(structure.findings.joined(separator: ", "))"
+        "\(Quantity.count(structure.findingCount, "finding")): \(structure.findings.joined(separator: ", "))"
       )
     }
     if evidence.wal?.loss != nil || evidence.wal?.doubt != nil {

@@ -69,12 +69,24 @@ struct ReturnMake: ParsableCommand {
 
   @OptionGroup(title: "Display") var display: DisplayOptions
 
+  /// The JSON form of what was made.
+  struct Report: Encodable {
+    let schema = "lifeboat.returnMade"
+    let version = 1
+    let output: String
+    /// The id of the incident that the store is for.
+    let incident: String
+  }
+
   func run() throws {
     try EvidenceGuard.check(output, against: store)
     let argument = try IncidentArgument(incident)
     let text = try report.map { [UInt8](try Data(contentsOf: URL(fileURLWithPath: $0))) }
     try StoreReturn.make(of: store, for: argument.incident, report: text, at: output)
-    guard !display.quiet, !display.json else { return }
+    if display.json {
+      return try display.write(json: Report(output: output, incident: argument.incident.id))
+    }
+    guard !display.quiet else { return }
     try display.write(
       """
       made \(VisibleText.visible(output)) for the incident \(argument.incident.id)
@@ -91,7 +103,8 @@ struct ReturnVerify: ParsableCommand {
     discussion: """
       Example: lifeboat return verify Notes.lifeboat-return
 
-      Exit status: 0 when it is whole, and belongs to the incident if one is named; 65 otherwise.
+      Exit status: 0 when it is whole, and belongs to the incident if one is named; 65 when not; 66 or 77 when the \
+      file is missing or may not be read.
       """)
 
   @Argument(help: "The returned store.", completion: .file())
@@ -101,6 +114,17 @@ struct ReturnVerify: ParsableCommand {
   var incident: String?
 
   @OptionGroup(title: "Display") var display: DisplayOptions
+
+  /// The JSON form of the check. A file that is not whole is an error.
+  struct Report: Encodable {
+    let schema = "lifeboat.returnVerification"
+    let version = 1
+    let path: String
+    let storeName: String
+    let sizeBytes: Int64
+    /// The id of the incident that the store is for.
+    let incident: String
+  }
 
   func run() throws {
     let returned = try StoreReturn(verifying: file)
@@ -112,7 +136,13 @@ struct ReturnVerify: ParsableCommand {
         )
       }
     }
-    guard !display.quiet, !display.json else { return }
+    if display.json {
+      return try display.write(
+        json: Report(
+          path: file, storeName: returned.storeName, sizeBytes: returned.sizeBytes,
+          incident: returned.incidentID))
+    }
+    guard !display.quiet else { return }
     try display.write(
       "\(VisibleText.visible(file)) is whole: \(VisibleText.visible(returned.storeName)), "
         + "\(Quantity.bytes(UInt64(clamping: returned.sizeBytes))), for the incident "
@@ -146,6 +176,18 @@ struct ReturnAccept: ParsableCommand {
 
   @OptionGroup(title: "Display") var display: DisplayOptions
 
+  /// The JSON form of the result.
+  struct Report: Encodable {
+    let schema = "lifeboat.returnAccepted"
+    let version = 1
+    /// The paths of the files and folders that are in place now.
+    let restored: [String]
+    /// The id of the incident that the returned store was taken in as.
+    let incident: String
+    /// The id of the incident that holds the store that was there before; nil when there was none.
+    let replaced: String?
+  }
+
   func run() throws {
     let interruption = Interruption(lettingWorkEnd: true)
     let argument = try IncidentArgument(incident)
@@ -159,14 +201,20 @@ struct ReturnAccept: ParsableCommand {
       try incidents.accept(
         return: URL(fileURLWithPath: file), for: argument.incident.id, fitting: expected)
     }
-    guard !display.quiet, !display.json else { return }
+    if display.json {
+      return try display.write(
+        json: Report(
+          restored: accepted.restoration.restored, incident: accepted.incident.id,
+          replaced: accepted.restoration.replaced?.id))
+    }
+    guard !display.quiet else { return }
     var text = "in place:\n"
     for path in accepted.restoration.restored { text += "  \(VisibleText.visible(path))\n" }
     text += "next: open the app\n"
     if let replaced = accepted.restoration.replaced {
       let folder = ShellText.path(PathText.folder(of: PathText.withoutTrailingSlashes(incident)))
       text +=
-        "the store that was there before is kept as incident "
+        "the store that was there is kept as incident "
         + "\(replaced.id)\nto go back: lifeboat incidents restore \(folder) \(ShellText.quoted(replaced.id))\n"
     }
     try display.write(text)

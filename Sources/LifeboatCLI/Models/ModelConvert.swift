@@ -199,9 +199,8 @@ private struct ConversionPlan {
       chosen = [try input.model(named: name).version]
     }
     let outputName = PathText.lastComponent(of: output)
-    let stem =
-      outputName.utf8.split(separator: UInt8(ascii: ".")).first.map { String(Substring($0)) }
-      ?? outputName
+    // No version may have a name that begins with a dot.
+    let stem = PathText.stem(of: PathText.dropping(prefix: ".", from: outputName) ?? outputName)
     for version in chosen {
       guard let model = version.model else {
         skipped.append(

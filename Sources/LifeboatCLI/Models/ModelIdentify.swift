@@ -107,7 +107,9 @@ struct ModelIdentify: ParsableCommand {
       throw Failure(
         65, "hashes.several",
         "\(name) has several hashes of \(several), so it shows more than one model",
-        hint: "keep only the part about the store, which follows NSStoreModelVersionHashes")
+        hint:
+          "give only the part of the text that is about the store: the dictionary after NSStoreModelVersionHashes"
+      )
     }
     return StoreModelRecord(
       hashes: PastedHashes.completed(found.compactMapValues(\.first), by: collections),
@@ -221,7 +223,7 @@ struct ModelIdentify: ParsableCommand {
     case .unknown(let reason, let doubt):
       let why = doubt.map { "; \(VisibleText.visible($0))" } ?? ""
       return
-        "Whether the store is older or newer is not known: \(VisibleText.visible(reason))\(why).\n"
+        "It is not known whether the store is older or newer than the models: \(VisibleText.visible(reason))\(why).\n"
     }
   }
 }

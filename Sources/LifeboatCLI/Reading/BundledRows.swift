@@ -110,28 +110,45 @@ struct BundledRows {
   private func forEachRow(
     of names: [String], _ body: (Row, String) throws -> Bool
   ) throws {
-    let wanted = Set(names)
-    var seen: Set<String> = []
-    var isStopped = false
+    let wanted = names.isEmpty ? [] : try exactNames(of: names)
+    try forEachLine { row, line in
+      guard wanted.isEmpty || wanted.contains(ExactText(row.name)) else { return true }
+      return try body(row, String(decoding: line, as: UTF8.self))
+    }
+  }
+
+  /// The names in the bundle that `names` mean. A keyboard may compose letters in another way than the bundle, so this
+  /// is known only when all rows have been seen.
+  private func exactNames(of names: [String]) throws -> Set<ExactText> {
+    var seen: Set<ExactText> = []
+    try forEachLine { row, _ in
+      seen.insert(ExactText(row.name))
+      return true
+    }
+    let known = seen.sorted().map(\.text)
+    return try Set(
+      names.map { name in
+        guard let place = ExactText.place(of: name, in: known, { $0 }) else {
+          throw ExtractionError(
+            .unknownName, "the bundle has no rows of \(name)", path: given,
+            nearest: NearestName.of(name, among: known))
+        }
+        return ExactText(known[place])
+      })
+  }
+
+  private func forEachLine(_ body: (Row, ArraySlice<UInt8>) throws -> Bool) throws {
     try RowLines.forEach(at: path) { line in
       guard !line.isEmpty else { return true }
       guard let row = Row(line) else { throw notRows() }
-      seen.insert(row.name)
-      guard wanted.isEmpty || wanted.contains(row.name) else { return true }
-      isStopped = try !body(row, String(decoding: line, as: UTF8.self))
-      return !isStopped
-    }
-    guard !isStopped else { return }
-    for name in names where !seen.contains(name) {
-      throw ExtractionError(
-        .unknownName, "the bundle has no rows of \(name)", path: given,
-        nearest: NearestName.of(name, among: seen.sorted()))
+      return try body(row, line)
     }
   }
 
   private func notRows() -> Failure {
     Failure(
       65, "bundle.badRecord",
-      "\(given): \(StoreBundle.rowsName) does not hold rows in the form of this version")
+      "\(given): \(StoreBundle.rowsName) does not hold rows in the form that this version of lifeboat reads"
+    )
   }
 }

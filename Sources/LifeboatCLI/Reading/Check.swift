@@ -76,7 +76,8 @@ struct Check: StoreReader {
     let record = try input.incident.map { try JSONEncoder().encode($0) }
     check.analyses = analysers.analyses(
       try AnalyserFacts(
-        path: path, logView: store.wal, findings: check.findings, incident: record))
+        path: path, logView: store.wal, findings: check.findings, damageCount: check.damageCount,
+        incident: record))
     guard check.changedDuringRead.isEmpty else {
       throw Failure.changedDuringRead(check.changedDuringRead)
     }

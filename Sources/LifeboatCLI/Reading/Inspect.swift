@@ -345,10 +345,11 @@ struct InspectionText {
     let pages = Set(inspection.findings.filter { $0.severity == .damage }.compactMap(\.page)).count
     guard inspection.damageCount > 0 else {
       let notes = inspection.findings.count
-      return inspection.notChecked.isEmpty
+      return
+        (inspection.notChecked.isEmpty
         ? "no damage found"
-        : "no damage found in what was looked at (lifeboat check says what was not)"
-          + (notes > 0 ? ", \(Quantity.count(notes)) \(notes == 1 ? "note" : "notes")" : "")
+        : "no damage found in what was looked at (lifeboat check says what was not)")
+        + (notes > 0 ? ", \(Quantity.count(notes)) \(notes == 1 ? "note" : "notes")" : "")
     }
     return
       "damaged: \(Quantity.count(inspection.damageCount)) \(inspection.damageCount == 1 ? "finding" : "findings")"

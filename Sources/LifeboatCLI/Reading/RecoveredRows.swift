@@ -114,19 +114,17 @@ struct RecoveredRows {
   }
 
   private func writeEntities(_ output: RecoveredRowOutput) throws -> Bool {
-    var texts: [String: RowText] = [:]
-    var order: [String] = []
+    var texts: [ExactText: RowText] = [:]
     var output = output
     // In text the limit applies to each entity.
     output.limit = nil
     let outcome = try output.forEachRow(selection) { row, columns, recovered in
       let name = row.entityName ?? "entity \(row.entityNumber.map { String($0) } ?? "?")"
-      if texts[name] == nil {
-        texts[name] = RowText(
+      texts[
+        ExactText(name),
+        default: RowText(
           name, ["pk", "state"] + row.properties.map(\.name), limit: options.limit ?? 50)
-        order.append(name)
-      }
-      texts[name]?.add {
+      ].add {
         let cells = zip(columns, row.properties).map { column, property in
           Self.partial(recovered, column) ?? options.cell(property.value)
         }
@@ -138,7 +136,7 @@ struct RecoveredRows {
       }
       return true
     }
-    for name in order.sorted() { try display.write(texts[name]?.text(display) ?? "") }
+    for name in texts.keys.sorted() { try display.write(texts[name]?.text(display) ?? "") }
     return note(outcome)
   }
 

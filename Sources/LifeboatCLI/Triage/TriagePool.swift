@@ -44,9 +44,9 @@ final class TriagePool {
   private var outdated: TriageJournal.Place?
   /// Inputs that were taken from ``order`` and wait for a worker. They go before the inputs that are still in it.
   private var again: ArraySlice<TriageOrder.Job> = []
-  /// Inputs that are read again because the machine had failed, and the places of their records. The journal keeps the
-  /// old record, because a new one would stand behind records that were told later. So each run that goes on after this
-  /// journal reads these inputs again.
+  /// Inputs that are read again because the machine had failed or a key was lacking, and the places of their records.
+  /// The journal keeps the old record, because a new one would stand behind records that were told later. So each run
+  /// that goes on after this journal reads these inputs again.
   private var doubted: [TriageOrder.Job: TriageJournal.Place] = [:]
   private var toldCount = 0
 
@@ -151,7 +151,8 @@ final class TriagePool {
 
   private static let problem = Array(#""problem":""#.utf8)
 
-  /// Whether a result is a failure that may be gone by now. A line that cannot be decoded counts as one.
+  /// Whether a result is a failure that may be gone by now, or that another key may help with: the journal does not
+  /// know which keys its run had. A line that cannot be decoded counts as one.
   private static func mayDiffer(_ result: TriageOrder.Result) -> Bool {
     let lines: [[UInt8]] =
       switch result {
@@ -163,7 +164,7 @@ final class TriagePool {
       // Each line with a failure has the key `problem`. Quotes in texts are escaped, so no text can look like this key.
       guard json.firstRange(of: problem) != nil else { return false }
       guard let line = try? TriageLine(json: json) else { return true }
-      return line.mayDiffer
+      return line.isToBeReadAgain
     }
   }
 
@@ -368,8 +369,7 @@ final class TriagePool {
   }
 
   private func finish(_ job: TriageOrder.Job, failed: TriageLine.Failed) {
-    var line = TriageLine(path: PathBytes.shown(job.path), failed: failed)
-    line.signature = line.signature.hashed()
+    let line = TriageLine(path: PathBytes.shown(job.path), failed: failed)
     finish(job, .line((try? line.json()) ?? [], identity: nil))
   }
 }

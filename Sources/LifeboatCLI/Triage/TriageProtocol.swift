@@ -13,6 +13,8 @@ struct TriageSetup: Codable {
   var options = TriageReader.Options()
   /// The path of a folder of analysers that are used beside the built-in ones; nil for none.
   var analysers: String?
+  /// The digest of these analysers: a journal of others is of another run.
+  var analysersDigest = ""
   /// Whether each line records how many seconds its input took.
   var isTimed = false
   /// The maximum number of seconds for one input.

@@ -48,7 +48,7 @@ struct TriageQuery: ParsableCommand {
   @OptionGroup(title: "Display") var display: DisplayOptions
 
   func validate() throws {
-    guard limit >= 0 else { throw ValidationError("--limit takes a number of rows, 0 or more.") }
+    guard limit >= 1 else { throw ValidationError("--limit takes a number of rows, 1 or more.") }
     // Among the forms of dates that can be read, only a day has ten bytes.
     if let since, since.utf8.count != 10 || DateText.seconds(in: since) == nil {
       throw ValidationError("--since takes a day, such as 2026-11-20.")

@@ -211,6 +211,7 @@ struct TriageRun: ParsableCommand {
       var all = Analysers.shipped
       try all.add(folder: analysers)
       setup.analysers = analysers
+      setup.analysersDigest = all.digest
     }
     return setup
   }
@@ -221,8 +222,15 @@ struct TriageRun: ParsableCommand {
     var setup = setup
     setup.maxMemory = 0
     setup.timeout = 0
+    // The journal holds a hash of these texts, from which a weak passphrase could be guessed. So only the kinds of keys
+    // that are given are part of them. What no key has opened is read again in each run.
+    let lacks = [setup.identities.isEmpty, setup.passphrase == nil, setup.key == nil]
+    setup.identities = []
+    setup.passphrase = nil
+    setup.key = nil
     let options = String(decoding: try JSONEncoder.sorted.encode(setup), as: UTF8.self)
-    return [Tool.version, options, isNull ? "0" : "n"] + paths
+    let keys = lacks.map { $0 ? "-" : "k" }.joined()
+    return [Tool.version, options, keys, isNull ? "0" : "n"] + paths
   }
 
   /// Throws for an output that would become part of what is read.

@@ -52,12 +52,11 @@ struct TriageWorker: ParsableCommand {
     to request: TriageRequest, _ reader: TriageReader, _ setup: TriageSetup
   ) throws -> [UInt8] {
     guard let path = PathBytes.text(request.path) else {
-      var line = TriageLine(
+      let line = TriageLine(
         path: PathBytes.shown(request.path),
         failed: .init(
           code: "input.nameNotText",
           message: "the path is not UTF-8; read a copy of the input under another name"))
-      line.signature = line.signature.hashed()
       return try TriageAnswer.line(line.json(), identity: nil).bytes
     }
     let start = DispatchTime.now().uptimeNanoseconds

@@ -40,7 +40,7 @@ final class EntityPairing {
   /// nil if there is none. `name` is a new name too. Core Data does not merge hierarchies.
   func entity(mergedWith name: String) -> String? {
     guard let root = hierarchies.oldRoots[name] else { return nil }
-    return hierarchies.firstByOldRoot[Self.root(of: name, in: new)]?
+    return hierarchies.firstByNewRoot[Self.root(of: name, in: new)]?
       .first { hierarchies.oldRoots[$0] != root }
   }
 
@@ -49,7 +49,7 @@ final class EntityPairing {
     var oldRoots: [String: String] = [:]
     /// For each topmost ancestor in the new model, by name: at most two entities below it that both models have. They
     /// come from two different hierarchies of the old model.
-    var firstByOldRoot: [String: [String]] = [:]
+    var firstByNewRoot: [String: [String]] = [:]
   }
 
   private lazy var hierarchies: Hierarchies = {
@@ -58,9 +58,9 @@ final class EntityPairing {
       let oldRoot = Self.root(of: oldEntity.name, in: old)
       found.oldRoots[newEntity.name] = oldRoot
       let root = Self.root(of: newEntity.name, in: new)
-      let known = found.firstByOldRoot[root] ?? []
+      let known = found.firstByNewRoot[root] ?? []
       if known.count < 2, !known.contains(where: { found.oldRoots[$0] == oldRoot }) {
-        found.firstByOldRoot[root] = known + [newEntity.name]
+        found.firstByNewRoot[root] = known + [newEntity.name]
       }
     }
     return found

@@ -91,7 +91,7 @@ struct LightweightRules {
     let isBoolean = old.type == .boolean || new.type == .boolean
     if isBoolean, numbers.contains(old.type) || numbers.contains(new.type) {
       return .unknown(
-        reason: "Apple names conversions between number types, but not to or from Boolean")
+        reason: "Apple's guide lists conversions between number types, but none to or from Boolean")
     }
     if old.type == .composite || new.type == .composite {
       return .unknown(reason: "Apple's documentation does not name composite attributes")

@@ -27,7 +27,7 @@ extension ModelDifference {
   private static func list(_ reasons: [String], joiner: String) -> String {
     let shown = reasons.prefix(3).joined(separator: joiner)
     let rest = reasons.count - 3
-    return rest > 0 ? shown + joiner + "for \(count(rest, "more reason"))" : shown
+    return rest > 0 ? "\(shown) (and \(count(rest, "more reason")))" : shown
   }
 
   /// The numbers of changes, entities and version hashes, as one sentence.

@@ -206,19 +206,16 @@ struct PredicateParser {
 
   private mutating func primary() throws(PredicateFormatError) -> ModelExpression {
     try count()
-    let token = tokens[place]
-    switch token.kind {
+    switch kind {
     case .string(let text):
       place += 1
       return .constant(.string(text))
     case .integer(let value):
       place += 1
       return .constant(.integer(value))
+    case .smallestWithoutSign: throw error("This number is too big.")
     case .real(let value):
       place += 1
-      guard value != 9_223_372_036_854_775_808 || !isWholeLiteral(token) else {
-        throw error("This number is too big.", at: token)
-      }
       return .constant(.real(value))
     case .variable(let name):
       place += 1
@@ -242,21 +239,17 @@ struct PredicateParser {
     }
   }
 
-  /// Whether a number is 2^63. The scanner returns this integer as a real, because it fits an integer only with a minus
-  /// sign.
-  private func isWholeLiteral(_ token: PredicateTokens.Token) -> Bool {
-    token.kind == .real(9_223_372_036_854_775_808)
-  }
-
   private mutating func negativeNumber() throws(PredicateFormatError) -> ModelExpression {
     place += 1
     switch kind {
     case .integer(let value):
       place += 1
       return .constant(.integer(-value))
+    case .smallestWithoutSign:
+      place += 1
+      return .constant(.integer(.min))
     case .real(let value):
       place += 1
-      if value == 9_223_372_036_854_775_808 { return .constant(.integer(.min)) }
       return .constant(.real(-value))
     default: throw error("Only a number can follow a minus sign here.")
     }

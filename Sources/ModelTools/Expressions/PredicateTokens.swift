@@ -9,6 +9,8 @@ struct PredicateTokens {
     case variable(String)
     case string(String)
     case integer(Int64)
+    /// The integer 2^63, which fits only with a minus sign before it.
+    case smallestWithoutSign
     case real(Double)
     /// An operator or a bracket.
     case sign(String)
@@ -195,8 +197,7 @@ struct PredicateTokens {
       throw error("A name must not begin with a digit.")
     }
     if !isReal, let value = Int64(text) { return .integer(value) }
-    // The smallest integer has no positive counterpart. The parser applies the minus sign.
-    if !isReal, text == "9223372036854775808" { return .real(9_223_372_036_854_775_808) }
+    if !isReal, UInt64(text) == Int64.min.magnitude { return .smallestWithoutSign }
     guard isReal, let value = Double(text.utf8.first == UInt8(ascii: ".") ? "0" + text : text),
       value.isFinite
     else {

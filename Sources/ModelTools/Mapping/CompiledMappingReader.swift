@@ -155,8 +155,9 @@ struct CompiledMappingReader {
     _ key: String, of value: PropertyList
   ) throws(ModelError) -> ModelExpression? {
     try spend(1)
-    let read = ModelExpression(archived: archive.field(key, of: value), in: archive)
-    try spend(read?.partCount ?? 0)
+    var reader = PredicateArchiveReader(archive: archive)
+    let read = reader.expression(archive.field(key, of: value))
+    try spend(reader.partCount)
     return read
   }
 
@@ -192,8 +193,8 @@ struct CompiledMappingReader {
   }
 
   private mutating func decoded(_ value: PropertyList?) throws(ModelError) -> ArchivedValue {
-    let decoded = archive.decoded(value)
-    try spend(decoded.count)
+    let (decoded, count) = archive.decodedWithCount(value)
+    try spend(count)
     return decoded
   }
 

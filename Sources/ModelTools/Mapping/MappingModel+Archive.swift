@@ -63,7 +63,7 @@ private struct CompiledMappingWriter {
     fields["NSEntityMigrationPolicyClassName"] = builder.string(entity.migrationPolicyClassName)
     fields["NSAttributeMappings"] = list(entity.attributeMappings, of: subject)
     fields["NSRelationshipMappings"] = list(entity.relationshipMappings, of: subject)
-    fields["NSUserInfo"] = userInfo(entity.userInfo)
+    fields["NSUserInfo"] = userInfo(entity.userInfo, of: subject)
     builder.fill(place, ["NSEntityMapping", "NSObject"], fields)
     return place
   }
@@ -80,11 +80,11 @@ private struct CompiledMappingWriter {
       var fields = others(property.others, of: subject)
       fields["NSDestinationPropertyName"] = builder.string(property.name)
       fields["NSValueExpression"] = expression(property.valueExpression, of: subject)
-      fields["NSUserInfo"] = userInfo(property.userInfo)
+      fields["NSUserInfo"] = userInfo(property.userInfo, of: subject)
       fields["NSPropertyTransforms"] = KeyedArchiveBuilder.null
       if !property.transforms.isEmpty {
         var steps: [PropertyList] = []
-        for step in property.transforms { steps.append(builder.value(step)) }
+        for step in property.transforms { steps.append(value(step, "a transform", of: subject)) }
         fields["NSPropertyTransforms"] = builder.array(steps)
       }
       written.append(builder.add(["NSPropertyMapping", "NSObject"], fields))
@@ -109,11 +109,23 @@ private struct CompiledMappingWriter {
     hash.map { builder.scalar(.data($0.bytes)) } ?? KeyedArchiveBuilder.null
   }
 
-  private mutating func userInfo(_ entries: [String: ArchivedValue]) -> PropertyList {
+  private mutating func value(
+    _ value: ArchivedValue?, _ name: String, of subject: Place
+  ) -> PropertyList {
+    guard let value else { return KeyedArchiveBuilder.null }
+    if value.hasOpaqueParts {
+      lose(subject, "Parts of \(name), which were not read, are left out.")
+    }
+    return builder.value(value)
+  }
+
+  private mutating func userInfo(
+    _ entries: [String: ArchivedValue], of subject: Place
+  ) -> PropertyList {
     if entries.isEmpty { return KeyedArchiveBuilder.null }
     var written: [(String, PropertyList)] = []
     for name in ByteOrder.sorted(entries.keys) {
-      written.append((name, builder.value(entries[name] ?? .null)))
+      written.append((name, value(entries[name], "the user info \(name)", of: subject)))
     }
     return builder.dictionary(written)
   }
@@ -126,7 +138,7 @@ private struct CompiledMappingWriter {
     var fields: [String: PropertyList] = [:]
     for name in ByteOrder.sorted(others.keys) {
       if PathText.starts(name, with: "NS") || PathText.starts(name, with: "_NS") {
-        fields[name] = builder.value(others[name] ?? .null)
+        fields[name] = value(others[name], name, of: subject)
       } else if !Self.settled.contains(name) {
         lose(subject, "A compiled mapping model has no \(name).")
       }

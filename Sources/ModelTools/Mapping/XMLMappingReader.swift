@@ -178,8 +178,9 @@ struct XMLMappingReader {
     _ name: String, _ fields: inout Fields, _ object: XMLStore.Object
   ) throws(ModelError) -> ModelExpression? {
     guard let archive = try archive(name, &fields, object) else { return nil }
-    let expression = ModelExpression(archived: archive.root, in: archive)
-    try spend(expression?.partCount ?? 0)
+    var reader = PredicateArchiveReader(archive: archive)
+    let expression = reader.expression(archive.root)
+    try spend(reader.partCount)
     return expression
   }
 
@@ -189,8 +190,8 @@ struct XMLMappingReader {
     guard let archive = try archive("userinfodata", &fields, object) else { return [:] }
     var found: [String: ArchivedValue] = [:]
     for entry in archive.namedEntries(archive.root) ?? [] {
-      let value = archive.decoded(entry.value)
-      try spend(value.count)
+      let (value, count) = archive.decodedWithCount(entry.value)
+      try spend(count)
       found[entry.name] = value
     }
     return found

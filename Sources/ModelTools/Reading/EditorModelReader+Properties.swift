@@ -105,30 +105,28 @@ extension EditorModelReader {
   private mutating func validations(
     _ type: AttributeType, _ tags: [String: PropertyList]
   ) throws(ModelError) -> [AttributeValidation] {
-    var forms: [AttributeValidation.Form] = []
-    let minimum = try text(tags["XD_PAttK_minValueString"])
-    let maximum = try text(tags["XD_PAttK_maxValueString"])
-    let pattern = try text(tags["XD_PAttK_regularExpressionString"])
-    switch type {
-    case .string:
-      if let length = minimum.flatMap({ Int64($0) }) { forms.append(.minimumLength(length)) }
-      if let length = maximum.flatMap({ Int64($0) }) { forms.append(.maximumLength(length)) }
-      if let pattern { forms.append(.pattern(pattern)) }
-    case .date:
-      if let date = minimum.flatMap({ Double($0) }) { forms.append(.earliestDate(date)) }
-      if let date = maximum.flatMap({ Double($0) }) { forms.append(.latestDate(date)) }
-    default:
-      if let limit = minimum.flatMap({ Self.limit($0, type) }) {
-        forms.append(.minimumNumber(limit))
+    typealias Form = AttributeValidation.Form
+    var rules: [AttributeValidation] = []
+    for (tag, isMinimum) in [("XD_PAttK_minValueString", true), ("XD_PAttK_maxValueString", false)]
+    {
+      guard let text = try self.text(tags[tag]) else { continue }
+      var form: Form?
+      switch type {
+      case .string:
+        form = Int64(text).map { isMinimum ? Form.minimumLength($0) : .maximumLength($0) }
+      case .date: form = Double(text).map { isMinimum ? Form.earliestDate($0) : .latestDate($0) }
+      default:
+        form = Self.limit(text, type).map {
+          isMinimum ? Form.minimumNumber($0) : .maximumNumber($0)
+        }
       }
-      if let limit = maximum.flatMap({ Self.limit($0, type) }) {
-        forms.append(.maximumNumber(limit))
-      }
+      // Not every text can be read as a limit of the type. A date in words is an example.
+      if let form { rules.append(form.validation) } else { noteUnread("XDPMAttribute", tag) }
     }
-    // Not every text could be read as a limit of the type. A date in words is an example.
-    let texts = [minimum, maximum, type == .string ? pattern : nil].compactMap { $0 }
-    if forms.count < texts.count { noteUnread("XDPMAttribute", "XD_PAttK_minValueString") }
-    return forms.map(\.validation)
+    if type == .string, let pattern = try text(tags["XD_PAttK_regularExpressionString"]) {
+      rules.append(Form.pattern(pattern).validation)
+    }
+    return rules
   }
 
   private static func limit(_ text: String, _ type: AttributeType) -> ExpressionConstant? {

@@ -289,8 +289,8 @@ package struct EditorModelReader {
   {
     var found: [String: ArchivedValue] = [:]
     for (key, stored) in try named(value) {
-      let decoded = archive.decoded(stored)
-      try spend(decoded.count)
+      let (decoded, count) = archive.decodedWithCount(stored)
+      try spend(count)
       found[key] = decoded
     }
     return found

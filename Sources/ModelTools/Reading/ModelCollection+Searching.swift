@@ -2,7 +2,7 @@ public import ObjectModel
 import SafeText
 
 extension ModelCollection {
-  /// The maximum depth of folders that a search reads.
+  /// The maximum depth of folders that a search reads. The folder that is searched has depth 0.
   package static let maximumDepth = 16
   package static let maximumEntries = 200_000
 
@@ -60,7 +60,7 @@ private struct ModelSearch {
     var pending = [(path: folder, depth: 0)]
     while let (path, depth) = pending.popLast() {
       if take(bundle: path) { continue }
-      guard depth < ModelCollection.maximumDepth else {
+      guard depth <= ModelCollection.maximumDepth else {
         notEntered.append(.tooDeep(path))
         continue
       }

@@ -139,7 +139,9 @@ struct ModelArchiveReduction {
     }
     guard let predicate = index.partialPredicate else { return true }
     guard note(predicate, index.name) else {
-      lose("The index is left out, since without its predicate it would be a full one.", index.name)
+      lose(
+        "The index is left out: its predicate cannot be written, and without it the index would "
+          + "cover all rows.", index.name)
       return false
     }
     return true
@@ -169,13 +171,19 @@ struct ModelArchiveReduction {
     if case .object(let object)? = attribute.defaultValue,
       ArchivedValue.object(object).hasOpaqueParts
     {
-      lose("Parts of the default value, which are nested too deeply, are left out.", name)
+      lose("Parts of the default value, which were not read, are left out.", name)
       if case .object(let reduced) = ArchivedValue.object(object).withoutOpaqueParts {
         attribute.defaultValue = .object(reduced)
       }
     }
-    attribute.validations = attribute.validations.filter { note($0.predicate, name) }
-    for index in attribute.validations.indices {
+    attribute.validations = attribute.validations.filter { rule in
+      if note(rule.predicate, name) { return true }
+      lose("The validation rule is left out with its predicate.", name)
+      return false
+    }
+    for index in attribute.validations.indices
+    where attribute.validations[index].warning.hasOpaqueParts {
+      lose("Parts of the warning of a validation rule, which were not read, are left out.", name)
       let warning = attribute.validations[index].warning
       attribute.validations[index].warning = warning.withoutOpaqueParts
     }
@@ -271,7 +279,7 @@ struct ModelArchiveReduction {
   private mutating func reduce(userInfo: inout [String: ArchivedValue], _ name: String?) {
     for key in ByteOrder.sorted(userInfo.keys) {
       guard let value = userInfo[key], value.hasOpaqueParts else { continue }
-      lose("Parts of the user info \(key), which are nested too deeply, are left out.", name)
+      lose("Parts of the user info \(key), which were not read, are left out.", name)
       userInfo[key] = value.withoutOpaqueParts
     }
   }
@@ -280,7 +288,7 @@ struct ModelArchiveReduction {
   private mutating func note(_ predicate: ModelPredicate, _ name: String) -> Bool {
     let standing = PredicateStanding(predicate)
     guard standing.isWritable else {
-      lose("The predicate `\(predicate.text)` was not understood and is left out.", name)
+      lose("The predicate `\(predicate.text)` was not understood and cannot be written.", name)
       return false
     }
     note(standing, name)

@@ -7,14 +7,19 @@ import SafeText
 /// are named by analogy; an object without these keys stays opaque.
 package struct PredicateArchiveReader {
   package let archive: KeyedArchive
-  /// The number of parts that were read. A shared part counts each time; the archive's nil does not count.
-  private(set) var partCount = 0
+  /// The number of parts that were read. A shared part counts each time, and so does the archive's nil in a list.
+  package private(set) var partCount = 0
   /// The number of bytes of text and data that were read.
   private(set) var textLength = 0
 
   private static let maximumTextLength = 1 << 16
 
   package init(archive: KeyedArchive) { self.archive = archive }
+
+  /// Whether more was read than any real expression or predicate has.
+  private var isFull: Bool {
+    partCount > ModelExpression.maximumPartCount || textLength > Self.maximumTextLength
+  }
 
   // MARK: Expressions
 
@@ -24,9 +29,7 @@ package struct PredicateArchiveReader {
     partCount += 1
     let className = archive.className(of: value) ?? "unknown"
     let opaque = ModelExpression.opaque(className: className)
-    guard depth < ModelExpression.maximumDepth, partCount <= ModelExpression.maximumPartCount,
-      textLength <= Self.maximumTextLength
-    else { return opaque }
+    guard depth < ModelExpression.maximumDepth, !isFull else { return opaque }
     switch className {
     case "NSConstantValueExpression": return constant(value, depth: depth)
     case "NSSelfExpression": return .evaluatedObject
@@ -81,7 +84,8 @@ package struct PredicateArchiveReader {
     guard let elements = archive.elements(archive.field(key, of: value)) else { return nil }
     var parts: [ModelExpression] = []
     for element in elements {
-      guard partCount <= ModelExpression.maximumPartCount else { return nil }
+      guard !isFull else { return nil }
+      if archive.resolve(element) == nil { partCount += 1 }
       parts.append(expression(element, depth: depth + 1) ?? .constant(.null))
     }
     return parts
@@ -120,15 +124,18 @@ package struct PredicateArchiveReader {
   }
 
   private mutating func constantValue(_ value: PropertyList?, depth: Int) -> ModelExpression {
-    guard let object = archive.resolve(value) else { return .constant(.null) }
     partCount += 1
+    guard let object = archive.resolve(value) else { return .constant(.null) }
     let className = archive.className(of: object)
     switch className {
     case nil, "NSNumber", "NSString", "NSMutableString": break
     case "NSDate":
       if let date = archive.date(object) { return .constant(.date(date)) }
     case "NSData", "NSMutableData":
-      if let bytes = archive.data(object) { return .constant(.data(bytes)) }
+      if let bytes = archive.data(object) {
+        textLength += bytes.count
+        return .constant(.data(bytes))
+      }
     case "NSUUID":
       if let uuid = archive.uuid(object) { return .constant(.uuid(uuid)) }
     case "NSURL":
@@ -142,7 +149,7 @@ package struct PredicateArchiveReader {
       }
       if isList, depth < ModelExpression.maximumDepth, let elements = archive.elements(object) {
         var parts: [ModelExpression] = []
-        for element in elements where partCount <= ModelExpression.maximumPartCount {
+        for element in elements where !isFull {
           parts.append(constantValue(element, depth: depth + 1))
         }
         if parts.count == elements.count { return .aggregate(parts) }
@@ -184,9 +191,7 @@ package struct PredicateArchiveReader {
     partCount += 1
     let className = archive.className(of: value) ?? "unknown"
     let opaque = ModelPredicate.opaque(className: className)
-    guard depth < ModelExpression.maximumDepth, partCount <= ModelExpression.maximumPartCount,
-      textLength <= Self.maximumTextLength
-    else { return opaque }
+    guard depth < ModelExpression.maximumDepth, !isFull else { return opaque }
     switch className {
     case "NSComparisonPredicate": return comparison(value, depth: depth) ?? opaque
     case "NSCompoundPredicate": return compound(value, depth: depth) ?? opaque
@@ -202,9 +207,7 @@ package struct PredicateArchiveReader {
     else { return nil }
     var parts: [ModelPredicate] = []
     for element in elements {
-      guard partCount <= ModelExpression.maximumPartCount,
-        let part = predicate(element, depth: depth + 1)
-      else { return nil }
+      guard !isFull, let part = predicate(element, depth: depth + 1) else { return nil }
       parts.append(part)
     }
     switch type {

@@ -56,10 +56,10 @@ package enum PredicateSyntax {
     return text.utf8.allSatisfy(isNamePart)
   }
 
-  /// Whether a text has the form of a selector: one name, or names with colons between them. A colon may be last.
+  /// Whether a text has the form of a selector: one name, or names that each end with a colon.
   package static func isSelector(_ text: String) -> Bool {
     var parts = text.utf8.split(separator: colon, omittingEmptySubsequences: false)
-    if parts.count > 1, parts.last?.isEmpty == true { parts.removeLast() }
+    if parts.count > 1, parts.popLast()?.isEmpty == false { return false }
     return parts.allSatisfy { isName(String(Substring($0))) }
   }
 

@@ -28,7 +28,7 @@ public indirect enum ArchivedValue: Sendable, Hashable {
   case url(String)
   /// An object of a class that this library does not decode, with its fields as they are.
   case object(ArchivedObject)
-  /// An object that is nested too deeply, or one too many, and is not decoded. The value is its class name.
+  /// An object that is nested too deeply or has too much in it, and is not decoded. The value is its class name.
   case opaque(className: String)
 
   /// An entry of a dictionary: a key and its value.
@@ -47,7 +47,7 @@ public indirect enum ArchivedValue: Sendable, Hashable {
 
   /// The maximum depth that is decoded. Deeper values are ``opaque(className:)``.
   package static let maximumDepth = 32
-  /// The maximum number of values that are decoded. Further elements of a collection are left out.
+  /// The maximum number of values that are decoded. A collection that goes over it is ``opaque(className:)``.
   package static let maximumCount = 20_000
 }
 
@@ -89,7 +89,7 @@ extension KeyedArchive {
   }
 
   /// Decodes an object like ``decoded(_:)``, and returns the number of values that were met too.
-  func decodedWithCount(_ value: PropertyList?) -> (value: ArchivedValue, count: Int) {
+  package func decodedWithCount(_ value: PropertyList?) -> (value: ArchivedValue, count: Int) {
     var remaining = ArchivedValue.maximumCount
     let decoded = decode(value, depth: 0, remaining: &remaining)
     return (decoded, ArchivedValue.maximumCount - remaining)
@@ -98,8 +98,8 @@ extension KeyedArchive {
   private func decode(
     _ value: PropertyList?, depth: Int, remaining: inout Int
   ) -> ArchivedValue {
-    guard let object = resolve(value) else { return .null }
     remaining -= 1
+    guard let object = resolve(value) else { return .null }
     switch object {
     case .bool(let value): return .bool(value)
     case .integer(let value): return .integer(value)
@@ -110,10 +110,13 @@ extension KeyedArchive {
     default: break
     }
     let className = className(of: object) ?? "unknown"
-    guard depth < ArchivedValue.maximumDepth, remaining > 0 else {
-      return .opaque(className: className)
+    let opaque = ArchivedValue.opaque(className: className)
+    guard depth < ArchivedValue.maximumDepth, remaining >= 0 else { return opaque }
+    if let scalar = scalar(object, className: className) {
+      // A shared text may be copied each time, so each kilobyte counts as a value.
+      remaining -= (scalar.stringValue?.utf8.count ?? 0) >> 10
+      return scalar
     }
-    if let scalar = scalar(object, className: className) { return scalar }
     let classes = classNames(of: object)
     if classes.contains("NSDictionary"), let entries = entries(object) {
       var decoded: [ArchivedValue.Entry] = []
@@ -123,7 +126,7 @@ extension KeyedArchive {
             key: decode(entry.key, depth: depth + 1, remaining: &remaining),
             value: decode(entry.value, depth: depth + 1, remaining: &remaining)))
       }
-      return .dictionary(decoded)
+      return decoded.count == entries.count ? .dictionary(decoded) : opaque
     }
     let isSet = classes.contains("NSSet") || classes.contains("NSOrderedSet")
     if isSet || classes.contains("NSArray") || classes.isEmpty, let elements = elements(object) {
@@ -131,15 +134,15 @@ extension KeyedArchive {
       for element in elements where remaining > 0 {
         decoded.append(decode(element, depth: depth + 1, remaining: &remaining))
       }
+      guard decoded.count == elements.count else { return opaque }
       return isSet ? .set(decoded) : .array(decoded)
     }
-    guard case .dictionary(let stored) = object, !classes.isEmpty else {
-      return .opaque(className: className)
-    }
+    guard case .dictionary(let stored) = object, !classes.isEmpty else { return opaque }
     var fields: [String: ArchivedValue] = [:]
     for name in ByteOrder.sorted(stored.keys) where name != "$class" && remaining > 0 {
       fields[name] = decode(stored[name], depth: depth + 1, remaining: &remaining)
     }
+    guard fields.count == stored.count - 1 else { return opaque }
     return .object(ArchivedObject(classNames: classes, fields: fields))
   }
 

@@ -83,7 +83,8 @@ extension KeyedArchive {
   /// The names of an object's class and its superclasses, the most derived first; empty for plain values.
   package func classNames(of value: PropertyList?) -> [String] {
     guard let description = classDescription(of: value) else { return [] }
-    let names = description["$classes"]?.elements?.compactMap(\.stringValue) ?? []
+    // No real class has so many ancestors, and a hostile archive may share a long list between its objects.
+    let names = description["$classes"]?.elements?.prefix(64).compactMap(\.stringValue) ?? []
     guard names.isEmpty, let name = description["$classname"]?.stringValue else { return names }
     return [name]
   }

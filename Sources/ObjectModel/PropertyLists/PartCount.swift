@@ -1,21 +1,4 @@
-extension ModelExpression {
-  /// The number of expressions in the tree, this one included. Expressions inside predicates do not count.
-  package var partCount: Int {
-    children.expressions.reduce(1) { $0 + $1.partCount }
-  }
-}
-
 extension ArchivedValue {
-  /// The number of values in this value, nested ones and itself included.
-  package var count: Int {
-    switch self {
-    case .array(let values), .set(let values): values.reduce(1) { $0 + $1.count }
-    case .dictionary(let entries): entries.reduce(1) { $0 + $1.key.count + $1.value.count }
-    case .object(let object): object.fields.values.reduce(1) { $0 + $1.count }
-    default: 1
-    }
-  }
-
   /// The integer of an ``integer(_:)``; nil for any other kind.
   package var integerValue: Int64? {
     guard case .integer(let value) = self else { return nil }

@@ -1,4 +1,4 @@
-import Foundation
+import SafeText
 
 // Collections of models that are not made from model files.
 
@@ -44,8 +44,9 @@ extension ModelCollection {
 
   /// Returns a path below `folder` as the same path below `path`; any other text is returned as it is.
   package static func moved(_ text: String, from folder: String, to path: String) -> String {
-    // The temporary folder may be reached through a link, so `folder` need not be at the start of the path.
-    guard let found = text.utf8.firstRange(of: folder.utf8) else { return text }
-    return path + String(Substring(text.utf8[found.upperBound...]))
+    // The temporary folder may be reached through a link; `/var` of macOS is one, to `/private/var`.
+    let folders = [folder, ModelFile.resolved(folder)].flatMap { [$0, "/private" + $0] }
+    guard let found = folders.first(where: { PathText.isInside(text, $0) }) else { return text }
+    return path + String(Substring(text.utf8.dropFirst(found.utf8.count)))
   }
 }

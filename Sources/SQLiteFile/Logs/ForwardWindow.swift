@@ -9,7 +9,7 @@ package struct ForwardWindow {
   package init(_ file: ByteFile) { self.file = file }
 
   /// Makes sure that `count` bytes from `offset` on are in ``bytes``.
-  /// - Returns: their offset in ``bytes``; nil when the file ends before they do.
+  /// - Returns: the offset of these bytes in ``bytes``; nil when the file ends before the last of them.
   package mutating func hold(_ offset: Int64, _ count: Int) throws(SQLiteFileError) -> Int? {
     guard offset >= 0, count >= 0, offset <= file.size, Int64(count) <= file.size - offset else {
       return nil

@@ -7,15 +7,15 @@ package struct LogBasis {
   package let firstFrame: Int64
   /// The salts of the newest generation; nil when it is not known which generation that is.
   package let salts: UInt64?
-  /// The first frame that counts; 0 unless the beginning of the log is damaged.
+  /// Index of the first frame that counts, from 0; above 0 only when the beginning of the log is damaged.
   package let firstLiveFrame: Int
-  /// The checksum after the header; nil when it is not known.
+  /// The checksum after the header, which that of the first frame continues; nil when it is not known.
   package let headerSum: LogChecksum?
   package let checkpointSequence: UInt32?
 
   package var stride: Int { pageSize + WriteAheadLog.frameHeaderLength }
 
-  /// What a valid header says.
+  /// The basis that a valid header gives.
   package init(_ header: LogHeader) {
     pageSize = header.pageSize
     isBigEndian = header.checksum.isBigEndian

@@ -20,14 +20,14 @@
 ///
 /// Nothing speaks against the log if the main file alone cannot be read.
 package struct LogGeneration {
-  /// What speaks against a log.
+  /// Why a log is judged not to belong to the main file.
   package enum Verdict: Equatable {
-    /// The main file is newer.
+    /// The main file was changed after the log's last commit.
     case older
-    /// Both files together make a state that never existed, and the main file alone makes one that did.
+    /// Both files together make a state that never existed, while the main file alone is consistent.
     case other
 
-    /// The finding; `isUsed` says whether the log's pages are still read as the newest, as SQLite reads them.
+    /// The finding about the log; `isUsed` says whether its pages are still read as the newest, as SQLite reads them.
     package func finding(isUsed: Bool) -> Finding {
       let reason =
         self == .older
@@ -49,10 +49,10 @@ package struct LogGeneration {
   private let pageCount: UInt32
   private let pageSize: Int
 
-  /// The most pages of a log that is judged: logs are checkpointed long before.
+  /// The most pages that a judged log may have: SQLite checkpoints a log long before.
   private static let maxPages = 1 << 18
 
-  /// What speaks against a log; nil when nothing does.
+  /// What speaks against a log; nil when nothing does, or when the files allow no judgement.
   ///
   /// `offsets`: the offset of each page's newest committed content in the log.
   /// `pageCount`: the size of the database after the last commit.
@@ -106,7 +106,7 @@ package struct LogGeneration {
     return try hasGrown(header, newest, both) ? .older : .other
   }
 
-  /// Whether a counter is ahead of another. Counters wrap, so the shorter distance decides.
+  /// Whether counter `one` is ahead of counter `other`. Counters wrap around, so the shorter distance decides.
   package static func isGreater(_ one: UInt32, _ other: UInt32) -> Bool {
     Int32(bitPattern: one &- other) > 0
   }
@@ -225,7 +225,7 @@ private struct ChangedTrees {
     var table: Table?
     var floor = Int64.min
     var ceiling = Int64.max
-    /// Whether its parent is one of the changed pages.
+    /// Whether the parent of the page is one of the changed pages.
     var isBelowChanged = false
     var depth = 0
   }

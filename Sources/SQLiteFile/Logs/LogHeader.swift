@@ -1,6 +1,6 @@
 /// The first 32 bytes of a write-ahead log (file format, section 4.1 "WAL File Format").
 @usableFromInline package struct LogHeader {
-  /// Both magic numbers without their lowest bit, which gives the byte order of the checksums.
+  /// The part that both magic numbers share; the lowest bit gives the byte order of the checksums.
   package static let magic: UInt32 = 0x377f_0682
   /// The only format version that exists.
   package static let formatVersion: UInt32 = 3_007_000
@@ -43,45 +43,5 @@
     salt1 = bytes.uint32(at: 16)
     salt2 = bytes.uint32(at: 20)
     checksum = sum
-  }
-}
-
-/// The running checksum of a write-ahead log (file format, section 4.2 "Checksum Algorithm").
-@usableFromInline package struct LogChecksum: Equatable {
-  @usableFromInline package let isBigEndian: Bool
-  package var first: UInt32 = 0
-  package var second: UInt32 = 0
-
-  /// A checksum of no bytes, or one that continues from stored sums.
-  package init(isBigEndian: Bool, first: UInt32 = 0, second: UInt32 = 0) {
-    self.isBigEndian = isBigEndian
-    self.first = first
-    self.second = second
-  }
-
-  /// A big-endian word as the checksum counts it.
-  @inlinable @inline(__always)
-  package func counted(_ word: UInt32) -> UInt32 { isBigEndian ? word : word.byteSwapped }
-
-  /// Adds bytes, a multiple of eight.
-  package mutating func add(_ bytes: RawSpan) {
-    var offset = 0
-    let end = bytes.byteCount & ~7
-    while offset < end {
-      first = first &+ counted(bytes.uint32(at: offset)) &+ second
-      second = second &+ counted(bytes.uint32(at: offset &+ 4)) &+ first
-      offset &+= 8
-    }
-  }
-
-  /// Removes the bytes that were added last. Each step of the sum can be undone, so a checksum and its last bytes give
-  /// the checksum before these bytes.
-  package mutating func remove(_ bytes: RawSpan) {
-    var offset = (bytes.byteCount & ~7) - 8
-    while offset >= 0 {
-      second = second &- counted(bytes.uint32(at: offset &+ 4)) &- first
-      first = first &- counted(bytes.uint32(at: offset)) &- second
-      offset &-= 8
-    }
   }
 }

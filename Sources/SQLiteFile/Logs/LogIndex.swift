@@ -1,13 +1,13 @@
-/// Where the pages of a log are, up to any of its frames: one entry for each committed frame, sorted by page.
+/// The offsets of a log's pages as of any of its frames: one entry for each committed frame, sorted by page.
 package struct LogIndex {
-  /// Page number in the upper half, number of the frame in the lower; ascending.
+  /// Page number in the upper 32 bits, index of the frame in the lower; ascending.
   private let keys: ContiguousArray<UInt64>
   private let firstOffset: Int64
   private let stride: Int64
-  /// Frames with this number or a higher one do not count.
+  /// Only frames with a lower index than this count.
   package var frameLimit: UInt32 = 0
 
-  /// The index of a log whose first frame starts at `firstOffset`, and whose frames have `stride` bytes.
+  /// Creates an index. The page in the first frame is at `firstOffset`; a frame with its header has `stride` bytes.
   package init(firstOffset: Int64, stride: Int64, keys: ContiguousArray<UInt64>) {
     self.keys = keys
     self.firstOffset = firstOffset
@@ -17,7 +17,7 @@ package struct LogIndex {
   package var count: Int { keys.count }
   package var highestPage: UInt32 { UInt32(truncatingIfNeeded: (keys.last ?? 0) >> 32) }
 
-  /// Where the newest content of a page is; nil when no frame that counts has the page.
+  /// Offset in the log of a page's newest content; nil when no frame before ``frameLimit`` has the page.
   package func offset(of page: UInt32) -> Int64? {
     // The first key that is past the page or past the limit.
     let wanted = UInt64(page) << 32 | UInt64(frameLimit)

@@ -5,15 +5,15 @@ import SafeText
 /// A hot journal holds the pages as they were before a transaction that did not finish. Together with the main file
 /// they give the last committed state, which SQLite itself would restore.
 package struct RollbackJournal: Sendable, Equatable {
-  /// What state the journal is in.
+  /// Whether the journal must be played back, and if not, why.
   package enum State: String, Sendable {
-    /// It must be applied: the main file is in the middle of a transaction.
+    /// The journal must be played back: the main file is in the middle of a transaction.
     case hot
-    /// Its header is zeroed or the file is empty: the last transaction is finished.
+    /// The header is zeroed or the file is empty: the last transaction is finished.
     case finished
-    /// It names a super-journal that does not exist: the transaction is finished.
+    /// The journal names a super-journal that does not exist: the transaction is finished.
     case superseded
-    /// It does not start like a journal.
+    /// The file does not start like a journal, or its header has impossible sizes.
     case unreadable
   }
 
@@ -21,11 +21,11 @@ package struct RollbackJournal: Sendable, Equatable {
 
   /// Size of the file in bytes.
   package let sizeBytes: Int64
-  /// What state the journal is in.
+  /// Whether the journal must be played back, and if not, why.
   package let state: State
   /// The number of pages used from the journal.
   package let pageCount: Int
-  /// Size of the database in pages before the transaction.
+  /// Size of the database in pages before the interrupted transaction.
   package let databasePageCount: UInt32
   /// Page size in the header of the journal; 0 unless the journal is hot.
   package let pageSize: Int
@@ -35,7 +35,7 @@ package struct RollbackJournal: Sendable, Equatable {
   package let pageOffsets: [UInt32: Int64]
   private let impossible: ImpossiblePages
 
-  /// The findings about the journal.
+  /// The findings about the journal; a journal that is finished has none of its own.
   package var findings: [Finding] {
     var findings: [Finding] = []
     switch state {

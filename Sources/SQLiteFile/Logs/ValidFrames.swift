@@ -102,7 +102,7 @@ struct ValidFrames {
     return max(inMain, offsets.keys.max() ?? 0)
   }
 
-  /// Takes one frame; `sum` is the checksum of all before it.
+  /// Takes one frame. `sum` is the checksum up to the frame before, and becomes that of the frame.
   private mutating func take(_ bytes: RawSpan, at offset: Int64, _ sum: inout LogChecksum) {
     let isOurs = bytes.uint32(at: 8) == salt1 && bytes.uint32(at: 12) == salt2
     let stored = LogChecksum(

@@ -9,15 +9,15 @@ package struct WriteAheadLog: Sendable, Equatable {
   package let sizeBytes: Int64
   /// Page size from the log's header; 0 when the header is not valid.
   package let pageSize: Int
-  /// The number of times that the log was restarted.
+  /// The checkpoint sequence number in the log's header, which grows by one with each restart of the log.
   package let checkpointSequence: UInt32
   /// First salt, copied into each frame that belongs to this generation.
   package let salt1: UInt32
-  /// Second salt.
+  /// Second salt, copied into each frame like the first.
   package let salt2: UInt32
   /// Number of frames up to and including the last commit.
   package let committedFrameCount: Int
-  /// Number of commits.
+  /// Number of committed transactions, which is the number of valid commit frames.
   package let commitCount: Int
   /// Valid frames after the last commit: a transaction that was never finished.
   package let uncommittedFrameCount: Int
@@ -32,7 +32,7 @@ package struct WriteAheadLog: Sendable, Equatable {
   /// although they were committed. 0 in an intact log.
   package let committedFramesBehindBreak: Int
 
-  /// The offset of each page's newest content in the log.
+  /// The offset in the log of each page's newest content, by page number.
   package let pageOffsets: [UInt32: Int64]
   /// The findings about the log; empty when it has a ``defect``.
   package let findings: [Finding]

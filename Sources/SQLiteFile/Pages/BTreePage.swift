@@ -27,9 +27,9 @@
 
   @usableFromInline package let kind: Kind
   @usableFromInline package let cellCount: Int
-  /// Offset of the cell pointer array in the page.
+  /// Offset of the cell pointer array in the page, in bytes.
   @usableFromInline package let pointers: Int
-  /// The right-most child; 0 on a leaf.
+  /// Page number of the right-most child; 0 on a leaf.
   @usableFromInline package let rightChild: UInt32
   @usableFromInline package let usableSize: Int
 
@@ -50,7 +50,7 @@
     rightChild = kind.isLeaf ? 0 : page.uint32(at: start + 8)
   }
 
-  /// The offset of a cell; nil when its pointer leads outside the cell content area.
+  /// Offset in the page of the cell with an index; nil when its pointer leads outside the cell content area.
   @inlinable @inline(__always)
   package func cellStart(_ page: RawSpan, _ index: Int) -> Int? {
     let start = Int(page.uint16(at: pointers &+ 2 &* index))
@@ -59,7 +59,7 @@
     return start
   }
 
-  /// How many bytes of a payload stay on the page (section 1.6, the formulas for U, X, M and K).
+  /// How many bytes of a payload are on the b-tree page itself (section 1.6, the formulas for U, X, M and K).
   @inlinable @inline(__always)
   package static func localLength(payload: Int, usableSize: Int, isTableLeaf: Bool) -> Int {
     let most = isTableLeaf ? usableSize &- 35 : (usableSize &- 12) &* 64 / 255 &- 23

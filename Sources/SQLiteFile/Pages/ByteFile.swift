@@ -6,7 +6,7 @@ import SafeFiles
 /// A class because it owns a descriptor. The file is never mapped: a process that reads a mapped file is killed when
 /// another process truncates the file.
 package final class ByteFile: Sendable {
-  /// The path it was opened by.
+  /// The path by which the file was opened.
   package let path: String
   /// Size in bytes at the time of opening, at most 2^60.
   package let size: Int64
@@ -67,7 +67,7 @@ package final class ByteFile: Sendable {
     }
   }
 
-  /// Whether anything is at the path, even a dangling link.
+  /// Whether anything exists at `path`, even a symbolic link that leads nowhere.
   package static func exists(_ path: String) -> Bool { FileStatus.found(path) != nil }
 
   /// Fills `buffer` with the bytes at `offset`, up to the end of the file.

@@ -1,6 +1,6 @@
 /// The first 100 bytes of a database (file format, section 1.3 "The Database Header").
 @usableFromInline package struct DatabaseHeader: Sendable, Equatable {
-  /// Bytes in the header.
+  /// The length of the header in bytes.
   @usableFromInline package static let length = 100
   /// The first 16 bytes: "SQLite format 3" and a NUL.
   package static let magic: [UInt8] = Array("SQLite format 3\0".utf8)
@@ -14,7 +14,7 @@
     /// UTF-16, high byte first.
     case utf16BigEndian = 3
 
-    /// The name in messages.
+    /// The name of the encoding, as messages show it.
     package var name: String {
       switch self {
       case .utf8: "UTF-8"
@@ -32,7 +32,7 @@
   package let writeVersion: UInt8
   /// File format read version: 1 rollback journal, 2 WAL (offset 19).
   package let readVersion: UInt8
-  /// Counts transactions in rollback mode (offset 24).
+  /// The file change counter, which grows with each transaction in rollback-journal mode (offset 24).
   package let changeCounter: UInt32
   /// Size of the database in pages as recorded (offset 28); trust it only with ``isPageCountValid``.
   package let pageCount: UInt32
@@ -40,11 +40,11 @@
   package let firstFreelistTrunk: UInt32
   /// Number of freelist pages (offset 36).
   package let freelistPageCount: UInt32
-  /// Changes with the schema (offset 40).
+  /// The schema cookie, which grows with each change of the schema (offset 40).
   package let schemaCookie: UInt32
   /// Schema format, 1 to 4 (offset 44). SQLite reads only its lowest byte, and treats 0 as 1.
   package let schemaFormat: UInt32
-  /// Largest root page in auto-vacuum databases, else 0 (offset 52).
+  /// Highest page number of a root page in an auto-vacuum database, else 0 (offset 52).
   package let largestRootPage: UInt32
   /// How text is stored. SQLite reads only the two lowest bits of the number, and treats 0 as UTF-8.
   package let textEncoding: TextEncoding
@@ -56,7 +56,7 @@
   package let applicationID: UInt32
   /// The change counter at which ``pageCount`` was recorded (offset 92).
   package let versionValidFor: UInt32
-  /// The version of SQLite that wrote last, as 3040001 for 3.40.1 (offset 96).
+  /// The version of SQLite that last wrote the file, as 3040001 for 3.40.1 (offset 96).
   package let sqliteVersion: UInt32
 
   /// Whether the recorded page count was written together with the change counter.
@@ -65,7 +65,7 @@
   /// Whether the database has pointer-map pages.
   package var hasPointerMap: Bool { largestRootPage != 0 }
 
-  /// Bytes of a page that hold content, at least 480.
+  /// Bytes of a page that SQLite uses: the page size without the reserved bytes. At least 480.
   package var usableSize: Int { pageSize - reservedBytes }
 
   /// Why bytes are not a header.

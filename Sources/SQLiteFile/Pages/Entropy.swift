@@ -1,4 +1,4 @@
-/// Distinguishes random bytes from others.
+/// Tells bytes that look random, as encrypted ones do, from other bytes.
 package enum Entropy {
   /// Whether there are at least 4 KiB of bytes, and they are distributed as evenly as encrypted bytes.
   ///

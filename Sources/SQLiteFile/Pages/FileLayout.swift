@@ -1,6 +1,6 @@
 /// What must be known about a file before its pages can be read. Header, pages and log vote on each fact.
 package struct FileLayout: Sendable, Equatable {
-  /// What decided a fact.
+  /// What decided a fact of the layout.
   package enum Source: String, Sendable {
     /// The file's header, which nothing contradicts.
     case header
@@ -8,7 +8,7 @@ package struct FileLayout: Sendable, Equatable {
     case pages
     /// The write-ahead log.
     case log
-    /// Nothing; this is SQLite's default.
+    /// Nothing: the value is SQLite's default.
     case assumed
   }
 
@@ -27,7 +27,7 @@ package struct FileLayout: Sendable, Equatable {
   package var header: DatabaseHeader?
   /// A header that is valid but contradicted by the pages; usually nil.
   package var refusedHeader: DatabaseHeader?
-  /// Where bytes were lost or inserted in the middle; usually nil.
+  /// Where bytes were lost or inserted in the middle of the file; usually nil.
   package var shift: PageShift?
   /// What decided the page size.
   package var pageSizeSource: Source

@@ -4,9 +4,9 @@
   /// A freeblock. Its size is as stored; the caller checks for a size that is less than 4 or reaches past the page's
   /// end.
   @usableFromInline package struct Block {
-    /// Offset in the page.
+    /// Offset of the block in the page.
     @usableFromInline package let offset: Int
-    /// Bytes, as stored.
+    /// Size in bytes, as stored.
     @usableFromInline package let size: Int
 
     @inlinable
@@ -15,13 +15,13 @@
       self.size = size
     }
 
-    /// Offset after the last byte.
+    /// Offset of the first byte after the block.
     @inlinable package var end: Int { offset &+ size }
   }
 
   /// The offset stored for the next block; 0 at the chain's end.
   @usableFromInline package private(set) var offset: Int
-  /// Offset of the block before it; 0 before the first.
+  /// Offset of the previous block; 0 before the first one.
   @usableFromInline package private(set) var last = 0
   @usableFromInline package let usableSize: Int
 

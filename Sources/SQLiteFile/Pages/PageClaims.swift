@@ -8,7 +8,7 @@
 /// Running scans, possibly on several threads, only look claims up. Each scan adds the pages it met when it ends, on
 /// one thread.
 package final class PageClaims {
-  /// The number of the schema's own table.
+  /// The number of the schema table itself.
   package static let schema: UInt32 = 1
 
   /// For each page the number of the table that owns it, 0 for none, in blocks of 4,096 pages. A block without an owned
@@ -30,7 +30,7 @@ package final class PageClaims {
     self.spare = spare
   }
 
-  /// The number of a table.
+  /// The number of a table among the claims: 1 for the schema table, then from 2 on in the schema's order.
   package static func number(of table: Table) -> UInt32 {
     table.place.map { UInt32(clamping: $0 + 2) } ?? schema
   }
@@ -71,20 +71,20 @@ package final class PageClaims {
     owners[block][Int(page & 0xfff)] = owner
   }
 
-  /// Whether a page belongs to another table.
+  /// Whether a page belongs to a table other than `table`; false for a page that belongs to none.
   @inline(__always)
   package func isOthers(_ page: UInt32, than table: UInt32) -> Bool {
     let owner = owner(of: page)
     return owner != 0 && owner != table
   }
 
-  /// The name of the table that owns a page.
+  /// The name of the table that owns a page; empty when no table does.
   package func ownerName(of page: UInt32) -> String {
     let owner = Int(owner(of: page))
     return owner > 0 && owner <= names.count ? names[owner - 1] : ""
   }
 
-  /// How many bytes a table may read beyond the capacity of its pages.
+  /// How many bytes of payload a table may read beyond the capacity of its pages.
   package func spare(of table: UInt32) -> Int { spare + (taken[table] ?? 0) }
 
   /// Records the pages that a scan of a table met, and how many bytes it read beyond their capacity.

@@ -14,7 +14,7 @@ package enum PageNumberLimit {
   ///   - mainSize: size of the main file in bytes.
   ///   - sideSize: size of the log or journal in bytes.
   ///   - pageSize: bytes in a page, at least 1.
-  /// - Returns: at least ``minimum``.
+  /// - Returns: the limit, which is at least ``minimum``.
   package static func highest(mainSize: Int64, sideSize: Int64, pageSize: Int) -> UInt32 {
     let size = Int64(max(1, pageSize))
     let held = mainSize / size + sideSize / size + 2

@@ -8,7 +8,7 @@ package struct PageReader: ~Copyable {
     package var file: ByteFile
     package var member: Finding.Member
     package var offsets: [UInt32: Int64]
-    /// A log up to one of its frames; replaces `offsets`.
+    /// The pages of a log up to one of its frames; when set, it is used in place of `offsets`.
     var history: LogIndex?
 
     package init(
@@ -20,7 +20,7 @@ package struct PageReader: ~Copyable {
       self.history = history
     }
 
-    /// Where the page is; nil when this overlay does not have it.
+    /// Offset of a page's content in ``file``; nil when the overlay does not have the page.
     @inline(__always)
     package func offset(of page: UInt32) -> Int64? {
       if let history { return history.offset(of: page) }
@@ -90,7 +90,7 @@ package struct PageReader: ~Copyable {
   /// Where a page's bytes are: the member and the offset in it.
   package typealias Place = (member: Finding.Member, offset: Int64)
 
-  /// Where the bytes of a page are.
+  /// Where the bytes of a page are. A page that no file holds gets the place in the main file where it would be.
   package func location(of page: UInt32) -> Place {
     for overlay in overlays {
       if let offset = overlay.offset(of: page) { return (overlay.member, offset) }

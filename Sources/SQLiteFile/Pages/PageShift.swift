@@ -16,7 +16,7 @@ package struct PageShift: Sendable, Equatable {
     self.torn = torn
   }
 
-  /// How a page is read.
+  /// Where the content of a page comes from.
   package enum Reading {
     case inFile(Int64)
     case torn(TornLeaf)

@@ -2,7 +2,7 @@
 /// everything else is free space, so that a fragment of a row, or a mix of two pages, is never taken for a value.
 package struct TornLeaf: Sendable, Equatable {
   package let bytes: ContiguousArray<UInt8>
-  /// Offset of its first cell in the file.
+  /// Offset in the file of the leaf's first intact cell.
   package let offset: Int64
 
   package init(bytes: ContiguousArray<UInt8>, offset: Int64) {

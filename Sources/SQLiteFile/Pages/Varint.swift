@@ -11,7 +11,7 @@
     self.length = length
   }
 
-  /// Reads at `offset`; nil when the bytes end before the integer does. `end` is the first offset not to be read.
+  /// Reads the integer at `offset`; nil when the bytes end before it does. `end` is the first offset not to be read.
   @inlinable @inline(__always)
   package static func read(_ bytes: RawSpan, at offset: Int, end: Int) -> Varint? {
     guard offset < end else { return nil }

@@ -10,7 +10,7 @@ extension BTreeScan {
     var firstLost: Int?
   }
 
-  /// Gathers an overflow chain (section 1.6, "Cell Payload Overflow Pages") and decodes the record.
+  /// Gathers an overflow chain (section 1.7, "Cell Payload Overflow Pages") and decodes the record.
   mutating func finish<Sink: RecordSink & ~Copyable>(
     _ spill: Spill, _ number: UInt32, _ layout: borrowing RowLayout,
     _ reader: inout PageReader, _ sink: inout Sink
@@ -29,11 +29,11 @@ extension BTreeScan {
           let page = try reader.page(next)
         else {
           let place = reader.location(of: number)
-          lose(
+          let end = next == 0 ? "ends too early," : "breaks off at page \(next)"
+          return lose(
             .overflowBroken,
-            "an overflow chain breaks off at page \(next) after \(payload.count) of \(spill.length) bytes",
+            "an overflow chain \(end) after \(payload.count) of \(spill.length) bytes",
             number, place.member, place.offset + Int64(spill.cellOffset))
-          return
         }
         following = page.uint32(at: 0)
         if ZeroSectors.touch(4..<4 + wanted, of: page), !endsInZeros || page.byte(at: 4) != 0 {

@@ -13,7 +13,7 @@ package struct BTreeScan: ~Copyable {
   /// Findings of lost sectors that do not count if the table pads its BLOBs with zeros; see
   /// ``SQLiteDatabase/padsBlobs(of:_:)``.
   package var possibleLosses = FindingList()
-  /// Rows that exist but could not be decoded.
+  /// How many rows exist but could not be decoded.
   package private(set) var lostRowCount = 0
   /// The interior pages above the leaves that ``leaves(below:reader:)`` returned.
   package private(set) var interiorPages: [UInt32] = []
@@ -29,7 +29,7 @@ package struct BTreeScan: ~Copyable {
   /// Whether another scan, whose findings this one took over, has read as much as it may.
   private var hasReadTooMuch = false
   let claims: PageClaims
-  /// The table's number among the claims.
+  /// The number of the table among the ``claims``.
   let owner: UInt32
   /// Whether interior pages are skipped, because several scans share the leaves of one table.
   package var readsLeavesOnly = false
@@ -76,13 +76,13 @@ package struct BTreeScan: ~Copyable {
     end()
   }
 
-  /// Sets the payload allowance of a scan.
+  /// Sets how much payload the scan may read. Called before the first page.
   package mutating func begin() {
     spare = claims.spare(of: owner)
     allowance = spare
   }
 
-  /// Claims the pages met for this table.
+  /// Claims the pages that the scan met for its table, so that no other table reads them.
   package func settle() {
     claims.settle(visited, of: owner, beyond: spare - allowance + decoder.defaultBytes / 4)
   }
@@ -109,7 +109,7 @@ package struct BTreeScan: ~Copyable {
 
   private var isAllowanceUsed: Bool { allowance <= decoder.defaultBytes / 4 }
 
-  /// Settles the claims, and adds the findings about the whole scan.
+  /// Claims the pages met, and adds the findings that concern the whole scan.
   package mutating func end() {
     settle()
     if behind.count > 0 {

@@ -68,7 +68,7 @@ extension TableDefinition {
     case agrees
     /// The rows were not written with this statement.
     case contradicts
-    /// Like ``contradicts``, but a flipped bit explains it; the statement is repaired.
+    /// The rows contradict the statement, but a flipped bit explains why; the value is the repaired statement.
     case repaired(String)
   }
 

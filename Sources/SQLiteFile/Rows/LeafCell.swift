@@ -1,14 +1,14 @@
 /// A cell of a table leaf (file format, section 1.6, "Table B-Tree Leaf Cell") as it is on its page.
 @usableFromInline package struct LeafCell: BitwiseCopyable {
-  /// Offset of the first byte in the page.
+  /// Offset of the cell's first byte in the page.
   @usableFromInline package var start: Int
-  /// Bytes on the page, including the overflow page number.
+  /// Bytes of the cell on its page, including the overflow page number.
   @usableFromInline package var length: Int
   /// The row id; meaningless when ``hasRowID`` is false.
   @usableFromInline package var rowID: Int64
-  /// Offset of the record's header.
+  /// Offset of the record's header in the page.
   @usableFromInline package var record: Int
-  /// Bytes of the payload.
+  /// Bytes of the payload, including those on overflow pages.
   @usableFromInline package var payload: Int
   /// Bytes of the payload that are on this page.
   @usableFromInline package var local: Int
@@ -24,7 +24,7 @@
   @usableFromInline package var headerLength = 0
   /// Whether the record's header contradicts itself, so that no value is certain.
   @usableFromInline package var isWrecked = false
-  /// Whether the lengths of its record were added up and are consistent.
+  /// Whether the lengths of the record's values were added up and match the payload.
   @usableFromInline package var isMeasured = false
   /// Whether the first type is a guess that nothing confirms.
   @usableFromInline package var isFirstDoubtful = false

@@ -34,7 +34,7 @@ extension SQLiteDatabase {
   /// Whether BLOBs of a table usually end in zeros, judged by its first readable rows. If so, zeros at the end of a
   /// BLOB are content, even if they begin at a sector boundary like those of a lost sector.
   ///
-  /// It adds no findings, so it can be called while a table is read. `reader` is used for nothing else.
+  /// The test adds no findings, so it may run while a table is read. `reader` is used for nothing else.
   package func padsBlobs(of table: Table, _ reader: consuming PageReader) -> Bool {
     guard let definition = table.definition else { return false }
     let layout = RowLayout(definition)

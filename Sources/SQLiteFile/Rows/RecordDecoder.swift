@@ -20,13 +20,13 @@
   /// Serial type and offset of each field of the last record; empty when they were not requested.
   @usableFromInline package var fields: ContiguousArray<(type: UInt64, offset: Int)> = []
   @usableFromInline var utf8 = ContiguousArray<UInt8>()
-  /// Values with a serial type that no version of SQLite writes into a file (10 and 11).
+  /// How many values had a serial type that no version of SQLite writes into a file (10 and 11).
   @usableFromInline package private(set) var reservedTypeCount = 0
-  /// Records that are longer than their values.
+  /// How many records continued after their last value.
   @usableFromInline package private(set) var trailingCount = 0
-  /// Records with more fields than the table has columns.
+  /// How many records had more fields than the table has columns.
   @usableFromInline package private(set) var surplusCount = 0
-  /// Bytes of default text and BLOBs, for columns that records have no field for.
+  /// Bytes of text and BLOBs that were passed on as defaults, for columns that records have no field for.
   package private(set) var defaultBytes = 0
 
   package init(encoding: DatabaseHeader.TextEncoding) { self.encoding = encoding }

@@ -1,17 +1,17 @@
 /// Renders the records of a table in a higher-level target, with one call per row instead of one per value.
 package protocol RecordReceiver: AnyObject {
-  /// Takes a record, as ``RecordSink/take(_:rowID:_:_:)`` does.
+  /// Takes a record. Returns nil when the row was taken, else why its record cannot be decoded.
   func take(
     _ record: RawSpan, rowID: Int64?, _ layout: borrowing RowLayout,
     _ decoder: inout RecordDecoder
   ) -> RecordDecoder.Defect?
-  /// False when no more rows are wanted.
+  /// Whether more rows are wanted; false ends the scan.
   var wantsMore: Bool { get }
   /// Whether rows were lost because the output failed, or because this receiver could not keep them all.
   var isBroken: Bool { get }
   /// Whether blocks of rows may be rendered in parallel.
   var takesBlocks: Bool { get }
-  /// How many bytes of pages a block has, at most.
+  /// How many bytes of pages one block may have.
   var blockBytes: Int { get }
   /// A receiver for blocks, which keeps what it renders for ``take(from:)``.
   func another() -> any RecordReceiver

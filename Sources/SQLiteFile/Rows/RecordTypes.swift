@@ -6,16 +6,16 @@
   @inlinable static var longestType: UInt64 { 0x1_0000_0000 }
 
   @usableFromInline package private(set) var types: ContiguousArray<UInt64> = []
-  /// Bytes of all values together.
+  /// Bytes of the record's values together, as the types give them.
   @usableFromInline package private(set) var bodyLength = 0
   /// How many types may still be read. A crafted page can have thousands of offsets at which a record of thousands of
   /// types seems to begin.
   @usableFromInline var budget = Int.max
 
-  /// No types yet, and no limit.
+  /// Creates a value without types, and without a limit.
   @inlinable package init() {}
 
-  /// Sets the limit for one page.
+  /// Sets how many types may be read from one page of this usable size.
   @inlinable package mutating func renewBudget(usableSize: Int) { budget = usableSize * 128 }
 
   /// Charges examined bytes of values to the budget: thousands of records on a page may share the same values.

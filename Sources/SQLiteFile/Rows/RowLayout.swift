@@ -2,7 +2,7 @@
 @usableFromInline package struct RowLayout {
   /// Where a column's value comes from. It is small and plain because it is looked up for each value of each row.
   @usableFromInline package struct Rule: BitwiseCopyable {
-    /// The number of the field; negative when no field holds the value.
+    /// The index of the field in the record; negative when no field holds the value.
     @usableFromInline package var field: Int32
     /// Whether the value is the row id; the field itself is NULL.
     @usableFromInline package var isRowID = false
@@ -12,15 +12,15 @@
 
   /// A rule for each column.
   @usableFromInline package let rules: ContiguousArray<Rule>
-  /// For each column, the value of a row without the field; nil when it is not known.
+  /// For each column, the value when a record has no field for it; nil when that value is not known.
   package let defaults: [StoredValue?]
-  /// The names of the columns.
+  /// The names of the columns, in the order of ``rules``.
   package let names: [String]
   /// Whether the fields are the columns in order, so that one pass is enough.
   @usableFromInline package let isInOrder: Bool
   /// The most fields that a record of the table can have.
   @usableFromInline package let fieldCount: Int
-  /// The constraints that the declaration sets on the fields.
+  /// The constraints that the CREATE statement sets on the fields of a record.
   package let demands: FieldDemands
   /// Whether fields after the last column are also read.
   @usableFromInline package let takesAllFields: Bool

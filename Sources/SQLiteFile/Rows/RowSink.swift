@@ -10,7 +10,7 @@
     _ record: RawSpan, rowID: Int64?, _ layout: borrowing RowLayout,
     _ decoder: inout RecordDecoder
   ) -> RecordDecoder.Defect?
-  /// False when no more rows are wanted.
+  /// Whether more rows are wanted; false ends the scan.
   var wantsMore: Bool { get }
 }
 

@@ -8,7 +8,7 @@ public enum StoredValue: Sendable, Hashable {
   case real(Double)
   /// Text, converted to UTF-8 from the encoding of the file.
   case text(StoredText)
-  /// Bytes.
+  /// A BLOB.
   case blob([UInt8])
 }
 
@@ -18,10 +18,10 @@ public struct StoredText: Sendable, Hashable {
   /// ``isValid`` is false.
   public let utf8: [UInt8]
 
-  /// Text of these bytes.
+  /// Creates text from UTF-8 bytes, which need not be valid.
   public init(utf8: [UInt8]) { self.utf8 = utf8 }
 
-  /// Text of a string.
+  /// Creates text from a string.
   public init(_ string: String) { utf8 = Array(string.utf8) }
 
   /// The text, with U+FFFD in place of invalid bytes.
@@ -31,14 +31,14 @@ public struct StoredText: Sendable, Hashable {
   public var isValid: Bool { String(validating: utf8, as: UTF8.self) != nil }
 }
 
-/// A row of a table.
+/// A row of a table, with its values as they are stored.
 public struct StoredRow: Sendable, Hashable {
   /// The row id; nil in a WITHOUT ROWID table.
   public let rowID: Int64?
   /// A value for each column, in the order of the table's columns.
   public let values: [StoredValue]
 
-  /// A row of these values.
+  /// Creates a row; `values` has one value for each column.
   package init(rowID: Int64?, values: [StoredValue]) {
     self.rowID = rowID
     self.values = values

@@ -3,7 +3,7 @@
 package struct SQLName: Hashable, Comparable, Sendable {
   private let folded: [UInt8]
 
-  /// The name `text`.
+  /// Creates the name `text`, which has no quotes around it. Folds ASCII letters, as SQLite does to compare names.
   package init(_ text: some StringProtocol) { folded = text.utf8.map(Self.folded) }
 
   /// Whether the name begins with `prefix`, which has no capitals.

@@ -19,10 +19,10 @@ package struct SQLToken: Equatable {
 
   package let kind: Kind
   package let text: String
-  /// Where the token is in the statement's UTF-8.
+  /// The range of the token in the UTF-8 bytes of the statement.
   package let range: Range<Int>
 
-  /// Whether this is the given keyword; a quoted word never is.
+  /// Whether the token is the given keyword, in any case; a quoted word never is.
   package func isKeyword(_ keyword: String) -> Bool {
     kind == .word && SQLName.isSame(text, keyword)
   }

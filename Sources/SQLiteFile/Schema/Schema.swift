@@ -4,14 +4,14 @@ package struct SchemaEntry: Sendable, Hashable {
   package let type: String
   /// The name of the object.
   package let name: String
-  /// The table it belongs to; its own name for a table.
+  /// The name of the table that the object belongs to; for a table, its own name.
   package let tableName: String
-  /// The root page of its b-tree; 0 for views, triggers and virtual tables.
+  /// The root page of the object's b-tree; 0 for views, triggers and virtual tables.
   package let rootPage: UInt32
   /// The CREATE statement; nil for the indexes that SQLite creates automatically.
   package let sql: String?
 
-  /// An entry with all its columns.
+  /// Creates an entry from the five columns of its row.
   package init(type: String, name: String, tableName: String, rootPage: UInt32, sql: String?) {
     self.type = type
     self.name = name
@@ -23,13 +23,13 @@ package struct SchemaEntry: Sendable, Hashable {
 
 /// A table that has rows in the file.
 public struct Table: Sendable, Hashable {
-  /// The name.
+  /// The name of the table, without quotes.
   public let name: String
-  /// The root page of its b-tree.
+  /// The root page of the table's b-tree.
   package let rootPage: UInt32
-  /// What its CREATE statement declares; nil when that could not be read.
+  /// What the CREATE statement declares; nil when the statement cannot be read.
   package let definition: TableDefinition?
-  /// The CREATE statement as stored.
+  /// The CREATE statement, with flipped bits repaired as far as possible; nil when the schema has none.
   public let sql: String?
   /// The index in ``Schema/tables``; nil for the schema table itself.
   package var place: Int?
@@ -48,17 +48,17 @@ public struct Table: Sendable, Hashable {
   public var columnNames: [String] { definition?.columns.map(\.name) ?? [] }
 }
 
-/// What the schema table says.
+/// The tables of a database, and the other entries of its schema table.
 public struct Schema: Sendable, Equatable {
   /// All entries as stored, in file order.
   package let entries: [SchemaEntry]
   /// All entries; flipped bits in the entries of tables are repaired as far as possible.
   package let repairedEntries: [SchemaEntry]
-  /// The tables that have rows in the file, in file order: with the shadow tables of virtual tables, but without
-  /// virtual tables.
+  /// The tables that the file stores, in the order of the schema table. Shadow tables of virtual tables are among them;
+  /// virtual tables are not.
   public private(set) var tables: [Table]
 
-  /// The table with this name; case is ignored as in SQL.
+  /// The table with a name, or nil. As in SQL, the case of ASCII letters does not count.
   public func table(named name: String) -> Table? {
     places[SQLName(name)].map { tables[$0] }
   }

@@ -1,13 +1,13 @@
 /// Repairs flipped bits in entries of the schema.
 ///
-/// One value, with one budget, serves a whole file: a hostile file may have any number of false entries.
+/// One `SchemaRepair` has one budget for a whole file: a hostile file may have any number of false entries.
 package struct SchemaRepair {
   /// How many characters may still be parsed.
   private var budget = 1 << 24
 
   package init() {}
 
-  /// The entries; those of tables are repaired as far as their columns tell.
+  /// The same entries, in the same order. Those of tables are repaired as far as their own columns tell.
   package mutating func repaired(_ entries: [SchemaEntry]) -> [SchemaEntry] {
     let automatic = Set(
       entries.lazy.filter { $0.type == "index" && $0.sql == nil }.map { SQLName($0.tableName) })

@@ -41,7 +41,7 @@ package struct FieldDemands: Sendable {
     package let isRequired: Bool
   }
 
-  /// In the order of the fields; empty for an unknown table.
+  /// The constraints in the order of the record's fields; empty for an unknown table.
   package let fields: ContiguousArray<Field>
 
   package init(_ table: TableDefinition) {

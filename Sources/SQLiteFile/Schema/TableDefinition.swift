@@ -4,7 +4,7 @@ package struct TableDefinition: Sendable, Hashable {
   package enum Affinity: String, Sendable, Hashable {
     /// Declared with CHAR, CLOB or TEXT.
     case text
-    /// Declared as none of the others.
+    /// Declared with a type that gives no other affinity.
     case numeric
     /// Declared with INT.
     case integer
@@ -16,7 +16,7 @@ package struct TableDefinition: Sendable, Hashable {
 
   /// A column.
   package struct Column: Sendable, Hashable {
-    /// Whether the value is computed.
+    /// Whether and when SQLite computes the value of a column.
     package enum Generation: String, Sendable, Hashable {
       /// An ordinary column.
       case none
@@ -26,7 +26,7 @@ package struct TableDefinition: Sendable, Hashable {
       case virtual
     }
 
-    /// The name, without quotes.
+    /// The name of the column, without quotes.
     package let name: String
     /// The declared type as written, empty when there is none.
     package let declaredType: String
@@ -37,7 +37,7 @@ package struct TableDefinition: Sendable, Hashable {
     package let defaultValue: StoredValue?
     /// The collating sequence, BINARY when none is named.
     package let collation: String
-    /// Whether the value is computed.
+    /// Whether and when SQLite computes the value.
     package let generation: Generation
     /// Whether the column itself forbids NULL with NOT NULL.
     package let isNotNull: Bool
@@ -63,20 +63,20 @@ package struct TableDefinition: Sendable, Hashable {
 
   /// An index that SQLite creates automatically for a constraint.
   package struct AutomaticIndex: Sendable, Hashable {
-    /// The number at the end of its name.
+    /// The number at the end of the index's name, as in `sqlite_autoindex_T_1`.
     package var number: Int
     package var parts: [KeyPart]
   }
 
-  /// The columns in order.
+  /// The columns in the order in which they are declared.
   package let columns: [Column]
-  /// The column that is an alias for the row id; nil when there is none.
+  /// Index of the column that is an alias for the row id; nil when there is none.
   package let rowIDColumn: Int?
-  /// The columns of the primary key in its order, empty when none is declared.
+  /// Indexes of the primary key's columns, in the order of the key; empty when no key is declared.
   package let primaryKey: [Int]
   /// Whether the rows are stored in the b-tree of the primary key (WITHOUT ROWID).
   package let isWithoutRowID: Bool
-  /// Whether types are enforced.
+  /// Whether the table is STRICT, so that SQLite enforces the declared types.
   package let isStrict: Bool
   /// Whether row ids are never reused ("SQLite Autoincrement").
   package let isAutoincrement: Bool

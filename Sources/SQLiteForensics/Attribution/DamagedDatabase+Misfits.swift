@@ -3,9 +3,10 @@ import SQLiteFile
 extension DamagedDatabase {
   /// How well the rows of a leaf fit a table.
   private enum Fit {
-    /// At least one row looks like a row of the table; or the rows prove nothing: none can be read, or there is just
-    /// one, which the table could hold.
+    /// At least one row looks like a row of the table.
     case own
+    /// The rows prove nothing: none can be read, or there is just one, which the table could hold.
+    case unknown
     /// No row can be a row of the table: each has too many fields, or values that SQLite does not store in these
     /// columns.
     case never
@@ -62,7 +63,7 @@ extension DamagedDatabase {
       }
       if strange.count < Self.maxOrphans { strange.append((page, root)) }
       switch try fit(of: page, table) {
-      case .own: break
+      case .own, .unknown: break
       case .never: sure.append((page, root))
       case .odd: odd.append((page, root))
       }
@@ -126,15 +127,21 @@ extension DamagedDatabase {
     return shape.fits(types)
   }
 
-  /// Whether a leaf may belong to a table: at least one row looks like a row of the table, or the rows prove nothing.
+  /// Whether at least one row of a leaf looks like a row of a table.
   func holdsRows(of table: Int, _ page: UInt32) throws(SQLiteFileError) -> Bool {
     try fit(of: page, table) == .own
+  }
+
+  /// Whether a leaf may belong to a table: one of its rows looks like the table's, or its rows prove nothing.
+  func mayHoldRows(of table: Int, _ page: UInt32) throws(SQLiteFileError) -> Bool {
+    let fit = try fit(of: page, table)
+    return fit == .own || fit == .unknown
   }
 
   private func fit(of page: UInt32, _ table: Int) throws(SQLiteFileError) -> Fit {
     var buffer = ContiguousArray<UInt8>()
     let available = try reader.copy(page, into: &buffer)
-    guard available > 0 else { return .own }
+    guard available > 0 else { return .unknown }
     var reading = newReading()
     reading.read(buffer.rawSpan, number: page, available: available, shape: nil)
     var types = RecordTypes()
@@ -145,8 +152,8 @@ extension DamagedDatabase {
       if shapes[table].fits(types) { return .own }
       if !shapes[table].demands.allow(types) { impossible += 1 }
     }
-    guard rows > 0 else { return .own }
+    guard rows > 0 else { return .unknown }
     if impossible == rows { return .never }
-    return rows == 1 ? .own : .odd
+    return rows == 1 ? .unknown : .odd
   }
 }

@@ -111,7 +111,7 @@ extension DamagedDatabase {
       // If a misplaced leaf does not fill a hole, pages of another store are among the misplaced leaves.
       var mayBeElsewhere = true
       for page in pages {
-        if census.rejected.contains(page), try !holdsRows(of: table, page) {
+        if census.rejected.contains(page), try !mayHoldRows(of: table, page) {
           stale.append(page)
           continue
         }

@@ -85,6 +85,9 @@ struct StructureCheck: ~Copyable {
     let schema = SchemaCheck(database.schema)
     for finding in schema.findings { report.findings.add(finding) }
     report.unjudgedStatementCount = schema.unjudgedCount
+    report.note(
+      unchecked: .schemaExpressions, schema.tooLong, "all of", "CREATE statement",
+      "CREATE statements", "of more than 1 MiB")
     claimFixedPages()
     var freelist = FreelistCheck()
     try freelist.run(database.header, pageCount: pageLimit, &tree, &reader)

@@ -1,7 +1,7 @@
 import SQLiteFile
 
 /// Gathers the payload of a cell from its page and its overflow pages, and tells which bytes are missing or in doubt
-/// (file format, section 1.6 "Cell Payload Overflow Pages").
+/// (file format, section 1.7 "Cell Payload Overflow Pages").
 struct PayloadGatherer: ~Copyable {
   private(set) var payload = ContiguousArray<UInt8>()
   /// The highest number of the payload's overflow pages; 0 without any.

@@ -50,8 +50,8 @@ struct SoundLeaf {
     return walk(page, measures: true)
   }
 
-  /// Reads a page that is not page 1, so that the page begins with its b-tree header. `measures`: whether to check the
-  /// types of all records instead of keeping the cells.
+  /// Walks the cells of a leaf that is not page 1: its b-tree header is at offset 0. With `measures`, the types of all
+  /// records are checked, and no cells are kept. Returns false for a leaf that is not sound.
   @inline(__always)
   private mutating func walk(_ page: RawSpan, measures: Bool) -> Bool {
     let usable = usableSize

@@ -19,8 +19,8 @@ extension LogStates {
     case otherTransactions(Int)
     /// The database is in WAL mode, so the main file may have been changed without the journal.
     case writeAheadLog
-    /// Pages are missing from the journal because its end was cut off or records are damaged, or the size of the
-    /// database before the transaction is not known.
+    /// The journal lacks pages (its end was cut off, or records are damaged), or it does not tell the size of the
+    /// database before the transaction.
     case incomplete
     /// Nothing shows whether the transaction was finished.
     case undecided

@@ -93,7 +93,7 @@ struct AppendedPages: ~Copyable {
   }
 
   /// Writes the buffered pages, updates change counter and page count in the database header (file format, sections
-  /// 1.3.5 to 1.3.8), and closes the file.
+  /// 1.3.6, 1.3.7 and 1.3.16), and closes the file.
   mutating func finish() throws(SQLiteWriterError) {
     try flush()
     try flushMaps()

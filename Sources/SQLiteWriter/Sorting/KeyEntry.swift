@@ -57,8 +57,8 @@ struct KeyEntry: BitwiseCopyable {
     return isLessBehind(other, rest, otherRest)
   }
 
-  /// Whether the string of this entry sorts before that of `other`, for longer strings whose first sixteen bytes are
-  /// equal.
+  /// Whether the string of this entry sorts before that of `other`. Both are longer than sixteen bytes, and their first
+  /// sixteen bytes are equal.
   @inline(never)
   private func isLessBehind(
     _ other: KeyEntry, _ rest: borrowing ContiguousArray<UInt8>,

@@ -2,6 +2,7 @@ import Foundation
 import SafeFiles
 import SafeText
 import SQLiteFile
+import StoreFiles
 
 /// A rule written as JSON: when all its conditions hold for a store, its verdict says what that may mean.
 ///
@@ -163,6 +164,8 @@ extension Analysis {
 /// A list of analysers that are applied in order.
 package struct Analysers: Sendable {
   private var all: [Analyser]
+  /// A digest of the files that were added; empty when there are only the shipped analysers.
+  package private(set) var digest = ""
 
   /// The most entries that a folder of analysers may have, and the most bytes of one analyser.
   static let limits = (files: 1000, bytes: Int64(1 << 20))
@@ -218,6 +221,7 @@ package struct Analysers: Sendable {
         .badAnalyser, "there is another analyser with the id \(analyser.id)", path: path)
     }
     all.append(analyser)
+    digest = Digest.sha256(Array(digest.utf8) + bytes)
   }
 
   private static func reason(_ error: any Error) -> String {

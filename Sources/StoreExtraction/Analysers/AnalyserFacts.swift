@@ -54,12 +54,13 @@ package struct AnalyserFacts: Sendable {
   /// - Parameters:
   ///   - path: the main file.
   ///   - logView: which part of the write-ahead log counts.
-  ///   - findings: the findings of the check.
+  ///   - findings: the findings of the check that were kept.
+  ///   - damageCount: how many findings of damage the check made, including those that were not kept.
   ///   - incident: the incident's record as JSON; nil without one.
   /// - Throws: `SQLiteFileError` when the file cannot be opened.
   package init(
     path: String, logView: SQLiteDatabase.LogView = .committed, findings: [Finding],
-    incident: Data? = nil
+    damageCount: Int, incident: Data? = nil
   ) throws {
     let store = try CoreDataStore(SQLiteDatabase.surveyed(path: path, logView: logView))
     let database = store.database
@@ -75,7 +76,7 @@ package struct AnalyserFacts: Sendable {
         .text(store.entityName(ofNumber: $0.number) ?? $0.name)
       })
     values["findings"] = .list(Set(findings.map(\.id.rawValue)).sorted().map { .text($0) })
-    values["damageCount"] = .number(Double(findings.count { $0.severity == .damage }))
+    values["damageCount"] = .number(Double(damageCount))
     addFiles(of: path)
     if let incident { add(incident, as: "incident") }
   }

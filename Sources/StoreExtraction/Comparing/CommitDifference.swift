@@ -14,6 +14,8 @@ package struct CommittedChange: Sendable, Equatable {
   package private(set) var removed = 0
   /// The row ids of added rows in key order, at most ``keyLimit``.
   package private(set) var addedKeys: [Int64] = []
+  /// The largest row id among all added rows.
+  private(set) var lastAddedKey: Int64?
   /// The row ids of changed rows in key order, at most ``keyLimit``.
   package private(set) var changedKeys: [Int64] = []
   /// The row ids of removed rows in key order, at most ``keyLimit``.
@@ -41,6 +43,8 @@ package struct CommittedChange: Sendable, Equatable {
     switch kind {
     case .added:
       added += 1
+      // Rows come in key order.
+      lastAddedKey = rowID ?? lastAddedKey
       if let rowID, addedKeys.count < Self.keyLimit { addedKeys.append(rowID) }
     case .changed:
       changed += 1

@@ -52,10 +52,10 @@ struct CommitWalk {
 
 extension PersistentHistory {
   /// Returns the date of the newest persistent history transaction among the rows that a commit added; nil when the
-  /// commit added none. Only the first ``CommittedChange/keyLimit`` added transactions are known here.
+  /// commit added none.
   func date(of difference: CommitDifference) -> ReferenceDate? {
-    let added = difference.changes.first { SQLName.isSame($0.table, "ATRANSACTION") }?.addedKeys
-    let seconds = added?.last.flatMap { transaction($0)?.seconds }
+    let change = difference.changes.first { SQLName.isSame($0.table, "ATRANSACTION") }
+    let seconds = change?.lastAddedKey.flatMap { transaction($0)?.seconds }
     return seconds.map { ReferenceDate(seconds: $0) }
   }
 }

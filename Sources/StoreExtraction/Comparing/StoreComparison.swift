@@ -84,9 +84,9 @@ package final class StoreComparison {
     package var removedCount = 0
     /// The number of rows with equal keys but different values.
     package var changedCount = 0
-    /// The number of rows in the old store.
+    /// The number of rows in the old store; in a table that is compared for some entities only, their rows.
     package var oldRowCount = 0
-    /// The number of rows in the new store.
+    /// The number of rows in the new store, counted likewise.
     package var newRowCount = 0
     /// Why the rows of the table were not compared; nil when they were.
     package var problem: String?
@@ -215,11 +215,12 @@ package final class StoreComparison {
       Pair(name: $0.name, old: $0, new: nil, entitiesOnly: false)
     }
     guard let entityNames else { return pairs }
-    let names = Set(entityNames.map { $0.lowercased() })
+    let names = Set(entityNames.map { SQLName($0) })
     let tables = Set((old.entityTables + new.entityTables).map { SQLName($0.name) })
     return pairs.compactMap { pair in
-      if names.contains(pair.name.lowercased()) { return pair }
-      guard tables.contains(SQLName(pair.name)) else { return nil }
+      let name = SQLName(pair.name)
+      if names.contains(name) { return pair }
+      guard tables.contains(name) else { return nil }
       return Pair(name: pair.name, old: pair.old, new: pair.new, entitiesOnly: true)
     }
   }
@@ -240,12 +241,27 @@ package final class StoreComparison {
     let from = try pair.old.map { try RowCursor(of: $0, in: old.database) }
     let to = try pair.new.map { try RowCursor(of: $0, in: new.database) }
     var counted = difference
+    var others = (old: 0, new: 0)
     let isEqual: (ComparedRow, ComparedRow) -> Bool = { one, other in
-      columns.common.allSatisfy { self.isSame(one, $0.old, other, $0.new, columns) }
+      if pair.entitiesOnly {
+        if !self.isWanted(one, in: self.old, columns) { others.old += 1 }
+        if !self.isWanted(other, in: self.new, columns) { others.new += 1 }
+      }
+      return columns.common(of: one, other).allSatisfy {
+        self.isSame(one, $0.old, other, $0.new, columns)
+      }
     }
     let counts = try RowChange.forEach(from: from, to: to, isEqual: isEqual) { change in
       let entity = self.entity(of: change, columns)
-      if pair.entitiesOnly, !self.isWanted(change, columns) { return true }
+      if pair.entitiesOnly {
+        let isWanted = (
+          old: change.old.map { self.isWanted($0, in: self.old, columns) } ?? false,
+          new: change.new.map { self.isWanted($0, in: self.new, columns) } ?? false
+        )
+        if change.kind == .removed, !isWanted.old { others.old += 1 }
+        if change.kind == .added, !isWanted.new { others.new += 1 }
+        guard isWanted.old || isWanted.new else { return true }
+      }
       switch change.kind {
       case .added: counted.addedCount += 1
       case .removed: counted.removedCount += 1
@@ -258,8 +274,8 @@ package final class StoreComparison {
       return true
     }
     difference = counted
-    difference.oldRowCount = counts.old
-    difference.newRowCount = counts.new
+    difference.oldRowCount = counts.old - others.old
+    difference.newRowCount = counts.new - others.new
     if let from { old.database.add(from.findings) }
     if let to { new.database.add(to.findings) }
   }
@@ -276,7 +292,7 @@ package final class StoreComparison {
     if let table = pair.old {
       try old.database.forEachComparedRow(of: table) { row in
         oldCount += 1
-        rows[RowSum(columns.common.lazy.map { row.values[safe: $0.old] }), default: 0] += 1
+        rows[RowSum(columns.common(of: row).lazy.map { row.values[safe: $0.old] }), default: 0] += 1
         return oldCount <= Self.keylessLimit
       }
     }
@@ -288,7 +304,7 @@ package final class StoreComparison {
     if let table = pair.new {
       try new.database.forEachComparedRow(of: table) { row in
         newCount += 1
-        let key = RowSum(columns.common.lazy.map { row.values[safe: $0.new] })
+        let key = RowSum(columns.common(of: row).lazy.map { row.values[safe: $0.new] })
         if let count = rows[key], count > 0 {
           rows[key] = count == 1 ? nil : count - 1
         } else {
@@ -304,7 +320,7 @@ package final class StoreComparison {
     }
     if let table = pair.old, !rows.isEmpty {
       try old.database.forEachComparedRow(of: table) { row in
-        let key = RowSum(columns.common.lazy.map { row.values[safe: $0.old] })
+        let key = RowSum(columns.common(of: row).lazy.map { row.values[safe: $0.old] })
         guard let count = rows[key], count > 0 else { return true }
         rows[key] = count == 1 ? nil : count - 1
         let change = RowChange(kind: .removed, old: row, new: nil)
@@ -343,7 +359,7 @@ package final class StoreComparison {
   )] {
     switch (change.old, change.new) {
     case (let one?, let other?):
-      columns.common.filter { !isSame(one, $0.old, other, $0.new, columns) }
+      columns.common(of: one, other).filter { !isSame(one, $0.old, other, $0.new, columns) }
         .map { ($0.name, $0.old, $0.new) }
     case (let one?, nil):
       one.values.indices.map { (columns.oldNames[safe: $0] ?? "column \($0 + 1)", $0, nil) }
@@ -368,19 +384,15 @@ package final class StoreComparison {
     return nil
   }
 
-  private func isWanted(_ change: RowChange, _ columns: ColumnPairs) -> Bool {
+  /// Whether a row of one of the two stores is of a wanted entity.
+  private func isWanted(_ row: ComparedRow, in store: CoreDataStore, _ columns: ColumnPairs) -> Bool
+  {
     guard let wanted else { return true }
-    if let row = change.new, let place = columns.newEntity,
-      let name = name(row.values[safe: place], in: new), wanted.new.contains(name)
-    {
-      return true
-    }
-    if let row = change.old, let place = columns.oldEntity,
-      let name = name(row.values[safe: place], in: old), wanted.old.contains(name)
-    {
-      return true
-    }
-    return false
+    let isOld = store === old
+    guard let place = isOld ? columns.oldEntity : columns.newEntity,
+      let name = self.name(row.values[safe: place], in: store)
+    else { return false }
+    return (isOld ? wanted.old : wanted.new).contains(name)
   }
 }
 
@@ -404,7 +416,9 @@ private struct RowSum: Hashable {
 
 /// The columns of two tables, paired by name.
 struct ColumnPairs {
-  let common: [(name: String, old: Int, new: Int)]
+  private let pairs: [(name: String, old: Int, new: Int)]
+  /// Whether columns without names are paired by position.
+  private let isByPosition: Bool
   let oldNames: [String]
   let newNames: [String]
   /// The position of the column with the entity number (Z_ENT) in the old table; nil when there is none.
@@ -417,22 +431,31 @@ struct ColumnPairs {
     oldEntity = Self.entityColumn(oldNames)
     newEntity = Self.entityColumn(newNames)
     let (one, other) = (old ?? new, new ?? old)
-    guard one?.definition != nil, other?.definition != nil else {
-      // Without a readable CREATE statement the columns have no names, so they are compared by position: the first
-      // 2,000, which is SQLite's default limit.
-      common = (0..<2000).map { ("column \($0 + 1)", $0, $0) }
+    isByPosition = one?.definition == nil || other?.definition == nil
+    guard !isByPosition else {
+      // Without a readable CREATE statement the columns have no names, so they are compared by position. SQLite allows
+      // 32,767 at most.
+      pairs = (0..<32_767).map { ("column \($0 + 1)", $0, $0) }
       return
     }
     let positions = Dictionary(
       (one?.columnNames ?? []).enumerated().map { (SQLName($1), $0) },
       uniquingKeysWith: { first, _ in first })
-    common = (other?.columnNames ?? []).enumerated().compactMap { index, name in
+    pairs = (other?.columnNames ?? []).enumerated().compactMap { index, name in
       positions[SQLName(name)].map { (name, $0, index) }
     }
   }
 }
 
 extension ColumnPairs {
+  /// The columns that both tables have. Those without names only reach to the last value of the rows that is not NULL.
+  func common(of one: ComparedRow, _ other: ComparedRow? = nil) -> ArraySlice<
+    (name: String, old: Int, new: Int)
+  > {
+    guard isByPosition else { return pairs[...] }
+    return pairs.prefix(max(one.values.width, other?.values.width ?? 0))
+  }
+
   /// Returns the position of Z_ENT in the table of an entity, where it is the entity number of each row. Nil for a
   /// table without Z_PK: Z_ENT of Z_PRIMARYKEY has another meaning.
   private static func entityColumn(_ names: [String]) -> Int? {
@@ -450,6 +473,9 @@ extension StoreComparison.Side {
 }
 
 extension [ComparedValue] {
+  /// The number of values up to the last one that is not NULL.
+  fileprivate var width: Int { (lastIndex { $0 != .stored(.null) } ?? -1) + 1 }
+
   /// The value at a position; NULL after the last one, as in SQLite.
   subscript(safe index: Int) -> ComparedValue {
     indices.contains(index) ? self[index] : .stored(.null)

@@ -37,9 +37,7 @@ extension StoreTimeline {
           seconds < selection.until ?? .infinity
         else { return true }
       }
-      if let names, !event.names.contains(where: { names.contains($0.lowercased()) }) {
-        return true
-      }
+      if let names, !event.names.contains(where: { names.contains(SQLName($0)) }) { return true }
       return receive(event)
     }
   }
@@ -106,12 +104,13 @@ extension StoreTimeline {
     }
   }
 
-  /// Returns the wanted names in lower case: the names themselves, the descendants of entities, and the tables that
-  /// hold rows of these entities.
-  private func wanted(_ names: Set<String>) throws -> Set<String> {
+  /// Returns the wanted names, in which case does not count: the names themselves, the descendants of entities, and the
+  /// tables that hold rows of these entities.
+  private func wanted(_ names: Set<String>) throws -> Set<SQLName> {
     let tables = store.database.schema.tables.map(\.name)
     let entities = store.entities.map { store.entityName(ofNumber: $0.number) ?? $0.name }
-    for name in names.sorted() where !(tables + entities).contains(name) {
+    for name in names.sorted()
+    where !entities.contains(name) && store.database.schema.table(named: name) == nil {
       throw ExtractionError(
         .unknownName, "the store has no entity or table \(name)", path: store.database.path,
         nearest: NearestName.of(name, among: entities + tables))
@@ -121,7 +120,7 @@ extension StoreTimeline {
     where try store.describedEntities(of: table).contains(where: { wanted.contains($0.name) }) {
       wanted.insert(table.name)
     }
-    return Set(wanted.map { $0.lowercased() })
+    return Set(wanted.map { SQLName($0) })
   }
 
   /// Returns titles by which people can tell rows apart, by entity and primary key. A title is the value of a text

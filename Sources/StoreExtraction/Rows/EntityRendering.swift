@@ -67,7 +67,8 @@ final class EntityRendering {
   /// The position of the last added column among the shared columns.
   private var lastPlace = -1
   private let redaction: RowRedaction?
-  /// The text before the key of a destination by its entity number, as ranges in ``literals``.
+  /// For each entity number of a destination: the range in ``literals`` of the text that is written before the primary
+  /// key of the destination.
   private(set) var destinations: [Int64: Range<Int>] = [:]
 
   /// - Parameters:

@@ -32,7 +32,7 @@ final class EntityRecords: RecordMaker {
   /// How many rows each table has got so far; counted only when there is a limit.
   private var counts: [Int: Int] = [:]
   /// The number of rows of unknown entities, by entity number; -1 stands for rows without one.
-  private(set) var unknownNumbers: [Int64: Int] = [:]
+  private(set) var unknownNumbers: [Int64?: Int] = [:]
   /// The external files that rows name, each with the row's entity or table. Used only on other threads.
   private var externals: [(file: String, entity: String)] = []
   /// Called with each external file that a row names; nil on other threads, which collect them in ``externals``.
@@ -84,7 +84,7 @@ final class EntityRecords: RecordMaker {
   ) {
     let number = plan.entityNumber(of: record, rowID: rowID, layout, decoder)
     let known = number.flatMap { renderings[$0] }
-    if known == nil { unknownNumbers[number ?? -1, default: 0] += 1 }
+    if known == nil { unknownNumbers[number, default: 0] += 1 }
     let rendering = known ?? unknownRendering
     let target = known == nil ? targets.unknown : number.flatMap { targets.entities[$0] }
     guard let target, hasRoom(in: target) else {

@@ -90,7 +90,7 @@ final class ExportTables {
     table.isMade = true
   }
 
-  /// Starts to fill the tables that were made. Call it after all tables were added.
+  /// Prepares the added tables for rows. It is called once, after the last table was added.
   func begin() throws {
     var filler = try writer.filler()
     for table in tables where table.isMade { table.number = try filler.begin(table.name) }

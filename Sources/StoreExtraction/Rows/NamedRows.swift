@@ -46,7 +46,7 @@ final class NamedRows: RecordReceiver {
     var rowCount = 0
     /// The number of rows by entity number, for numbers that do not belong to the table; -1 stands for rows without
     /// one.
-    var unknownNumbers: [Int64: Int] = [:]
+    var unknownNumbers: [Int64?: Int] = [:]
     /// The external files that rows of a block name, each with the row's entity or table.
     var externals: [(file: String, entity: String)] = []
     /// Why the target for rows of unknown entities could not be made.
@@ -169,7 +169,7 @@ final class NamedRows: RecordReceiver {
     _ state: inout State
   ) {
     if state.place < 0 || number == nil || number != state.number { turn(to: number, &state) }
-    if state.place == entities.count - 1 { state.unknownNumbers[number ?? -1, default: 0] += 1 }
+    if state.place == entities.count - 1 { state.unknownNumbers[number, default: 0] += 1 }
     guard state.target != nil, !isFull(state.targetRowCount) else {
       var nothing = NoSink()
       return decoder.emit(record, rowID: rowID, layout: state.layout, into: &nothing)

@@ -67,11 +67,30 @@ package struct SearchPattern: Sendable {
       for needle in needles { if let match = needle.firstMatch(in: bytes) { return match } }
       return nil
     }
-    // A scalar that is cut off at the end is decoded as a replacement character, which may reach beyond the bytes.
-    let lead = bytes.part(0, min(bytes.byteCount, Self.maxExpressionBytes))
-    return expression.match(in: String(decoding: lead.array(), as: UTF8.self)).flatMap {
-      $0.upperBound <= bytes.byteCount ? $0 : nil
+    let lead = bytes.part(0, min(bytes.byteCount, Self.maxExpressionBytes)).array()
+    return expression.match(in: String(decoding: lead, as: UTF8.self)).map {
+      Self.place(of: $0.lowerBound, in: lead)..<Self.place(of: $0.upperBound, in: lead)
     }
+  }
+
+  /// The place in `bytes` of an offset in the text that they are decoded to. There, each sequence that is not UTF-8 is
+  /// a replacement character of three bytes.
+  private static func place(of offset: Int, in bytes: [UInt8]) -> Int {
+    var parser = Unicode.UTF8.ForwardParser()
+    var rest = bytes.makeIterator()
+    var (place, decoded) = (0, 0)
+    while decoded < offset {
+      switch parser.parseScalar(from: &rest) {
+      case .valid(let scalar):
+        place += scalar.count
+        decoded += scalar.count
+      case .error(let length):
+        place += length
+        decoded += 3
+      case .emptyInput: return place
+      }
+    }
+    return place
   }
 
   /// Returns a match in bytes that are not text, as UTF-8, UTF-16 or a UUID; nil when there is none.

@@ -34,7 +34,7 @@ package struct LocalDates: Sendable {
 
   /// The days from 1899-12-30 to 2001-01-01.
   private static let firstOf2001: Int64 = 36_892
-  /// The days from 1899-12-30 to 9999-12-31.
+  /// The day number of 9999-12-31, the last that a spreadsheet has; 1899-12-30 is day 0.
   private static let lastDay: Int64 = 2_958_465
 
   /// A moment in the Gregorian calendar, as clocks of the time zone show it.

@@ -28,8 +28,8 @@ final class SheetRows: RecordReceiver {
   private var isFirstPass = true
   /// Whether this pass left out rows because enough sheets were open, so that another pass is needed.
   private var hasMore = false
-  /// The number of rows of unknown entities, by entity number; -1 stands for rows without one.
-  private var unknownNumbers: [Int64: Int] = [:]
+  /// The number of rows of unknown entities, by entity number; nil stands for rows without one.
+  private var unknownNumbers: [Int64?: Int] = [:]
   /// How many texts in the rows were not valid UTF-8.
   var invalidTextCount: Int { sink.invalidTextCount }
 
@@ -100,7 +100,7 @@ final class SheetRows: RecordReceiver {
     if let defect = decoder.open(record) { return defect }
     let number = plan.entityNumber(of: record, rowID: rowID, layout, decoder)
     let rendering = number.flatMap { renderings[$0] }
-    if rendering == nil, isFirstPass { unknownNumbers[number ?? -1, default: 0] += 1 }
+    if rendering == nil, isFirstPass { unknownNumbers[number, default: 0] += 1 }
     let sheet = rendering == nil ? targets.others : number.flatMap { targets.entities[$0] }
     guard let sheet, let own = sheet.plan.layout, wants(sheet) else {
       // The decoder counts what is odd about a record even if its row is not wanted.

@@ -2,12 +2,12 @@ import SQLiteFile
 import SQLiteForensics
 import StoreExtraction
 
-/// Makes the records of a new table from those of an old one, as far as no value has to be looked at. The target of a
-/// record is the number of its entity.
+/// Makes the records of a new table from those of an old one, where no value has to be examined. The target of a made
+/// record is the number of its entity; it is nil for a record that has to be made in another way.
 final class CopiedRecords: RecordMaker {
   private let copies: [Int64: RecordCopy]
   private let entityColumn: Int?
-  /// The entity of the last row, which is mostly that of the next one, too.
+  /// The entity number of the last row, and how its records are made: the next row mostly has the same entity.
   private var last: (number: Int64, copy: RecordCopy)?
 
   let takesBlocks = true
@@ -15,8 +15,8 @@ final class CopiedRecords: RecordMaker {
   /// Creates a maker.
   ///
   /// - Parameters:
-  ///   - copies: how the records of an entity are made, by its number.
-  ///   - entityColumn: the column with that number; nil when there is none.
+  ///   - copies: how the records of an entity are made, by the number of the entity.
+  ///   - entityColumn: the index of the column with the entity number; nil when the table has none.
   init(_ copies: [Int64: RecordCopy], entityColumn: Int?) {
     self.copies = copies
     self.entityColumn = entityColumn

@@ -3,18 +3,19 @@ import ModelTools
 import ObjectModel
 import SQLiteFile
 
-/// A key path from an old row over to-one relationships to a column of another row.
+/// A key path that leads from an old row, by to-one relationships, to a column of another old row.
 struct KeyPath {
-  /// The column of the old row with the first key.
+  /// The index of the column of the old row that holds the key of the next row on the path.
   let first: Int
-  /// The staged tables on the way, each with its column.
+  /// The staged tables on the path (``StagedTable``), each with the column that is read there: the key of the next row
+  /// or, in the last table, the value.
   let hops: [(table: String, column: String)]
-  /// The attribute at the end; nil when it is a relationship.
+  /// The attribute at the end of the path; nil when a relationship is there.
   let attribute: Attribute?
-  /// The to-one relationship at the end; nil when it is an attribute.
+  /// The to-one relationship at the end of the path; nil when an attribute is there.
   let relationship: Relationship?
 
-  /// The value at the end.
+  /// The value at the end of the path, as SQL.
   func sql(_ row: inout RowSQL) -> String {
     var key = row.parameter(first)
     for hop in hops { key = "(SELECT \(hop.column) FROM \(hop.table) WHERE pk = \(key))" }
@@ -24,7 +25,8 @@ struct KeyPath {
 
 // Values and conditions of mapping models as SQL.
 extension CopyCompiler {
-  /// A key path of an old entity with at least two keys; nil when it leads over anything but to-one relationships.
+  /// Resolves a key path of an old entity. Returns nil when the path has fewer than two keys or more than nine, when a
+  /// key before the last is not a to-one relationship, or when the old store has no column for a key.
   mutating func keyPath(_ path: String, of entity: String) -> KeyPath? {
     let keys = path.utf8.split(separator: UInt8(ascii: ".")).map {
       String(decoding: $0, as: UTF8.self)
@@ -61,7 +63,8 @@ extension CopyCompiler {
       relationship: attribute == nil ? relationship : nil)
   }
 
-  /// Makes a column of an entity's table known to the rows of others.
+  /// Plans to stage a column of an entity's old table, so that other rows can read it by key. Returns the quoted name
+  /// of the staged table and the name of the column in it; nil when the old store has no such table.
   private mutating func staged(_ column: Int, of entity: String) -> (table: String, column: String)?
   {
     guard let place = source.layout.table(of: entity),
@@ -82,7 +85,7 @@ extension CopyCompiler {
     return (quoted, "c\(index)")
   }
 
-  /// The value of an expression for an old row, as SQL; nil for one that is not understood.
+  /// The value of an expression for a row of the old entity `from`, as SQL; nil when the expression is not supported.
   mutating func sql(_ expression: ModelExpression, _ from: String, _ row: inout RowSQL) -> String? {
     switch expression {
     case .constant(let constant): return SQLText.literal(constant)
@@ -104,7 +107,7 @@ extension CopyCompiler {
     }
   }
 
-  /// The attribute at a key path of an old entity, and its value as SQL.
+  /// The attribute at a key path of an old entity, and its value as SQL; nil when the path leads to no attribute.
   mutating func attribute(at path: String, of entity: String, _ row: inout RowSQL) -> (
     sql: String, attribute: Attribute
   )? {
@@ -119,7 +122,8 @@ extension CopyCompiler {
     return (path.sql(&row), attribute)
   }
 
-  /// A condition on an old row as SQL that is never NULL; nil for one that is not understood.
+  /// A predicate on a row of the old entity `from`, as SQL that gives 0 or 1 and never NULL; nil when the predicate is
+  /// not supported.
   mutating func condition(_ predicate: ModelPredicate, _ from: String, _ row: inout RowSQL)
     -> String?
   {
@@ -141,7 +145,7 @@ extension CopyCompiler {
         let left = sql(comparison.left, from, &row), let right = sql(comparison.right, from, &row)
       else { return nil }
       switch comparison.operator {
-      // As predicates do, and SQL does not: nil equals nil.
+      // In predicates nil equals nil, so IS stands for the operator: SQL's own gives NULL there.
       case .equal: return "(\(left) IS \(right))"
       case .notEqual: return "(\(left) IS NOT \(right))"
       case .lessThan: return "IFNULL(\(left) < \(right), 0)"

@@ -33,7 +33,7 @@ extension CopyCompiler {
     }
   }
 
-  /// Whether any mapping gives a new relationship its objects.
+  /// Whether any mapping sets the new relationship `relationship`, in `entity` or in an entity that inherits from it.
   func isMapped(_ relationship: Relationship, of entity: String) -> Bool {
     let lineage = descendants(of: entity)
     return mappings.contains { mapping in
@@ -43,7 +43,8 @@ extension CopyCompiler {
     }
   }
 
-  /// The mappings whose rows stand at the near end of an old relationship.
+  /// The mappings that make the rows at the near end of an old relationship, which is the end that has the
+  /// relationship. Only mappings into the table of the new entity `root` count.
   func nearMakers(_ relationship: Relationship, of entity: String, in root: String)
     -> [EntityMapping]
   {
@@ -85,7 +86,7 @@ extension CopyCompiler {
         ? [(join.ownerColumn, nearKey), (join.destinationColumn, farKey)]
         : [(join.ownerColumn, farKey), (join.destinationColumn, nearKey)]
       let (owner, destination) = isForward ? (nearOrder, farOrder) : (farOrder, nearOrder)
-      // Without an order the rows are in the order of their keys.
+      // Links without a stored position are ordered by their keys.
       let (ownerKey, destinationKey) = (columns[0].1, columns[1].1)
       if let name = join.ownerOrderColumn {
         columns.append((name, owner.map { row.parameter($0) } ?? "1024 * \(ownerKey)"))
@@ -133,7 +134,7 @@ extension CopyCompiler {
             let first = copies.first
           else { continue }
           var row = RowSQL(keyColumn: table.keyColumn)
-          // The position that a row has among those of its owner.
+          // The column with the position of a row among the rows of the same owner.
           let order = place?.columns.first { other in
             other.role == .ownerOrder(old) || other.role == .order(old)
               || inverse.map { other.role == .order($0) } ?? false

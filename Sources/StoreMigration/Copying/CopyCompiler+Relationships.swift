@@ -3,39 +3,42 @@ import ModelTools
 import ObjectModel
 import SQLiteFile
 
-// Columns that lead to other rows.
+// Columns that hold the key of another row.
 extension CopyCompiler {
-  /// A relationship of an old entity that gives a new relationship its objects.
+  /// The old relationship from which a new relationship gets its objects.
   struct Link {
     let relationship: Relationship
-    /// The entity whose rows have the relationship.
+    /// The old entity whose rows have the relationship.
     let entity: String
     let mappingName: String?
   }
 
-  /// Where the key of the row comes from that a new row leads to.
+  /// Where a reference of a new row gets its key.
   enum Origin {
-    /// A column of the old row.
+    /// The column of the old row with this index.
     case column(Int)
-    /// The old row itself: another mapping makes a second object of it.
+    /// The key of the old row itself: the reference leads to the object that another mapping makes of the same row.
     case own
-    /// A column of the row that a key path leads to.
+    /// The column at the end of a key path.
     case path(KeyPath)
-    /// Links in other rows: of a relationship of the old row, or of one that leads to it.
+    /// Links that other rows or a join table hold: with `isNear`, those of a relationship of the old row; else those of
+    /// a relationship that leads to the old row.
     case elsewhere(Link, isNear: Bool)
   }
 
-  /// What a new row leads to.
+  /// How a reference of a new row is set: where its key comes from, and which mappings make the row that it leads to.
   struct Lead {
     let origin: Origin
-    /// The column of the old row with its position among the rows that lead to the same one.
+    /// The index of the column with the position of the old row among the rows that lead to the same destination; nil
+    /// when there is none.
     var order: Int?
-    /// The column of the old row with the number of the destination's entity.
+    /// The index of the column with the entity number of the destination; nil when there is none.
     var number: Int?
     let makers: [EntityMapping]
   }
 
-  /// What a new row leads to by a relationship; nil for nothing.
+  /// How a to-one relationship of a new row is set; nil when the relationship leads nowhere. A relationship mapping
+  /// that cannot be carried out is refused.
   mutating func lead(
     by relationship: Relationship, _ mapping: EntityMapping, _ from: String, _ table: TableCopy
   ) -> Lead? {
@@ -50,7 +53,8 @@ extension CopyCompiler {
         }
         refuse(
           .mappingMismatch,
-          "\(mapping.name).\(relationship.name) follows \(name), which \(from) does not have")
+          "\(mapping.name).\(relationship.name) follows the relationship \(name), which \(from) does not have"
+        )
         return nil
       }
       return lead(by: Link(relationship: old, entity: from, mappingName: mappingName), destination)
@@ -58,10 +62,12 @@ extension CopyCompiler {
       let text =
         mapping.relationshipMappings.first { $0.name == relationship.name }?.valueExpression?.text
         ?? ""
-      refuse(.unsupportedExpression, "\(mapping.name).\(relationship.name) is computed: \(text)")
+      refuse(
+        .unsupportedExpression,
+        "\(mapping.name).\(relationship.name) is computed by an unsupported expression: \(text)")
       return nil
     case .none:
-      // Core Data keeps both sides in step, so the mapping of the other side is as good.
+      // Core Data keeps both sides of a relationship consistent, so the mapping of the inverse serves as well.
       guard let inverse = TableLayout.inverse(of: relationship, in: model) else { return nil }
       if let link = reversed(inverse, of: destination, from) { return lead(by: link, destination) }
       return lead(backBy: inverse, of: destination, table)
@@ -86,8 +92,8 @@ extension CopyCompiler {
       makers: makers)
   }
 
-  /// The row that leads to a new row by a relationship of `owner`, whose other side the old row may know or not; nil for
-  /// none.
+  /// How a new row refers to the row of `owner` that has it in `relationship`. The old row may hold this reference
+  /// itself or not. Nil when no mapping sets the relationship.
   func lead(backBy relationship: Relationship, of owner: String, _ table: TableCopy) -> Lead? {
     let lineage = descendants(of: owner)
     for mapping in mappings where lineage.contains(mapping.destinationEntityName ?? "") {
@@ -120,7 +126,8 @@ extension CopyCompiler {
     return nil
   }
 
-  /// The old relationship from a row of `from` that is the other side of what a new relationship of `entity` follows.
+  /// The inverse, in the old entity `from`, of the old relationship that a new relationship of `entity` follows; nil
+  /// when there is none.
   func reversed(_ relationship: Relationship, of entity: String, _ from: String) -> Link? {
     let lineage = descendants(of: entity)
     for mapping in mappings where lineage.contains(mapping.destinationEntityName ?? "") {
@@ -154,25 +161,26 @@ extension CopyCompiler {
       })
   }
 
-  /// A column of the new model that leads to another row, with its companions.
+  /// A column of a new table that holds the key of another row, and the columns that belong to it.
   struct Place {
     let table: String
     let column: String
-    /// The column with the number of the destination's entity.
+    /// The column with the entity number of the destination; nil when there is none.
     var entityColumn: String?
     var orderColumn: String?
-    /// The entity that the column leads to.
+    /// The new entity whose rows the column leads to.
     let destination: String
-    /// The relationship and the entity that declares it, for the report.
+    /// The entity that declares the relationship, and the name of the relationship, for the report.
     let entityName: String
     let propertyName: String
-    /// The column of the other side, where both sides lead to one row.
+    /// The column of the inverse relationship when both are to-one; else nil.
     var inverse: (table: String, column: String)?
-    /// The number of the entity of the rows.
+    /// The entity number of the rows that have the column.
     let entityNumber: Int64
   }
 
-  /// Sets a column that leads to another row: in the row itself where that is possible, else when all rows are there.
+  /// Sets a reference of a new row: in the statement that inserts the row where that is possible, else by a statement
+  /// that runs after all rows are inserted.
   mutating func set(
     _ place: Place, to lead: Lead?, _ table: TableCopy, _ shift: KeyShift, _ row: inout RowSQL,
     _ updates: inout [RowStatement]
@@ -222,7 +230,8 @@ extension CopyCompiler {
     entity.map { source.model.ancestors(of: $0).contains { $0.name == ancestor } } ?? false
   }
 
-  /// The mappings that make the objects of an old relationship's destination, as rows of the new destination's table.
+  /// The mappings that make new rows of the objects that an old relationship leads to. Only mappings into the table of
+  /// the new entity `destination` count and, with `mappingName`, only those of that name.
   func makers(
     of relationship: Relationship, _ mappingName: String?, in destination: String
   ) -> [EntityMapping] {
@@ -237,7 +246,7 @@ extension CopyCompiler {
     }
   }
 
-  /// The mappings with a name that make rows of the new destination's table.
+  /// The mappings with a name that make rows in the table of the new entity `destination`.
   func makers(named name: String, in destination: String) -> [EntityMapping] {
     let root = layout.table(of: destination)?.name
     return mappings.filter { mapping in
@@ -246,7 +255,8 @@ extension CopyCompiler {
     }
   }
 
-  /// Whether the new key of an old one is the same whichever mapping made the row; else the rows decide.
+  /// Whether all mappings shift keys alike, so that the new key follows from the old one alone. Otherwise the new rows
+  /// have to be looked up.
   func isDirect(_ makers: [EntityMapping]) -> Bool {
     Set(makers.map { shifts.shift(of: $0) }).count == 1
   }
@@ -255,14 +265,15 @@ extension CopyCompiler {
     makers.first.map { shifts.shift(of: $0).key(parameter) } ?? parameter
   }
 
-  /// The key of the row that was made from an old key; one that leads nowhere, and is cut later, if none was.
+  /// The key, as SQL, of the new row that was made from the row with an old key. When there is no such row, a key that
+  /// no row has: the reference is then cut and reported.
   func resolvedOrCut(
     _ parameter: String, _ makers: [EntityMapping], _ destination: String
   ) throws -> String {
     "IFNULL(\(try resolved(parameter, makers, destination)), \(KeyShift.nowhere(parameter)))"
   }
 
-  /// The key of the row that was made from an old key; NULL if none was.
+  /// The key, as SQL, of the new row that was made from the row with an old key; NULL when there is no such row.
   func resolved(
     _ parameter: String, _ makers: [EntityMapping], _ destination: String
   ) throws -> String {
@@ -275,7 +286,7 @@ extension CopyCompiler {
       "(SELECT Z_PK FROM \(try SQLText.quoted(table)) WHERE Z_PK IN (\(keys.joined(separator: ", "))) AND Z_ENT IN (\(numbers.map(String.init).joined(separator: ", "))) ORDER BY Z_PK LIMIT 1)"
   }
 
-  /// The number of the entity of a destination.
+  /// The entity number, as SQL, of the row that a reference leads to; NULL when the old row does not tell.
   func entityNumber(
     _ key: String, _ oldNumber: Int?, _ makers: [EntityMapping], _ row: inout RowSQL
   ) -> String {
@@ -295,8 +306,8 @@ extension CopyCompiler {
     return row.constant(String(only.new), where: key)
   }
 
-  /// Sets a column from links that are not in the same old row, when all rows are there: to the first that a row leads
-  /// to, or is led to by.
+  /// Plans to set a reference from links that other old rows or a join table hold. After all rows are inserted, the
+  /// reference gets the first object that the links give.
   private mutating func setLater(
     _ place: Place, from link: Link, isNear: Bool, _ makers: [EntityMapping], _ shift: KeyShift
   ) throws {
@@ -316,7 +327,8 @@ extension CopyCompiler {
         entityName: place.entityName, propertyName: place.propertyName, inverse: place.inverse))
   }
 
-  /// The links of an old relationship, wherever the old store keeps them.
+  /// The links of an old relationship: in a join table, or in a column at either end. Nil when the old store has
+  /// neither.
   private func stagedLinks(of link: Link) throws -> StagedLinks? {
     let relationship = link.relationship
     func staged(_ table: String, near: Int, far: Int, order: Int?) throws -> StagedLinks? {

@@ -4,7 +4,7 @@ import ModelTools
 import ObjectModel
 import SQLiteFile
 
-/// What a mapping does that names a policy class of the app.
+/// What happens to an entity mapping that names a policy class of the app which is not registered.
 public enum MissingPolicy: String, Sendable, CaseIterable {
   /// The migration is refused.
   case refuse
@@ -12,7 +12,7 @@ public enum MissingPolicy: String, Sendable, CaseIterable {
   case copy
 }
 
-/// Compiles a mapping model into SQL.
+/// Compiles a mapping model into the SQL that copies the rows of an old store.
 struct CopyCompiler {
   let source: SourceTables
   let layout: TableLayout
@@ -22,13 +22,14 @@ struct CopyCompiler {
   let shifts: KeyShifts
   var plan: CopyPlan
   var problems: [MigrationError.Code: [String]] = [:]
-  /// Properties of the mapping that is being compiled whose values its policy gives.
+  /// The properties whose values the policy class computes, in the mapping that is being compiled.
   private var policyValues: [(property: String, expression: ModelExpression)] = []
 
   var model: ManagedObjectModel { layout.model }
 
-  /// The plan of a mapping model that was compiled for both models. `highestKey` returns the highest key in an old
-  /// table; it is asked only if a new table takes rows of several.
+  /// Compiles a mapping model for the tables of the old store and the layout of the new one. `highestKey` returns the
+  /// highest key in an old table; it is called only for tables whose rows share a new table with other rows.
+  /// - Throws: ``MigrationError`` when the mapping model cannot be carried out.
   static func plan(
     _ mapping: MappingModel, from source: SourceTables, to layout: TableLayout,
     missingPolicy: MissingPolicy, policies: PolicyRegister,
@@ -83,7 +84,7 @@ struct CopyCompiler {
           table.entities[number] = made
         }
       }
-      // The rows of a table that nothing takes are counted.
+      // A table whose rows are left behind is read, too, so that the rows are counted.
       if !table.entities.isEmpty || plan.dropped.contains(where: place.entityNames.contains) {
         plan.tables.append(table)
       }
@@ -108,7 +109,7 @@ struct CopyCompiler {
       plan.droppedReasons[entity] =
         same.isAbstract
         ? "\(entity) is abstract in the new model, so its rows are left behind"
-        : "no mapping takes the rows of \(entity), which both models have"
+        : "no mapping takes the rows of \(entity), which both models have, so they are left behind"
     }
   }
 
@@ -138,7 +139,7 @@ struct CopyCompiler {
       })
   }
 
-  /// Refuses what cannot be done as the mapping says.
+  /// Adds to the problems what an entity mapping asks for and cannot be carried out.
   mutating func check(_ mapping: EntityMapping) {
     for (name, isThere, side) in [
       (
@@ -152,11 +153,12 @@ struct CopyCompiler {
     ] where !isThere {
       refuse(
         .mappingMismatch,
-        "\(mapping.name) maps the entity \(name ?? ""), which the \(side) model does not have")
+        "mapping \(mapping.name) names the entity \(name ?? ""), which the \(side) model does not have"
+      )
     }
     if let policy = mapping.migrationPolicyClassName, hasMissingPolicy(mapping) {
       plan.notes.append(
-        "\(mapping.name) needs the class \(policy) of the app; properties of the same name were copied instead"
+        "mapping \(mapping.name) needs the class \(policy) of the app; properties of the same name are copied"
       )
       tellCounterparts(mapping)
     }
@@ -166,7 +168,7 @@ struct CopyCompiler {
         guard !mappings.contains(where: { $0.name == name }) else { continue }
         refuse(
           .mappingMismatch,
-          "\(mapping.name).\(property.name) takes the objects of \(name), and no mapping has that name"
+          "\(mapping.name).\(property.name) takes the objects of the mapping \(name), which does not exist"
         )
       default: continue
       }
@@ -174,11 +176,13 @@ struct CopyCompiler {
     if case .unsupported = mapping.selection {
       refuse(
         .unsupportedExpression,
-        "\(mapping.name) takes only some objects: \(mapping.sourceExpression?.text ?? "")")
+        "mapping \(mapping.name) selects by an unsupported expression: \(mapping.sourceExpression?.text ?? "")"
+      )
     }
   }
 
-  /// Says which attributes have no counterpart, where the app's code would have known.
+  /// Reports the old attributes that have no counterpart in the new entity: the missing policy class may have used
+  /// them.
   private mutating func tellCounterparts(_ mapping: EntityMapping) {
     guard let from = mapping.sourceEntityName, let to = mapping.destinationEntityName else {
       return
@@ -192,17 +196,19 @@ struct CopyCompiler {
     let lost = old.filter { !new.contains($0) && !taken.contains($0) }
     if !lost.isEmpty {
       plan.leftOut.append(
-        "\(mapping.name) may have used what has no counterpart: \(lost.sorted().joined(separator: ", ")) of \(from)"
+        "the missing class may have used attributes that have no counterpart: "
+          + "\(lost.sorted().joined(separator: ", ")) of \(from) (mapping \(mapping.name))"
       )
     }
   }
 
-  /// Whether the mapping needs a class of the app that is not registered.
+  /// Whether a mapping names a policy class of the app that is not registered.
   func hasMissingPolicy(_ mapping: EntityMapping) -> Bool {
     mapping.migrationPolicyClassName?.isEmpty == false && policyClass(of: mapping) == nil
   }
 
-  /// The registered class that carries the mapping out; nil when it needs none, or none is registered.
+  /// The name of the registered policy class that carries a mapping out; nil when the mapping names no class, or the
+  /// class is not registered.
   func policyClass(of mapping: EntityMapping) -> String? {
     mapping.migrationPolicyClassName.flatMap { policies.policy(named: $0) == nil ? nil : $0 }
   }
@@ -238,7 +244,9 @@ struct CopyCompiler {
         }
       } else {
         refuse(
-          .unsupportedExpression, "\(mapping.name) takes only some objects: \(predicate.text)")
+          .unsupportedExpression,
+          "mapping \(mapping.name) selects by an unsupported predicate: \(predicate.text)"
+        )
       }
     }
     let lineage = Set([to] + model.ancestors(of: to).map(\.name))
@@ -254,11 +262,11 @@ struct CopyCompiler {
             inlined.insert(sourceColumn)
           }
         }
-        // A value that has a default is never missing.
+        // An attribute with a default value never lacks one.
         if !attribute.isOptional, !attribute.isDerived,
           attribute.defaultValue.flatMap({ SQLText.literal($0, of: attribute) }) == nil
         {
-          // A policy may give it later.
+          // A policy may give the value later.
           if policyClass == nil { row.demand(value) }
           demands.append((attribute.name, sourceColumn))
         }
@@ -298,7 +306,8 @@ struct CopyCompiler {
       policyValues: policyValues, plain: row.plain())
   }
 
-  /// The SQL of an attribute's value, and the column that it comes from.
+  /// The value of a new attribute, as SQL, and the index of the old column that it comes from; nil when it comes from
+  /// no column of the old row.
   mutating func value(
     of attribute: Attribute, _ mapping: EntityMapping, _ from: String, _ table: TableCopy,
     _ row: inout RowSQL
@@ -318,7 +327,8 @@ struct CopyCompiler {
           row.parameter(column), from: old, to: attribute)
       else {
         plan.leftOut.append(
-          "\(from).\(name) was \(old.type.name) and \(attribute.name) is \(attribute.type.name): its values are left out"
+          "the values are left out, because one type cannot be converted into the other: "
+            + "\(from).\(name) is \(old.type.name), \(attribute.name) is \(attribute.type.name)"
         )
         return nil
       }
@@ -352,14 +362,16 @@ struct CopyCompiler {
       if path.utf8.contains(UInt8(ascii: ".")) {
         refuse(
           .unsupportedExpression,
-          "\(mapping.name).\(attribute.name) follows the key path \(path)")
+          "\(mapping.name).\(attribute.name) follows the key path \(path), which is not supported")
       } else if sourceAttribute(path, of: from) != nil {
         plan.leftOut.append(
-          "the old store has no column for \(from).\(path), so \(attribute.name) has its default")
+          "the old store has no column for \(from).\(path), so \(attribute.name) gets its default value"
+        )
       } else {
         refuse(
           .mappingMismatch,
-          "\(mapping.name).\(attribute.name) takes \(path), which \(from) does not have")
+          "\(mapping.name).\(attribute.name) takes the attribute \(path), which \(from) does not have"
+        )
       }
       return (fallback ?? "NULL", nil)
     case .constant(let constant):
@@ -387,12 +399,15 @@ struct CopyCompiler {
         return stored(attribute.name) ?? (fallback ?? "NULL", nil)
       }
       let text = attributeMapping(attribute, mapping)?.valueExpression?.text ?? ""
-      refuse(.unsupportedExpression, "\(mapping.name).\(attribute.name) is computed: \(text)")
+      refuse(
+        .unsupportedExpression,
+        "\(mapping.name).\(attribute.name) is computed by an unsupported expression: \(text)")
       return ("NULL", nil)
     }
   }
 
-  /// An attribute of an old entity, or an element of a composite one, by its key path.
+  /// An attribute of an old entity, or an element of a composite attribute, by its key path; nil when the old model has
+  /// no such attribute.
   func sourceAttribute(_ path: String, of entity: String) -> Attribute? {
     source.columns(of: entity)?.columns.lazy.compactMap { column in
       if case .attribute(let attribute) = column.role, attribute.name == path {
@@ -435,7 +450,7 @@ struct CopyCompiler {
     {
       return .sourceValue(keyPath: path + "." + parts[1])
     }
-    // A derived attribute has no mapping; Core Data computes it again when it saves.
+    // A derived attribute has no mapping; Core Data computes its value again when it saves the object.
     if sourceAttribute(attribute.name, of: mapping.sourceEntityName ?? "") != nil,
       attribute.isDerived || hasMissingPolicy(mapping) && missingPolicy == .copy
     {
@@ -480,7 +495,8 @@ struct CopyCompiler {
 }
 
 extension TableLayout.Column {
-  /// The entity that owns the rows, for the column of a to-many relationship without inverse.
+  /// The entity that has the to-many relationship, for the column in which the rows of a relationship without an
+  /// inverse hold their owner's key; for any other column, the entity of the column.
   func ownerName(in layout: TableLayout) -> String {
     guard case .owner(let relationship) = role else { return entityName }
     return layout.numbering.names.first { name in

@@ -4,11 +4,11 @@ import ObjectModel
 import SQLiteFile
 import SQLiteWriter
 
-/// A statement and the columns of a row of the old store that its parameters take, `?1` the first.
+/// An SQL statement, and the columns of an old row whose values its parameters take: `?1` takes the first of them.
 final class RowStatement {
   let sql: String
   let columns: [Int]
-  /// The statement in the new file; nil before its first row.
+  /// The statement as prepared for the new file; nil before the first row.
   private var prepared: SQLiteStatement?
 
   init(sql: String, columns: [Int]) {
@@ -16,7 +16,7 @@ final class RowStatement {
     self.columns = columns
   }
 
-  /// The statement, compiled once.
+  /// The prepared statement. It is prepared at the first call, and kept.
   func statement(in writer: SQLiteWriter) throws -> SQLiteStatement {
     if let prepared { return prepared }
     let made = try writer.prepare(sql)
@@ -24,49 +24,54 @@ final class RowStatement {
     return made
   }
 
-  /// Closes the statement, which must not be open when the file is completed.
+  /// Finalizes the prepared statement. No statement may be open when the file is completed.
   func finish() {
     prepared?.finalize()
     prepared = nil
   }
 }
 
-/// What becomes of the rows of one old entity under one entity mapping.
+/// How the rows of one old entity are copied under one entity mapping, and how many were.
 final class EntityCopy {
   let mappingName: String
   let sourceEntity: String
   let destinationEntity: String
-  /// How the old key becomes the new one.
+  /// How the key of an old row becomes the key of the new row.
   let shift: KeyShift
-  /// Inserts the row. It changes nothing when the row lacks a value that the new model demands.
+  /// Inserts a row. Changes nothing when the row lacks a value that the new model requires, or when the mapping does
+  /// not take the row.
   let insert: RowStatement
-  /// Whether the mapping takes only some objects: those for which the insertion's condition holds.
+  /// Whether the mapping takes only some objects: those for which its predicate holds.
   let isFiltered: Bool
-  /// Tells which values of a row the new types cannot hold; nil when they hold all.
+  /// Finds the values of a row that the new types cannot hold: each column of the result is 1 when the value of the
+  /// property at the same place is lost. Nil when the new types hold all values.
   let losses: (statement: RowStatement, properties: [String])?
-  /// Run after the row was inserted: links that its columns hold.
+  /// Statements that run after a row is inserted: they write the links that its columns hold into join tables.
   var links: [RowStatement] = []
-  /// Run in a second pass, when all rows are there.
+  /// Statements that run in a second pass, after all rows are inserted.
   var updates: [RowStatement]
-  /// The new properties that must have a value, each with the column of the old row; nil for one without.
+  /// The new properties that must have a value, each with the index of the old column that it comes from; nil when it
+  /// comes from no column.
   let demands: [(property: String, column: Int?)]
-  /// Columns whose external files the new row names, too.
+  /// Indexes of the old columns whose external files the new row refers to as well.
   let externalColumns: Set<Int>
-  /// Columns whose external files become part of the new row, because its attribute keeps no files.
+  /// Indexes of the old columns whose external files are read into the new row, because the new attribute does not
+  /// allow external storage.
   let inlinedColumns: Set<Int>
-  /// The class of the app that carries the mapping out; nil for a mapping that SQL carries out alone.
+  /// The name of the policy class that carries the mapping out; nil for a mapping that SQL carries out alone.
   let policyClass: String?
-  /// For a mapping with a policy: tells in its first column whether the mapping takes a row; nil when it takes all.
+  /// For a mapping with a policy: a statement whose first column says whether the mapping takes a row. Nil when the
+  /// mapping takes all rows, or has no policy.
   let selection: RowStatement?
-  /// Properties whose values the policy's functions give.
+  /// The properties whose values functions of the policy class compute, each with the expression that calls one.
   let policyValues: [(property: String, expression: ModelExpression)]
-  /// The new row, if it can be put together without SQL; nil when it cannot.
+  /// How the new row is put together without SQL; nil when SQL is needed.
   let plain: PlainRow?
-  /// Rows written, those of them that lack damaged values, and rows rejected.
+  /// How many rows were written, how many of these lack damaged values, and how many rows were rejected.
   var writtenCount = 0
   var incompleteCount = 0
   var rejectedCount = 0
-  /// Rows that the mapping does not take.
+  /// How many rows the mapping did not take.
   var passedOverCount = 0
 
   init(
@@ -95,7 +100,7 @@ final class EntityCopy {
     self.plain = plain
   }
 
-  /// Whether nothing but the row itself has to be written.
+  /// Whether inserting a row is all that this copy does, and the row keeps its key.
   var isAlone: Bool {
     policyClass == nil && !isFiltered && losses == nil && links.isEmpty && updates.isEmpty
       && inlinedColumns.isEmpty && shift == KeyShift()
@@ -115,22 +120,22 @@ struct ColumnRule {
   let length: Int?
 }
 
-/// What becomes of the rows of a table of the old store.
+/// How the rows of a table of the old store are copied.
 final class TableCopy {
-  /// The table's name.
+  /// The name of the old table.
   let table: String
   let definition: TableDefinition
   let keyColumn: Int
   let entityColumn: Int?
-  /// By entity number. An entity without a mapping is not among them.
+  /// How the rows of each entity are copied, by entity number. An entity without a mapping has no entry.
   var entities: [Int64: [EntityCopy]] = [:]
-  /// Rows read, by entity number, of the entities above, but for those of the last one.
+  /// How many rows of each entity in ``entities`` were read, by entity number, without those that ``lastCount`` counts.
   private var readCounts: [Int64: Int] = [:]
-  /// The entity of the last row, which is mostly that of the next, too, and how many of its rows came since.
+  /// The entity of the last row, which the next row mostly has as well, and how many rows of it have come since.
   private var last: (number: Int64, copies: [EntityCopy])?
   private var lastCount = 0
   let rules: [ColumnRule]
-  /// Columns whose BLOB may be the name of an external file, with the attribute that keeps it.
+  /// Indexes of the columns whose attributes allow external storage: a BLOB there may be the name of a file.
   let externalColumns: Set<Int>
 
   init(
@@ -145,7 +150,8 @@ final class TableCopy {
     self.externalColumns = externalColumns
   }
 
-  /// Counts rows of an entity and returns what becomes of them; nil when no mapping takes the entity's rows.
+  /// Counts rows of an entity, and returns how they are copied. Returns nil, and counts nothing, when no mapping takes
+  /// the rows of the entity.
   func count(_ rows: Int = 1, ofEntity number: Int64) -> [EntityCopy]? {
     if let last, last.number == number {
       lastCount += rows
@@ -158,7 +164,7 @@ final class TableCopy {
     return copies
   }
 
-  /// How many rows of an entity were read.
+  /// How many rows of an entity were read; 0 for an entity that no mapping takes.
   func readCount(ofEntity number: Int64) -> Int {
     (readCounts[number] ?? 0) + (last?.number == number ? lastCount : 0)
   }
@@ -166,9 +172,9 @@ final class TableCopy {
   var hasSecondPass: Bool { entities.values.contains { $0.contains { !$0.updates.isEmpty } } }
 }
 
-/// What becomes of the rows of a join table of the old store.
+/// How the rows of a join table of the old store are copied.
 struct JoinCopy {
-  /// The relationship, for the report.
+  /// A relationship as the report names it: the new entity that has it, and its name.
   struct Relationship: Hashable {
     let entity: String
     let name: String
@@ -176,24 +182,25 @@ struct JoinCopy {
 
   let table: String
   let relationship: Relationship
-  /// The columns with the keys of both ends, and with positions.
+  /// Indexes of the columns with the keys of both ends, and of those with positions.
   let keys: [Int]
   let orders: [Int]
   let statement: RowStatement
-  /// Whether the statement looks at rows, which must be there.
+  /// Whether the statement looks up new rows, so that it has to run after all of them are inserted.
   let isLate: Bool
 }
 
-/// Columns of an old table that rows of others ask for by key; they are in the new file while rows are written.
+/// A copy of some columns of an old table, which other rows read by key. It is in the new file only while rows are
+/// written.
 struct StagedTable {
   let table: String
   let definition: TableDefinition
   let keyColumn: Int
-  /// The name in the new file, quoted.
+  /// The quoted name of the staged table in the new file.
   let name: String
   var columns: [Int] = []
 
-  /// The SQL that makes the table, and the statement that fills it.
+  /// The SQL that creates the staged table.
   var creation: String {
     "CREATE TABLE \(name) (pk INTEGER PRIMARY KEY\(columns.indices.map { ", c\($0)" }.joined()))"
   }
@@ -205,13 +212,14 @@ struct StagedTable {
   }
 }
 
-/// The links of an old relationship, which are in the new file until the columns that need them are set.
+/// A copy of the links of an old relationship. It is in the new file until the columns that need the links are set.
 struct StagedLinks {
   let table: String
   let definition: TableDefinition
-  /// The name in the new file, quoted.
+  /// The quoted name, in the new file, of the table with the copied links.
   let name: String
-  /// The columns with the key of the row that has the relationship, the key that it leads to, and its position.
+  /// Indexes of three columns of the old table: the key of the row that has the relationship, the key that it leads to,
+  /// and the position; nil when there is no position.
   let near: Int
   let far: Int
   let order: Int?
@@ -226,94 +234,95 @@ struct StagedLinks {
   }
 }
 
-/// A column of the new store that is set from staged links, when all rows are there.
+/// A reference of new rows that is set from staged links, after all rows are inserted.
 struct LaterReference {
   let links: StagedLinks
   let table: String
   let column: String
-  /// The number of the entity whose rows are meant, and how their keys came about.
+  /// The number of the entity whose rows get the reference, and how the keys of these rows were shifted.
   let entityNumber: Int64
   let shift: KeyShift
-  /// Whether the rows are at the near end of the links.
+  /// Whether the rows that get the reference are at the near end of the links.
   let isNear: Bool
-  /// The new key of the row at the other end, as SQL over `link`; NULL when it leads to no row.
+  /// The new key of the row at the other end, as SQL over the alias `link`; NULL when the link leads to no row.
   let value: String
   let entityName: String
   let propertyName: String
-  /// The column of the other side, where both sides lead to one row; nil for any other relationship.
+  /// The column of the inverse relationship when both are to-one; else nil.
   let inverse: (table: String, column: String)?
 }
 
-/// A column of the new store that must lead to a row.
+/// A column of the new store whose value must be NULL or the key of a row.
 struct Reference: Hashable {
   let table: String
   let column: String
-  /// The column with the number of the destination's entity; nil when only one entity is possible.
+  /// The column with the entity number of the destination; nil when only one entity is possible.
   let entityColumn: String?
-  /// The column with the position among the rows that lead to the same one; nil when there is none.
+  /// The column with the position of a row among the rows that lead to the same destination; nil when there is none.
   let orderColumn: String?
-  /// Whether the model demands that the column leads to a row, and the numbers of the entities that have it.
+  /// Whether the model requires that the column leads to a row, and the numbers of the entities that have the column.
   let isDemanded: Bool
   let ownNumbers: [Int64]
-  /// The entities of the destination, by number.
+  /// The table that the column leads to, and the numbers of the entities that its destination may have.
   let destinationTable: String
   let destinationNumbers: [Int64]
   let entityName: String
   let propertyName: String
 }
 
-/// The SQL that makes the rows of a new store from those of an old one, worked out once from a mapping model.
+/// The SQL that makes the rows of a new store from those of an old one. It is compiled once from a mapping model.
 struct CopyPlan {
   var tables: [TableCopy] = []
   var joins: [JoinCopy] = []
-  /// By the old table's name.
+  /// The staged tables, by the name of the old table.
   var staged: [String: StagedTable] = [:]
-  /// By their names.
+  /// The staged links, by their quoted names in the new file.
   var links: [String: StagedLinks] = [:]
-  /// Columns that are set when all rows are there.
+  /// References that are set after all rows are inserted.
   var later: [LaterReference] = []
-  /// The columns to check when all rows are there.
+  /// The columns to check, after all rows are inserted, for keys that lead to no row.
   var references: [Reference] = []
-  /// The join tables of the new model, whose rows must lead to rows at both ends.
+  /// The layout of the new store. The rows of its join tables must lead to rows at both ends.
   let destination: TableLayout
-  /// Old entities whose objects go nowhere.
+  /// The names of the old entities whose rows are left behind.
   var dropped: [String] = []
-  /// Why objects go nowhere although the new model has their entity, a sentence for each entity.
+  /// Why rows are left behind although the new model has their entity: a sentence for each entity, by its name.
   var droppedReasons: [String: String] = [:]
-  /// What a reader has to know, one sentence each.
+  /// Notes for the report, one sentence each.
   var notes: [String] = []
   /// Values that are not carried over although both models have the property, one sentence each.
   var leftOut: [String] = []
-  /// Ordered relationships that had no order before: table, key column, order column.
+  /// The columns of ordered relationships that had no order in the old store: table, key column, order column.
   var unordered: [(table: String, key: String, order: String)] = []
-  /// The tables of the new model whose keys are those of one old table, unchanged: the counter of keys goes on.
+  /// The old table, by new table, for each new table whose rows all keep the keys of one old table. The highest key
+  /// that the old table has handed out is carried over, too.
   var keptKeys: [String: String] = [:]
 
-  /// The names of the mappings, in their order.
+  /// The names of the entity mappings, in the order of the mapping model.
   var mappingNames: [String] = []
 
   /// The names of the tables that the old model has, in capitals.
   var oldTables: Set<String> = []
 
-  /// Whether a table belongs to the old model.
+  /// Whether a table, whose name is given in capitals, belongs to the old model.
   func isOld(table: String) -> Bool { oldTables.contains(table) }
 
-  /// Whether classes of the app carry out some of the mappings.
+  /// Whether policy classes of the app carry out any of the mappings.
   var hasPolicies: Bool {
     tables.contains { $0.entities.values.contains { $0.contains { $0.policyClass != nil } } }
   }
 
-  /// All statements.
+  /// All statements of the plan that may be open.
   var statements: [RowStatement] {
     tables.flatMap { $0.entities.values.flatMap { $0.flatMap(\.statements) } }
       + joins.map(\.statement)
   }
 }
 
-/// What is known of the old store's tables.
+/// The tables of the old store, as its model and its schema describe them.
 struct SourceTables {
   let layout: TableLayout
-  /// The names of the entities, by number.
+  /// The names of the old entities, by entity number.
   let entityNames: [Int64: String]
   private let definitions: [SQLName: (name: String, definition: TableDefinition)]
 
@@ -333,19 +342,21 @@ struct SourceTables {
     definitions[SQLName(name)]
   }
 
-  /// The place of a column in a table.
+  /// The index of a column in a table of the old store; nil when there is no such column.
   func column(_ name: String, in table: String) -> Int? {
     self.table(named: table)?.definition.columns.firstIndex { SQLName.isSame($0.name, name) }
   }
 
-  /// The columns that rows of an entity have.
+  /// The table of an old entity, and those of its columns that rows of the entity use; nil when the entity has no
+  /// table.
   func columns(of entity: String) -> (table: String, columns: [TableLayout.Column])? {
     guard let place = layout.table(of: entity) else { return nil }
     let lineage = Set([entity] + model.ancestors(of: entity).map(\.name))
     return (place.name, place.columns.filter { lineage.contains($0.entityName) })
   }
 
-  /// The column of the entity's rows for which `isMeant` returns true.
+  /// The index, in its table, of the first column of an entity's rows whose role `isMeant` accepts; nil when there is
+  /// none.
   func column(of entity: String, where isMeant: (TableLayout.Role) -> Bool) -> Int? {
     guard let (table, columns) = columns(of: entity),
       let found = columns.first(where: { isMeant($0.role) })
@@ -353,12 +364,13 @@ struct SourceTables {
     return column(found.name, in: table)
   }
 
-  /// A relationship of an entity, inherited ones included.
+  /// A relationship of an old entity by its name, also one that the entity inherits; nil when there is none.
   func relationship(_ name: String, of entity: String) -> Relationship? {
     model.allRelationships(of: entity).first { $0.name == name }
   }
 
-  /// The table of a many-to-many relationship, and the places of its columns.
+  /// The join table of a many-to-many relationship, and the indexes of its columns: the near ones are those of
+  /// `entity`. Nil when the old store has no such table.
   func joinTable(of relationship: Relationship, of entity: String) -> (
     table: String, near: Int, far: Int, nearOrder: Int?, farOrder: Int?
   )? {
@@ -378,8 +390,8 @@ struct SourceTables {
     return nil
   }
 
-  /// The relationships, as `Entity.relationship`, after which the store names a table although their inverse comes
-  /// first: see ``TableLayout/init(_:namedAfter:)``.
+  /// The relationships, as `Entity.relationship`, that the old store's join tables are named after although the inverse
+  /// would come first; see ``TableLayout/init(_:namedAfter:)``.
   var joinSides: Set<String> {
     var sides: Set<String> = []
     for join in layout.joinTables {

@@ -8,7 +8,7 @@ import StoreExtraction
 import StoreFiles
 
 extension CopyRun {
-  /// Reads the live rows of a store that may be damaged, and the deleted ones when asked.
+  /// Copies the rows of a store that may be damaged: the live ones and, if `selection` says so, deleted ones.
   func read(
     _ store: DamagedStore, entityNames: [Int64: String], _ selection: DamagedDatabase.Selection
   ) throws {
@@ -32,7 +32,8 @@ extension CopyRun {
       plan.tables.map { (SQLName($0.table), $0) }, uniquingKeysWith: { first, _ in first })
     let joins = Dictionary(grouping: plan.joins.filter { !$0.isLate }) { SQLName($0.table) }
     let late = Dictionary(grouping: plan.joins.filter(\.isLate)) { SQLName($0.table) }
-    // Rows that may be an entity's, of a table that is not readable enough to be one's.
+    // Counts the live rows that cannot be copied because their table is unknown, or is too damaged to be read as the
+    // table of an entity.
     let tables = store.database.tables
     var strangers = 0
     var total = 0
@@ -53,7 +54,8 @@ extension CopyRun {
     watch.totalRowCount = total
     if strangers > 0 {
       broken.append(
-        "\(strangers) live \(strangers == 1 ? "row" : "rows") of no table that the model knows by its columns \(strangers == 1 ? "is" : "are") not in the new store; rows --all shows them"
+        "live rows whose table is lost or unreadable (rows --all shows them): "
+          + "\(strangers) \(strangers == 1 ? "row" : "rows") \(strangers == 1 ? "is" : "are") not in the new store"
       )
     }
     try each(store, selection, Set(places.keys).union(joins.keys)) { row, name in

@@ -2,12 +2,12 @@ import ObjectModel
 import CoreDataStore
 import SQLiteWriter
 
-// What is done when all rows are there.
+// What is done after all rows are inserted.
 extension CopyRun {
   private static let maxKeys = 20
 
-  /// Cuts references that lead to no row, gives the others the number of their destination's entity, and orders what
-  /// had no order.
+  /// Sets the references that had to wait, cuts those that lead to no row, gives the others the entity number of their
+  /// destination, and gives an order to relationships that had none.
   func settleReferences() throws {
     tellBrokenLinks()
     for stage in plan.staged.values { try writer.execute("DROP TABLE \(stage.name)") }
@@ -29,13 +29,13 @@ extension CopyRun {
     }
   }
 
-  /// Cuts references that lead to no row, and gives the others the number of their destination's entity.
+  /// Cuts references that lead to no row, and gives the others the entity number of their destination.
   func cutDanglingReferences() throws {
     for reference in plan.references { try settle(reference) }
     for join in plan.destination.joinTables { try settle(join) }
   }
 
-  /// Sets a column to the first row that the staged links give.
+  /// Sets a reference to the first row that the staged links give, and reports the links that are lost.
   private func set(_ later: LaterReference) throws {
     let (table, column) = try (SQLText.quoted(later.table), SQLText.quoted(later.column))
     let own = later.isNear ? "near" : "far"
@@ -48,8 +48,8 @@ extension CopyRun {
     try writer.execute(
       "UPDATE \(table) AS own SET \(column) = (SELECT \(later.value) AS value FROM \(later.links.name) AS link WHERE \(match) AND value IS NOT NULL ORDER BY \(order) LIMIT 1) WHERE \(rows)"
     )
-    // Links that lead nowhere are cut, and those that found no room; where the other side leads to one row, too, the
-    // latter are cut there.
+    // Links that lead to no row are lost, and so are those for which the column had no room. Of a one-to-one
+    // relationship, agree(_:) reports the latter.
     let isOther = later.inverse == nil ? " OR own.\(column) IS NOT (\(later.value))" : ""
     let others =
       "FROM \(later.links.name) AS link, \(table) AS own WHERE \(match) AND own.Z_ENT = \(later.entityNumber) AND ((\(later.value)) IS NULL\(isOther))"
@@ -58,7 +58,7 @@ extension CopyRun {
       count: "SELECT count(*) \(others)")
   }
 
-  /// Cuts a reference whose other side leads to another row, where both sides lead to one.
+  /// Cuts the references of a one-to-one relationship whose destination does not lead back to the same row.
   private func agree(_ later: LaterReference) throws {
     guard let (table, column) = later.inverse else { return }
     for (one, other) in [
@@ -77,7 +77,8 @@ extension CopyRun {
     }
   }
 
-  /// Adds what is cut to the report. Returns whether there is anything to cut.
+  /// Adds the references that are about to be cut to the report. `keys` and `count` are queries for the keys of their
+  /// rows and for their number. Returns whether there are any.
   @discardableResult
   func note(_ entity: String, _ property: String, keys: String, count: String) throws -> Bool {
     let found = try writer.rows("\(keys) LIMIT \(Self.maxKeys)").compactMap(Self.integer)
@@ -97,7 +98,7 @@ extension CopyRun {
     }
     let dangling =
       "FROM \(table) AS own WHERE own.\(column) IS NOT NULL AND \(nowhere("own.\(column)"))"
-    // The index of the column gives each key once, which is much shorter than a look at each row.
+    // The column's index gives each key once, which is much faster than a look at each row.
     let firstLost =
       "SELECT 1 FROM (SELECT DISTINCT \(column) AS pk FROM \(table) WHERE \(column) IS NOT NULL) AS link WHERE \(nowhere("link.pk")) LIMIT 1"
     if try !writer.rows(firstLost).isEmpty,
@@ -112,7 +113,7 @@ extension CopyRun {
       )
     }
     if let entityColumn = try reference.entityColumn.map({ try SQLText.quoted($0) }) {
-      // A column of the target may have the same name.
+      // `own.` is needed, because the target may have a column of the same name.
       let actual = "(SELECT far.Z_ENT FROM \(target) AS far WHERE far.Z_PK = own.\(column))"
       try writer.execute(
         "UPDATE \(table) AS own SET \(entityColumn) = \(actual) WHERE own.\(column) IS NOT NULL AND own.\(entityColumn) IS NOT \(actual)"
@@ -125,7 +126,8 @@ extension CopyRun {
       count > 0
     {
       broken.append(
-        "\(count) \(count == 1 ? "row" : "rows") of \(reference.entityName) lead nowhere by \(reference.propertyName), which the model demands"
+        "a relationship that the model requires is empty: "
+          + "\(count) \(count == 1 ? "row" : "rows") of \(reference.entityName) without \(reference.propertyName)"
       )
     }
   }
@@ -138,7 +140,7 @@ extension CopyRun {
     let table = try SQLText.quoted(join.name)
     let owner = try "link." + SQLText.quoted(join.ownerColumn)
     let destination = try "link." + SQLText.quoted(join.destinationColumn)
-    // A row of another entity in the same table is no end, either.
+    // A row of another entity in the same table is not a valid end, either.
     let nearEnd = try
       "SELECT 1 FROM \(SQLText.quoted(near)) AS own WHERE own.Z_PK = \(owner) AND own.Z_ENT IN (\(layout.numberList(of: join.ownerName)))"
     let farEnd = try

@@ -8,8 +8,8 @@ import StoreExtraction
 import StoreFiles
 
 extension CopyRun {
-  /// Reads the tables of a sound store whose rows need no SQL, and fills the new ones page by page. No transaction may be
-  /// open. Returns the statements of the indexes that were made.
+  /// Copies the tables of a sound store whose rows need no SQL: the new tables are filled page by page. No transaction
+  /// may be open. Returns the CREATE statements of the indexes that were made.
   func fill(_ store: CoreDataStore, _ schema: FreshStoreSchema) throws -> Set<String> {
     if watch.isWatched {
       watch.totalRowCount = try plan.tables.reduce(0) { sum, copy in
@@ -42,7 +42,7 @@ extension CopyRun {
       while place < batch.rows.count {
         let found = batch.rows[place]
         if let number = found.target {
-          // Few enough that progress is told and cancelling noticed in time.
+          // Few enough that progress is reported and a cancellation noticed in time.
           let same = batch.rows[place...].prefix(1_024).prefix { $0.target == number }
           let count = try filling.add(same.indices, of: batch, table)
           if count > 0 {
@@ -66,7 +66,7 @@ extension CopyRun {
     }
   }
 
-  /// Reads the other tables of a sound store, and inserts their rows.
+  /// Copies the tables of a sound store that were not filled page by page, row by row.
   func read(_ store: CoreDataStore) throws {
     for stage in plan.staged.values {
       try writer.execute(stage.creation)
@@ -89,7 +89,7 @@ extension CopyRun {
     try read(joins: plan.joins.filter { !$0.isLate }, of: store)
   }
 
-  /// Reads it again, and relates what can be related only when all rows are there.
+  /// Reads a sound store a second time, and sets the references and links that need all rows.
   func relate(_ store: CoreDataStore) throws {
     for table in plan.tables where table.hasSecondPass {
       try read(table, of: store) { row, number in
@@ -139,7 +139,7 @@ extension CopyRun {
   }
 }
 
-/// Hands on the rows of a table, straight from their records.
+/// Passes the rows of a table to a closure, straight from their records.
 private final class SoundRows: RecordReceiver {
   private let entityColumn: Int?
   private let take: (inout SoundRow, Int64?) throws -> Void
@@ -171,7 +171,7 @@ private final class SoundRows: RecordReceiver {
   }
 }
 
-/// A row whose values are at hand: small ones as they are, texts and blobs as places in a copy of the record.
+/// A row of a sound store: numbers as they are, texts and BLOBs as ranges in a copy of their bytes.
 private struct SoundRow: CopyRun.Row {
   private let layout: RowLayout
   private let keyColumn: Int?
@@ -197,7 +197,7 @@ private struct SoundRow: CopyRun.Row {
 
   mutating func bind(_ statement: SQLiteStatement, _ columns: [Int], _ inlined: Set<Int>) throws {
     var binding = RowBinding(statement)
-    // A column that was asked for and not used has no parameter.
+    // A column at the end of the list that the SQL does not use has no parameter.
     for column in columns.prefix(statement.parameterCount) {
       if inlined.contains(column), let name = externalName(column) {
         try binding.bind(contentOf: name, storePath)
@@ -234,7 +234,8 @@ private struct SoundRow: CopyRun.Row {
 }
 
 extension RowBinding {
-  /// Binds what an external file holds, behind the marker byte of a value that is in its row.
+  /// Binds the content of an external file, after the marker byte 1 of a value that is stored in its row. Binds NULL
+  /// when the file cannot be found, or has a gigabyte or more.
   mutating func bind(contentOf name: String, _ storePath: String) throws {
     let blob = ExternalBlob(identifier: name, storePath: storePath)
     guard let size = blob.sizeBytes, size < 1_000_000_000 else { return null() }
@@ -243,7 +244,7 @@ extension RowBinding {
   }
 }
 
-/// Keeps the values of a record.
+/// Keeps the values of one record in memory.
 private struct CellSink: RowSink {
   enum Cell {
     case null

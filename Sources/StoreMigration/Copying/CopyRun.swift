@@ -8,20 +8,20 @@ import SQLiteWriter
 import StoreExtraction
 import StoreFiles
 
-/// Writes the rows of an old store into a new file by a plan.
+/// Writes the rows of an old store into a new file, as a plan says.
 final class CopyRun {
   let plan: CopyPlan
   let writer: SQLiteWriter
   let rejects: RejectedRows
   let watch: ProgressWatch
   let storePath: String
-  /// Notes the external files that rows of the new store name; nil unless this is the last step.
+  /// Collects the external files that rows of the new store refer to; nil unless this is the last step.
   private let external: ExternalFiles?
-  /// The tables that are filled page by page while rows are read; nil when none are.
+  /// The new tables that are being filled page by page; nil when none are.
   var filling: FilledTables?
-  /// The old tables whose rows are in filled tables.
+  /// The names of the old tables whose rows were copied page by page.
   var filled: Set<String> = []
-  /// Rows of such tables that SQLite has to insert.
+  /// Rows for tables in ``filling`` that SQLite has to insert after the filling.
   private var waiting:
     [(
       row: ValueRow, copy: EntityCopy, table: TableCopy, reasons: [String], values: [StoredValue]?
@@ -29,9 +29,9 @@ final class CopyRun {
   private var waitingBytes = 0
   private static let maxWaiting = 10_000
   private static let maxWaitingBytes = 8 << 20
-  /// Links of join tables without a usable key; they are cut.
+  /// How many rows of join tables lack a usable key, by relationship. These links are cut.
   private var brokenLinks: [JoinCopy.Relationship: Int] = [:]
-  /// Rows of entities that the new model does not have.
+  /// How many rows were left behind because no mapping takes them, by entity name.
   private var leftBehind: [String: Int] = [:]
   private var unknownCount = 0
   var cut: [MigrationReport.Cut] = []
@@ -50,7 +50,7 @@ final class CopyRun {
     self.external = external
   }
 
-  /// The counts by entity, rows of unknown entities last.
+  /// The counts of each entity, by name; rows of unknown entities come last.
   var entities: [MigrationReport.Entity] {
     var all: [String: MigrationReport.Entity] = [:]
     for table in plan.tables {
@@ -77,44 +77,47 @@ final class CopyRun {
     return list
   }
 
-  /// What is lost of the rows that nothing takes, one sentence each.
+  /// Why rows were left behind although the new model has their entity, one sentence each.
   var leftBehindReasons: [String] {
     leftBehind.keys.sorted().compactMap { plan.droppedReasons[$0] }
   }
 
-  /// Closes all statements.
+  /// Finalizes all statements of the plan.
   func finish() {
     for statement in plan.statements { statement.finish() }
   }
 
   // MARK: - Rows
 
-  /// A row of the old store: its values can be bound again and again.
+  /// A row of the old store. Its values can be bound any number of times.
   protocol Row: ~Copyable {
-    /// Binds the values of some columns to a statement's parameters, in this order.
+    /// Binds the values of `columns` to a statement's parameters, in this order. For a column in `inlined`, binds the
+    /// content of its external file.
     mutating func bind(_ statement: SQLiteStatement, _ columns: [Int], _ inlined: Set<Int>) throws
     /// All values, in column order.
     func values() -> [StoredValue]
-    /// The name of the external file that a column gives; nil when it holds something else.
+    /// The name of the external file that a column's value refers to; nil when the value is anything else.
     func externalName(_ column: Int) -> String?
-    /// Whether a value is one of the rule's, or NULL.
+    /// Whether the value in the rule's column is NULL, or one that the rule allows.
     func fits(_ rule: ColumnRule) -> Bool
-    /// Makes a value NULL.
+    /// Makes the value of a column NULL.
     mutating func leaveOut(_ column: Int)
-    /// Values of which only a part is left, or whose bytes are in doubt; they are NULL here.
+    /// Values of which only a part is left, or whose bytes are in doubt; ``values()`` has NULL for them.
     var partial: [PartialValue] { get }
-    /// All values as the old store has them, as far as it has them.
+    /// All values as the old store has them; of a partial value, the bytes that are left.
     func evidence() -> [StoredValue]
     var key: Int64? { get }
-    /// Where the row was found; nil for a row of a sound file.
+    /// The page on which the row was found; nil for a row of a sound file.
     var page: UInt32? { get }
     func isNull(_ column: Int) -> Bool
-    /// Appends a value to a record, in the form of a column; false when SQLite would convert or refuse it.
+    /// Appends the value of `column` to a record, as the new column at `place` stores it. Returns false when SQLite
+    /// would convert or refuse the value.
     func append(_ column: Int, _ place: Int, _ form: RecordForm, to record: inout RecordBytes)
       -> Bool
   }
 
-  /// Inserts a row, or notes why not.
+  /// Inserts a row under each mapping of its entity that has no policy. A row that cannot be inserted, or not with all
+  /// of its values, is added to the rejects with the reason.
   func insert<SomeRow: Row & ~Copyable>(
     _ row: inout SomeRow, entityNumber: Int64?, _ name: String?, _ table: TableCopy
   ) throws {
@@ -124,14 +127,14 @@ final class CopyRun {
     }
     guard row.key != nil else {
       copies.first?.rejectedCount += 1
-      return try reject(row.values(), of: row, name, "its key is no whole number", table)
+      return try reject(row.values(), of: row, name, "its key is not an integer", table)
     }
     var misfits: [Int] = []
     for rule in table.rules where !row.fits(rule) { misfits.append(rule.column) }
     var reasons: [String] = []
     if !misfits.isEmpty {
       reasons.append(
-        "left out, because no value of the model looks like it: \(names(misfits, table))")
+        "left out, because Core Data never stores such a value there: \(names(misfits, table))")
     }
     for (isWhole, why) in [(false, "only a part is left"), (true, "its bytes are in doubt")] {
       let columns: [Int] = row.partial.filter { ($0.have >= $0.of) == isWhole }.map { $0.column }
@@ -144,13 +147,13 @@ final class CopyRun {
     }
   }
 
-  /// Counts rows of one entity that were written as they are.
+  /// Counts rows of one entity that were written without any change by SQL.
   func countWritten(_ count: Int, entityNumber: Int64, _ name: String?, _ table: TableCopy) throws {
     try watch.count(count, of: name)
     table.count(count, ofEntity: entityNumber)?.first?.writtenCount += count
   }
 
-  /// Whether a mapping with a policy takes the row with a key, which an attached store has.
+  /// Whether a mapping with a policy takes the row with `key` in the old store, which is attached as `schema`.
   func takes(_ key: Int64, _ copy: EntityCopy, _ table: TableCopy, from schema: String) throws
     -> Bool
   {
@@ -162,8 +165,8 @@ final class CopyRun {
     return try prepared.step() && prepared.integer(at: 0) != 0
   }
 
-  /// Inserts the row with a key, which an attached store has, under a mapping with a policy. Returns the new key; nil when
-  /// the row was rejected.
+  /// Inserts the row with `key` of the old store, which is attached as `schema`, under a mapping with a policy. Returns
+  /// the new key; nil when the row was rejected or does not exist.
   func create(_ key: Int64, _ copy: EntityCopy, _ table: TableCopy, from schema: String) throws
     -> Int64?
   {
@@ -190,7 +193,8 @@ final class CopyRun {
       .map { table.definition.columns[$0].name }.joined(separator: ", ")
   }
 
-  /// Inserts a row under one mapping. `reasons` say what was left out of it, and `values` are those before.
+  /// Inserts a row under one mapping. `reasons` say what was left out of the row; `values` are its values before that,
+  /// nil when nothing was left out.
   private func insert<SomeRow: Row & ~Copyable>(
     _ row: inout SomeRow, _ copy: EntityCopy, _ table: TableCopy, _ reasons: [String],
     _ values: [StoredValue]?
@@ -198,7 +202,7 @@ final class CopyRun {
     var reasons = reasons + (try losses(of: &row, copy, table))
     guard row.key.map(copy.shift.hasRoom(for:)) ?? false else {
       copy.rejectedCount += 1
-      reasons.append("its key has no room among those of other tables")
+      reasons.append("its key does not fit among the keys of rows from other tables")
       return try reject(
         values ?? row.values(), of: row, copy.sourceEntity, reasons.joined(separator: "; "), table)
     }
@@ -232,7 +236,7 @@ final class CopyRun {
       values ?? row.values(), of: row, copy.sourceEntity, reasons.joined(separator: "; "), table)
   }
 
-  /// Puts a row into its new table.
+  /// Writes a row into its new table, and returns what became of it.
   private func write<SomeRow: Row & ~Copyable>(
     _ row: inout SomeRow, _ copy: EntityCopy, _ table: TableCopy
   ) throws -> FilledTables.Outcome {
@@ -241,7 +245,7 @@ final class CopyRun {
     return writer.changeCount == 0 ? .incomplete : .written
   }
 
-  /// Keeps a row until the tables are filled.
+  /// Keeps a row until the tables are filled. Throws when too many rows wait, as only in a damaged store.
   private func wait<SomeRow: Row & ~Copyable>(
     _ row: borrowing SomeRow, _ copy: EntityCopy, _ table: TableCopy, _ reasons: [String],
     _ values: [StoredValue]?
@@ -252,7 +256,8 @@ final class CopyRun {
       throw MigrationError(
         .damagedSource,
         [
-          "the rows of \(copy.sourceEntity) are not as SQLite keeps them, so the store is damaged; use: lifeboat salvage"
+          "the store is damaged (use: lifeboat salvage): "
+            + "the rows of \(copy.sourceEntity) are out of order, or not as SQLite stores them"
         ])
     }
     waiting.append(
@@ -262,7 +267,7 @@ final class CopyRun {
       ))
   }
 
-  /// Completes the tables that were filled, and inserts the rows that had to wait.
+  /// Completes the tables that were filled page by page, and inserts the rows that had to wait.
   func finishFilling() throws {
     guard let filling else { return }
     try filling.finish()
@@ -278,7 +283,7 @@ final class CopyRun {
     waitingBytes = 0
   }
 
-  /// What the new row cannot hold, as sentences.
+  /// What is left out because the new row cannot hold it, one sentence each.
   private func losses<SomeRow: Row & ~Copyable>(
     of row: inout SomeRow, _ copy: EntityCopy, _ table: TableCopy
   ) throws -> [String] {
@@ -291,7 +296,8 @@ final class CopyRun {
         let lost = properties.indices.filter { prepared.integer(at: $0) == 1 }
         if !lost.isEmpty {
           reasons.append(
-            "left out, because the new type cannot hold it: \(lost.map { properties[$0] }.joined(separator: ", "))"
+            "left out, because the new type cannot hold the value: "
+              + "\(lost.map { properties[$0] }.joined(separator: ", "))"
           )
         }
       }
@@ -305,7 +311,7 @@ final class CopyRun {
     return reasons
   }
 
-  /// Runs the second pass for a row.
+  /// Runs the second pass for a row: sets the references that need all rows.
   func update<SomeRow: Row & ~Copyable>(
     _ row: inout SomeRow, entityNumber: Int64?, _ table: TableCopy
   ) throws {
@@ -331,7 +337,7 @@ final class CopyRun {
     try run(join.statement, &row, [])
   }
 
-  /// Adds the links that had no keys to what was cut.
+  /// Adds the links without a usable key to the references that were cut.
   func tellBrokenLinks() {
     for (relationship, count) in brokenLinks.sorted(by: {
       ($0.key.entity, $0.key.name) < ($1.key.entity, $1.key.name)
@@ -382,7 +388,8 @@ final class CopyRun {
     }.map(\.property)
     if missing.isEmpty, copy.isFiltered { return nil }
     return
-      "\(copy.destinationEntity) demands a value of \(missing.joined(separator: ", ")), and there is no default"
+      "the row lacks a value that the model requires and gives no default for: "
+      + "\(missing.joined(separator: ", ")) of \(copy.destinationEntity)"
   }
 
   private func noteExternalFiles<SomeRow: Row & ~Copyable>(
@@ -406,7 +413,7 @@ extension MigrationReport.Entity {
 }
 
 extension StoredValue {
-  /// About how much memory the value takes.
+  /// About how many bytes of memory the value takes.
   fileprivate var byteCount: Int {
     switch self {
     case .null, .integer, .real: 16

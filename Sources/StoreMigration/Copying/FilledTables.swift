@@ -6,14 +6,14 @@ import SQLiteForensics
 import SQLiteWriter
 import StoreExtraction
 
-/// New tables that are filled page by page, which takes a fraction of the time of INSERT: those whose rows are put
-/// together from the rows of one old table, in the same order.
+/// Fills new tables page by page, in a fraction of the time of INSERT. These are the tables whose rows are made from
+/// the rows of one old table, in the same order.
 final class FilledTables {
   /// A table that is being filled.
   private final class Target {
     let number: Int
     let form: RecordForm
-    /// The columns of the new rows, by the copy that makes them.
+    /// How the columns of a new row get their values, by the copy that makes the row.
     let rows: [ObjectIdentifier: [Column]]
     let indexes: [FilledIndex]
     /// How many leading values of a record the indexes need.
@@ -31,7 +31,7 @@ final class FilledTables {
       indexedCount = indexes.flatMap(\.columns).reduce(0) { max($0, $1.place + 1) }
     }
 
-    /// Adds a row; `values` is scratch memory.
+    /// Adds a row to the table and its indexes; `values` is scratch memory.
     @inline(__always)
     func put(
       _ record: Range<Int>, of bytes: borrowing ContiguousArray<UInt8>, _ key: Int64,
@@ -44,7 +44,7 @@ final class FilledTables {
     }
   }
 
-  /// A column of a new row; `constant` is nil where there is none.
+  /// Where a column of a new row gets its value: a column of the old row, a constant, or both.
   private struct Column {
     var source: Int?
     var constant: SQLiteValue?
@@ -54,31 +54,31 @@ final class FilledTables {
 
   /// What became of a row.
   enum Outcome {
-    /// It is in its table.
+    /// The row is in its new table.
     case written
-    /// It lacks a demanded value.
+    /// The row lacks a value that the new model requires, and was not written.
     case incomplete
-    /// SQLite has to insert it when the tables are complete.
+    /// SQLite has to insert the row after the tables are filled.
     case later
   }
 
   private let writer: SQLiteWriter
   private var filler: TableFiller
-  /// The statements of the indexes that are made here.
+  /// The CREATE statements of the indexes on the tables that are filled.
   let indexes: Set<String>
-  /// Names of indexes that SQLite has to make when their tables are filled.
+  /// The names of indexes that SQLite has to rebuild after their tables are filled.
   private var others: [String] = []
   private var targets: [ObjectIdentifier: Target] = [:]
-  /// The table and the columns of the last row, which are mostly those of the next, too.
+  /// Where the last row went, because the next row mostly goes there, too.
   private var last: (table: ObjectIdentifier, copy: ObjectIdentifier, target: Target, [Column])?
   private var parts = RecordBytes()
   private var record = ContiguousArray<UInt8>()
   private var values: ContiguousArray<RecoveredRowBuffer.Value> = []
   private static let maxIndexes = 32
-  /// Bytes of memory for the entries of all indexes.
+  /// How many bytes of memory the entries of all indexes together may take.
   private static let keyBytes = 2 << 20
 
-  /// Prepares to fill what can be filled; nil when nothing can.
+  /// Prepares to fill the tables that can be filled page by page; nil when none can.
   init?(_ plan: CopyPlan, _ schema: FreshStoreSchema, _ writer: SQLiteWriter) throws {
     guard writer.canBeFilled else { return nil }
     var prepared: [(table: TableCopy, new: ExpectedTable, rows: [ObjectIdentifier: [Column]])] = []
@@ -146,11 +146,12 @@ final class FilledTables {
     }
   }
 
-  /// The new table of an old table's rows, if all of them are plain, no other rows go there, and the table has no
-  /// uniqueness constraint, which only SQLite checks as rows come.
+  /// The name of the new table that the rows of an old table fill; nil when that table cannot be filled page by page.
+  /// For that, all of the rows must be plain, no other rows may go there, and the table may have no uniqueness
+  /// constraint, which only SQLite checks while rows are inserted.
   private static func target(of table: TableCopy, _ plan: CopyPlan) -> String? {
     let copies = table.entities.values
-    // Rows come by row id, which has to be the key.
+    // Rows are read in the order of their row ids, so the row id has to be the key.
     guard table.definition.rowIDColumn == table.keyColumn,
       copies.allSatisfy({ $0.count == 1 && $0[0].plain != nil && $0[0].isAlone }),
       let entity = copies.first?.first?.destinationEntity,
@@ -169,17 +170,18 @@ final class FilledTables {
     return target.name
   }
 
-  /// Whether a table is filled here.
+  /// Whether the rows of an old table are filled into their new table page by page.
   func fills(_ table: TableCopy) -> Bool { targets[ObjectIdentifier(table)] != nil }
 
-  /// Adds a row to a table that is filled here.
+  /// Adds a row to the new table that takes the rows of `table`, and returns what became of the row.
   func add(_ row: borrowing some CopyRun.Row & ~Copyable, _ copy: EntityCopy, _ table: TableCopy)
     throws -> Outcome
   {
     guard let key = row.key, let (target, columns) = place(copy, table) else { return .later }
-    // Two rows with one key, or rows that are not in order, are damage; SQLite sorts them out.
+    // Two rows with one key, or rows that are out of order, are damage. They are left to SQLite.
     guard target.lastKey.map({ $0 < key }) ?? true else { return .later }
-    // Each access to a property of an object is checked; a record has many values.
+    // A local variable is used, because each access to a property of an object is checked, and a record has many
+    // values.
     var parts = RecordBytes()
     swap(&parts, &self.parts)
     defer { swap(&parts, &self.parts) }
@@ -192,7 +194,7 @@ final class FilledTables {
     return .written
   }
 
-  /// Puts the values of a row into the order of its new table.
+  /// Encodes the values of a row in the order of its new table's columns.
   private static func encode(
     _ row: borrowing some CopyRun.Row & ~Copyable, _ columns: [Column], _ form: RecordForm,
     _ parts: inout RecordBytes
@@ -208,7 +210,7 @@ final class FilledTables {
       if isSet, !column.isConstantWhereSet, let source = column.source {
         isStored = row.append(source, place, form, to: &parts)
       } else {
-        // A constant stands for NULL, or for what is not NULL.
+        // The constant stands for NULL or, with `isConstantWhereSet`, for any value that is not NULL.
         let value = isSet || !column.isConstantWhereSet ? column.constant ?? .null : .null
         if value == .null, column.isDemanded { return .incomplete }
         isStored = parts.append(value, in: place, form)
@@ -218,7 +220,8 @@ final class FilledTables {
     return .written
   }
 
-  /// Adds rows whose records are made, of one entity, until one is not in order. Returns how many were added.
+  /// Adds rows of one entity whose records are already made, up to the first that is out of order or too long. Returns
+  /// how many were added.
   func add(_ rows: Range<Int>, of batch: borrowing MadeRecords.Batch, _ table: TableCopy) throws
     -> Int
   {
@@ -243,7 +246,8 @@ final class FilledTables {
     return rows.count
   }
 
-  /// How the records of a table that is filled here are made, by entity number, as far as no value has to be looked at.
+  /// How the records of an old table's rows become those of the new table, by entity number. An entity whose values
+  /// have to be examined has no entry.
   func recordCopies(of table: TableCopy) -> [Int64: RecordCopy] {
     guard let target = targets[ObjectIdentifier(table)] else { return [:] }
     let rules = table.rules.map {
@@ -272,7 +276,7 @@ final class FilledTables {
   ) -> RecordCopy.Part? {
     if form.isRowID(place) { return RecordCopy.Part(constant: .null) }
     if column.constant == .integer(number), column.source == nil {
-      // The entity keeps its number, which the old row has, too.
+      // The entity keeps its number, so the column is copied from the old row.
       return RecordCopy.Part(source: table.entityColumn)
     }
     var constant: RecordCopy.Constant?
@@ -296,10 +300,10 @@ final class FilledTables {
     return (target, columns)
   }
 
-  /// Makes the indexes and returns the file to SQLite.
+  /// Makes the indexes, and hands the file back to SQLite.
   func finish() throws {
     guard try filler.finishTables() else {
-      throw MigrationError(.checkFailed, ["rows of the old store come twice"])
+      throw MigrationError(.checkFailed, ["the old store has several rows with the same key"])
     }
     for target in targets.values.sorted(by: { $0.number < $1.number }) {
       for index in target.indexes {
@@ -315,7 +319,7 @@ final class FilledTables {
 }
 
 extension SQLiteWriter {
-  /// The names of a table's indexes that have a statement of their own.
+  /// The names of a table's indexes that have a CREATE statement, which automatic indexes do not have.
   fileprivate func indexNames(of table: String) throws -> [String] {
     try rows(
       "SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL",
@@ -325,7 +329,7 @@ extension SQLiteWriter {
 }
 
 extension RecordBytes {
-  /// Appends a constant; false when SQLite would store something else.
+  /// Appends a constant as the column at `place` stores it; returns false when SQLite would store something else.
   fileprivate mutating func append(_ value: SQLiteValue, in place: Int, _ form: RecordForm) -> Bool
   {
     switch value {
@@ -339,13 +343,13 @@ extension RecordBytes {
     }
   }
 
-  /// Appends NULL, unless the column refuses it.
+  /// Appends NULL; returns false when the column at `place` does not allow NULL.
   mutating func appendNull(in place: Int, _ form: RecordForm) -> Bool {
     appendNull()
     return form.takesNull(place)
   }
 
-  /// Appends a whole number as SQLite would store it; false when it would store text.
+  /// Appends an integer as the column at `place` stores it; returns false when SQLite would store text.
   mutating func append(_ value: Int64, in place: Int, _ form: RecordForm) -> Bool {
     if let real = form.converted(value, in: place) {
       append(real: real)
@@ -355,7 +359,7 @@ extension RecordBytes {
     return form.takes(value, in: place)
   }
 
-  /// Appends a number as SQLite would store it; false when it would store something else.
+  /// Appends a real as the column at `place` stores it; returns false when SQLite would store something else.
   mutating func append(_ value: Double, in place: Int, _ form: RecordForm) -> Bool {
     if let whole = form.converted(value, in: place) {
       append(integer: whole)
@@ -365,7 +369,7 @@ extension RecordBytes {
     return form.takes(value, in: place)
   }
 
-  /// Appends text; false when SQLite would store a number.
+  /// Appends text; returns false when SQLite would store a number in the column at `place`.
   mutating func append(
     text: ArraySlice<UInt8>, in place: Int, _ form: RecordForm
   ) -> Bool {

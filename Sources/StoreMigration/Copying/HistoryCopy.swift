@@ -6,14 +6,15 @@ import SQLiteForensics
 import SQLiteWriter
 import StoreExtraction
 
-/// Carries the persistent history of a store over: transactions as they are, changes under the new numbers and keys of
+/// Copies the persistent history of a store: transactions as they are, changes with the new entity numbers and keys of
 /// their objects.
 ///
-/// `ACHANGE.ZENTITY` is the number of the changed object's entity, and `ZENTITYPK` its key. `ZCOLUMNS` says by a bit for
-/// each property which ones an update changed, in the order of their names, and `ZTOMBSTONE0` and so on keep values of a
-/// deleted object: both mean something only while the entity has the same properties.
+/// `ACHANGE.ZENTITY` is the entity number of the changed object, and `ZENTITYPK` is the key of the object. `ZCOLUMNS`
+/// has a bit for each property, in the order of the names, which is set when an update changed the property.
+/// `ZTOMBSTONE0` and the columns after it keep values of a deleted object. These bits and values mean something only
+/// while the entity has the same properties.
 struct HistoryCopy {
-  /// What becomes of the changes of one entity's objects.
+  /// How the changes of one old entity's objects are rewritten.
   private struct Place {
     let number: Int64
     let shift: KeyShift
@@ -21,21 +22,21 @@ struct HistoryCopy {
   }
 
   private let run: CopyRun
-  /// By the number of the old entity.
+  /// How changes are rewritten, by the number of the old entity.
   private var places: [Int64: Place] = [:]
-  /// The numbers of the old entities.
+  /// The entity numbers of the old store.
   private let known: Set<Int64>
-  /// Rows that are damaged, or that lead to none.
+  /// How many rows of the history are damaged, or belong to a transaction that is missing.
   private var lostCount = 0
-  /// Changes of entities that the new model does not have, or not for these objects.
+  /// How many changes are of objects that have no counterpart in the new store.
   private var goneCount = 0
   private var bareCount = 0
 
   /// - Parameters:
-  ///   - run: the run whose objects have the history.
-  ///   - known: the numbers of the old entities.
+  ///   - run: the run that has copied the objects.
+  ///   - known: the entity numbers of the old store.
   ///   - old: the old model.
-  ///   - schema: the new store.
+  ///   - schema: the schema of the new store.
   init(
     _ run: CopyRun, known: Set<Int64>, from old: ManagedObjectModel, to schema: FreshStoreSchema
   ) {
@@ -44,7 +45,8 @@ struct HistoryCopy {
     let layout = schema.layout
     let (before, after) = (old.versionHashes().hashes, layout.model.versionHashes().hashes)
     for (number, copies) in run.plan.tables.flatMap(\.entities) {
-      // What a mapping splits or selects, or the app's code makes, has no history of its own.
+      // Objects that a mapping splits or selects, or that the app's code makes, do not continue the history of one old
+      // object.
       guard copies.count == 1, let copy = copies.first, !copy.isFiltered, copy.policyClass == nil,
         let new = layout.numbering.number(of: copy.destinationEntity)
       else { continue }
@@ -55,7 +57,7 @@ struct HistoryCopy {
     }
   }
 
-  /// Copies the history. Returns what a reader has to know, one sentence each.
+  /// Copies the history. Returns notes for the report, one sentence each.
   mutating func copy(from source: Migration.Source) throws -> [String] {
     for (entity, number, table) in FreshStoreSchema.historyTables(tombstoneCount: 0) {
       try copy(table.name, number: number, isChange: entity == "CHANGE", from: source)
@@ -105,7 +107,7 @@ struct HistoryCopy {
     guard let key = place("Z_PK") else {
       return try source.forEachRow(of: table) { _ in lostCount += 1 }
     }
-    // The number is that of a new store, whatever the old one has.
+    // The entity number is that of the new store, whatever the old store has.
     let entity = place("Z_ENT")
     columns.removeAll { $0 == entity }
     let names = try columns.map { try SQLText.quoted(definition.columns[$0].name) } + ["Z_ENT"]
@@ -158,7 +160,7 @@ extension Migration.Source {
   /// Whether the store has tables of persistent history.
   var hasHistory: Bool { definition(of: "ACHANGE") != nil }
 
-  /// The columns of a table; nil when there is no such table.
+  /// The declaration of a table; nil when the store has no table of that name that can be read.
   func definition(of table: String) -> TableDefinition? {
     switch self {
     case .sound(let store): store.database.schema.table(named: table)?.definition
@@ -167,7 +169,7 @@ extension Migration.Source {
     }
   }
 
-  /// Calls `receive` with the values of each live row of a table; nil for a row of which a part is lost.
+  /// Calls `receive` with the values of each live row of a table, or with nil for a row that has lost a part.
   func forEachRow(of name: String, _ receive: ([StoredValue]?) throws -> Void) throws {
     var failure: (any Error)?
     func take(_ values: [StoredValue]?) -> Bool {

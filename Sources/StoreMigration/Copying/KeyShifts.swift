@@ -1,16 +1,17 @@
 import CoreDataStore
 import ModelTools
 
-/// How an old primary key becomes the new one: it stays, unless a new table takes the rows of several old tables, or
-/// several rows for one old row.
+/// How an old primary key becomes the new one. The key stays, unless a new table takes the rows of several old tables,
+/// or several rows for one old row.
 struct KeyShift: Hashable {
-  /// What is added.
+  /// The number that is added to the old key.
   var offset: Int64 = 0
-  /// The highest old key with room below the keys of the next table's rows; nil where there is no next table.
+  /// The highest old key that has room: a higher one, with ``offset`` added, could be the key of another row. Nil when
+  /// no other rows go into the new table.
   var highest: Int64?
 
-  /// The new key of an old one, as SQL. An old key without room leads to no row, which is found and told later: as it is,
-  /// it would lead to a row of the next table.
+  /// The new key for an old one, as SQL. An old key without room becomes a key that no row has, so that the reference
+  /// is found and reported later: unchanged, it would lead to another row.
   func key(_ old: String) -> String {
     guard let highest else { return old }
     let plus = offset == 0 ? "" : " + \(offset)"
@@ -18,35 +19,37 @@ struct KeyShift: Hashable {
       "CASE WHEN \(old) BETWEEN 1 AND \(highest) THEN \(old)\(plus) ELSE \(Self.nowhere(old)) END"
   }
 
-  /// The new key of an old one; nil for one without room.
+  /// The new key for an old one; nil for an old key without room.
   func newKey(of old: Int64) -> Int64? { hasRoom(for: old) ? old + offset : nil }
 
-  /// The old key of a new one; nil for one that is of no row that this shift moved.
+  /// The old key for a new one; nil when this shift gives that key to no row.
   func oldKey(of new: Int64) -> Int64? {
     let (old, overflow) = new.subtractingReportingOverflow(offset)
     return !overflow && hasRoom(for: old) ? old : nil
   }
 
-  /// A key that no row has, another for each old key; NULL for NULL.
+  /// A key that no row has, as SQL: a different one for each old key, and NULL for NULL.
   static func nowhere(_ old: String) -> String { "(\(old) | -9223372036854775808)" }
 
-  /// Whether a row with this key has room.
+  /// Whether an old key has room, so that no other row can get the same new key.
   func hasRoom(for key: Int64) -> Bool { highest.map { key >= 1 && key <= $0 } ?? true }
 }
 
-/// The shifts of all mappings.
+/// The key shifts of all entity mappings of a mapping model.
 struct KeyShifts {
   private var shifts: [String: KeyShift] = [:]
-  /// Keys beyond are damage where tables come together: one of them would leave no room for other rows.
+  /// Where several tables come together, a higher key counts as damage: it would leave no room for the keys of other
+  /// rows.
   private static let highestKey: Int64 = 1 << 40
-  /// New tables whose keys are those of one old table, unchanged; by new table.
+  /// The old table, by new table, for each new table whose rows all keep the keys of one old table.
   private(set) var keptKeys: [String: String] = [:]
 
   init(
     _ mappings: [EntityMapping], _ source: SourceTables, _ destination: TableLayout,
     _ highestKey: (_ table: String) throws -> Int64
   ) throws {
-    /// Rows of one old table that stay apart from each other in a new one.
+    /// The rows that one old table gives to a new table under one shift. `turn` counts, from 0, the mappings of the
+    /// same old entity into the new table.
     struct Stream: Hashable {
       let table: String
       let turn: Int

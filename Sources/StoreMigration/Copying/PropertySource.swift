@@ -1,19 +1,19 @@
 import ModelTools
 import ObjectModel
 
-/// Where a property of a new object gets its value from, as an expression of a mapping model says.
+/// Where a property of a new object gets its value, as the expression in its property mapping says.
 enum PropertySource: Hashable {
-  /// No expression: an attribute has its default value, a relationship leads nowhere.
+  /// There is no expression: an attribute gets its default value, and a relationship leads nowhere.
   case none
   /// `$source.name`: an attribute of the old object, or of an object that it leads to.
   case sourceValue(keyPath: String)
-  /// The same value for all objects.
+  /// A constant, which is the same for all objects.
   case constant(ExpressionConstant)
   /// The object that another mapping makes of the same old object.
   case same(mappingName: String)
   /// The objects made from those that a relationship of the old object leads to.
   case related(relationship: String, mappingName: String?)
-  /// Anything else.
+  /// Any other expression.
   case unsupported(ModelExpression)
 
   /// Reads the expression of an attribute's mapping.
@@ -68,15 +68,15 @@ enum PropertySource: Hashable {
 }
 
 extension EntityMapping {
-  /// Which objects a mapping takes.
+  /// Which objects of the old entity a mapping takes.
   enum Selection {
     case all
     case some(ModelPredicate)
-    /// Objects that an expression finds which is not understood.
+    /// Objects that an unsupported expression finds.
     case unsupported
   }
 
-  /// Which objects the mapping takes: those of its source expression's fetch request.
+  /// Which objects of the old entity the mapping takes: those of its source expression's fetch request.
   var selection: Selection {
     guard let sourceExpression else { return .all }
     guard case .fetch(let request, _, countOnly: false) = sourceExpression,

@@ -1,34 +1,34 @@
-/// The SQL for a row while it is put together: which columns of the old row it takes, and what it sets.
+/// Collects the SQL that inserts a new row: the columns of the old row that it takes, and the values that it sets.
 struct RowSQL {
   private var columns: [Int] = []
   private var values: [(name: String, value: String)] = []
   private var conditions: [String] = []
   private var demanded: Set<String> = []
-  /// What some values are, by their SQL.
+  /// How some values can be found without SQL, by their SQL.
   private var forms: [String: RowField] = [:]
   private var watched: [(value: String, converted: String, property: String)] = []
 
-  /// The key is the first parameter.
+  /// Creates an empty row. The first parameter, `?1`, takes the key of the old row.
   init(keyColumn: Int) { columns = [keyColumn] }
 
   /// The parameter that takes the key of the old row.
   var ownKey: String { "?1" }
 
-  /// The parameter that takes a column of the old row.
+  /// The parameter that takes the value of a column of the old row.
   mutating func parameter(_ column: Int) -> String {
     if let place = columns.firstIndex(of: column) { return "?\(place + 1)" }
     columns.append(column)
     return "?\(columns.count)"
   }
 
-  /// A column of the old row, with a constant where it is NULL.
+  /// The value of a column of the old row, as SQL, with a constant where it is NULL.
   mutating func parameter(_ column: Int, or constant: String) -> String {
     let sql = "IFNULL(\(parameter(column)), \(constant))"
     forms[sql] = .columnOr(column, constant: constant)
     return sql
   }
 
-  /// A constant where a value is not NULL.
+  /// A constant where a value is not NULL, else NULL, as SQL.
   mutating func constant(_ constant: String, where value: String) -> String {
     let sql = "CASE WHEN \(value) IS NULL THEN NULL ELSE \(constant) END"
     if case .column(let column)? = field(value) {
@@ -37,7 +37,7 @@ struct RowSQL {
     return sql
   }
 
-  /// What a value is; nil when SQL has to work it out.
+  /// How a value, which is given as SQL, can be found without SQL; nil when it cannot.
   private func field(_ value: String) -> RowField? {
     if let known = forms[value] { return known }
     guard value.utf8.contains(UInt8(ascii: "?")) else { return .constant(value) }
@@ -45,7 +45,7 @@ struct RowSQL {
     return .column(columns[place])
   }
 
-  /// The row, if it can be put together without SQL; nil when it cannot.
+  /// How the row is put together without SQL; nil when SQL is needed.
   func plain() -> PlainRow? {
     guard conditions.isEmpty, watched.isEmpty else { return nil }
     var fields: [String: RowField] = [:]
@@ -58,16 +58,16 @@ struct RowSQL {
     return PlainRow(fields: fields, demanded: demandedColumns)
   }
 
-  /// Sets a column of the new row.
+  /// Sets a column of the new row to a value, which is given as SQL.
   mutating func set(_ name: String, to value: String) { values.append((name, value)) }
 
-  /// Watches a conversion that some values do not survive.
+  /// Remembers a conversion that some values do not survive, for ``losses()``.
   mutating func watch(_ value: String, _ converted: String, property: String) {
     watched.append((value, converted, property))
   }
 
-  /// The statement that finds which of the watched values of a row are lost, each column 1 for a lost one, and the
-  /// properties; nil when none is watched.
+  /// A statement that finds which values of a row are lost in a conversion, and the properties concerned. Each column
+  /// of its result is 1 when the value of the property at the same place is lost. Nil when no conversion loses values.
   func losses() -> (statement: RowStatement, properties: [String])? {
     guard !watched.isEmpty else { return nil }
     let columns = watched.map { "(\($0.value) IS NOT NULL AND \($0.converted) IS NULL)" }
@@ -76,10 +76,10 @@ struct RowSQL {
     )
   }
 
-  /// Takes only rows for which a condition holds.
+  /// Lets the insertion take only rows for which a condition, given as SQL, holds.
   mutating func take(where condition: String) { conditions.append(condition) }
 
-  /// Demands a value that is not NULL.
+  /// Lets the insertion take only rows in which a value, given as SQL, is not NULL.
   mutating func demand(_ value: String) { demanded.insert(value) }
 
   /// The statement that inserts the row.
@@ -96,6 +96,6 @@ struct RowSQL {
       columns: columns)
   }
 
-  /// A statement with these parameters.
+  /// A statement whose parameters take the columns that were asked for so far.
   func statement(_ sql: String) -> RowStatement { RowStatement(sql: sql, columns: columns) }
 }

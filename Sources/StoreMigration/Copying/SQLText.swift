@@ -3,10 +3,10 @@ import SQLiteWriter
 
 /// Values and names in the SQL of a migration.
 enum SQLText {
-  /// A name between quotes.
+  /// A name as a quoted SQL identifier. Throws for a name that SQL cannot hold.
   static func quoted(_ name: String) throws -> String { try SQLIdentifier.quoted(name) }
 
-  /// Text between quotes. SQLite's parser ends at a NUL, so text with one is written as bytes.
+  /// A text as an SQL literal. SQLite's parser ends at a NUL, so a text with one is written as bytes.
   static func literal(_ text: String) -> String {
     guard !text.utf8.contains(0) else { return "CAST(\(literal(Array(text.utf8))) AS TEXT)" }
     let quote = UInt8(ascii: "'")
@@ -15,24 +15,24 @@ enum SQLText {
     return "'" + String(decoding: doubled, as: UTF8.self) + "'"
   }
 
-  /// Bytes.
+  /// Bytes as an SQL literal.
   static func literal(_ bytes: [UInt8]) -> String { "x'\(Hex.string(bytes))'" }
 
-  /// A number with the digits that give the same number again; NaN is NULL, as SQLite stores it.
+  /// A real as an SQL literal that gives exactly the same number; NaN is NULL, as SQLite stores it.
   static func literal(_ value: Double) -> String {
     if value.isNaN { return "NULL" }
     guard value.isFinite else { return value < 0 ? "-9e999" : "9e999" }
     return value.description
   }
 
-  /// A whole number.
+  /// An integer as an SQL literal.
   static func literal(_ value: Int64) -> String {
-    // The parser negates a positive number, and 2^63 is none of SQLite's.
+    // The parser negates a positive number, and 2^63 is not an integer of SQLite's.
     value == .min ? "(-9223372036854775807 - 1)" : String(value)
   }
 
-  /// A default value as Core Data stores it; nil for an object of a class of the app, and for a text that is no value of
-  /// the attribute's type.
+  /// A default value as Core Data stores it, as an SQL literal. Nil for an object of a class of the app, and for a
+  /// value that does not fit the attribute's type.
   static func literal(_ value: DefaultValue, of attribute: Attribute) -> String? {
     let constant: ExpressionConstant? =
       switch value {
@@ -50,7 +50,8 @@ enum SQLText {
     return constant.flatMap { literal($0, of: attribute) }
   }
 
-  /// A constant as Core Data stores it in an attribute of this type; nil when it does not fit.
+  /// A constant as Core Data stores it in an attribute, as an SQL literal; nil when it does not fit the attribute's
+  /// type.
   static func literal(_ constant: ExpressionConstant, of attribute: Attribute) -> String? {
     switch (constant, attribute.type) {
     case (.null, _): "NULL"
@@ -97,7 +98,7 @@ enum SQLText {
     }
   }
 
-  /// A computed number in the form of an attribute.
+  /// A computed value, as SQL, converted to the form in which an attribute's type is stored.
   static func computed(_ value: String, for attribute: Attribute) -> String {
     switch storage(attribute.type) {
     case .integer?: "CAST(\(value) AS INTEGER)"
@@ -106,7 +107,7 @@ enum SQLText {
     }
   }
 
-  /// The numbers that an attribute of a type holds.
+  /// The integers that an attribute of an integer type can hold.
   private static func range(_ type: AttributeType) -> ClosedRange<Int64> {
     switch type {
     case .integer16: -32_768...32_767
@@ -116,8 +117,8 @@ enum SQLText {
     }
   }
 
-  /// A value in the form of the new attribute, and whether some values have none and become NULL; nil when no value has
-  /// one. Nothing is rounded or cut to fit.
+  /// Converts a value, given as SQL, to the type of the new attribute. `isPartial` says whether some values cannot be
+  /// converted and become NULL. Returns nil when no value can be converted. Nothing is rounded or cut to fit.
   static func converted(_ value: String, from old: Attribute, to new: Attribute) -> (
     sql: String, isPartial: Bool
   )? {
@@ -132,7 +133,7 @@ enum SQLText {
         true
       )
     case (.integer?, .real?):
-      // A float has 53 bits of a whole number.
+      // A 64-bit float holds integers of up to 53 bits exactly.
       guard old.type == .integer64 else { return ("CAST(\(value) AS REAL)", false) }
       return (
         "CASE WHEN \(value) BETWEEN -9007199254740992 AND 9007199254740992 THEN CAST(\(value) AS REAL) END",
@@ -140,7 +141,7 @@ enum SQLText {
       )
     case (.real?, .integer?):
       let limits = range(new.type)
-      // Beyond 2^63 a cast gives the nearest number that there is.
+      // Beyond 2^63 a cast gives the nearest 64-bit integer.
       return (
         "CASE WHEN \(value) = CAST(\(value) AS INTEGER) AND \(value) >= \(literal(limits.lowerBound)) AND \(value) <= \(limits.upperBound) AND abs(\(value)) < 9.2e18 THEN CAST(\(value) AS INTEGER) END",
         true
@@ -152,7 +153,7 @@ enum SQLText {
     }
   }
 
-  /// A marker byte is before bytes that may be in a file of their own.
+  /// Adds or removes the marker byte that Core Data writes before bytes that may be in an external file.
   private static func marked(_ value: String, from old: Attribute, to new: Attribute) -> String {
     switch (old.allowsExternalBinaryDataStorage, new.allowsExternalBinaryDataStorage) {
     // NULL stays NULL: x || NULL is NULL.
@@ -164,7 +165,7 @@ enum SQLText {
     }
   }
 
-  /// A constant in an expression; nil for one that SQL has no value for.
+  /// A constant of an expression as an SQL literal; nil for one that SQL has no value for.
   static func literal(_ constant: ExpressionConstant) -> String? {
     switch constant {
     case .null: "NULL"
@@ -179,16 +180,16 @@ enum SQLText {
     }
   }
 
-  /// A built-in function of expressions (NSExpression.h); nil for one that is not known.
+  /// A call of a built-in function of NSExpression (NSExpression.h), as SQL; nil when the function is not supported.
   static func call(_ selector: String, _ arguments: [String]) -> String? {
     switch (selector, arguments.count) {
     case ("add:to:", 2): "(\(arguments[0]) + \(arguments[1]))"
     case ("from:subtract:", 2): "(\(arguments[0]) - \(arguments[1]))"
     case ("multiply:by:", 2): "(\(arguments[0]) * \(arguments[1]))"
-    // A division of numbers, never of whole numbers: 1 / 2 is 0.5.
+    // The division is one of reals, never of integers: 1 / 2 is 0.5.
     case ("divide:by:", 2): "(CAST(\(arguments[0]) AS REAL) / \(arguments[1]))"
     case ("abs:", 1): "abs(\(arguments[0]))"
-    // Seconds since 2001 of the moment at which the statement runs.
+    // The moment at which the statement runs, in seconds since 2001.
     case ("now", 0): "((julianday('now') - 2451910.5) * 86400.0)"
     default: nil
     }

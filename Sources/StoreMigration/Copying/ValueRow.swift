@@ -4,7 +4,7 @@ import SQLiteForensics
 import SQLiteWriter
 import StoreExtraction
 
-/// A row whose values are at hand: one that recovery found, or one that SQL gave.
+/// A row with its values in memory: one that recovery found, or one that SQL returned.
 struct ValueRow: CopyRun.Row {
   private var stored: [StoredValue]
   let key: Int64?
@@ -27,7 +27,7 @@ struct ValueRow: CopyRun.Row {
     self.storePath = storePath
   }
 
-  /// A row of a store that was copied.
+  /// Creates a row from its values alone. It has no page and no partial values.
   init(_ values: [StoredValue], keyColumn: Int, storePath: String) {
     stored = values
     if keyColumn < values.count, case .integer(let value) = values[keyColumn] {
@@ -95,7 +95,7 @@ struct ValueRow: CopyRun.Row {
 
   func bind(_ statement: SQLiteStatement, _ columns: [Int], _ inlined: Set<Int>) throws {
     var binding = RowBinding(statement)
-    // A column that was asked for and not used has no parameter.
+    // A column at the end of the list that the SQL does not use has no parameter.
     for column in columns.prefix(statement.parameterCount) {
       switch column < stored.count ? stored[column] : .null {
       case .null: binding.null()

@@ -37,10 +37,10 @@ public enum FreshStore {
     }
   }
 
-  /// The journal mode and auto-vacuum mode of Core Data's files.
+  /// The journal mode and auto-vacuum mode that Core Data gives its files.
   package static let options = SQLiteWriter.Options(journalMode: .wal, autoVacuum: .incremental)
 
-  /// Writes the content of a new store, in one transaction.
+  /// Writes the content of a new, empty store into a new file, in one transaction.
   package static func write(_ schema: FreshStoreSchema, uuid: UUID, to writer: SQLiteWriter) throws
   {
     try writer.transaction {

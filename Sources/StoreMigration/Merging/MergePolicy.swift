@@ -1,23 +1,23 @@
-/// What becomes of objects that two stores have in common, when the rows of a store that was set aside are put among
-/// those of the store that the app has used since.
+/// How a merge treats objects that two stores have in common. A merge puts the rows of the old store, which was set
+/// aside, among those of the present store, which the app has used since.
 public struct MergePolicy: Sendable {
   /// What becomes of an object of the old store when the present store has one with the same unique values.
   public enum Duplicates: String, Sendable, CaseIterable, Codable {
-    /// The present object stays as it is.
+    /// The present object stays as it is; the values of the old one are not used.
     case keep
-    /// The present object gets the old values of attributes that it has no value for.
+    /// The present object gets the old value of each attribute that it has no value for.
     case fill
-    /// The present object gets the old values.
+    /// The present object gets the old value of each attribute that the old object has a value for.
     case replace
   }
 
-  /// What becomes of an object of the old store when the present store has one with the same unique values. Attributes
-  /// that are part of a uniqueness constraint stay, and so do relationships to one object.
+  /// What becomes of an object of the old store when the present store has one with the same unique values. The present
+  /// object always keeps its to-one relationships, and the attributes that are part of a uniqueness constraint.
   public var duplicates = Duplicates.keep
-  /// Whether an object of the old store is also taken for one of the present store when all their attributes are equal,
-  /// their relationships to one object lead to the same, and neither store has another such object.
+  /// Whether an object of the old store is also recognised in the present store by its content: all attributes are
+  /// equal, the to-one relationships lead to the same objects, and each store has only one such object.
   public var matchesEqualContent = false
 
-  /// A policy that adds every object that breaks no uniqueness constraint, and changes nothing.
+  /// Creates a policy that adds every old object that breaks no uniqueness constraint, and changes no present object.
   public init() {}
 }

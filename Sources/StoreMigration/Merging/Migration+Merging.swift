@@ -6,14 +6,14 @@ import SQLiteWriter
 import StoreExtraction
 
 extension Migration {
-  /// The present store, and how its rows come into the new file.
+  /// The present store, and the compiled step that copies its rows into the new file.
   struct MergeTarget {
     let present: PresentStore
     let work: Work
 
     init(_ present: PresentStore, _ last: MigrationStep?) throws {
       self.present = present
-      guard let last else { throw MigrationError(.noWay, ["there is nothing to do"]) }
+      guard let last else { throw MigrationError(.noWay, ["the migration has no steps"]) }
       try present.check(last.to)
       work = try Work(
         .same(last.to, named: last.toName), present.source, .refuse, PolicyRegister(),
@@ -21,8 +21,8 @@ extension Migration {
     }
   }
 
-  /// Puts the rows of a finished file among those of the present store, in another new file. The finished one is thrown
-  /// away then.
+  /// Copies the rows of the present store into another new file, and merges those of the finished file `other` into it.
+  /// Returns the new file; `other` is discarded.
   func merge(
     _ other: SQLiteWriter, into target: MergeTarget, to output: String, _ rejects: RejectedRows,
     _ own: ExternalFiles, _ external: ExternalFiles, _ watch: ProgressWatch,

@@ -3,18 +3,19 @@ package import ObjectModel
 import StoreExtraction
 import StoreFiles
 
-/// The store that the app has used since another one was set aside: the other one's rows go among its own. It is only
-/// read.
+/// The store that the app has used since the old store was set aside. A merge puts the rows of the old store among
+/// those of the present store, in a new file. The present store is only read.
 package struct PresentStore {
+  /// The path of the main file of the present store.
   package let path: String
   let source: Migration.Source
   let policy: MergePolicy
   let watch: EvidenceWatch
-  /// The model that the store carries; nil when none can be read.
+  /// The model that the store carries; nil when it carries none that can be read.
   package let model: ManagedObjectModel?
   private let recorded: [String: VersionHash]
 
-  /// Opens the store. If it is damaged, its live rows are taken wherever they are found.
+  /// Opens the present store. If it is damaged, its live rows are taken wherever they are found.
   ///
   /// - Throws: `SQLiteFileError` when the file is not a database, or cannot be read.
   package init(path: String, policy: MergePolicy) throws {
@@ -34,15 +35,15 @@ package struct PresentStore {
     }
   }
 
-  /// Whether the store records the hashes of a model.
+  /// Whether the version hashes that the store records are those of the model `wanted`.
   package func records(_ wanted: ManagedObjectModel) -> Bool {
     !recorded.isEmpty && recorded == wanted.versionHashes().hashes
   }
 
-  /// Refuses a model that the store is known not to have.
+  /// Throws ``MigrationError`` when the store is known to have another model than `wanted`.
   func check(_ wanted: ManagedObjectModel) throws {
     let hashes = wanted.versionHashes().hashes
-    // What the store records may be lost, or be hashes of an older kind; then its own model says what it is.
+    // The recorded hashes may be lost, or be of an older kind; then those of the store's own model decide.
     let own = recorded == hashes ? recorded : model?.versionHashes().hashes ?? recorded
     guard own != hashes, !own.isEmpty else { return }
     let differing = Set(own.keys).union(hashes.keys).filter { own[$0] != hashes[$0] }

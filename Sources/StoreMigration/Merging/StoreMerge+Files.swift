@@ -4,19 +4,19 @@ import ObjectModel
 import SQLiteWriter
 import StoreExtraction
 
-// The files beside both stores. A name is a UUID, so both stores have one only where one store is a copy of the other;
-// the files may have changed since.
+// The external files of both stores. Their names are UUIDs, so both stores have a file of one name only where one store
+// is a copy of the other; the files may have changed since.
 extension StoreMerge {
-  /// Gives files of the other store new names where the present store has a name for another file, or for one that it
-  /// lacks: each row keeps its own file.
+  /// Gives external files of the other store new names where the present store refers to a different file by the same
+  /// name, or lacks the file. So each row keeps its own file.
   func giveFilesNames() throws {
     try rename(
       old.liveNames.intersection(present.liveNames).filter { !old.hasSameFile($0, as: present) },
       isAdded: false)
   }
 
-  /// Gives a file a second name where an added object would share it with a present one: Core Data deletes a file with
-  /// its object.
+  /// Gives the external file of an added object a name of its own where a present object refers to a file of the same
+  /// name: Core Data deletes a file with its object.
   func giveAddedFilesNames() throws {
     try rename(old.liveNames.intersection(present.liveNames), isAdded: true)
   }
@@ -45,7 +45,7 @@ extension StoreMerge {
     }
   }
 
-  /// Keeps the files that rows of the merged store name.
+  /// Keeps only those external files of both stores that rows of the merged store refer to.
   func settleFiles() throws {
     var named: Set<String> = []
     for table in layout.tables {
@@ -63,18 +63,18 @@ extension StoreMerge {
       }
     }
     present.keep { named.contains($0) }
-    // The present store has its own copy of a file that both have.
+    // A file that both stores have is copied from the present store.
     let shared = present.liveNames
     old.keep { named.contains($0) && !shared.contains($0) }
   }
 
-  /// The columns, quoted, whose values may name files.
+  /// The quoted names of a table's columns whose values may be names of external files.
   private func fileColumns(of table: TableLayout.Table) throws -> [String] {
     try attributes(of: table).filter(\.attribute.allowsExternalBinaryDataStorage)
       .map { try SQLText.quoted($0.name) }
   }
 
-  /// Whether a value has the form of a file's name, as SQL.
+  /// A condition, as SQL, that holds when the value of a column has the form of an external file's name.
   static func namesFile(_ column: String) -> String {
     "(length(\(column)) = 38 AND substr(\(column), 1, 1) = x'02')"
   }

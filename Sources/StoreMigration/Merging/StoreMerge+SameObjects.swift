@@ -4,13 +4,14 @@ import SQLiteWriter
 
 // Objects that both stores have.
 extension StoreMerge {
-  /// How often rows are matched once the rows that they lead to are matched. The end of a longer chain is added.
+  /// The most rounds in which rows are matched after the rows that they lead to. A row at the end of a longer chain is
+  /// not recognised, and is added.
   private static let maxRounds = 1_000
-  /// How often the matching begins anew after objects turned out to lead to different ones.
+  /// How often the matching starts again after matched objects turned out to lead to different objects.
   private static let maxPasses = 20
   private static let apart = "\(schema).\"kept apart\""
 
-  /// Finds the objects that both stores have. Returns what a reader has to know, one sentence each.
+  /// Finds the objects that both stores have. Returns notes for the report, one sentence each.
   func matchObjects() throws -> [String] {
     try writer.execute(
       "CREATE TABLE \(Self.apart) (place INTEGER, old INTEGER, PRIMARY KEY (place, old)) WITHOUT ROWID"
@@ -27,7 +28,7 @@ extension StoreMerge {
         }
         if pass == Self.maxPasses {
           notes.append(
-            "objects were not recognised by their content, because they lead to others in circles")
+            "objects that lead to each other in circles were not recognised by their content")
         }
         return notes
       }
@@ -36,8 +37,8 @@ extension StoreMerge {
     return []
   }
 
-  /// Matches rows by unique values, first by those that are attributes; then, again and again, by what leads to rows that
-  /// are matched already. Returns false when that found no end.
+  /// Matches rows by unique values: first by those that are attributes, then, in rounds, by those that lead to rows
+  /// already matched. Returns false when the last round still found rows.
   private func matchInRounds(byContent: Bool) throws -> Bool {
     try matchUniqueValues(onlyAttributes: true)
     for _ in 0..<Self.maxRounds {
@@ -50,7 +51,8 @@ extension StoreMerge {
     return false
   }
 
-  /// Matches rows with the same unique values. Returns how many were found.
+  /// Matches rows with the same unique values. With `onlyAttributes`, uses the constraints that no relationship is part
+  /// of; else uses the others. Returns how many rows were matched.
   @discardableResult
   private func matchUniqueValues(onlyAttributes: Bool) throws -> Int {
     var found = 0
@@ -88,8 +90,8 @@ extension StoreMerge {
     return writer.changeCount
   }
 
-  /// Matches rows whose attributes are equal and which lead to the same rows, where each store has one such row. A row
-  /// waits until those that it leads to are matched.
+  /// Matches rows whose attributes are equal and that lead to the same rows, when each store has only one such row. A
+  /// row waits until those that it leads to are matched. Returns how many rows were matched.
   private func matchContent(of table: TableLayout.Table) throws -> Int {
     var own = ["0 AS side", "Z_PK AS pk", "Z_ENT AS v0"]
     var other = ["1", "Z_PK", "Z_ENT"]
@@ -127,7 +129,8 @@ extension StoreMerge {
     return writer.changeCount
   }
 
-  /// Finds rows that were matched by their content and lead to different rows after all. Returns how many.
+  /// Finds rows that were matched by their content but lead to different rows, and excludes them from the next matching
+  /// by content. Returns how many there are.
   private func keepApart() throws -> Int {
     var found = 0
     for (place, table) in layout.tables.enumerated() {
@@ -149,8 +152,8 @@ extension StoreMerge {
     return found
   }
 
-  /// Whether a key is part of a row's content. Of a relationship between two objects, one side is: each would wait for
-  /// the other.
+  /// Whether a reference is part of a row's content. Of a one-to-one relationship only one side is, because else each
+  /// row would wait for the other.
   private func comparesReference(_ column: TableLayout.Column) -> Bool {
     guard case .toOne(let relationship) = column.role,
       let inverse = TableLayout.inverse(of: relationship, in: layout.model), !inverse.isToMany
@@ -161,7 +164,8 @@ extension StoreMerge {
 
   // MARK: - Values
 
-  /// The attributes that an object may get from the other store: all but those by which it was recognised.
+  /// The columns of the attributes that a present object may get from the other store: all but those of uniqueness
+  /// constraints, by which it was recognised.
   private func givenAttributes(of table: TableLayout.Table) -> [String] {
     let unique = Set(
       table.entityNames.flatMap { name in
@@ -171,13 +175,13 @@ extension StoreMerge {
     return attributes(of: table).map(\.name).filter { !unique.contains($0) }
   }
 
-  /// The rows of this store that have one in the other with the same unique values, the first if there are several, as
-  /// SQL after FROM.
+  /// A subquery for FROM that pairs rows with the same unique values: `new` is the key in this store, `old` the lowest
+  /// key of such a row in the other store.
   private func pairs(_ table: TableLayout.Table) throws -> String {
     "(SELECT new, min(old) AS old FROM \(try keys(of: table)) WHERE how = \(Way.sameValues.rawValue) GROUP BY new)"
   }
 
-  /// Gives the objects of this store the values that the policy takes from the other one.
+  /// Gives the present objects the values that the policy takes from the other store.
   func update(_ table: TableLayout.Table) throws {
     let changes = try givenAttributes(of: table).map { column in
       let name = try SQLText.quoted(column)
@@ -191,7 +195,7 @@ extension StoreMerge {
     )
   }
 
-  /// Puts present rows whose values are about to be replaced into the file of rejects. Returns how many they are.
+  /// Puts present rows whose values are about to be replaced into the file of rejects. Returns their number.
   func tellReplaced() throws -> Int {
     try layout.tables.reduce(0) { count, table in
       let given = Set(givenAttributes(of: table))
@@ -213,8 +217,8 @@ extension StoreMerge {
     }
   }
 
-  /// Puts old rows into the file of rejects that are in the new store as a present row, with a value that this one does
-  /// not have. Returns how many they are.
+  /// Puts old rows into the file of rejects whose unique values a present row has, but not all of their other values.
+  /// Returns their number.
   func tellDifferences() throws -> Int {
     try layout.tables.reduce(0) { count, table in
       let attributes = Set(attributes(of: table).map(\.name))
@@ -237,7 +241,8 @@ extension StoreMerge {
           guard !lost.isEmpty else { return false }
           try rejects.add(
             far, columns, layout,
-            "row \(Self.key(own)) of the present store has its unique values, and others here: \(lost.map { columns[$0] }.joined(separator: ", "))"
+            "a row of the present store has the same unique values, but other values for: "
+              + "\(lost.map { columns[$0] }.joined(separator: ", ")) (row \(Self.key(own)))"
           )
           return true
         })
@@ -253,8 +258,8 @@ extension StoreMerge {
       ?? .null
   }
 
-  /// Reads the rows of pairs, the old one and the present one, and counts those for which `body` returns true. A table may
-  /// have so many columns that no statement could compare two rows of it.
+  /// Reads the old and the present row of each pair, and returns the number of pairs for which `body` returns true. A
+  /// table may have so many columns that no SQL statement could compare two of its rows.
   private func forEachPair(
     of table: TableLayout.Table, _ pairs: String,
     _ body: (_ far: [SQLiteValue], _ own: [SQLiteValue], _ columns: [String]) throws -> Bool

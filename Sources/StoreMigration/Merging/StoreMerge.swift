@@ -4,19 +4,20 @@ import SQLiteWriter
 import StoreExtraction
 import StoreFiles
 
-/// Puts the rows of one new store among those of another new store of the same model, by SQL. This run has made both
-/// files; the one that gives its rows is attached, is filled with what is worked out on the way, and is thrown away.
+/// Merges the rows of one new store into another new store of the same model, by SQL. This run has made both files. The
+/// one that gives its rows is attached as ``schema``, gets some helper tables, and is discarded afterwards.
 struct StoreMerge {
   /// The name under which the file that gives its rows is attached.
   static let schema = "other"
 
-  /// How a row of the other store comes into this one, in the column `how` of a table of keys.
+  /// How a row of the other store gets into this one: the values of the column `how` in the tables of keys
+  /// (``keys(of:)``).
   enum Way: Int {
-    /// It is added, with a new key.
+    /// The row is added, with a new key.
     case added = 0
-    /// This store has a row with its unique values.
+    /// This store already has a row with the same unique values.
     case sameValues = 1
-    /// This store has a row with its content.
+    /// This store already has a row with the same content.
     case sameContent = 2
   }
 
@@ -24,7 +25,7 @@ struct StoreMerge {
   let policy: MergePolicy
   let writer: SQLiteWriter
   let rejects: RejectedRows
-  /// The highest key that each table of this store has handed out, by table.
+  /// The highest key that each table of this store has handed out, by table name.
   let highestKeys: [String: Int64]
   /// The external files of this store, and those of the other one.
   let present: ExternalFiles
@@ -46,7 +47,8 @@ struct StoreMerge {
     report = .init(into: path, duplicates: policy.duplicates)
   }
 
-  /// Runs the merge. `copy` is the run that has filled this store; it cuts the references that lead nowhere.
+  /// Runs the merge. `copy` is the run that has filled this store; it is used to cut the references that lead to no
+  /// row.
   mutating func run(_ copy: CopyRun) throws {
     let cutCount = copy.cut.count
     for table in layout.tables {
@@ -73,7 +75,7 @@ struct StoreMerge {
     noteDerived()
   }
 
-  /// Core Data computes derived attributes only when it saves an object.
+  /// Adds a note on each entity with derived attributes, which Core Data computes only when it saves an object.
   private mutating func noteDerived() {
     guard report.entities.contains(where: { $0.addedCount + $0.sameValuesCount > 0 }) else {
       return
@@ -82,7 +84,8 @@ struct StoreMerge {
       let derived = layout.model.entities[name]?.attributes.filter(\.isDerived).map(\.name) ?? []
       guard !derived.isEmpty else { continue }
       report.notes.append(
-        "\(derived.sorted().joined(separator: ", ")) of \(name) \(derived.count == 1 ? "is" : "are") derived: present objects keep the value of before until the app saves them"
+        "present objects keep their old derived values until the app saves them: "
+          + "\(derived.sorted().joined(separator: ", ")) of \(name) \(derived.count == 1 ? "is" : "are") derived"
       )
     }
   }
@@ -97,17 +100,18 @@ struct StoreMerge {
     "\(Self.schema)." + (try SQLText.quoted(table.name))
   }
 
-  /// The table with the keys that the rows of the other store get here. No table of Core Data begins like it.
+  /// The table that gives, for each key of the other store, the key in this store. No table of Core Data has a name
+  /// like it.
   func keys(of table: TableLayout.Table) throws -> String {
     "\(Self.schema)." + (try SQLText.quoted("keys of \(table.name)"))
   }
 
-  /// The key here of a row of the other store, as SQL; NULL for one that leads to no row.
+  /// The key in this store for the key of a row of the other store, as SQL; NULL for a key that leads to no row.
   func key(_ old: String, of table: TableLayout.Table) throws -> String {
     "(SELECT new FROM \(try keys(of: table)) WHERE old = \(old))"
   }
 
-  /// The table that a column with a key leads to; nil for another column.
+  /// The table that a column with the key of another row leads to; nil for any other column.
   func destination(of column: TableLayout.Column) -> TableLayout.Table? {
     switch column.role {
     case .toOne(let relationship): layout.table(of: relationship.destinationEntityName)
@@ -116,7 +120,7 @@ struct StoreMerge {
     }
   }
 
-  /// The columns of a table that keep attributes which Core Data does not compute itself.
+  /// The columns of a table's attributes, without the derived ones, which Core Data computes itself.
   func attributes(of table: TableLayout.Table) -> [(name: String, attribute: Attribute)] {
     table.columns.compactMap { column in
       guard case .attribute(let attribute) = column.role, !attribute.isDerived else { return nil }
@@ -147,7 +151,8 @@ struct StoreMerge {
     }
   }
 
-  /// Adds the rows that have new keys. A row that breaks a uniqueness constraint is left out, and told afterwards.
+  /// Adds the rows that have new keys. A row that breaks a uniqueness constraint is left out here and rejected
+  /// afterwards.
   private func insert(into table: TableLayout.Table) throws {
     let leading = table.columns.compactMap { column in
       destination(of: column).map { (column: column, far: $0) }
@@ -163,7 +168,7 @@ struct StoreMerge {
     var values = ["k", "Z_ENT", "Z_OPT"]
     for column in table.columns {
       let name = try SQLText.quoted(column.name)
-      // What is left NULL here is set when all rows are there.
+      // A column that stays NULL here is set after all rows are inserted.
       let (value, key): (String?, Int?) =
         switch column.role {
         case .attribute: (name, nil)
@@ -190,22 +195,22 @@ struct StoreMerge {
       """)
   }
 
-  /// A position after those that are there already, as SQL. What is there is bounded, so that the sum is a number that
-  /// SQLite has.
+  /// A position, as SQL, after those of the rows already there. Their highest position is limited to 2^62, so that the
+  /// sum does not overflow.
   private func position(of order: String, among key: String, after top: String, then next: String)
     -> String
   {
     "CASE WHEN \(key) IS NOT NULL THEN min(ifnull(\(top).place, 0), \(Int64(1) << 62)) + 1024 * row_number() OVER (PARTITION BY \(key) ORDER BY rows.\(order), \(next)) END"
   }
 
-  /// The highest position among the rows that lead to the same one, as SQL after FROM.
+  /// A join for FROM whose column `place` is the highest position among the rows that lead to the same row.
   private static func tops(
     _ name: String, of order: String, in table: String, by column: String, is key: String
   ) -> String {
     " LEFT JOIN (SELECT \(column) AS owner, max(\(order)) AS place FROM \(table) WHERE \(column) IS NOT NULL GROUP BY \(column)) AS \(name) ON \(name).owner = \(key)"
   }
 
-  /// Puts the rows that were not added into the file of rejects.
+  /// Puts the rows that were to be added, and were not, into the file of rejects.
   private mutating func rejectRest(of table: TableLayout.Table) throws {
     let columns = table.columnNames
     let listed = try columns.map { "far." + (try SQLText.quoted($0)) }.joined(separator: ", ")
@@ -219,7 +224,7 @@ struct StoreMerge {
     }
   }
 
-  /// Adds the links of a join table.
+  /// Adds the links of a join table, with the keys that both ends have in this store.
   private func insert(into join: TableLayout.JoinTable) throws {
     guard let near = layout.table(of: join.ownerName),
       let far = layout.table(of: join.relationship.destinationEntityName)
@@ -248,8 +253,8 @@ struct StoreMerge {
       """)
   }
 
-  /// Lets both sides of a relationship between two objects say the same. What this store has stays; an added object
-  /// takes a free place.
+  /// Makes both sides of each one-to-one relationship agree. A reference that this store had stays; an added object
+  /// gets a side that is free.
   private func agree(_ copy: CopyRun) throws {
     typealias End = (table: TableLayout.Table, column: TableLayout.Column, key: String)
     var sides: [(own: End, far: End, name: String)] = []

@@ -5,7 +5,8 @@ import SQLiteWriter
 
 // What is done after the app's own code has worked on objects of the new store.
 extension CopyRun {
-  /// Runs the app's code on the objects of the new store, and cuts what leads nowhere then.
+  /// Runs the app's code on the objects of the new store. Then rejects the objects that lack a required value, and cuts
+  /// the references that lead to no row.
   func change(by handler: (ObjectContext) throws -> Void, highestKeys: [String: Int64]) throws {
     let objects = ObjectContext(
       plan.destination, writer, schema: "main", storePath: storePath, highestKeys: highestKeys)
@@ -16,7 +17,8 @@ extension CopyRun {
     try cutDanglingReferences()
   }
 
-  /// Takes objects that lack a demanded value out of the new store. Returns how many, by entity.
+  /// Moves objects that lack a required value from the new store to the file of rejects. Returns their number, by
+  /// entity name.
   func rejectIncomplete() throws -> [String: Int] {
     var counts: [String: Int] = [:]
     for table in plan.destination.tables {
@@ -48,7 +50,7 @@ extension CopyRun {
     let columns = table.columnNames
     let listed = try columns.map { try SQLText.quoted($0) }.joined(separator: ", ")
     let name = try SQLText.quoted(table.name)
-    // A statement may have so many terms only as a sum of short ones.
+    // SQLite limits the depth of an expression, so many terms are allowed only as a sum of short ones.
     let parts = stride(from: 0, to: flags.count, by: 100).map { start in
       "(" + flags[start..<min(start + 100, flags.count)].joined(separator: " OR ") + ")"
     }

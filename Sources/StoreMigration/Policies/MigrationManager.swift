@@ -5,17 +5,17 @@ import ObjectModel
 import SQLiteFile
 import SQLiteWriter
 
-/// What a policy works with: the objects of both stores, and which became which (`NSMigrationManager`). It is not
-/// `Sendable`.
+/// What a policy works with: the objects of both stores, and which old object became which new one. It is like
+/// `NSMigrationManager`, and is not `Sendable`.
 public final class MigrationManager {
   /// The objects of the old store, which are only read.
   public let source: ObjectContext
   /// The objects of the new store.
   public let destination: ObjectContext
-  /// What policies keep for each other.
+  /// Values that policies keep for each other, by any name.
   public var userInfo: [String: any Sendable] = [:]
 
-  /// The name under which the old store's copy is attached.
+  /// The schema name under which a copy of the old store is attached.
   static let schema = "old"
   private static let associations = "\(schema).\"lifeboat associations\""
 
@@ -25,15 +25,15 @@ public final class MigrationManager {
     let mapping: PolicyMapping
     let copy: EntityCopy
     let table: TableCopy
-    /// Nil for a mapping that SQL carries out alone.
+    /// The policy that carries the mapping out; nil when SQL carries it out alone.
     let policy: (any MigrationPolicy)?
   }
 
   let works: [Work]
   private let run: CopyRun
 
-  /// `run` has carried out all mappings without a policy. Its old store is attached, and every table of it has the
-  /// layout `source`.
+  /// Creates a manager. `run` has already carried out all mappings without a policy. The copy of the old store is
+  /// attached, and its tables have the layout `source`.
   init(
     _ run: CopyRun, _ source: TableLayout, _ policies: PolicyRegister, highestKeys: [String: Int64]
   )
@@ -73,10 +73,12 @@ public final class MigrationManager {
 
   // MARK: - For policies
 
-  /// Makes the object that a mapping's expressions describe, and associates it. Nil when the row breaks a rule of the new
-  /// model, and is in the file of rejects; also for a mapping without a policy, whose objects are there already.
+  /// Makes the object that a mapping's expressions describe, and associates it with `source`. Returns nil when the row
+  /// breaks a rule of the new model; the row is then in the file of rejects. Also returns nil for a mapping without a
+  /// policy, whose objects exist already.
   ///
-  /// - Throws: ``MigrationError`` when there is no such mapping; an error of the policy's functions; what SQLite reports.
+  /// - Throws: ``MigrationError`` when there is no such mapping; an error of the policy's functions; an error that
+  ///   SQLite reports.
   @discardableResult
   public func createDestinationInstance(for source: ManagedObject, in mapping: PolicyMapping) throws
     -> ManagedObject?
@@ -99,7 +101,7 @@ public final class MigrationManager {
     return object
   }
 
-  /// Notes that an object of the new store comes from one of the old.
+  /// Records that an object of the new store was made from an object of the old store.
   ///
   /// - Throws: ``MigrationError`` when there is no such mapping; what SQLite reports.
   public func associate(
@@ -118,7 +120,7 @@ public final class MigrationManager {
     ])
   }
 
-  /// The objects that a mapping made of old objects, in their order.
+  /// The new objects that a mapping made from old objects, in the order of the old ones.
   ///
   /// - Throws: ``MigrationError`` when there is no such mapping; what SQLite reports.
   public func destinationInstances(
@@ -145,7 +147,7 @@ public final class MigrationManager {
     }
   }
 
-  /// The old objects of which a mapping made new ones, in their order.
+  /// The old objects from which a mapping made new ones, in the order of the new ones.
   ///
   /// - Throws: ``MigrationError`` when there is no such mapping; what SQLite reports.
   public func sourceInstances(
@@ -188,7 +190,8 @@ public final class MigrationManager {
     return try context.object(withKey: key, inTableOf: entity)
   }
 
-  /// An argument of a function; nil for an object, which the function gets by its own name.
+  /// The value of an argument of a policy's function; nil for an object such as `$source`, which the function gets as a
+  /// parameter of its own.
   private func value(of expression: ModelExpression, _ source: ManagedObject) throws
     -> PropertyValue?
   {
@@ -213,7 +216,8 @@ public final class MigrationManager {
     }
   }
 
-  /// The keys of the new objects that a mapping made, each with its entity's number, a part at a time.
+  /// The keys of the new objects that a mapping made, each with its entity number: the next 1,000 above the key `last`,
+  /// or the first ones for nil.
   func associated(_ work: Work, after last: Int64?) throws -> [[SQLiteValue]] {
     try run.writer.rows(
       "SELECT DISTINCT destination, entity FROM \(Self.associations) WHERE mapping = ?1 AND (?2 IS NULL OR destination > ?2) ORDER BY destination LIMIT 1000",
@@ -222,12 +226,12 @@ public final class MigrationManager {
 
   func object(_ row: [SQLiteValue]) throws -> ManagedObject? { try object(row, in: destination) }
 
-  /// The table of associations, for SQL.
+  /// The name of the table of associations, for use in SQL.
   var associationTable: String { Self.associations }
 }
 
 extension ModelExpression {
-  /// The function of the entity's policy that an expression calls; nil for any other expression.
+  /// The function of the policy that an expression calls; nil for an expression that calls none.
   var policyCall: (selector: String, arguments: [ModelExpression])? {
     switch self {
     case .function(target: .variable("entityPolicy")?, let selector, let arguments):

@@ -14,31 +14,33 @@ public struct PolicyMapping: Sendable, Hashable {
 /// The app's code for an entity mapping that names a class: `NSEntityMigrationPolicy`, with the same hooks in the same
 /// order.
 ///
-/// There is one instance for each entity mapping throughout. The objects of mappings without a policy are there before
-/// the first hook runs, and so is what the mapping model's own expressions relate. Mappings with a policy are worked
-/// through in the order of the mapping model, in three passes: instances, relationships, validation. An error that a
-/// hook throws ends the migration, and nothing is left of it.
+/// Each entity mapping has one policy object for the whole migration. Before the first hook runs, the objects of
+/// mappings without a policy exist already. Mappings with a policy are carried out in the order of the mapping model,
+/// in three passes: instances, relationships, validation. Relationships that the mappings' expressions describe are set
+/// before the second pass, except references whose key is not in the old row itself. An error that a hook throws ends
+/// the migration, and what was written is removed.
 public protocol MigrationPolicy: AnyObject {
-  /// Before the first object.
+  /// Called before the first old object of the mapping.
   func begin(_ mapping: PolicyMapping, with manager: MigrationManager) throws
-  /// Makes what becomes of an old object. What comes without being asked for is the object that the mapping's
-  /// expressions describe (``MigrationManager/createDestinationInstance(for:in:)``). Who makes others associates them.
+  /// Makes the new objects for an old object. The default makes the one object that the mapping's expressions describe
+  /// (``MigrationManager/createDestinationInstance(for:in:)``). A policy that makes other objects must associate them
+  /// with the old one (``MigrationManager/associate(_:withDestination:in:)``).
   func createDestinationInstances(
     for source: ManagedObject, in mapping: PolicyMapping, with manager: MigrationManager) throws
-  /// After the last object.
+  /// Called after the last old object of the mapping.
   func endInstanceCreation(_ mapping: PolicyMapping, with manager: MigrationManager) throws
-  /// Relates a new object. What the mapping's expressions relate is related already.
+  /// Sets, for a new object, the relationships that the mapping's expressions do not describe.
   func createRelationships(
     for destination: ManagedObject, in mapping: PolicyMapping, with manager: MigrationManager)
     throws
-  /// After the last object was related.
+  /// Called after the last new object of the mapping has its relationships.
   func endRelationshipCreation(_ mapping: PolicyMapping, with manager: MigrationManager) throws
-  /// Throws when something is wrong with the new objects.
+  /// Checks the new objects of the mapping; throws when something is wrong with them.
   func performCustomValidation(_ mapping: PolicyMapping, with manager: MigrationManager) throws
-  /// After everything.
+  /// Called after the validation of all mappings.
   func end(_ mapping: PolicyMapping, with manager: MigrationManager) throws
-  /// The value of an expression `FUNCTION($entityPolicy, "selector:", …)`, for an object that was just made. `arguments`
-  /// are those that are values; `$source` and its like come by their own names.
+  /// The value of an expression `FUNCTION($entityPolicy, "selector:", …)`, for an object that was just made.
+  /// `arguments` has those arguments that are values; `$source` and other objects come as the parameters of their own.
   func value(
     ofFunction selector: String, _ arguments: [PropertyValue], from source: ManagedObject,
     to destination: ManagedObject, in mapping: PolicyMapping, with manager: MigrationManager
@@ -71,7 +73,7 @@ extension MigrationPolicy {
   {}
   /// Does nothing.
   public func end(_ mapping: PolicyMapping, with manager: MigrationManager) throws {}
-  /// Refuses the function.
+  /// Throws ``MigrationError``, because the policy has no such function.
   public func value(
     ofFunction selector: String, _ arguments: [PropertyValue], from source: ManagedObject,
     to destination: ManagedObject, in mapping: PolicyMapping, with manager: MigrationManager
@@ -94,7 +96,7 @@ struct PolicyRegister: Sendable {
     if let make = makers[name] { return make() }
     let bare = Self.withoutModule(name)
     let found = makers.filter { Self.withoutModule($0.key) == bare }
-    // One of two classes of that name would be a guess.
+    // With two classes of that name, either would be a guess.
     return found.count == 1 && (bare == name || found.keys.first == bare)
       ? found.values.first?() : nil
   }

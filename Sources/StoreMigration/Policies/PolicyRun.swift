@@ -4,7 +4,7 @@ import ObjectModel
 import SQLiteFile
 import SQLiteWriter
 
-/// Carries out the mappings that have a policy: in three passes, each in the order of the mapping model.
+/// Carries out the mappings that have a policy, in three passes, each in the order of the mapping model.
 final class PolicyRun {
   private let run: CopyRun
   private let manager: MigrationManager
@@ -15,7 +15,7 @@ final class PolicyRun {
     self.manager = manager
   }
 
-  /// The first pass.
+  /// The first pass: the policies make the new objects.
   func createInstances() throws {
     for work in works {
       guard let policy = work.policy else { continue }
@@ -35,7 +35,8 @@ final class PolicyRun {
     try leadToAssociated()
   }
 
-  /// The second pass, when the expressions of all mappings have related what they name.
+  /// The second pass: the policies set relationships. The expressions of all mappings have set theirs before, except
+  /// those from staged links.
   func createRelationships() throws {
     for work in works {
       guard let policy = work.policy else { continue }
@@ -55,7 +56,7 @@ final class PolicyRun {
     }
   }
 
-  /// The third pass: the policies' own rules, then the model's.
+  /// The third pass: checks the new objects by the policies' own rules, then by the model's.
   func validate() throws {
     for work in works {
       try work.policy?.performCustomValidation(work.mapping, with: manager)
@@ -77,7 +78,7 @@ final class PolicyRun {
     }
   }
 
-  /// What policies did that no count of the mapping's rows says.
+  /// Notes for the report on what policies did, one sentence each.
   var notes: [String] {
     works.map {
       "\($0.mapping.name) was carried out by the class \($0.copy.policyClass ?? "") of the app"
@@ -112,7 +113,8 @@ final class PolicyRun {
     }
   }
 
-  /// Lets references that expressions have set lead to objects that policies made in place of those of the expressions.
+  /// Redirects references that expressions have set: where a policy made other objects than the expressions describe,
+  /// the references lead to the policy's objects.
   private func leadToAssociated() throws {
     for work in works {
       let layout = run.plan.destination

@@ -1,4 +1,3 @@
-import StoreFiles
 import Foundation
 import ObjectModel
 import SafeText
@@ -58,15 +57,10 @@ extension Policy {
   ///
   /// The version hashes decide in its place. Lack of space is the likeliest reason why a migration of a sound store
   /// fails, so the free space that is needed is ``Policy/minimumFreeBytes`` plus the store's size.
-  func forErrorsWithoutCause(storeAt path: String) -> Policy {
+  func forErrorsWithoutCause() -> Policy {
     var policy = self
     policy.setsAsideOnMismatchAlone = true
-    let size = StoreSet(at: path).members.reduce(Int64(0)) { sum, member in
-      let (total, overflow) = sum.addingReportingOverflow(max(0, member.sizeBytes))
-      return overflow ? .max : total
-    }
-    let (needed, overflow) = minimumFreeBytes.addingReportingOverflow(size)
-    policy.minimumFreeBytes = overflow ? .max : needed
+    policy.needsRoomForMigration = true
     return policy
   }
 }

@@ -26,11 +26,10 @@
       return await stores.open(isolation: isolation, close: closeAll) { urls in
         let container = try spare ?? make()
         spare = nil
-        let paths = stores.moveDescriptions(of: container, to: urls)
         let failures = await withCheckedContinuation(isolation: isolation) { continuation in
           loadAll(container) { continuation.resume(returning: $0) }
         }
-        return try .init(container, failures: failures, paths: paths, close: closeAll)
+        return try .init(container, failures: failures, paths: urls.map(\.path), close: closeAll)
       }
     }
 
@@ -52,7 +51,6 @@
       return stores.openSynchronously(close: closeAll) { urls in
         let container = try spare ?? make()
         spare = nil
-        let paths = stores.moveDescriptions(of: container, to: urls)
         for one in container.persistentStoreDescriptions {
           one.shouldAddStoreAsynchronously = false
         }
@@ -62,7 +60,7 @@
           throw StoreRecoveryError(
             .refused, "the container loads its stores later; use the asynchronous form of load")
         }
-        return try .init(container, failures: failures, paths: paths, close: closeAll)
+        return try .init(container, failures: failures, paths: urls.map(\.path), close: closeAll)
       }
     }
 
@@ -117,19 +115,6 @@
         StoreRecovery.covers(
           isSQLite: $0.type == NSSQLiteStoreType, url: $0.url, isReadOnly: $0.isReadOnly)
       }
-    }
-
-    /// Sets the URLs of the members' descriptions to those that the recoveries pass to their openers.
-    ///
-    /// - Returns: The paths, in the order of the members.
-    fileprivate func moveDescriptions(
-      of container: NSPersistentContainer, to urls: [URL]
-    ) -> [String] {
-      let covered = Self.covered(container.persistentStoreDescriptions)
-      for (member, url) in zip(members, urls) where member.recovery.storeURL != url {
-        covered.first { $0.url == member.recovery.storeURL }?.url = url
-      }
-      return urls.map(\.path)
     }
   }
 #endif

@@ -20,7 +20,7 @@
       for types: [any PersistentModel.Type], container make: (URL) throws -> ModelContainer
     ) -> Outcome<ModelContainer> {
       let model = NSManagedObjectModel.makeManagedObjectModel(for: types)
-      let policy = policy.adaptedToProcess().forErrorsWithoutCause(storeAt: storeURL.path)
+      let policy = policy.adaptedToProcess().forErrorsWithoutCause()
       return with(policy).attemptSynchronously(expecting: model.flatMap { ExpectedModel($0) }) {
         url in try autoreleasepool { try make(url) }
       }

@@ -56,10 +56,10 @@ struct FailureState: Codable, Sendable, Equatable {
 
   // MARK: On disk
 
-  /// The record in the folder of incidents; an empty one when there is none.
+  /// The record of failures in the folder of incidents, `incompatible`; an empty record when there is none.
   ///
-  /// - Throws: An error when the record exists and cannot be read now. A damaged record counts as missing; then only
-  ///   the incidents are counted.
+  /// - Throws: An error when the record exists and cannot be read now. A damaged record counts as missing: earlier
+  ///   failures are then counted by the incidents alone.
   static func read(_ incompatible: String, _ records: RecordFile) throws -> FailureState {
     for path in [incompatible + "/" + name, incompatible + "/" + name + RecordFile.partSuffix] {
       do {

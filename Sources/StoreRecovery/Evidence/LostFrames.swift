@@ -46,9 +46,9 @@ struct LostFrames {
   /// Whether the bytes are a valid log header.
   static func isSound(header: [UInt8]) -> Bool {
     guard header.count == headerLength, let order = byteOrder(header) else { return false }
-    var sum = Sum()
-    sum.add(header, 0..<24, isBigEndian: order)
-    return sum == Sum(header, at: 24)
+    var sum = LogChecksum(isBigEndian: order)
+    sum.add(header, 0..<24)
+    return sum == stored(header, at: 24, isBigEndian: order)
   }
 
   /// The byte offset in the log of each page's newest lost content, by page number.
@@ -60,15 +60,15 @@ struct LostFrames {
     var pending: [UInt32: Int64] = [:]
     // Frames with other salts are left over from before the log was last restarted.
     var salts = Self.isSound(header: header) ? Array(header[16..<24]) : nil
-    var before = Sum(header, at: 24)
+    var before = Self.stored(header, at: 24, isBigEndian: isBigEndian)
     var offset = Int64(Self.headerLength) + Int64(validFrames) * Int64(length)
     while true {
       let frame = try log.bytes(at: offset, count: length)
       guard frame.count == length else { return lost }
       let page = Self.word(frame, 0)
-      let stored = Sum(frame, at: 16)
-      before.add(frame, 0..<8, isBigEndian: isBigEndian)
-      before.add(frame, Self.frameHeaderLength..<length, isBigEndian: isBigEndian)
+      let stored = Self.stored(frame, at: 16, isBigEndian: isBigEndian)
+      before.add(frame, 0..<8)
+      before.add(frame, Self.frameHeaderLength..<length)
       if before == stored, page > 0, salts == nil || salts == Array(frame[8..<16]) {
         salts = Array(frame[8..<16])
         pending[page] = offset + Int64(Self.frameHeaderLength)
@@ -94,26 +94,11 @@ struct LostFrames {
       | UInt32(bytes[offset + 3])
   }
 
-  /// The running checksum of the log (SQLite file format, section 4.2).
-  private struct Sum: Equatable {
-    var first: UInt32 = 0
-    var second: UInt32 = 0
-
-    init() {}
-
-    init(_ bytes: [UInt8], at offset: Int) {
-      first = word(bytes, offset)
-      second = word(bytes, offset + 4)
-    }
-
-    /// Adds the bytes in `range`, whose length is a multiple of eight.
-    mutating func add(_ bytes: [UInt8], _ range: Range<Int>, isBigEndian: Bool) {
-      for offset in stride(from: range.lowerBound, to: range.upperBound, by: 8) {
-        let one = word(bytes, offset)
-        let two = word(bytes, offset + 4)
-        first = first &+ (isBigEndian ? one : one.byteSwapped) &+ second
-        second = second &+ (isBigEndian ? two : two.byteSwapped) &+ first
-      }
-    }
+  /// The checksum that is stored at an offset.
+  private static func stored(
+    _ bytes: [UInt8], at offset: Int, isBigEndian: Bool
+  ) -> LogChecksum {
+    LogChecksum(
+      isBigEndian: isBigEndian, first: word(bytes, offset), second: word(bytes, offset + 4))
   }
 }

@@ -267,7 +267,7 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
       switch member.role {
       case .wal, .journal:
         if member.kind != .file {
-          strays.append("\(member.name) is a \(member.kind.rawValue)")
+          strays.append("\(member.name) is \(member.kind.words)")
         } else if !isMainThere, mayHoldRows(member.role) {
           strays.append("\(member.name) has no main file")
         } else if member.role == .journal, journal?.isHot == true {

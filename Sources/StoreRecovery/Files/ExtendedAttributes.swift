@@ -3,39 +3,39 @@ import SafeFiles
 
 /// The extended attributes of a file or folder, including access control lists.
 struct ExtendedAttributes {
-  private var values: [[UInt8]: [UInt8]] = [:]
+  /// The values by name; nil for one that is too large or could not be read, which no copy gets.
+  private var values: [[UInt8]: [UInt8]?] = [:]
 
-  /// The maximum size of an attribute, in bytes; a larger one is treated as empty.
-  private static let limit = 16 << 20
+  /// The maximum size of an attribute, in bytes.
+  static let limit = 16 << 20
 
   var isEmpty: Bool { values.isEmpty }
 
   private init() {}
 
   /// The attributes of an open file or folder.
-  init(of descriptor: Int32) {
-    let names = unsafe Self.bytes { unsafe Self.list(descriptor, $0, $1) }
+  init(of descriptor: Int32, limit: Int = Self.limit) {
+    let names = unsafe Self.bytes(Self.limit) { unsafe Self.list(descriptor, $0, $1) } ?? []
     for name in names.split(separator: 0).map(Array.init) where Self.isCarried(name) {
-      let value = unsafe Self.bytes { unsafe Self.get(descriptor, Self.text(name), $0, $1) }
-      // An empty value counts as a value.
-      values[name] = value
+      let value = unsafe Self.bytes(limit) { unsafe Self.get(descriptor, Self.text(name), $0, $1) }
+      values.updateValue(value, forKey: name)
     }
   }
 
   /// The attributes of what a path names; none when it cannot be opened, as a symbolic link cannot.
-  init(ofPath path: String) {
+  init(ofPath path: String, limit: Int = Self.limit) {
     let descriptor = SystemCalls.openForReading(path)
     guard descriptor >= 0 else {
       self.init()
       return
     }
-    self.init(of: descriptor)
+    self.init(of: descriptor, limit: limit)
     _ = close(descriptor)
   }
 
   /// Sets the attributes on an open file or folder, as far as its volume supports them.
   func give(to descriptor: Int32) {
-    for (name, value) in values { _ = Self.set(descriptor, Self.text(name), value) }
+    for case (let name, let value?) in values { _ = Self.set(descriptor, Self.text(name), value) }
   }
 
   /// The names of the attributes that `other` lacks or has with another value.
@@ -58,14 +58,16 @@ struct ExtendedAttributes {
     name.map { CChar(bitPattern: $0) } + [0]
   }
 
-  /// The bytes that `call` writes into its buffer. The first call has no buffer and returns the size. Empty when a call
-  /// fails.
-  private static func bytes(_ call: (UnsafeMutableRawPointer?, Int) -> Int) -> [UInt8] {
+  /// The bytes that `call` writes into its buffer. The first call has no buffer and returns the size. nil when a call
+  /// fails or there are more than `limit` bytes.
+  private static func bytes(
+    _ limit: Int, _ call: (UnsafeMutableRawPointer?, Int) -> Int
+  ) -> [UInt8]? {
     let count = call(nil, 0)
-    guard count > 0, count <= limit else { return [] }
+    guard count > 0, count <= limit else { return count == 0 ? [] : nil }
     var bytes = [UInt8](repeating: 0, count: count)
     let got = unsafe bytes.withUnsafeMutableBytes { unsafe call($0.baseAddress, $0.count) }
-    return got > 0 ? Array(bytes.prefix(got)) : []
+    return got >= 0 ? Array(bytes.prefix(got)) : nil
   }
 
   private static func list(

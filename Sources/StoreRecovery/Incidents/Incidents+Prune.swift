@@ -130,15 +130,15 @@ extension Incidents {
     guard !files.isCut else { return .stays(.filesUnread, "its files could not all be listed") }
     if let link = files.files.first(where: { $0.status.kind != .file && $0.status.kind != .folder })
     {
-      return .stays(.link, "\(link.name) is a \(link.status.kind.rawValue)")
+      return .stays(.link, "\(link.name) is \(link.status.kind.words)")
     }
     if let file = files.unexpected.first {
       return .stays(.strangeFiles, "\(file.name) is not one of its files")
     }
     if let outcome = entry.outcome {
       guard let first = files.kept.first else { return .recordOnly }
-      return .stays(
-        .strangeFiles, "\(first.name) is there although the store was \(outcome.kind.rawValue)")
+      let fate = outcome.kind == .putBack ? "put back" : "restored"
+      return .stays(.strangeFiles, "\(first.name) is there although the store was \(fate)")
     }
     guard !entry.isSealPending else {
       return .stays(.unfinished, "its files are not fully sealed yet")

@@ -11,8 +11,8 @@ public struct RestorableStore: Sendable, Equatable, Identifiable {
   public enum Fit: Sendable, Equatable {
     /// The store records the hashes of the model that this build uses.
     case current
-    /// The store records the hashes of these known model versions, sorted by name. It opens if the app can migrate from
-    /// one of them.
+    /// The hashes in the store are those of these known model versions (their names, sorted). The store opens if the
+    /// app can migrate from one of them.
     case version([String])
     /// The host opened a copy of the store.
     case opens

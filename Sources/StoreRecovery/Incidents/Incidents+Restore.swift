@@ -129,7 +129,7 @@ extension Incidents {
     let special = try record.members.filter { member in
       try member.status.kind == .other && fileSystem.status(folder.original(member.name)) == nil
     }
-    return special.map { "\($0.name), a pipe, socket or device" }
+    return special.map { "\($0.name), \($0.status.kind.words)" }
       + attributes.flatMap { name, before in
         before.missing(from: ExtendedAttributes(ofPath: folder.original(name))).map {
           "\(name), its extended attribute \($0)"
@@ -188,7 +188,7 @@ extension Incidents {
       case .other where mayBeFolder && force && !PathText.isPlainName(member.name): continue
       default:
         throw refused(
-          "\(VisibleText.visible(member.name)) is a \(member.kind.rawValue), and only ordinary files can be restored: "
+          "\(VisibleText.visible(member.name)) is \(member.kind.words), and only ordinary files can be restored: "
             + "move it away and try again", member.path)
       }
     }

@@ -77,7 +77,7 @@ extension Incidents {
   /// Compares the files of one incident with their seal. Every file is read; nothing is changed.
   ///
   /// - Returns: The result.
-  /// - Throws: ``StoreRecoveryError`` when no incident has that id.
+  /// - Throws: ``StoreRecoveryError`` when no incident has that id, or its folder cannot be examined.
   public func verify(_ id: String) throws -> IncidentCheck {
     check(try show(id))
   }
@@ -100,7 +100,7 @@ extension Incidents {
     }
     if status == nil, entry.outcome != nil { return ended(.moved, nil) }
     if let status, status.kind != .folder {
-      return ended(.unread, "the folder of the kept files is a \(status.kind.rawValue)")
+      return ended(.unread, "the folder of the kept files is \(status.kind.words)")
     }
     guard !entry.isSealPending else {
       return ended(

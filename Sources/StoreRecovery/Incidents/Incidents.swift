@@ -96,7 +96,7 @@ public struct Incidents: Sendable {
     }
   }
 
-  private func readingFolder(_ read: () throws -> [String]) throws -> [String] {
+  private func readingFolder<Result>(_ read: () throws -> Result) throws -> Result {
     do { return try read() } catch let error as SystemCallError {
       throw StoreRecoveryError(
         .noSuchIncident, "the folder of the incidents cannot be read", path: incompatible,
@@ -106,11 +106,11 @@ public struct Incidents: Sendable {
 
   /// The incident with this id. Its record may be unreadable.
   ///
-  /// - Throws: ``StoreRecoveryError`` when no incident has that id.
+  /// - Throws: ``StoreRecoveryError`` when no incident has that id, or its folder cannot be examined.
   public func show(_ id: String) throws -> Entry {
     let path = incompatible + "/" + id
     guard PathText.isPlainName(id), Timestamp.isFolderName(id),
-      try fileSystem.status(path)?.kind == .folder
+      try readingFolder({ try fileSystem.status(path) })?.kind == .folder
     else {
       throw StoreRecoveryError(.noSuchIncident, "there is no incident named \(id)", path: path)
     }

@@ -43,7 +43,7 @@ struct RecordFile {
       // In one step, because a kill between two steps would leave no record.
       if let status = try fileSystem.status(path), status.kind != .file {
         throw StoreRecoveryError(
-          .unmovable, "the name of a record is taken by a \(status.kind.rawValue)", path: path)
+          .unmovable, "the name of a record is taken by \(status.kind.words)", path: path)
       }
       try fileSystem.replace(part, path)
     } else {

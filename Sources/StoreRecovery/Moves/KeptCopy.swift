@@ -60,7 +60,8 @@ extension StoreRecovery {
   }
 
   private func rolesToCopy(_ set: StoreSet, _ home: String) throws -> Set<StoreSet.Role> {
-    let free = try fileSystem.freeSpace(home) - policy.minimumFreeBytes
+    let free =
+      try fileSystem.freeSpace(home) - policy.neededFreeBytes(set.members.map(\.sizeBytes))
     if set.sizeBytes <= policy.maximumCopyBytes, set.sizeBytes <= free {
       return Set(set.members.map(\.role))
     }

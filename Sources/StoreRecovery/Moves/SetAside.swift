@@ -23,7 +23,8 @@ struct SetAside: Sendable {
     return Opened(handle: handle, incident: incident)
   }
 
-  /// Brings the set back. If this fails once the intent to bring it back is written, the next launch continues.
+  /// Brings the set back. If this fails once the intent to bring it back is written, the next launch continues; before
+  /// that, the set stays aside, and the next launch makes a fresh store: other processes may be using theirs already.
   ///
   /// - Returns: The error that kept the set from going back; nil when the set is back.
   @discardableResult

@@ -109,7 +109,7 @@ struct SetMover: Sendable {
     }
     if first.role == .main, first.kind != .file {
       throw StoreRecoveryError(
-        .unmovable, "the store's path is a \(first.kind.rawValue), which cannot be moved",
+        .unmovable, "the store's path is \(first.kind.words), which cannot be moved",
         path: set.mainPath)
     }
     try checkSupport(set)
@@ -333,7 +333,7 @@ struct SetMover: Sendable {
     for path in paths.map(\.text) {
       guard let status = try fileSystem.status(path), status.kind != .folder else { continue }
       throw StoreRecoveryError(
-        .unmovable, "the name of a folder is taken by a \(status.kind.rawValue)", path: path)
+        .unmovable, "the name of a folder is taken by \(status.kind.words)", path: path)
     }
   }
 
@@ -384,7 +384,7 @@ struct SetMover: Sendable {
     if let status = try fileSystem.status(path) {
       guard status.kind == .folder else {
         throw StoreRecoveryError(
-          .unmovable, "the name of a folder is taken by a \(status.kind.rawValue)", path: path)
+          .unmovable, "the name of a folder is taken by \(status.kind.words)", path: path)
       }
       return
     }

@@ -299,7 +299,7 @@ extension StoreRecovery {
     let set = StoreSet(at: path)
     guard set.isComplete, set.sizeBytes <= policy.maximumCopyBytes,
       let free = try? fileSystem.freeSpace(PathText.folder(of: path)),
-      free - set.sizeBytes >= policy.minimumFreeBytes
+      free - set.sizeBytes >= policy.neededFreeBytes(set.members.map(\.sizeBytes))
     else { return .skipped }
     let copy: StoreSet
     do { copy = try folder.copy(set, TrialFolder.withoutIndex, to: "copy") } catch {

@@ -36,7 +36,7 @@ extension NoticeWords {
         whatHappened:
           "On {date}, {app} found that a file with your newest changes was damaged. It carried on with the rest of your data.",
         whatWasKept:
-          "Nothing was deleted. A complete copy of your data as it was found is in the app’s storage.",
+          "Nothing was deleted. A copy of the file with your newest changes, as it was found, is in the app’s storage.",
         whatToDo:
           "Please check whether something is missing. If so, contact the app’s support and give this reference: {reference}. It is often possible to recover the missing part."
       ),

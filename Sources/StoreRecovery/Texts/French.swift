@@ -36,7 +36,7 @@ extension NoticeWords {
         whatHappened:
           "Le {date}, {app} a constaté qu’un fichier contenant vos dernières modifications était endommagé, et a continué avec le reste de vos données.",
         whatWasKept:
-          "Rien n’a été supprimé. Une copie complète de vos données, telles qu’elles ont été trouvées, se trouve dans l’espace de stockage de l’app.",
+          "Rien n’a été supprimé. Une copie du fichier contenant vos dernières modifications, tel qu’il a été trouvé, se trouve dans l’espace de stockage de l’app.",
         whatToDo:
           "Veuillez vérifier s’il manque quelque chose. Si c’est le cas, contactez l’assistance de l’app et indiquez cette référence\u{A0}: {reference}. Il est souvent possible de récupérer la partie manquante."
       ),

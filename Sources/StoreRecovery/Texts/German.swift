@@ -36,7 +36,7 @@ extension NoticeWords {
         whatHappened:
           "Am {date} hat {app} festgestellt, dass eine Datei mit Ihren neuesten Änderungen beschädigt ist, und die übrigen Daten weiterverwendet.",
         whatWasKept:
-          "Es wurde nichts gelöscht. Eine vollständige Kopie Ihrer Daten, so wie sie vorgefunden wurden, befindet sich im Speicher der App.",
+          "Es wurde nichts gelöscht. Eine Kopie der Datei mit Ihren neuesten Änderungen, so wie sie vorgefunden wurde, befindet sich im Speicher der App.",
         whatToDo:
           "Bitte prüfen Sie, ob etwas fehlt. Falls ja, wenden Sie sich an den Support der App und nennen Sie diese Kennung: {reference}. Der fehlende Teil lässt sich oft wiederherstellen."
       ),

@@ -36,7 +36,7 @@ extension NoticeWords {
         whatHappened:
           "{date} oppdaget {app} at en fil med de nyeste endringene dine var skadet, og fortsatte med resten av dataene dine.",
         whatWasKept:
-          "Ingenting er slettet. En fullstendig kopi av dataene dine, slik de ble funnet, ligger i appens lagringsområde.",
+          "Ingenting er slettet. En kopi av filen med de nyeste endringene dine, slik den ble funnet, ligger i appens lagringsområde.",
         whatToDo:
           "Kontroller om noe mangler. I så fall kan du kontakte brukerstøtten for appen og oppgi denne referansen: {reference}. Ofte kan det som mangler, gjenopprettes."
       ),

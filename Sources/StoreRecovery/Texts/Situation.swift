@@ -75,6 +75,8 @@ extension Situation {
     switch error.code {
     case .noSpace: self = .diskFull
     case .missing, .notAFile: self = .noAccess
+    case .inUse: self = .inUse
+    case .cancelled: self = .momentary
     default:
       switch error.errno {
       case ENOSPC, EDQUOT: self = .diskFull
@@ -118,11 +120,12 @@ extension Situation {
     switch rule {
     case .holdExtension, .holdBackground: .inBackground
     case .holdLocked: .deviceLocked
-    case .holdShared: .inUse
+    case .holdShared, .storeInUse: .inUse
     case .holdNoSpace, .quarantineNoSpace: .diskFull
     case .holdFreshFails: isFull(evidence?.trial?.freshCode) ? .diskFull : .noAccess
     case .holdCopyOpens, .holdCopyUnavailable: .momentary
     case .freshFailed: .putBack
+    case .quarantineUnfinished: .technical
     case .holdUnrecorded, .holdUnreadable, .holdSymbolicLink, .holdNotAFile: .noAccess
     case .storeMissing, .storeNotAFile, .fileUnreadable: .noAccess
     default: nil

@@ -36,7 +36,7 @@ extension NoticeWords {
         whatHappened:
           "El {date}, {app} detectó que un archivo con tus cambios más recientes estaba dañado y siguió con el resto de tus datos.",
         whatWasKept:
-          "No se eliminó nada. En el almacenamiento de la app hay una copia completa de tus datos tal como se encontraron.",
+          "No se eliminó nada. En el almacenamiento de la app hay una copia del archivo con tus cambios más recientes, tal como se encontró.",
         whatToDo:
           "Comprueba si falta algo. Si es así, ponte en contacto con el soporte de la app e indica esta referencia: {reference}. A menudo es posible recuperar la parte que falta."
       ),

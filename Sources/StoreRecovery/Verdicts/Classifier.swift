@@ -223,7 +223,8 @@ struct Classifier {
     case .noSuchFile: return noSuchFile(rule, id)
     case .noPermission: return noPermission(rule.reason, id)
     case .writeFailed:
-      let isShort = evidence.freeBytes.map { $0 < policy.minimumFreeBytes } ?? false
+      let needed = policy.neededFreeBytes(evidence.members.map(\.sizeBytes))
+      let isShort = evidence.freeBytes.map { $0 < needed } ?? false
       return Verdict(
         finding: .unavailable, action: isShort ? .wait : .refuse, reason: rule.reason, rule: id)
     }
@@ -454,10 +455,9 @@ struct Classifier {
     guard evidence.openErrno == 0 else {
       return held(.wait, "the file could not be read before the attempt", .holdUnreadable)
     }
-    if let free = evidence.freeBytes, free < policy.minimumFreeBytes {
-      return held(
-        .wait, "only \(free) bytes are free, and \(policy.minimumFreeBytes) are needed",
-        .holdNoSpace)
+    let needed = policy.neededFreeBytes(evidence.members.map(\.sizeBytes))
+    if let free = evidence.freeBytes, free < needed {
+      return held(.wait, "only \(free) bytes are free, and \(needed) are needed", .holdNoSpace)
     }
     if let repetition = evidence.repetition {
       guard repetition.isKnown else {

@@ -59,6 +59,10 @@ extension Verdict.Rule {
   package static let storeMissing = Self.named(StoreRecoveryError.Code.missing.rawValue)
   /// The URL or the path does not name a file.
   package static let storeNotAFile = Self.named(StoreRecoveryError.Code.notAFile.rawValue)
+  /// Another process moves the store, or has it open.
+  package static let storeInUse = Self.named(StoreRecoveryError.Code.inUse.rawValue)
+  /// A move can be neither finished nor undone now.
+  package static let quarantineUnfinished = Self.named(StoreRecoveryError.Code.unfinished.rawValue)
   /// Too little space is free for a fresh store.
   package static let quarantineNoSpace = Self.named(StoreRecoveryError.Code.noSpace.rawValue)
 }

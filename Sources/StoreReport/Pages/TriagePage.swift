@@ -99,10 +99,13 @@ package struct TriagePage {
         id: "times", title: "Inputs of each \(bins.unit); the table below has the numbers",
         parts: Self.parts, of: bins)
     else { return nil }
-    let dated = report.groups.reduce(0) { $0 + $1.days.values.reduce(0, +) }
     var context = bars.context(unit: bins.unit, holder: "From")
-    let undated = report.inputCount - dated + bins.outOfRange
+    let undated = report.groups.reduce(0) { $0 + $1.undatedCount }
     if undated > 0 { context["undated"] = Quantity.count(undated) }
+    // What is neither undated nor in a bar: rarer cases, days for which there was no room, and unlikely dates.
+    let shown = bins.bins.reduce(0) { $0 + $1.counts.reduce(0, +) }
+    let others = report.inputCount - undated - shown
+    if others > 0 { context["others"] = Quantity.count(others) }
     return context
   }
 
@@ -223,6 +226,7 @@ private enum TriageTemplate {
     <p class="key">A bar for each {{unit}}. {{#chips}}<span class="chip bar-{{class}}">{{name}}</span>
     {{/chips}}</p>
     {{#undated}}<p>Inputs without a date are not shown: {{undated}}.</p>{{/undated}}
+    {{#others}}<p>Inputs of rarer cases or days, or with an unlikely date, are not shown: {{others}}.</p>{{/others}}
     <div class="strip" tabindex="0" role="group" aria-label="Histogram of inputs">{{{svg}}}</div>
     {{#table}}<details><summary>The same as a table</summary>
     \(PageFrame.countTable)

@@ -64,7 +64,9 @@ struct TarReader: ArchiveReader {
         throw BundleError(.tooLarge, "the archive has more than \(entryLimit) headers")
       }
       let start = offset + UInt64(blockLength)
-      let length = header.hasBytes ? longSize ?? header.size : 0
+      // The size in a pax header is that of the next file, not of a header that stands before the file.
+      let length =
+        header.isExtension ? header.size : header.hasBytes ? longSize ?? header.size : 0
       guard length <= file.size - start else {
         throw BundleError(
           .truncated,

@@ -116,7 +116,8 @@ enum SystemPath {
     case ENOENT, ENOTDIR:
       Self.error(.inputMissing, "there is no such file", error, path: path)
     case EACCES, EPERM:
-      Self.error(.permissionDenied, "this user may not read the file", error, path: path)
+      Self.error(
+        .permissionDenied, "the current user has no permission to read the file", error, path: path)
     case ELOOP:
       Self.error(
         .notAFile, "the path names a symbolic link, which is not followed", error, path: path)

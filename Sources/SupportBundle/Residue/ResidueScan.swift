@@ -286,13 +286,13 @@ package struct ResidueScan {
     case schema = "a literal or comment of the schema"
     case name = "a name that a user may have chosen"
     case metadata = "a value of the metadata"
-    case model = "a default value or user info of the model"
+    case model = "a default value, user info or predicate of the model"
   }
 
   /// Calls `body` with the texts of the store until `body` returns false: names that a user may have chosen, literals
-  /// and comments of the schema, default values and user info of the model, texts of rows, and values of metadata keys
-  /// that are not Core Data's. For a copy of a bundle, the texts are the replaced names and the texts of the first
-  /// bundle's rows.
+  /// and comments of the schema, default values, user info and predicates of the model, texts of rows, and values of
+  /// metadata keys that are not Core Data's. For a copy of a bundle, the texts are the replaced names and the texts of
+  /// the first bundle's rows.
   private func forEachText(_ body: @escaping (_ text: [UInt8], _ source: Source) -> Bool) throws {
     if let lines {
       for name in nameTokens.names where !body(name, .name) { return }
@@ -300,12 +300,15 @@ package struct ResidueScan {
     }
     let isDone = NamedTexts.forEach(of: store, incident) { body(Array($0.utf8), .name) }
     guard isDone, let store else { return }
-    for entry in store.database.schema.entries {
-      for literal in Self.literals(Array((entry.sql ?? "").utf8)) where !body(literal, .schema) {
-        return
-      }
+    // What was repaired may have other literals than what is stored.
+    let schema = store.database.schema
+    let statements = (schema.entries + schema.repairedEntries).map(\.sql) + schema.tables.map(\.sql)
+    for sql in statements.compactMap({ $0 }) {
+      for literal in Self.literals(Array(sql.utf8)) where !body(literal, .schema) { return }
     }
-    for text in store.model.map(Self.texts) ?? [] where !body(Array(text.utf8), .model) { return }
+    for text in store.model.map(ModelTexts.all) ?? [] where !body(Array(text.utf8), .model) {
+      return
+    }
     for table in store.database.schema.tables where !Self.isOfCoreData(table.name) {
       let rows = TextRows { body($0, .row) }
       do { try store.database.read(table, by: rows) } catch {
@@ -386,31 +389,6 @@ package struct ResidueScan {
 
   private static func trimmed(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
     Array(bytes.drop { $0 <= 0x20 }.reversed().drop { $0 <= 0x20 }.reversed())
-  }
-
-  private static func texts(of model: ManagedObjectModel) -> [String] {
-    var texts: [String] = []
-    for entity in model.entities.values {
-      texts += entity.userInfo.flatMap { [$0.key] + Self.texts(of: $0.value) }
-      for attribute in entity.attributes {
-        texts += attribute.userInfo.flatMap { [$0.key] + Self.texts(of: $0.value) }
-        if case .string(let text)? = attribute.defaultValue { texts.append(text) }
-        if case .uri(let text)? = attribute.defaultValue { texts.append(text) }
-      }
-      for relationship in entity.relationships {
-        texts += relationship.userInfo.flatMap { [$0.key] + Self.texts(of: $0.value) }
-      }
-    }
-    return texts
-  }
-
-  private static func texts(of value: ArchivedValue) -> [String] {
-    switch value {
-    case .string(let text), .url(let text): [text]
-    case .array(let elements), .set(let elements): elements.flatMap(texts)
-    case .dictionary(let entries): entries.flatMap { texts(of: $0.key) + texts(of: $0.value) }
-    default: []
-    }
   }
 
   private static func metadataTexts(_ store: CoreDataStore) throws -> [String] {

@@ -183,4 +183,14 @@ struct ModelDifferenceTests {
     cached.entities["Note"]?.fetchIndexes[0].elements[0].isAscending = false
     #expect(ModelDifference(from: source, to: cached, scope: .cached).changes.count == 2)
   }
+
+  /// The reasons beyond the third are counted, in words that fit what stands before them.
+  @Test func manyReasonsAreCounted() {
+    let difference = Self.difference { model in
+      for index in 0..<5 {
+        model.entities["Note"]?.attributes.append(Attribute(name: "new\(index)", type: .date))
+      }
+    }
+    #expect(difference.outcome.hasSuffix(" (and 2 more reasons)."), "\(difference.outcome)")
+  }
 }

@@ -31,6 +31,7 @@ struct ExpressionTests {
     "FETCH(FUNCTION($manager, \"fetchRequestForSourceEntityNamed:predicateString:\", \"Car\", "
       + "\"TRUEPREDICATE\"), $manager.sourceContext, NO) != nil", "name == \"Ünï\" AND größe == 1",
     "<opaque \"App.Thing\"> AND a == <opaque \"App.Other\">", "x == -9223372036854775808",
+    "x == 9.223372036854776e+18", "x == -9.223372036854776e+18",
   ])
   func printsAsParsed(_ text: String) throws {
     let predicate = try ModelPredicate(parsing: text)
@@ -48,11 +49,30 @@ struct ExpressionTests {
     ("NOT NOT a == 1", "NOT (NOT a == 1)"), ("a == 'it\\'s'", "a == \"it's\""),
     ("CAST(5, 'NSDate') == a", "CAST(5.0, \"NSDate\") == a"), ("1 + 2 * 3 == a", "1 + 2 * 3 == a"),
     ("a like[c ] 'x'", "a LIKE[c] \"x\""),
+    ("a == -09223372036854775808", "a == -9223372036854775808"),
   ])
   func readsOtherSpellings(_ text: String, _ canonical: String) throws {
     let predicate = try ModelPredicate(parsing: text)
     #expect(predicate.text == canonical)
     #expect(try ModelPredicate(parsing: canonical) == predicate)
+  }
+
+  /// The numbers beside which the integers end, and the ends of the floating-point numbers.
+  @Test(
+    arguments: [
+      9_223_372_036_854_775_808, 9_223_372_036_854_774_784, 9_223_372_036_854_777_856, 1e19, 0.5,
+      0, .greatestFiniteMagnitude, .leastNonzeroMagnitude, .infinity,
+    ] as [Double])
+  func numbersAtTheEdgesAreReadBack(_ value: Double) throws {
+    for constant in [ExpressionConstant.real(value), .real(-value), .date(value), .date(-value)] {
+      let expression = ModelExpression.constant(constant)
+      #expect(try ModelExpression(parsing: expression.text) == expression, "\(expression.text)")
+    }
+  }
+
+  @Test func aSelectorWithColonsEndsWithOne() {
+    for text in ["now", "a:", "a:b:"] { #expect(PredicateSyntax.isSelector(text), "\(text)") }
+    for text in ["a:b", "a::", ":", ""] { #expect(!PredicateSyntax.isSelector(text), "\(text)") }
   }
 
   @Test func treesAreAsMeant() throws {
@@ -282,8 +302,39 @@ struct ExpressionTests {
     }
     let expression = try #require(ModelExpression(archived: repeated, in: archive))
     #expect(expression.text.utf8.count < 1_000_000)
-    #expect(expression.partCount <= ModelExpression.maximumPartCount)
+    #expect(!expression.isWhole)
     #expect(ModelPredicate(archived: .uid(0), in: archive) == nil)
     #expect(ModelExpression(archived: nil, in: archive) == nil)
+  }
+
+  /// Small archives in which one list of nils, one text or one piece of data is shared by all parts of a list.
+  @Test func sharedNilsAndTextsEnd() throws {
+    var builder = KeyedArchiveBuilder()
+    let nils = builder.array(Array(repeating: KeyedArchiveBuilder.null, count: 300))
+    let data = builder.add(
+      ["NSData", "NSObject"], ["NS.data": .data([UInt8](repeating: 7, count: 60_000))])
+    let text = builder.string(String(repeating: "x", count: 60_000))
+    let aggregate = builder.add(
+      ["NSAggregateExpression", "NSExpression", "NSObject"], ["NSCollection": nils])
+    let arguments = builder.array(Array(repeating: aggregate, count: 300))
+    let selector = builder.string("f:")
+    var expressions = [
+      builder.add(
+        ["NSFunctionExpression", "NSExpression", "NSObject"],
+        ["NSSelectorName": selector, "NSOperand": aggregate, "NSArguments": arguments])
+    ]
+    for part in [nils, data, text] {
+      let list = builder.array(Array(repeating: part, count: 300))
+      expressions.append(
+        builder.add(
+          ["NSConstantValueExpression", "NSExpression", "NSObject"], ["NSConstantValue": list]))
+    }
+    let root = builder.array(expressions)
+    let archive = try KeyedArchive(bytes: builder.bytes(root: root))
+    for value in expressions {
+      let expression = try #require(ModelExpression(archived: value, in: archive))
+      #expect(!expression.isWhole)
+      #expect(expression.text.utf8.count < 200_000)
+    }
   }
 }

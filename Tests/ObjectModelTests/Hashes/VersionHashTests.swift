@@ -280,4 +280,13 @@ struct VersionHashTests {
     #expect(!comparison.isEqual)
     #expect(HashComparison(store: ["A": one], model: ["A": one]).isEqual)
   }
+
+  /// A type that is new to this library is not taken as confirmed before a recorded hash confirms its number.
+  @Test func typesWithoutARecordedHashAreDoubted() {
+    let doubted = AttributeType.known.filter { type in
+      let entity = Entity(name: "A", attributes: [Attribute(name: "a", type: type)])
+      return !ManagedObjectModel(entities: [entity]).versionHashes().unknown.isEmpty
+    }
+    #expect(doubted == [.undefined, .objectID, .composite])
+  }
 }

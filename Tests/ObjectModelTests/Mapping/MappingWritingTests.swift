@@ -96,4 +96,21 @@ struct MappingWritingTests {
     #expect(losses.contains { $0.entityName == "NoteToMemo" && $0.propertyName == "size" })
     #expect(losses.contains { $0.sentence.contains("version hash") })
   }
+
+  /// A value that was too large to be read is not written as nil in silence.
+  @Test func valuesThatWereNotReadAreLosses() {
+    let unread = ArchivedValue.array([.opaque(className: "App.X")])
+    let mapping = MappingModel(
+      entityMappings: [
+        EntityMapping(
+          name: "NoteToMemo", kind: .copy, sourceEntityName: "Note", destinationEntityName: "Memo",
+          attributeMappings: [
+            PropertyMapping(
+              name: "size", userInfo: ["a": unread], transforms: [unread],
+              others: ["NSBrandNew": unread])
+          ])
+      ])
+    let losses = mapping.archive().losses.filter { $0.propertyName == "size" }
+    #expect(losses.count == 3, "\(losses)")
+  }
 }

@@ -246,7 +246,7 @@ struct PictureTests {
 
   /// Models of 10,000 entities that have nothing or everything in common: a result, however slow the
   /// machine is; the time limit only stops a hang.
-  @Test(.timeLimit(.minutes(10)), arguments: ["E", "F"])
+  @Test(arguments: ["E", "F"])
   func hugeModels(_ prefix: String) {
     func model(_ prefix: String, _ parent: String?) -> ManagedObjectModel {
       ManagedObjectModel(

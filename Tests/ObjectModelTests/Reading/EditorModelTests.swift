@@ -312,4 +312,34 @@ struct EditorModelTests {
       }
     }
   }
+
+  /// A limit that is no number or date is told by the tag that holds it.
+  @Test func theLimitThatIsNotReadIsNamed() throws {
+    var archive = EditorArchive()
+    let note = archive.builder.reserve()
+    let one = archive.builder.string("1")
+    let words = archive.builder.string("many")
+    let size = archive.property(
+      "XDPMAttribute", "size",
+      tags: [
+        "XD_PAtt_Stereotype": [
+          ("XD_PAttK_attributeType", .integer(700)), ("XD_PAttK_minValueString", one),
+          ("XD_PAttK_maxValueString", words),
+        ]
+      ])
+    let date = archive.property(
+      "XDPMAttribute", "date",
+      tags: [
+        "XD_PAtt_Stereotype": [
+          ("XD_PAttK_attributeType", .integer(900)), ("XD_PAttK_maxValueString", words),
+        ]
+      ])
+    archive.entity(note, "Note", properties: [("size", size), ("date", date)])
+    let bytes = archive.bytes(entities: [("Note", note)])
+    let read = try EditorModelReader.model(in: try KeyedArchive(bytes: bytes))
+    #expect(read.unread == ["XDPMAttribute.XD_PAttK_maxValueString"])
+    #expect(
+      read.model.entities["Note"]?.attributes.map(\.validations)
+        == [[], [AttributeValidation.Form.minimumLength(1).validation]])
+  }
 }

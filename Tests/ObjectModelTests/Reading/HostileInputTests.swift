@@ -239,7 +239,7 @@ struct HostileInputTests {
   }
 
   /// The time limit only stops a hang.
-  @Test(.timeLimit(.minutes(5))) func aThousandEntitiesAreHashed() {
+  @Test func aThousandEntitiesAreHashed() {
     let entities = (0..<1_000).map { index in
       Entity(
         name: "Entity\(index)", superentityName: index % 10 == 0 ? nil : "Entity\(index / 10 * 10)",

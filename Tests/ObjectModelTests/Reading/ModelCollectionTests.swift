@@ -148,4 +148,41 @@ struct ModelCollectionTests {
       }
     }
   }
+
+  /// The search for models and that for mapping models end at the same depth.
+  @Test func bothSearchesEndAtTheSameDepth() throws {
+    try Self.withFolder { folder in
+      let last = String(repeating: "d/", count: ModelCollection.maximumDepth)
+      for path in [last, last + "d/"] {
+        try Self.write(Fixture.model.archiveBytes(), folder, path + "M.mom")
+        try Self.write([0], folder, path + "M.cdm")
+      }
+      let models = try ModelCollection(searching: folder.path)
+      let mappings = try MappingModelSet(at: folder.path)
+      #expect(models.versions.count == 1)
+      #expect(mappings.items.count == 1)
+      #expect(models.notEntered.map(\.code) == [.notEntered])
+      #expect(models.notEntered.map(\.path) == mappings.notEntered.map(\.path))
+    }
+  }
+
+  @Test func onlyPathsOfTheCopyAreMoved() throws {
+    try Self.withFolder { folder in
+      let copy = folder.path + "/copy"
+      let link = folder.path + "/link"
+      try FileManager.default.createDirectory(
+        atPath: copy, withIntermediateDirectories: false)
+      try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: copy)
+      for path in [copy + "2/M.mom", "/x" + copy + "/M.mom", "/x"] {
+        #expect(ModelCollection.moved(path, from: copy, to: "/a.zip") == path)
+      }
+      #expect(ModelCollection.moved(copy, from: copy, to: "/a.zip") == "/a.zip")
+      for path in [copy, link, ModelFile.resolved(link)] {
+        let moved = ModelCollection.moved(path + "/M.mom", from: path, to: "/a.zip")
+        #expect(moved == "/a.zip/M.mom")
+      }
+      let resolved = ModelFile.resolved(link) + "/M.mom"
+      #expect(ModelCollection.moved(resolved, from: link, to: "/a.zip") == "/a.zip/M.mom")
+    }
+  }
 }

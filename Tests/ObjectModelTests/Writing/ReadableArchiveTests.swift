@@ -28,4 +28,27 @@ struct ReadableArchiveTests {
       Array(repeating: .bool(true), count: PropertyList.maximumCount - 1))
     #expect(edge.expandedCount == PropertyList.maximumCount)
   }
+
+  /// What the losses say of one part agrees, and a warning that is cut short is one of them.
+  @Test func whatIsLeftOutIsSaid() {
+    let unknown = ModelPredicate.opaque(className: "App.Predicate")
+    let length = AttributeValidation.Form.minimumLength(1).validation.predicate
+    let text = Attribute(
+      name: "x", type: .string,
+      validations: [
+        AttributeValidation(predicate: unknown, warning: "no"),
+        AttributeValidation(predicate: length, warning: .array([.opaque(className: "App.W")])),
+      ])
+    let model = ManagedObjectModel(
+      entities: [Entity(name: "A", attributes: [text])],
+      fetchRequestTemplates: [
+        FetchRequestTemplate(name: "T", entityName: "A", predicate: unknown)
+      ])
+    let losses = model.archive(form: .compiled).losses
+    #expect(losses.count == 5, "\(losses)")
+    #expect(losses.contains { $0.propertyName == "x" && $0.sentence.contains("warning") })
+    let ofPredicates = losses.filter { $0.sentence.contains("App.Predicate") }
+    #expect(ofPredicates.map(\.propertyName) == ["x", "T"])
+    #expect(!ofPredicates.contains { $0.sentence.contains("left out") })
+  }
 }

@@ -121,6 +121,22 @@ import Testing
     #expect(valid > 5000)
   }
 
+  @Test func anOverflowChainThatEndsTooEarlyLeadsToNoPage() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("o.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      "PRAGMA page_size = 512; CREATE TABLE t(a); INSERT INTO t VALUES(randomblob(3000))")
+    let first = try #require(
+      try connection.integer(
+        "SELECT pageno FROM dbstat WHERE pagetype = 'overflow' ORDER BY path LIMIT 1"))
+    connection.close()
+    try overwrite(url, at: (Int(first) - 1) * 512, bytes: [0, 0, 0, 0])
+    let broken = try SQLiteDatabase(path: url.path).check().findings.kept
+      .first { $0.id.rawValue == "overflow.broken" }
+    #expect(broken?.message.contains("an overflow chain ends too early, after") == true)
+  }
+
   @Test func mapsKeepClaims() {
     var map = PageMap(mainPageCount: 5000)
     #expect(map.claim(7, as: .leafTable, owner: 3, parent: 2) == nil)

@@ -45,6 +45,25 @@ import Testing
     #expect(report.unjudgedStatementCount == Self.unjudged.count)
   }
 
+  /// Nothing is said against the indexes of a table whose statement is too long to be judged.
+  @Test func aStatementThatIsTooLongIsToldAsNotChecked() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("t.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      CREATE TABLE t(a TEXT PRIMARY KEY, b /* \(String(repeating: "x", count: 1 << 20)) */);
+      CREATE INDEX i ON t(b); INSERT INTO t VALUES('one', 2), ('two', 1);
+      """)
+    #expect(try connection.string("PRAGMA integrity_check") == "ok")
+    connection.close()
+    let report = try SQLiteDatabase(path: url.path).check(depth: .full)
+    #expect(report.findings.kept == [])
+    #expect(report.unjudgedStatementCount == 1)
+    #expect(
+      report.unchecked.first?.message == "all of 1 CREATE statement of more than 1 MiB (t)")
+  }
+
   /// Each byte of each statement replaced by several others. What SQLite refuses is damage, or at least not judged;
   /// what it takes is sound.
   @Test func aChangedByteIsJudgedAsSQLiteJudgesIt() throws {

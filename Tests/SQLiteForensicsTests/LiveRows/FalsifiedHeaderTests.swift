@@ -214,7 +214,7 @@ import Testing
   }
 
   /// Thousands of rows that fail on one page: the work is bounded, what it does not reach is marked.
-  @Test(.timeLimit(.minutes(30)))
+  @Test
   func aLargePageOfFalseHeadersIsRead() throws {
     let store = try Self.people(1500, pageSize: 65_536)
     let (recovered, judgement) = try Self.recover(store) { headers, bytes in

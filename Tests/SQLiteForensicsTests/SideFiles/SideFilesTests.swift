@@ -322,7 +322,7 @@ enum FlatFile {
 
 /// Files with holes in them, which are large and cost nothing.
 @Suite struct SparseSideFilesTests {
-  @Test(.timeLimit(.minutes(30))) func holesAreNotReadToTheirEnd() throws {
+  @Test func holesAreNotReadToTheirEnd() throws {
     let folder = try TemporaryFolder()
     for (name, suffix) in [("wal-several-commits", "-wal"), ("journal-persist-zeroed", "-journal")]
     {

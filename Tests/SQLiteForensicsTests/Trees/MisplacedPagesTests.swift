@@ -438,6 +438,30 @@ import Testing
     }
   }
 
+  /// A leaf without rows, and a single odd row, are evidence neither for a table nor against it.
+  @Test func whatProvesNothingDecidesNothing() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("a.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      CREATE TABLE t(a INTEGER, b INTEGER); INSERT INTO t VALUES(1, 2), (3, 4);
+      CREATE TABLE none(a INTEGER, b INTEGER);
+      CREATE TABLE odd(a TEXT, b TEXT); INSERT INTO odd VALUES('one', 'two');
+      """)
+    var pages: [UInt32] = []
+    for name in ["t", "none", "odd"] {
+      pages.append(
+        UInt32(
+          try connection.integer("SELECT rootpage FROM sqlite_schema WHERE name = '\(name)'") ?? 0))
+    }
+    connection.close()
+    let database = try DamagedDatabase(path: url.path)
+    let table = try #require(database.place(ofTable: "t"))
+    #expect(try pages.map { try database.holdsRows(of: table, $0) } == [true, false, false])
+    #expect(try pages.map { try database.mayHoldRows(of: table, $0) } == [true, true, true])
+  }
+
   /// Rows of a table WITHOUT ROWID look like entries of an index. Where their pages have changed places, it is told.
   @Test func anIndexInPlaceOfATable() throws {
     let made = try DamageCase { connection in

@@ -7,6 +7,8 @@ struct SchemaCheck {
   /// How many statements have parts that only SQLite can judge: expressions, queries, triggers, modules. Also counts
   /// statements that are too long to be judged.
   private(set) var unjudgedCount = 0
+  /// The names of the objects whose statements are too long to be judged.
+  private(set) var tooLong: [String] = []
   /// The longest statement that is judged, in bytes: a hostile file may have statements of any length.
   private static let longestStatement = 1 << 20
 
@@ -50,11 +52,12 @@ struct SchemaCheck {
           entry.type == "table" && entry.rootPage > 0 ? .schemaUnreadable : .schemaNoSQL
         add(entry, id, "the \(entry.type) \(entry.name) has no CREATE statement")
       }
-      return
+      return leaveOpen(entry)
     }
     guard sql.utf8.count <= Self.longestStatement else {
       unjudgedCount += 1
-      return
+      tooLong.append(entry.name)
+      return leaveOpen(entry)
     }
     let bytes = Array(SQLToken.statementBytes(of: Array(sql.utf8)))
     // SQLite takes the text of an entry for a statement only if it begins with the letters "cr", in either case.
@@ -63,20 +66,24 @@ struct SchemaCheck {
       ? SchemaLexis.defect(in: bytes)
       : "the statement does not begin with CREATE"
     if let defect {
-      if entry.type == "table" {
-        columns[SQLName(entry.name)] = []
-        knowsWantedIndexes = false
-      }
+      leaveOpen(entry)
       return refuse(entry, defect)
     }
     var grammar = SchemaGrammar(SQLToken.all(in: bytes))
     do throws(SchemaGrammar.Defect) {
       try compare(entry, &grammar)
     } catch {
-      if entry.type == "table" { knowsWantedIndexes = false }
+      leaveOpen(entry)
       refuse(entry, error.message)
     }
     if grammar.hasUnjudged { unjudgedCount += 1 }
+  }
+
+  /// Notes a table that is there but whose statement is not judged, so that its indexes are not refused for it.
+  private mutating func leaveOpen(_ entry: SchemaEntry) {
+    guard entry.type == "table" else { return }
+    if columns[SQLName(entry.name)] == nil { columns[SQLName(entry.name)] = [] }
+    knowsWantedIndexes = false
   }
 
   private mutating func compare(_ entry: SchemaEntry, _ grammar: inout SchemaGrammar)
@@ -98,7 +105,7 @@ struct SchemaCheck {
       let found = try grammar.index()
       named = found.name
       table = found.table
-      // An empty set means that the statement of the table cannot be judged.
+      // An empty set means that the statement of the table is not judged.
       if let there = columns[SQLName(table)], !there.isEmpty {
         for column in found.columns where !there.contains(SQLName(column)) {
           throw SchemaGrammar.Defect(message: "the indexed table has no column \(column)")

@@ -35,7 +35,7 @@ struct BTreeCheck: ~Copyable {
     var rowID: Int64?
   }
 
-  /// How many levels of a b-tree SQLite itself reads (BTCURSOR_MAX_DEPTH).
+  /// The deepest b-tree that SQLite reads, in levels (BTCURSOR_MAX_DEPTH).
   private static let deepest: Int32 = 20
   /// How many bytes of one payload are gathered. Values after these bytes are not checked.
   private static let gatherLimit = 4 << 20
@@ -480,9 +480,10 @@ struct BTreeCheck: ~Copyable {
       next = following
     }
     guard done >= spill.total else {
+      let end = next == 0 ? "ends too early," : "breaks off at page \(next)"
       report(
         .overflowBroken,
-        "an overflow chain breaks off at page \(next) after \(done) of \(spill.total) bytes",
+        "an overflow chain \(end) after \(done) of \(spill.total) bytes",
         owner, place, tree.name, spill.cell)
       return false
     }
