@@ -80,6 +80,22 @@ import Testing
     #expect(treeState(of: demo.folder) == before)
   }
 
+  /// The folder of an incident stands for the store in it, here as for all commands that read a store.
+  @Test func anIncidentStandsForItsStore() throws {
+    let demo = try Demonstration()
+    let outcome = try Program.run("inspect", demo.incident.path)
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    let kept = try Program.run("inspect", "--json", demo.kept.path).json()
+    let json = try Program.run("inspect", "--json", demo.incident.path).json()
+    #expect(json["metadata"] == kept["metadata"] && json["metadata"]?.object != nil)
+    #expect(json["file"] == kept["file"] && json["tables"] == kept["tables"])
+    let restored = try Program.run(
+      "incidents", "restore", demo.folder.appendingPathComponent("Stores").path,
+      demo.incident.lastPathComponent)
+    #expect(restored.status == 0, "\(restored.errors)")
+    #expect(try Program.run("inspect", demo.incident.path).errorCode == "restore.nothingKept")
+  }
+
   @Test func notesAreCountedWhenAllIsChecked() throws {
     let folder = try TemporaryFolder()
     let store = folder.url.appendingPathComponent("trailing.db")

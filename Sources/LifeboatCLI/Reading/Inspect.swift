@@ -158,7 +158,7 @@ extension Inspect {
       receive(inspection, place)
       return inspection
     }
-    guard StoreInput.isInside(path) || secrets.keyFile != nil else {
+    guard StoreInput.isInside(path) || StoreInput.isIncident(path) || secrets.keyFile != nil else {
       return try inspected(path, as: path)
     }
     return try StoreInput.reading(path, bundle: secrets.bundle, key: secrets.key()) { input in
