@@ -186,9 +186,10 @@ let package = Package(
     + room("SQLiteFile", imports: ["SafeText", "SafeFiles", "CLibrary"], tests: ["RowText"])
 )
 
-// The sample app, with what it shares with the tests. Samples/NotesApp has a package of its own for readers, which
-// .ci/run builds in the long rounds.
+// What only Tests/run.sh asks for.
 if isTestRun {
+  // The sample app, with what it shares with the tests. Samples/NotesApp has a package of its own for readers, which
+  // .ci/run builds in the long rounds.
   package.dependencies.append(
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"))
   package.targets.append(
@@ -197,11 +198,8 @@ if isTestRun {
       dependencies: ["StoreRecovery", .product(name: "GRDB", package: "GRDB.swift")],
       path: "Samples/NotesApp/Sources/Notes",
       swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]))
-}
 
-// The adaptors for Apple's frameworks, compiled and run against stand-ins of the frameworks' names. Only
-// Tests/run.sh asks for it.
-if isTestRun {
+  // The adaptors for Apple's frameworks, compiled and run against stand-ins of the frameworks' names.
   let folder = "Tests/AppleAdaptors/"
   let names = [
     "CoreData": "StubCoreData", "SwiftData": "StubSwiftData", "StoreRecovery": "StubStoreRecovery",

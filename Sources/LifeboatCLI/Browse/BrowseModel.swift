@@ -14,7 +14,7 @@ struct BrowseModel: Sendable {
   var prompt: BrowsePrompt?
   /// The last message: an error, or that nothing was found; nil when there is nothing to say.
   var message: String?
-  /// The work that is in progress, in words; empty when there is none.
+  /// The name of the work that is in progress; empty when no work is.
   var working = ""
   /// Whether the user has quit the browser.
   private(set) var isFinished = false

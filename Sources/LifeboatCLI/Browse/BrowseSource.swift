@@ -28,9 +28,9 @@ final class BrowseSource {
   private static let maxPast = 3
   private var leafRows: [String: LeafRows] = [:]
   private var pathTexts: [PathKey: PropertyValue] = [:]
-  /// The request that ``step()`` works on; nil when there is none.
+  /// The request that ``step()`` works on; nil when no request is left.
   private var work: Work?
-  /// The request that waits for another thread to read deleted rows; nil when there is none.
+  /// The request that waits for another thread to read deleted rows; nil when no request waits.
   private var waiting: Work?
 
   private struct PathKey: Hashable {
@@ -302,7 +302,7 @@ final class BrowseSource {
   // MARK: - Key paths
 
   /// The value at a key path of a row: a property, or an attribute of the destination of a to-one relationship. NULL
-  /// when there is none.
+  /// when the row has no such property or destination.
   func value(of path: String, _ content: RowContent) -> PropertyValue {
     let parts = path.utf8.split(separator: UInt8(ascii: "."), maxSplits: 1)
     if let property = content.property(path) { return property.value }

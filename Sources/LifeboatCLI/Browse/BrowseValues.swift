@@ -185,7 +185,7 @@ enum BrowseAnswer: Sendable {
   case rows(RowsQuery, RowsWindow)
   case row(RowReference, title: String, [ListItem])
   case value(RowReference, property: String, BrowseText)
-  /// The place of the row that was searched for, from 0; nil when there is none.
+  /// The place of the row that was searched for, from 0; nil when no row was found.
   case found(RowsQuery, Int?)
   case keyPaths(RowsQuery, [String])
   case findings([ListItem], note: String)

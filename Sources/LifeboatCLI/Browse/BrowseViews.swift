@@ -46,7 +46,7 @@ struct RowsView: Sendable {
   var soughtKey: Int64?
   /// The rows that were shown before the filter or the order was asked for: one view or none.
   var previous: [RowsView] = []
-  /// The request for rows that has not been answered in full; nil when there is none.
+  /// The request for rows that has not been answered in full; nil when all have been.
   var asked: BrowseRequest?
   /// How many rows the screen has room for.
   var height = 20

@@ -251,7 +251,7 @@ final class BrowsedQuery {
   }
 
   /// The first position, from `start` on and in a circle, whose row has one of `places` in the table's order; nil when
-  /// there is none.
+  /// no such row is known.
   func position(ofAny places: Set<Int>, from start: Int, forward: Bool) -> Int? {
     guard let order, order.count > 0, !places.isEmpty else { return nil }
     let count = order.count
@@ -262,7 +262,7 @@ final class BrowsedQuery {
     return nil
   }
 
-  /// The position of the first row, in the table's order, whose key is this or higher; nil when there is none.
+  /// The position of the first row, in the table's order, whose key is this or higher; nil when no such row is known.
   func place(of key: Int64) throws -> Int? {
     switch rows {
     case .live(let index):

@@ -29,10 +29,8 @@ extension BTreeScan {
           let page = try reader.page(next)
         else {
           let place = reader.location(of: number)
-          let end = next == 0 ? "ends too early," : "breaks off at page \(next)"
           return lose(
-            .overflowBroken,
-            "an overflow chain \(end) after \(payload.count) of \(spill.length) bytes",
+            .overflowBroken, Finding.brokenChain(at: next, after: payload.count, of: spill.length),
             number, place.member, place.offset + Int64(spill.cellOffset))
         }
         following = page.uint32(at: 0)
@@ -94,5 +92,13 @@ extension BTreeScan {
 
   mutating func append(_ bytes: RawSpan) {
     unsafe bytes.withUnsafeBytes { unsafe payload.append(contentsOf: $0) }
+  }
+}
+
+extension Finding {
+  /// The sentence for an overflow chain that is too short. `next` is the page that cannot be its next one; 0 ends a chain.
+  package static func brokenChain(at next: UInt32, after count: Int, of total: Int) -> String {
+    let end = next == 0 ? "ends too early," : "breaks off at page \(next)"
+    return "an overflow chain \(end) after \(count) of \(total) bytes"
   }
 }

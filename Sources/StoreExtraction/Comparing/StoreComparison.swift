@@ -433,9 +433,8 @@ struct ColumnPairs {
     let (one, other) = (old ?? new, new ?? old)
     isByPosition = one?.definition == nil || other?.definition == nil
     guard !isByPosition else {
-      // Without a readable CREATE statement the columns have no names, so they are compared by position. SQLite allows
-      // 32,767 at most.
-      pairs = (0..<32_767).map { ("column \($0 + 1)", $0, $0) }
+      // Without a readable CREATE statement the columns have no names, so they are compared by position.
+      pairs = Self.byPosition
       return
     }
     let positions = Dictionary(
@@ -448,6 +447,11 @@ struct ColumnPairs {
 }
 
 extension ColumnPairs {
+  /// Columns without names, as many as SQLite allows.
+  private static let byPosition = (0..<32_767).map {
+    (name: "column \($0 + 1)", old: $0, new: $0)
+  }
+
   /// The columns that both tables have. Those without names only reach to the last value of the rows that is not NULL.
   func common(of one: ComparedRow, _ other: ComparedRow? = nil) -> ArraySlice<
     (name: String, old: Int, new: Int)

@@ -3,6 +3,7 @@ import Dispatch
 import Foundation
 import ObjectModel
 import SQLiteFile
+import StoreExtraction
 import StoreFiles
 import StoreRecovery
 
@@ -303,8 +304,8 @@ package struct ResidueScan {
     // What was repaired may have other literals than what is stored.
     let schema = store.database.schema
     let statements = (schema.entries + schema.repairedEntries).map(\.sql) + schema.tables.map(\.sql)
-    for sql in statements.compactMap({ $0 }) {
-      for literal in Self.literals(Array(sql.utf8)) where !body(literal, .schema) { return }
+    for sql in Set(statements.compactMap { $0.map(ExactText.init) }) {
+      for literal in Self.literals(Array(sql.text.utf8)) where !body(literal, .schema) { return }
     }
     for text in store.model.map(ModelTexts.all) ?? [] where !body(Array(text.utf8), .model) {
       return

@@ -34,101 +34,102 @@ extension PublicWords {
     bisherigen bit bits bitte blames blamesschema ble bli blieb blir blob block blocked blocks bloqueado bloqueados bm \
     bo body bold bonne bookviews bool boolean boolval border borderid borders both bottom bottomleft box boxes bplist \
     bracket brauchen braucht break breaks bring broken brokenchain brought bruk bruker brukerstøtten budget buffer bug \
-    build builds builtin builtinid bundle bundled but button by byentity bygd bytable byte bytecount bytes bytesperfile \
-    bytesperlaunch bytespernote bør c cache cached cachedmodel cachedmodelproblem cachekib calendar calibri call called \
-    calls cambia cambios came can cancelled candidates cannot cannotcreate cannotopen cannotstart capacity car care \
-    carecount carpeta carried carries carry cas cascade case caseinsensitive cases cast castobject catalogdamaged \
-    cataloglocked catalogue catalogunread cause cc cdata cdbstore cdm ce cela cell cellcount celles cells cellstyle \
-    cellstyles cellstylexfs cellxfs central certain ces cet cette cf chain change changecount changecounter changed \
-    changedcount changedduringread changedkeys changedwhilereading changes changing char character characters charset \
-    check checked checkedpages checkfailed checkfails checking checkpoint checkpointed checks checksum checksumholds \
-    checksummismatch checksums chi chiffré chiffrées child children chip chips choice choose chose chosen chunk ci cid \
-    cierra cifrado cifrados cipher circles claimed claims class classdiagram classes classlist classmapping classname \
-    clave clean click clob clock close closed closing cloudkit cloudkitconfigurations clé cmn coalesce cocoa cocoacode \
-    code codegeneration codegenerationtype codes codingpath col coll collapse collate collating collation collection \
-    colon color colour cols column columnfields columnmissing columnnames columns columnsfolded columnsize com combien \
-    come comes command comme commencer comment comments commit commitcount commits committed committedframecount \
-    committedframes committedframesbehindbreak common como compact compare compared compares comparison compiled \
-    compiler complet complete completo component composite compound compoundindex compoundindexes comprendre compress \
-    compressed compression compressionfailed comprueba compruébala computed computedleftout computing con concat \
-    condition conditions conexión confidence configuration configurations configurationsbyname confirm confirmed \
-    confirms conflict conflictcount conflicts connaît connected connection connexion conozca conservados conservaron \
-    conservées consistent const constant constants constaté constraint constraints contact contacter contactez contacto \
-    contain container containerfailed contains contenant contener contenerlos contenido contenir content contentchanged \
-    contentless contents contenttype contenu context contiene contient continuar continue continuer continues continué \
-    contradict contradicted contradicts contraseña control conversions converted copia copie copied copies copy \
-    copyinprogress copyopens copyunavailable core coredata coredatafindings coredatashaped \
-    corespotlightdisplaynameexpression correcta corrupt cosa cosas could count counted counter counterpart countonly \
-    counts countsrows cours cover crc create created createelement creates cross crosses csv cualquiera cuando cuanto \
-    cume current currentcommit currentversion currentversionname cursor curve custom customclassname customwidth cut \
-    cutcount cutshort cuántos cycle cyclic cyclicinheritance cyrillic código códigos cómo côté d da dabei dahin damage \
-    damagecount damaged damagedmanifest damagedsource damit danach danglinglink danglingreference dans dark das dash \
-    dasharray dashed dass data database databasefiles databaseinfo databasepagecount dataene datamodel date datedrows \
-    datei daten dateoutofrange dates datesource datetime datos davon day days dañado dañados db dblval dc dd de deadline \
-    debería december decided decides decimal decision declaration declarations declared declaredtype declares decoded \
-    decoder decompress decoration decrypted deduced deep deeper deepest deepinheritance deeply default \
-    defaultdatetimeinterval defaultrowheight defaults defaultvalue defaultvalueasstring defaultvaluestring defect \
-    deferrable deferred definedname definednames defines definition deflate defs deg deine dejó del delete deleted \
-    deletedcount deleterule deletes deletion deletionrule dem demands den denied denn denne denotes dense deny depth \
-    depthlimit depuis der deretter derfor derivation derivationexpression derivationfilter derivationfilterpredicate \
-    derived dernière dernières des desbloquea desbloquear desc descending describe describes description descriptor \
-    desember deshalb después destination destinationentity destinationentityname destinationentityversionhash \
-    destinationmodeldata destinationmodelpath destinationname destinations det detach detail details detalles detectó \
-    dette dev devanagari developer device devicelocked devraient devrait dezember diagonal diagram diciembre dict \
-    dictionaries dictionary did die diese diesem diesen dieser diesmal differ difference differences different differing \
-    differs difficultés dificultades digest digestholds digests digit digitcount digits digraph dim din dine dire direct \
-    directly directory disappeared discard disco disk diskfull displaced display disponga disponible disponía disposait \
-    dispositivo disque disse dist distance distinct disturbs div divide divided dl do docsize doctype document \
-    documentation documentversion does domain don donc donde done données dont dort dossier dot dots dotted doub double \
-    doubt doubtful doubtfulnames drawn drive drop dropped drops dt dtd dtds du dumb duplicate duplicatename \
-    duplicateproperty duplicates during dès décembre décider décrit déjà démarré déplacez détails déverrouiller \
-    déverrouillées e ea each earlier earliest early eb ecff ed edf edge editor eef effect ein eine einem einen einer \
-    eines eingaben eingegeben einige einträge einträgen either ekstern el element elementid elementos elements \
-    eliminados eliminarse elimines eliminó elle eller elles else em embeddednul empezar empezó emplacement empty \
-    emptycount emptynames emptytoken en encodedstring encoder encoding encodingsource encontró encore encrypt encrypted \
-    encryptedbackup encryption end ended endframe ending endommagé endommagées endres endret endringene ends endswith \
-    enero enheten ennå enough enregistre enregistrées ensuite ent entered enthält entities entitiesleftbehind \
-    entitiesonly entity entityadded entitychanged entityclassname entitycolumn entitycount entitylimit entitymapping \
-    entitymappings entityname entitynames entitynumber entitypolicy entityremoved entityrenamed entitytables entitytext \
-    entonces entries entry entrychanged entrylimit entrymissing entryname entryunlisted entscheidest entschlüsselt \
-    entsperren enviar environment envoyer envoyez envías equal equals equiv er erneut erreichbar errno error \
-    errorcancelled errorunknown es escape escaped escapes eso esos espace espacio espera essayer est esta estaba estaban \
-    estar este esto estos está están estén et etter etterpå etwas eu evaluated evaluatedobject event eventcount events \
-    ever every everything evidence exactly examined example examplelimit examples except exclude excluded exclusive \
-    exist existent existing exists expands expected expectedhashes expectedversion expects expectsmodel expired explain \
-    explains exponent exported expression expressions expressiontype extended extension external externalempty \
-    externalfilecount externalfilemissing externalfiles externalmissing externalshared externalstorage externalstray \
-    externaltoolarge externalunread externalzeroed externe externen externo extra extract eyj f fa fact facts fail \
-    failed failedcount fails failure failures faire fall falla fallback falls false falsepredicate falta falten families \
-    family far fate fault faults fb fchmod fchown fdopendir febrero februar february fehlen fehlende fehlt fermer \
-    festgestellt fetch fetchbatchsize fetched fetchedproperty fetchedpropertyfetchrequest fetches fetchindex \
-    fetchindexelement fetchlimit fetchoffset fetchrequest fetchrequestforsourceentitynamed fetchrequestsarray few fewer \
-    ff ffa ffe fff ffffff fichier field fields fil file filecount filedamaged fileempty fileencrypted fileformat fileid \
-    filen filenewer filenotadatabase files filesunread filesystem fileunread fileunreadable fill fillcolor filled fillid \
-    fills filter filterdatabase filtering find finden finding findingcount findings finds fingerprint finish finished \
-    finishes finne finnes first firsthistorynumber firstseen fit fits five fix fixed fixes flag flags flere flex flipped \
-    floa float flow flush flytt focus fois fok folder folderexists folders folderwith follow followed following follows \
-    font fontcolor fontid fontname fonts fontsize for forbid forbids force fordi foreach foreign fork form forma format \
-    formatcode formats forme former fort fortsatt fortsatte fortsette fortzufahren found fr fra fractions fragmented \
-    frame framecount framedamaged frames frameslost framework frameworkkeys frameworkversion free freeblock freeblocks \
-    freebytes freed freedbytes freelist freelistleaf freelisttrunk freepage freepagecount freepages frei frem frequent \
-    fresh freshcode freshfailed freshfails frigjør from frozen früheren fstat fstatat fsync fts fue full fullest \
-    fullfsync fullstendig fully function funnet futimens få får février før für g galt gangen ganger gap gathered gave \
-    gb geben gelassen gelesen gelöscht gelöschtes general generated generates generation generations genug geopoly \
-    gerade gerät geräts geschah geschehen gespeichert gesperrt get getattribute getrennt gets geöffnet gf gho ghp gib \
-    gibt gif github give given gives givesvalues gjenopprette gjenopprettes gjøre gleich glob glossary glpat gnu go goes \
-    goeson gone gonecount good got grandeur graph gray greatest greek green grew grid ground group grouped grouping \
-    grouplimit groups grow groß grunn gt guarda guardan guardaron guarden guardó guess guesses guide gz gzip går général \
-    h haber había hacer had hadde halo halves han hand handle handled handledifdataallows hangul hans hant happened \
-    happens har harm has hasbins haschanges haschecks hascompany hascompareddates hasentities hasescapes hasfacts hash \
-    hashed hasher hashes hashesagree hashesversion hashing hasitems haskeys hasleft haslines hasmetadata hasoverlays \
-    haspointermap hasproblems hasproperties hasrows hassection hassteps hast hasta hat hatte have having havingpredicate \
-    hay haya haz head headbytes header headerchanged headerchanges headerdamaged headerlost headermismatch headers \
-    heading headlost headmissing headmoved heads health healthy hebrew height held helfen heller help helps helvetica \
-    hentet her herauszufinden here hex hexadecimal hf hh hidden hide hier high highest highestkey highlight hilfe hilft \
-    hint hintergrund histogram history hjelp hjelpe hjelper hk hold holdbackground holdcopyopens holdcopyunavailable \
-    holder holdextension holdfreshfails holdhostdecides holdingrows holdlocked holdnospace holdnotafile holdrepeated \
-    holds holdshared holdsymboliclink holdunreadable holdunrecorded hollow home host hostdecides hosterror hostname \
+    build builds builtin builtinid bundle bundled but button by byentity bygd byposition bytable byte bytecount bytes \
+    bytesperfile bytesperlaunch bytespernote bør c cache cached cachedmodel cachedmodelproblem cachekib calendar calibri \
+    call called calls cambia cambios came can cancelled candidates cannot cannotcreate cannotopen cannotstart capacity \
+    car care carecount carpeta carried carries carry cas cascade case caseinsensitive cases cast castobject \
+    catalogdamaged cataloglocked catalogue catalogunread cause cc cdata cdbstore cdm ce cela cell cellcount celles cells \
+    cellstyle cellstyles cellstylexfs cellxfs central certain ces cet cette cf chain change changecount changecounter \
+    changed changedcount changedduringread changedkeys changedwhilereading changes changing char character characters \
+    charset check checked checkedpages checkfailed checkfails checking checkpoint checkpointed checks checksum \
+    checksumholds checksummismatch checksums chi chiffré chiffrées child children chip chips choice choose chose chosen \
+    chunk ci cid cierra cifrado cifrados cipher circles claimed claims class classdiagram classes classlist classmapping \
+    classname clave clean click clob clock close closed closing cloudkit cloudkitconfigurations clé cmn coalesce cocoa \
+    cocoacode code codegeneration codegenerationtype codes codingpath col coll collapse collate collating collation \
+    collection colon color colour cols column columnfields columnmissing columnnames columns columnsfolded columnsize \
+    com combien come comes command comme commencer comment comments commit commitcount commits committed \
+    committedframecount committedframes committedframesbehindbreak common como compact compare compared compares \
+    comparison compiled compiler complet complete completo component composite compound compoundindex compoundindexes \
+    comprendre compress compressed compression compressionfailed comprueba compruébala computed computedleftout \
+    computing con concat condition conditions conexión confidence configuration configurations configurationsbyname \
+    confirm confirmed confirms conflict conflictcount conflicts connaît connected connection connexion conozca \
+    conservados conservaron conservées consistent const constant constants constaté constraint constraints contact \
+    contacter contactez contacto contain container containerfailed contains contenant contener contenerlos contenido \
+    contenir content contentchanged contentless contents contenttype contenu context contiene contient continuar \
+    continue continuer continues continué contradict contradicted contradicts contraseña control conversions converted \
+    copia copie copied copies copy copyinprogress copyopens copyunavailable core coredata coredatafindings \
+    coredatashaped corespotlightdisplaynameexpression correcta corrupt cosa cosas could count counted counter \
+    counterpart countonly counts countsrows cours cover crc create created createelement creates cross crosses csv \
+    cualquiera cuando cuanto cume current currentcommit currentversion currentversionname cursor curve custom \
+    customclassname customwidth cut cutcount cutshort cuántos cycle cyclic cyclicinheritance cyrillic código códigos \
+    cómo côté d da dabei dahin damage damagecount damaged damagedmanifest damagedsource damit danach danglinglink \
+    danglingreference dans dark das dash dasharray dashed dass data database databasefiles databaseinfo \
+    databasepagecount dataene datamodel date datedrows datei daten dateoutofrange dates datesource datetime datos davon \
+    day days dañado dañados db dblval dc dd de deadline debería december decided decides decimal decision declaration \
+    declarations declared declaredtype declares decoded decoder decompress decoration decrypted deduced deep deeper \
+    deepest deepinheritance deeply default defaultdatetimeinterval defaultrowheight defaults defaultvalue \
+    defaultvalueasstring defaultvaluestring defect deferrable deferred definedname definednames defines definition \
+    deflate defs deg deine dejó del delete deleted deletedcount deleterule deletes deletion deletionrule dem demands den \
+    denied denn denne denotes dense deny depth depthlimit depuis der deretter derfor derivation derivationexpression \
+    derivationfilter derivationfilterpredicate derived dernière dernières des desbloquea desbloquear desc descending \
+    describe describes description descriptor desember deshalb después destination destinationentity \
+    destinationentityname destinationentityversionhash destinationmodeldata destinationmodelpath destinationname \
+    destinations det detach detail details detalles detectó dette dev devanagari developer device devicelocked devraient \
+    devrait dezember diagonal diagram diciembre dict dictionaries dictionary did die diese diesem diesen dieser diesmal \
+    differ difference differences different differing differs difficultés dificultades digest digestholds digests digit \
+    digitcount digits digraph dim din dine dire direct directly directory disappeared discard disco disk diskfull \
+    displaced display disponga disponible disponía disposait dispositivo disque disse dist distance distinct disturbs \
+    div divide divided dl do docsize doctype document documentation documentversion does domain don donc donde done \
+    données dont dort dossier dot dots dotted doub double doubt doubtful doubtfulnames drawn drive drop dropped drops dt \
+    dtd dtds du dumb duplicate duplicatename duplicateproperty duplicates during dès décembre décider décrit déjà \
+    démarré déplacez détails déverrouiller déverrouillées e ea each earlier earliest early eb ecff ed edf edge editor \
+    eef effect ein eine einem einen einer eines eingaben eingegeben einige einträge einträgen either ekstern el element \
+    elementid elementos elements eliminados eliminarse elimines eliminó elle eller elles else em embeddednul empezar \
+    empezó emplacement empty emptycount emptynames emptytoken en encodedstring encoder encoding encodingsource encontró \
+    encore encrypt encrypted encryptedbackup encryption end ended endframe ending endommagé endommagées endres endret \
+    endringene ends endswith enero enheten ennå enough enregistre enregistrées ensuite ent entered enthält entities \
+    entitiesleftbehind entitiesonly entity entityadded entitychanged entityclassname entitycolumn entitycount \
+    entitylimit entitymapping entitymappings entityname entitynames entitynumber entitypolicy entityremoved \
+    entityrenamed entitytables entitytext entonces entries entry entrychanged entrylimit entrymissing entryname \
+    entryunlisted entscheidest entschlüsselt entsperren enviar environment envoyer envoyez envías equal equals equiv er \
+    erneut erreichbar errno error errorcancelled errorunknown es escape escaped escapes eso esos espace espacio espera \
+    essayer est esta estaba estaban estar este esto estos está están estén et etter etterpå etwas eu evaluated \
+    evaluatedobject event eventcount events ever every everything evidence exactly examined example examplelimit \
+    examples except exclude excluded exclusive exist existent existing exists expands expected expectedhashes \
+    expectedversion expects expectsmodel expired explain explains exponent exported expression expressions \
+    expressiontype extended extension external externalempty externalfilecount externalfilemissing externalfiles \
+    externalmissing externalshared externalstorage externalstray externaltoolarge externalunread externalzeroed externe \
+    externen externo extra extract eyj f fa fact facts fail failed failedcount fails failure failures faire fall falla \
+    fallback falls false falsepredicate falta falten families family far fate fault faults fb fchmod fchown fdopendir \
+    febrero februar february fehlen fehlende fehlt fermer festgestellt fetch fetchbatchsize fetched fetchedproperty \
+    fetchedpropertyfetchrequest fetches fetchindex fetchindexelement fetchlimit fetchoffset fetchrequest \
+    fetchrequestforsourceentitynamed fetchrequestsarray few fewer ff ffa ffe fff ffffff fichier field fields fil file \
+    filecount filedamaged fileempty fileencrypted fileformat fileid filen filenewer filenotadatabase files filesunread \
+    filesystem fileunread fileunreadable fill fillcolor filled fillid fills filter filterdatabase filtering find finden \
+    finding findingcount findings finds fingerprint finish finished finishes finne finnes first firsthistorynumber \
+    firstseen fit fits five fix fixed fixes flag flags flere flex flipped floa float flow flush flytt focus fois fok \
+    folder folderexists folders folderwith follow followed following follows font fontcolor fontid fontname fonts \
+    fontsize for forbid forbids force fordi foreach foreign fork form forma format formatcode formats forme former fort \
+    fortsatt fortsatte fortsette fortzufahren found fr fra fractions fragmented frame framecount framedamaged frames \
+    frameslost framework frameworkkeys frameworkversion free freeblock freeblocks freebytes freed freedbytes freelist \
+    freelistleaf freelisttrunk freepage freepagecount freepages frei frem frequent fresh freshcode freshfailed \
+    freshfails frigjør from frozen früheren fstat fstatat fsync fts fue full fullest fullfsync fullstendig fully \
+    function funnet futimens få får février før für g galt gangen ganger gap gathered gave gb geben gelassen gelesen \
+    gelöscht gelöschtes general generated generates generation generations genug geopoly gerade gerät geräts geschah \
+    geschehen gespeichert gesperrt get getattribute getrennt gets geöffnet gf gho ghp gib gibt gif github give given \
+    gives givesvalues gjenopprette gjenopprettes gjøre gleich glob glossary glpat gnu go goes goeson gone gonecount good \
+    got grandeur graph gray greatest greek green grew grid ground group grouped grouping grouplimit groups grow groß \
+    grunn gt guarda guardan guardaron guarden guardó guess guesses guide gz gzip går général h haber había hacer had \
+    hadde halo halves han hand handle handled handledifdataallows hangul hans hant happened happens har harm has hasbins \
+    haschanges haschecks hascompany hascompareddates hasentities hasescapes hasfacts hash hashed hasher hashes \
+    hashesagree hashesversion hashing hasitems haskeys hasleft haslines hasmetadata hasoverlays haspointermap \
+    hasproblems hasproperties hasrows hassection hassteps hast hasta hat hatte have having havingpredicate hay haya haz \
+    head headbytes header headerchanged headerchanges headerdamaged headerlost headermismatch headers heading headlost \
+    headmissing headmoved heads health healthy hebrew height held helfen heller help helps helvetica hentet her \
+    herauszufinden here hex hexadecimal hf hh hidden hide hier high highest highestkey highlight hilfe hilft hint \
+    hintergrund histogram history hjelp hjelpe hjelper hk hold holdbackground holdcopyopens holdcopyunavailable holder \
+    holdextension holdfreshfails holdhostdecides holdingrows holdlocked holdnospace holdnotafile holdrepeated holds \
+    holdshared holdsymboliclink holdunreadable holdunrecorded hollow home host hostdecides hosterror hostname \
     hostnewerstore hostotherversion hoststate hostwrongkey hot hotjournal hour hours how howtocorrupt href html http \
     https hva hvilke hvilken hvis hvor hvordan hvorfor hyphens i icloud id idecoredatamodeler identified identifier \
     identifiers identify identiques identity idrefs ids iem if ifnull igjen ignore ignored iguales ihn ihnen ihr ihre \

@@ -480,10 +480,8 @@ struct BTreeCheck: ~Copyable {
       next = following
     }
     guard done >= spill.total else {
-      let end = next == 0 ? "ends too early," : "breaks off at page \(next)"
       report(
-        .overflowBroken,
-        "an overflow chain \(end) after \(done) of \(spill.total) bytes",
+        .overflowBroken, Finding.brokenChain(at: next, after: done, of: spill.total),
         owner, place, tree.name, spill.cell)
       return false
     }
