@@ -178,6 +178,34 @@ import Testing
     #expect(try store.recovery.examine().wal?.lostFrames == 0)
   }
 
+  /// Behind a log that was restarted lie frames of its earlier generation. Without the header, they are not taken for
+  /// the newest: not even when the new generation is one frame.
+  @Test(arguments: [true, false]) func damagedHeaderOfARestartedLog(isSaved: Bool) throws {
+    let bench = try Workbench()
+    let database = try Database(bench.store)
+    let many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40)"
+    try database.run("PRAGMA journal_mode=WAL; CREATE TABLE t(a INTEGER PRIMARY KEY, b)")
+    try database.run("INSERT INTO t(b) \(many) SELECT randomblob(900) FROM n")
+    try database.run("PRAGMA wal_checkpoint(FULL)")
+    // The pages of the earlier generation change once more, each in a log of one frame.
+    for row in 1...40 {
+      try database.run("UPDATE t SET b = randomblob(900) WHERE a = \(row)")
+      if row < 40 || isSaved { try database.run("PRAGMA wal_checkpoint(FULL)") }
+    }
+    let files = try ["", "-wal"].map {
+      ($0, try Data(contentsOf: URL(fileURLWithPath: bench.store + $0)))
+    }
+    database.close()
+    for (suffix, data) in files {
+      try data.write(to: URL(fileURLWithPath: bench.store + suffix))
+    }
+    try overwrite(
+      URL(fileURLWithPath: bench.store + "-wal"), at: 0, bytes: [UInt8](repeating: 9, count: 32))
+    let wal = try bench.recovery().examine().wal
+    #expect(wal?.isHeaderSound == false)
+    #expect(wal?.lostFrames == (isSaved ? 0 : 1))
+  }
+
   @Test(arguments: ["wal-committed", "wal-page-512", "wal-page-65536", "wal-big-endian"])
   func damagedHeaderOfOtherLogs(name: String) throws {
     let store = try RealStore(try StoreFixtures.named(name))

@@ -100,7 +100,7 @@ package struct LogBasis {
   }
 
   /// Reads the basis from two adjacent frames, where the checksum of the second continues that of the first. The newest
-  /// generation starts the log, so the first such pair belongs to it.
+  /// generation starts the log, so the first such pair belongs to it, unless a frame before it has a newer salt.
   private static func fromPair(_ bytes: RawSpan, _ pageSize: Int) -> LogBasis? {
     let stride = pageSize + WriteAheadLog.frameHeaderLength
     var index = 0
@@ -108,7 +108,12 @@ package struct LogBasis {
       let start = WriteAheadLog.headerLength + index * stride
       guard start + 2 * stride <= bytes.byteCount else { return nil }
       if let isBigEndian = order(of: bytes, start, pageSize) {
-        let isNear = Int64(start) <= largestHeadDamage
+        let salt = bytes.uint32(at: start + 8)
+        let isNewest = (0..<index).allSatisfy {
+          let step = bytes.uint32(at: WriteAheadLog.headerLength + $0 * stride + 8) &- salt
+          return step == 0 || step > 1 << 20
+        }
+        let isNear = Int64(start) <= largestHeadDamage && isNewest
         return LogBasis(
           pageSize: pageSize, isBigEndian: isBigEndian,
           firstFrame: Int64(WriteAheadLog.headerLength),

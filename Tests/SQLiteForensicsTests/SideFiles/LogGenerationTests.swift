@@ -111,6 +111,33 @@ import Testing
     return (told.intersection(plain), told.intersection(all))
   }
 
+  /// The header and most of the first frame of a restarted log are smashed. Behind the one frame that is left of the newest
+  /// generation lie those of an earlier one: they must not count as the newest.
+  @Test func earlierGenerationIsNotTheNewest() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("made.sqlite")
+    let connection = try SQLiteConnection(url)
+    defer { connection.close() }
+    let many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40)"
+    try connection.exec("PRAGMA journal_mode = WAL; CREATE TABLE t(a INTEGER PRIMARY KEY, b)")
+    try connection.exec("INSERT INTO t(b) \(many) SELECT randomblob(900) FROM n")
+    try connection.exec("PRAGMA wal_checkpoint(FULL)")
+    for row in [1, 2] { try connection.exec("UPDATE t SET b = 'new' WHERE a = \(row)") }
+    var log = try bytes(of: URL(fileURLWithPath: url.path + "-wal"))
+    let first = LogSalvage.Status.committed(1)
+    #expect(try salvage(log, folder.url)[0].status == first)
+    for offset in Array(0..<32) + Array(48..<200) { log[offset] = 9 }
+    let damaged = try salvage(log, folder.url)
+    #expect(damaged.headLost && damaged.pageOffsets.isEmpty && damaged.databasePageCount == nil)
+    #expect(damaged.count > 10 && damaged.allSatisfy { $0.status == .stale })
+  }
+
+  private func salvage(_ log: [UInt8], _ folder: URL) throws -> LogSalvage {
+    let url = folder.appendingPathComponent("copy-wal")
+    try Data(log).write(to: url)
+    return try LogSalvage(try ByteFile(url.path), pageSize: 4096)
+  }
+
   /// The main file was checkpointed and written on, and the log from before lies beside it.
   @Test(arguments: Work.allCases, [false, true])
   func anOlderLogIsHistory(_ work: Work, _ isReopened: Bool) throws {
