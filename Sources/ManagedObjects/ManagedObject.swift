@@ -82,13 +82,12 @@ public final class ManagedObject {
       }
       try object?.lead(self, by: inverse)
     }
-    leads[column.name] = .some(object)
+    try context.lead(self, to: object, column)
   }
 
   private func lead(_ object: ManagedObject?, by relationship: Relationship) throws {
     let (column, _) = try context.toOne(relationship.name, of: entityName)
-    try context.willChange(self)
-    leads[column.name] = .some(object)
+    try context.lead(self, to: object, column)
   }
 
   /// The objects that a to-many relationship leads to: in their order if the relationship is ordered, else by primary

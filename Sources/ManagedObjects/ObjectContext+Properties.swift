@@ -1,4 +1,4 @@
-import CoreDataStore
+package import CoreDataStore
 import ObjectModel
 
 // Finds the columns and tables that store an object's properties.
@@ -67,11 +67,16 @@ extension ObjectContext {
     let inverse = TableLayout.inverse(of: relationship, in: layout.model)
     let role: TableLayout.Role = inverse.map { .toOne($0) } ?? .owner(relationship)
     let orderRole: TableLayout.Role = inverse.map { .order($0) } ?? .ownerOrder(relationship)
-    guard let column = table.columns.first(where: { $0.role == role }) else {
+    let lineage = lineage(of: entity)
+    guard
+      let column = table.columns.first(where: {
+        $0.role == role && (inverse != nil || lineage.contains($0.ownerName(in: layout)))
+      })
+    else {
       throw ObjectError(
         .noSuchProperty, "the store has no column for \(entity).\(relationship.name)")
     }
-    return (column.name, table.columns.first { $0.role == orderRole }?.name)
+    return (column.name, layout.companion(of: column, orderRole, in: table))
   }
 
   /// The join table of a many-to-many relationship, seen from one side: `near` is the column of this side's keys, `far`
@@ -96,5 +101,39 @@ extension ObjectContext {
       }
     }
     return nil
+  }
+}
+
+extension TableLayout {
+  /// The name of the column of `table` that goes with `column`: it has the given role and belongs to the same entity.
+  /// The role alone does not tell, because several entities of a table may have equal relationships. Nil when there is
+  /// none.
+  package func companion(of column: Column, _ role: Role, in table: Table) -> String? {
+    let owner = column.ownerName(in: self)
+    return table.columns.first { $0.role == role && $0.ownerName(in: self) == owner }?.name
+  }
+}
+
+extension TableLayout.Column {
+  /// The entity that has the to-many relationship, for a column with the keys of owners or with the positions among an
+  /// owner's rows; for any other column, the entity of the column.
+  package func ownerName(in layout: TableLayout) -> String {
+    let relationship: Relationship
+    let start: String
+    switch role {
+    case .owner(let found): (relationship, start) = (found, "Z")
+    case .ownerOrder(let found): (relationship, start) = (found, "Z_FOK_")
+    case .attribute, .toOne, .destinationEntity, .order: return entityName
+    }
+    let owners = layout.numbering.names.filter {
+      layout.model.entities[$0]?.relationships.contains(relationship) == true
+    }
+    // Several entities may have equal relationships. The number in the column's name says whose it is.
+    let named = owners.first { owner in
+      layout.numbering.number(of: owner).map {
+        name.utf8.starts(with: "\(start)\($0)\(relationship.name.uppercased())".utf8)
+      } ?? false
+    }
+    return named ?? owners.first ?? entityName
   }
 }

@@ -27,6 +27,8 @@ public final class ObjectContext {
   /// The changed objects. They are held until they are written.
   private var changed: [ManagedObject] = []
   private var changedSet: Set<ObjectIdentifier> = []
+  /// The changes of to-one relationships, in their order; ``ManagedObject/leads`` says where each leads in the end.
+  private var leads: [(object: ManagedObject, column: TableLayout.Column)] = []
   /// The links of to-many relationships to add or remove, in the order of the changes.
   private var links:
     [(near: ManagedObject, far: ManagedObject, relationship: Relationship, isAdded: Bool)] = []
@@ -207,6 +209,15 @@ public final class ObjectContext {
     if changedSet.insert(ObjectIdentifier(object)).inserted { changed.append(object) }
   }
 
+  /// Lets a to-one relationship, which a column stores, lead to another object; to none for nil.
+  func lead(_ object: ManagedObject, to destination: ManagedObject?, _ column: TableLayout.Column)
+    throws
+  {
+    try willChange(object)
+    object.leads[column.name] = .some(destination)
+    leads.append((object, column))
+  }
+
   func link(
     _ near: ManagedObject, _ far: ManagedObject, by relationship: Relationship, isAdded: Bool
   ) throws {
@@ -223,12 +234,20 @@ public final class ObjectContext {
     let objects = changed
     let deleted = deleted
     self.deleted = []
-    let links = links
+    let (leads, links) = (leads, links)
     changed = []
     changedSet = []
+    self.leads = []
     self.links = []
     for object in objects where object.reference == nil { try insert(object) }
     for object in objects { try update(object) }
+    // The last change of a relationship counts, and the order of these changes: an added object becomes the last.
+    var ends: [(object: ManagedObject, far: ManagedObject?, column: TableLayout.Column)] = []
+    for (object, column) in leads.reversed() {
+      guard let far = object.leads.removeValue(forKey: column.name) else { continue }
+      ends.append((object, far, column))
+    }
+    for end in ends.reversed() { try relate(end.object, to: end.far, end.column) }
     for link in links { try write(link.near, link.far, link.relationship, link.isAdded) }
     for object in deleted { try remove(object) }
   }
@@ -283,12 +302,7 @@ public final class ObjectContext {
         let destination: TableLayout.Table? =
           switch column.role {
           case .toOne(let relationship): layout.table(of: relationship.destinationEntityName)
-          case .owner(let relationship):
-            layout.tables.first { place in
-              place.entityNames.contains {
-                layout.model.entities[$0]?.relationships.contains(relationship) == true
-              }
-            }
+          case .owner: layout.table(of: column.ownerName(in: layout))
           default: nil
           }
         guard destination == table else { continue }
@@ -338,38 +352,37 @@ public final class ObjectContext {
   private func update(_ object: ManagedObject) throws {
     guard let table = layout.table(of: object.entityName), let key = object.reference?.primaryKey
     else { return }
-    let (values, leads) = (object.values, object.leads)
+    let values = object.values
     object.values = [:]
-    object.leads = [:]
     for (column, value) in values.sorted(by: { $0.key < $1.key }) {
       try run(
         "UPDATE \(sql(table.name)) SET \(quoted(column)) = ?2 WHERE Z_PK = ?1",
         [.integer(key), value])
     }
-    for (column, destination) in leads.sorted(by: { $0.key < $1.key }) {
-      let far = destination?.reference.map { SQLiteValue.integer($0.primaryKey) } ?? .null
+  }
+
+  private func relate(
+    _ object: ManagedObject, to destination: ManagedObject?, _ column: TableLayout.Column
+  ) throws {
+    guard let table = layout.table(of: object.entityName), let key = object.reference?.primaryKey,
+      case .toOne(let relationship) = column.role
+    else { return }
+    let far = destination?.reference.map { SQLiteValue.integer($0.primaryKey) } ?? .null
+    let near = quoted(column.name)
+    try run(
+      "UPDATE \(sql(table.name)) SET \(near) = ?2 WHERE Z_PK = ?1", [.integer(key), far])
+    if let name = layout.companion(of: column, .destinationEntity(relationship), in: table) {
+      let number = destination.flatMap { layout.numbering.number(of: $0.entityName) }
       try run(
-        "UPDATE \(sql(table.name)) SET \(quoted(column)) = ?2 WHERE Z_PK = ?1",
-        [.integer(key), far]
-      )
-      guard let role = table.columns.first(where: { $0.name == column })?.role,
-        case .toOne(let relationship) = role
-      else { continue }
-      if let companion = table.columns.first(where: {
-        $0.role == .destinationEntity(relationship)
-      }) {
-        let number = destination.flatMap { layout.numbering.number(of: $0.entityName) }
-        try run(
-          "UPDATE \(sql(table.name)) SET \(quoted(companion.name)) = ?2 WHERE Z_PK = ?1",
-          [.integer(key), number.map { .integer($0) } ?? .null])
-      }
-      if let order = table.columns.first(where: { $0.role == .order(relationship) }) {
-        let name = quoted(order.name)
-        // The new object comes last. The highest position is bounded, so that the sum stays an integer.
-        try run(
-          "UPDATE \(sql(table.name)) SET \(name) = CASE WHEN ?2 IS NULL THEN NULL ELSE 1024 + min(ifnull((SELECT max(other.\(name)) FROM \(sql(table.name)) AS other WHERE other.\(quoted(column)) = ?2 AND other.Z_PK <> ?1), 0), \(Int64(1) << 52)) END WHERE Z_PK = ?1",
-          [.integer(key), far])
-      }
+        "UPDATE \(sql(table.name)) SET \(quoted(name)) = ?2 WHERE Z_PK = ?1",
+        [.integer(key), number.map { .integer($0) } ?? .null])
+    }
+    if let order = layout.companion(of: column, .order(relationship), in: table) {
+      let name = quoted(order)
+      // The new object comes last. The highest position is bounded, so that the sum stays an integer.
+      try run(
+        "UPDATE \(sql(table.name)) SET \(name) = CASE WHEN ?2 IS NULL THEN NULL ELSE 1024 + min(ifnull((SELECT max(other.\(name)) FROM \(sql(table.name)) AS other WHERE other.\(near) = ?2 AND other.Z_PK <> ?1), 0), \(Int64(1) << 52)) END WHERE Z_PK = ?1",
+        [.integer(key), far])
     }
   }
 

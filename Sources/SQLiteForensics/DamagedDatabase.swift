@@ -51,6 +51,8 @@ public final class DamagedDatabase {
   /// Rejected pages whose rejection is uncertain: the interior page that contradicts them is an orphan, or more than a
   /// third of the pages that it leads to are wrong.
   var doubtfullyRejected: PageSet
+  /// How often each page was read to judge whether it belongs where a b-tree leads to it; see ``mayJudge(_:)``.
+  var judgements: PageValues<UInt8>
   /// Leaves that have changed places with a leaf of another table: each holds the rows of that other table.
   var exchanged: Set<UInt32> = []
   /// By page number: how many table pages that no b-tree leads to have this page as parent in the pointer map. Nil
@@ -110,6 +112,7 @@ public final class DamagedDatabase {
     sound = PageSet(pageCount: newest)
     contradicted = PageSet(pageCount: newest)
     doubtfullyRejected = PageSet(pageCount: newest)
+    judgements = PageValues(repeating: 0, count: Int(newest) + 1)
     // No payload is longer than the file, nor than SQLite's own limit.
     maxPayload = min(1 << 31, reader.storedPageCount * survey.layout.pageSize)
     // Pages past the size that the last commit gave the database are not part of it.

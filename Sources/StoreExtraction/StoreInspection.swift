@@ -135,7 +135,7 @@ public struct StoreInspection: Sendable, Codable {
     /// The metadata keys that are not Core Data's own, with the kind and size of each value but not the value.
     package let otherKeys: [StoreMetadata.OtherKey]
     /// The values of ``otherKeys``; nil unless the caller asks for them, because apps keep tokens and other secrets
-    /// there.
+    /// there. A value that is too long, or that JSON cannot express, is an object with its size.
     package private(set) var otherValues: [String: JSONValue]?
     /// Why the property list is not readable; nil when it is.
     package let problem: String?
@@ -349,11 +349,14 @@ extension StoreInspection.Metadata {
     var values: [String: JSONValue] = [:]
     for key in otherKeys {
       guard let value = list?[key.name] else { continue }
-      var output = OutputBuffer(capacity: 1 << 16)
+      // Bytes take two digits each, and most texts need less.
+      var output = OutputBuffer(capacity: min(1 << 24, 1 << 16 + 3 * key.sizeBytes))
       output.append(json: value)
       var bytes: [UInt8] = []
+      let isWhole = !output.isBroken
       output.drain { bytes += $0.array() }
-      values[key.name] = try? JSONDecoder().decode(JSONValue.self, from: Data(bytes))
+      let read = isWhole ? try? JSONDecoder().decode(JSONValue.self, from: Data(bytes)) : nil
+      values[key.name] = read ?? .object(["sizeBytes": .integer(Int64(key.sizeBytes))])
     }
     otherValues = values
   }

@@ -74,6 +74,7 @@ extension Migration {
             highestKeys: try highestKeys(work, store, in: writer)))
         try objects.createInstances()
         try run.relate(store)
+        try run.setWaitingReferences()
         try objects.createRelationships()
         try objects.validate()
         notes = objects.notes
@@ -89,6 +90,7 @@ extension Migration {
         try run.change(
           by: handler, highestKeys: try identity.highestKeys(schema, plan, in: writer))
       }
+      if plan.hasPolicies || step.handler != nil { try run.noteExternalFilesOfObjects() }
       try complete(run)
       if keepsHistory, source.hasHistory {
         var history = HistoryCopy(

@@ -98,7 +98,7 @@ extension BundleRequest {
     ) { body in
       guard old.entries.contains(where: { $0.name == StoreBundle.rowsName }) else { return }
       try RowLines.forEach(at: path(StoreBundle.rowsName)) {
-        try body($0)
+        try body(RowLines.withoutInfinity($0))
         return true
       }
     }.check(packed)

@@ -86,8 +86,8 @@ package struct StoreBundle {
     for table in store.database.schema.tables {
       for column in table.columnNames { _ = mask.schemaName(column, isName: true) }
     }
-    // In a file that is not a Core Data store, a row id may be a value of the user.
-    mask.hidesRowIDs = store.kind != .coreData
+    // In a table that is not Core Data's, a row id may be a value of the user.
+    mask.hidesRowIDs = store.kind != .coreData || !store.plainTables.isEmpty
     try gathered.add(
       name: Self.inspectionName, source: .bytes(json(inspection)), origin: name,
       why: "kind, versions, health and counts of the store")

@@ -86,6 +86,9 @@ import Testing
             relationship("line", to: "Window", "lines"),
             relationship("window", to: "Window", "wires"),
           ]),
+        Entity(
+          name: "Yard",
+          relationships: [relationship("stones", to: "Stone", nil, isToMany: true)]),
       ], versionIdentifiers: ["1"])
   }()
 
@@ -179,6 +182,33 @@ import Testing
     #expect(try house.objects(forKey: "animals").count == 1)
     #expect(try dog.object(forKey: "home") == nil)
     #expect(try store.text("SELECT Z_FOK_HOME FROM ZANIMAL WHERE ZNAME = 'dog'") == "-")
+  }
+
+  /// The order is that in which objects are added, not that in which they are made or changed.
+  @Test func theOrderOfAdding() throws {
+    let store = try Store()
+    let house = try store.insert("House")
+    let (cat, dog) = try (store.insert("Cat"), store.insert("Dog"))
+    for animal in [dog, cat] { try house.addObject(animal, forKey: "animals") }
+    #expect(try house.objects(forKey: "animals").map(\.entityName) == ["Dog", "Cat"])
+    for animal in [dog, cat] { try house.removeObject(animal, forKey: "animals") }
+    for animal in [cat, dog] { try house.addObject(animal, forKey: "animals") }
+    #expect(try house.objects(forKey: "animals").map(\.entityName) == ["Cat", "Dog"])
+  }
+
+  /// Houses and yards have equal relationships to stones, and each has its own column.
+  @Test func equalRelationshipsOfTwoEntities() throws {
+    let store = try Store()
+    let (house, yard) = try (store.insert("House"), store.insert("Yard"))
+    let stone = try store.insert("Stone")
+    try yard.addObject(stone, forKey: "stones")
+    #expect(try store.text("SELECT Z4STONES, Z12STONES FROM ZSTONE") == "- 1")
+    #expect(try house.objects(forKey: "stones").isEmpty)
+    #expect(try yard.objects(forKey: "stones")[0] === stone)
+    try house.addObject(stone, forKey: "stones")
+    #expect(try store.text("SELECT Z4STONES, Z12STONES FROM ZSTONE") == "41 1")
+    try store.context.delete(yard)
+    #expect(try store.text("SELECT Z4STONES, Z12STONES FROM ZSTONE") == "41 -")
   }
 
   /// Of a relationship between two objects, the former partners lead nowhere.

@@ -138,4 +138,45 @@ import Testing
     try Data(content).write(to: url)
     #expect(try DamagedDatabase(path: url.path).layout.origin == -4096)
   }
+
+  /// The number of the page after the last one exists in the largest file, too.
+  @Test func theLastPageOfAllIsNotPassed() {
+    #expect(PageCensus(pageCount: .max - 1).next(from: 1) == UInt32.max - 1)
+  }
+
+  /// Each cell of four interior pages leads to the same leaf, whose row ids are not those that the keys allow.
+  @Test func aLeafOfThousandsOfCellsIsReadAFewTimes() throws {
+    let tables = ["a", "b", "c", "d"]
+    let made = try DamageCase(pageSize: 65_536) { connection in
+      for table in tables {
+        try connection.exec(
+          """
+          CREATE TABLE \(table)(id INTEGER PRIMARY KEY, a TEXT);
+          WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
+          INSERT INTO \(table) SELECT i, 'row number ' || i FROM n
+          """)
+      }
+    }
+    let leaf = try #require(made.pages("leaf", of: "a").first)
+    let child = UInt32(leaf.number).bigEndianBytes
+    let count = (65_536 - 12) / 9
+    let content = 65_536 - 7 * count
+    var page: [UInt8] = [5, 0, 0]
+    page += UInt16(count).bigEndianBytes + UInt16(content).bigEndianBytes
+    page += [0] + child
+    for cell in 1...count { page += UInt16(65_536 - 7 * cell).bigEndianBytes }
+    page += [UInt8](repeating: 0, count: content - page.count)
+    for cell in (1...count).reversed() {
+      let key = 1_000_000 + cell
+      page += child
+      page += [0x80 | UInt8(key >> 14), 0x80 | UInt8(key >> 7 & 0x7f), UInt8(key & 0x7f)]
+    }
+    let recovered = try made.recover { bytes in
+      for table in tables {
+        let root = try #require(made.pages("internal", of: table).first)
+        bytes.replaceSubrange(made.range(root.number), with: page)
+      }
+    }
+    #expect(!recovered.rows.isEmpty)
+  }
 }

@@ -174,6 +174,37 @@ import Testing
     #expect(entries.map { $0.values.map(\.value) } == lost.map { [Self.text("title \($0)")] })
   }
 
+  /// Row ids below 1 are row ids, too.
+  @Test func aLostPageOfNegativeRowIDs() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("a.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      PRAGMA page_size = 512;
+      CREATE TABLE note (id INTEGER PRIMARY KEY, title TEXT);
+      CREATE INDEX note_title ON note (title);
+      WITH RECURSIVE i(i) AS (SELECT -100 UNION ALL SELECT i + 1 FROM i WHERE i < 20)
+        INSERT INTO note SELECT i, 'a title ' || i FROM i;
+      """)
+    let page = try #require(
+      try connection.integer(
+        "SELECT pageno FROM dbstat WHERE name = 'note' AND pagetype = 'leaf' ORDER BY path LIMIT 1 OFFSET 1"
+      ))
+    connection.close()
+    try overwrite(url, at: Int(page - 1) * 512, bytes: [UInt8](repeating: 0, count: 512))
+    var left: Set<Int64> = []
+    try DamagedDatabase(path: url.path).forEachRow(.all, of: ["note"]) { row in
+      if let id = row.rowID { left.insert(id) }
+      return true
+    }
+    let lost = (-100...20).map(Int64.init).filter { !left.contains($0) }
+    try #require(lost.count > 5 && lost.allSatisfy { $0 < 0 })
+    let (entries, _) = try Self.found(url)
+    #expect(entries.map(\.rowID) == lost)
+    #expect(entries.map { $0.values.map(\.value) } == lost.map { [Self.text("a title \($0)")] })
+  }
+
   /// What is not looked at is told.
   @Test func whatIsNotLookedAt() throws {
     let folder = try TemporaryFolder()
@@ -288,6 +319,57 @@ import Testing
     let (entries, _) = try Self.found(url)
     #expect(entries.map(\.rowID) == [2])
     #expect(entries.first?.values.map(\.value) == [Self.text("second words")])
+  }
+
+  /// Leaves of the index to which its b-tree no longer leads are read, too.
+  @Test func wordsOnLeavesBelowALostPage() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("a.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      PRAGMA page_size = 1024; CREATE TABLE note (id INTEGER PRIMARY KEY, t TEXT);
+      CREATE VIRTUAL TABLE f USING fts5(t, content='note', content_rowid='id');
+      WITH RECURSIVE i(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM i WHERE i < 2000)
+        INSERT INTO note SELECT i, 'common word' || i || ' tail' FROM i;
+      INSERT INTO f (rowid, t) SELECT id, t FROM note;
+      INSERT INTO f (f) VALUES ('optimize');
+      DELETE FROM note WHERE id = 1999;
+      VACUUM;
+      """)
+    let root = try #require(
+      try connection.integer("SELECT rootpage FROM sqlite_schema WHERE name = 'f_data'"))
+    connection.close()
+    let start = Int(root - 1) * 1024
+    try #require(try bytes(of: url)[start] == 5)
+    try overwrite(url, at: start, bytes: [UInt8](repeating: 0, count: 1024))
+    let (entries, _) = try Self.found(url)
+    #expect(entries.map(\.rowID) == [1999])
+    #expect(entries.first?.values.map(\.value) == [Self.text("common word1999 tail")])
+  }
+
+  /// A leaf of 210,000 bytes, in which a thousand words share all bytes of the first one.
+  @Test func wordsThatShareAPrefixAreBounded() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("a.sqlite")
+    let connection = try SQLiteConnection(url)
+    func number(_ value: Int) -> [UInt8] {
+      value < 0x80 ? [UInt8(value)] : [UInt8(value & 0x7f | 0x80)] + number(value >> 7)
+    }
+    func document(_ id: Int) -> [UInt8] {
+      let list = number(id) + [2, 0]
+      return number(list.count) + list
+    }
+    let length = 200_000
+    var leaf: [UInt8] = [0]
+    leaf += number(length) + [UInt8](repeating: UInt8(ascii: "a"), count: length) + document(2)
+    for id in 3...1000 { leaf += number(length) + [0] + document(id) }
+    try connection.exec("CREATE VIRTUAL TABLE f USING fts4(t); INSERT INTO f VALUES ('x')")
+    try connection.rows("INSERT INTO f_segments VALUES (1, ?)", [.blob(leaf)])
+    connection.close()
+    let (entries, notes) = try Self.found(url)
+    #expect(!entries.isEmpty && entries.count * length < 100 << 20)
+    #expect(notes == ["words of missing rows in f past the first \(entries.count)"])
   }
 
   /// A value is as the table has it.

@@ -93,6 +93,74 @@ import Testing
     #expect(tree(chain) != nil)
   }
 
+  /// A binary property list of objects that are given as bytes; the last one is the top object. References have two
+  /// bytes.
+  static func list(_ objects: [[UInt8]]) -> [UInt8] {
+    var bytes = Array("bplist00".utf8)
+    var offsets: [UInt8] = []
+    for object in objects {
+      offsets += UInt32(bytes.count).bigEndianBytes
+      bytes += object
+    }
+    let table = bytes.count
+    bytes += offsets + [0, 0, 0, 0, 0, 0, 4, 2]
+    for number in [objects.count, objects.count - 1, table] {
+      bytes += UInt64(number).bigEndianBytes
+    }
+    return bytes
+  }
+
+  /// A text of `length` letters as an object of a binary property list.
+  private static func text(_ length: Int) -> [UInt8] {
+    let head: [UInt8] = [0x5f, 0x12] + UInt32(length).bigEndianBytes
+    return head + [UInt8](repeating: 0x61, count: length)
+  }
+
+  /// A list may name one text any number of times, and so may the tree of an archive.
+  @Test func aTextThatIsSharedTooOftenIsNotWrittenOut() {
+    func shared(_ count: Int) -> [UInt8] {
+      let head: [UInt8] = [0xaf, 0x12] + UInt32(count).bigEndianBytes
+      return Self.list([Self.text(100_000), head + [UInt8](repeating: 0, count: 2 * count)])
+    }
+    guard case .propertyList = BlobContent(shared(20)) else {
+      Issue.record("not taken for a list")
+      return
+    }
+    #expect(BlobContent(shared(100_000)) == .unknown)
+    let archive = PropertyList.dictionary([
+      "$archiver": .string("NSKeyedArchiver"), "$top": .dictionary(["root": .uid(1)]),
+      "$objects": .array([
+        .string("$null"), .array(Array(repeating: .uid(2), count: 1000)),
+        .string(String(repeating: "a", count: 100_000)),
+      ]),
+    ])
+    guard case .propertyList = BlobContent(archive.binaryBytes()) else {
+      Issue.record("taken for an archive")
+      return
+    }
+  }
+
+  /// Dates that no calendar has, and a date of our time.
+  @Test(arguments: [
+    (Double.nan, "nan seconds since 2001"), (.infinity, "inf seconds since 2001"),
+    (-1e300, "-1e+300 seconds since 2001"), (86_400, "2001-01-02T00:00:00Z"),
+  ])
+  func datesAreTold(_ seconds: Double, _ text: String) {
+    let bytes = Self.list([[0x33] + seconds.bitPattern.bigEndianBytes])
+    #expect(BlobContent(bytes).summary(sizeBytes: 1) == "property list: \(text) (1 byte)")
+  }
+
+  @Test func keysAndNamesOfClassesAreCut() {
+    let long = String(repeating: "k", count: 10_000)
+    let list = PropertyList.dictionary([long: .integer(1)])
+    #expect(BlobContent(list.binaryBytes()).summary(sizeBytes: 1).utf8.count < 300)
+    let archive = PropertyList.dictionary([
+      "$archiver": .string("NSKeyedArchiver"), "$top": .dictionary([:]),
+      "$objects": .array([.dictionary(["$classname": .string(long)])]),
+    ])
+    #expect(BlobContent(archive.binaryBytes()).summary(sizeBytes: 1).utf8.count < 300)
+  }
+
   /// No prefix and no flipped bit of a value makes trouble, and a summary stays short.
   @Test func hostileBytes() throws {
     var deep: Any = "x"

@@ -74,6 +74,32 @@ import Testing
     #expect(treeState(of: folder.url) == before)
   }
 
+  /// A long value of the metadata is shown; one that JSON has no form for is told by its size.
+  @Test func valuesOfTheMetadataAreComplete() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("long.sqlite")
+    let long = String(repeating: "y", count: 70_000)
+    let values: [String: Any] = ["short": "x", "long": long, "odd": Double.infinity]
+    let list = try PropertyListSerialization.data(
+      fromPropertyList: values, format: .binary, options: 0)
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      CREATE TABLE Z_METADATA (Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB);
+      CREATE TABLE Z_PRIMARYKEY (
+        Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER);
+      """)
+    try connection.insert(
+      "INSERT INTO Z_METADATA VALUES (1, 'A', ?)", [[.blob([UInt8](list))]])
+    connection.close()
+    let inspection = try StoreInspection(
+      path: url.path, logView: .committed, takesHashes: false, showsValues: true)
+    let shown = try #require(inspection.metadata?.otherValues)
+    #expect(shown["short"] == .string("x"))
+    #expect(shown["long"] == .string(long))
+    #expect(shown["odd"] == .object(["sizeBytes": .integer(8)]))
+  }
+
   // MARK: - Finding
 
   @Test func storesAreFoundInNestedFolders() throws {

@@ -321,6 +321,114 @@ import Testing
     #expect(try new.integer("SELECT count(*) FROM t") == 18)
   }
 
+  /// Text of UTF-16 that is no valid Unicode, in rows that get a table of their own.
+  @Test func deletedRowsKeepLoneSurrogates() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("deleted.sqlite")
+    let database = try SQLiteConnection(url)
+    try database.exec(
+      """
+      PRAGMA encoding = 'UTF-16le'; PRAGMA secure_delete = OFF;
+      CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT);
+      WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 20)
+      INSERT INTO t SELECT i, CAST(x'740065007800740020006F0066002000610000D86200' AS TEXT) FROM c;
+      DELETE FROM t WHERE id IN (5, 12);
+      """)
+    database.close()
+    var rebuild = StoreRebuild()
+    rebuild.includesDeleted = true
+    let output = folder.url.appendingPathComponent("new.sqlite")
+    let result = try rebuild.run(try DamagedStore(path: url.path), to: output.path)
+    #expect(result.deletedCount == 2)
+    let new = try SQLiteConnection(output)
+    defer { new.close() }
+    let row: [FixtureValue] = [.string("740065007800740020006F0066002000610000D86200")]
+    #expect(try new.rows("SELECT hex(CAST(v AS BLOB)) FROM _lifeboat_deleted_t") == [row, row])
+  }
+
+  // MARK: - Lost row ids
+
+  /// Makes a table `t` in its page 2, and writes `head` over the length and the row id of its sixth row.
+  private static func withoutRowID(
+    _ columns: String, pageSize: Int, _ rows: [[FixtureValue]], head: [UInt8], in folder: URL
+  ) throws -> URL {
+    let url = folder.appendingPathComponent("lost.sqlite")
+    let database = try SQLiteConnection(url)
+    try database.exec("PRAGMA page_size = \(pageSize); CREATE TABLE t(\(columns))")
+    let marks = Array(repeating: "?", count: rows[0].count).joined(separator: ", ")
+    try database.insert("INSERT INTO t VALUES (\(marks))", rows)
+    database.close()
+    let content = try bytes(of: url)
+    let pointer = pageSize + 8 + 2 * 5
+    let cell = pageSize + Int(content[pointer]) << 8 + Int(content[pointer + 1])
+    try overwrite(url, at: cell, bytes: head)
+    return url
+  }
+
+  /// What an expression cannot compute of a row is no reason to lose the others.
+  @Test func anExpressionThatFailsWithoutTheRowIDKeepsTheRowBack() throws {
+    let folder = try TemporaryFolder()
+    let rows = (100..<130).map { row -> [FixtureValue] in
+      [
+        .string("name number \(row)"), .string("{\"x\":\(row),\"y\":\"the row\"}"), .integer(1),
+      ]
+    }
+    let url = try Self.withoutRowID(
+      "a TEXT, b TEXT, c INT CHECK(json_extract(b, '$.x') >= 0)", pageSize: 4096, rows,
+      head: [1, 1], in: folder.url)
+    var content = try bytes(of: url)
+    for text in ["{\"x\":104,", "{\"x\":105,"] {
+      let place = try #require(Data(content).range(of: Data(text.utf8))?.lowerBound)
+      content[place] = UInt8(ascii: "[")
+    }
+    try Data(content).write(to: url)
+    let output = folder.url.appendingPathComponent("new.sqlite")
+    let result = try StoreRebuild().run(try DamagedStore(path: url.path), to: output.path)
+    #expect(result.rowCount > 25)
+    #expect(result.conflictCount > 0)
+    let new = try SQLiteConnection(output)
+    defer { new.close() }
+    let kept = try new.integer(
+      "SELECT count(*) FROM _lifeboat_conflicts_t WHERE b LIKE '[%' AND _rowid IS NULL")
+    #expect(kept ?? 0 > 0)
+  }
+
+  /// A table of rows that are kept back has fewer columns than their own.
+  @Test func aWideRowWithoutRowIDIsKeptBack() throws {
+    let folder = try TemporaryFolder()
+    let columns = (0..<1995).map { "c\($0)" }.joined(separator: ", ")
+    let rows = (0..<20).map { row -> [FixtureValue] in
+      var values = [FixtureValue](repeating: .null, count: 1995)
+      for place in 0..<3 { values[place] = .string("text \(row)") }
+      values[1994] = .integer(Int64(row))
+      return values
+    }
+    let url = try Self.withoutRowID(
+      columns, pageSize: 65_536, rows, head: [1, 1, 1], in: folder.url)
+    let output = folder.url.appendingPathComponent("new.sqlite")
+    let result = try StoreRebuild().run(try DamagedStore(path: url.path), to: output.path)
+    #expect(result.rowCount > 15)
+    #expect(result.conflictCount > 0)
+  }
+
+  /// SQLite's own table of used row ids is no table of the new file, nor of what a trial counts.
+  @Test func aTrialCountsTheRowsOfTheRebuild() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("used.sqlite")
+    let database = try SQLiteConnection(url)
+    try database.exec(
+      """
+      CREATE TABLE t(id INTEGER PRIMARY KEY AUTOINCREMENT, v); INSERT INTO t(v) VALUES (1), (2);
+      ANALYZE;
+      """)
+    database.close()
+    let survey = try StoreRebuild().survey(try DamagedStore(path: url.path))
+    let output = folder.url.appendingPathComponent("new.sqlite")
+    let result = try StoreRebuild().run(try DamagedStore(path: url.path), to: output.path)
+    #expect(survey.rowCount == result.rowCount)
+    #expect(survey.tables.map(\.name) == result.tables.map(\.name))
+  }
+
   @Test func provenanceOfAllRows() throws {
     let whole = try Case("page-512")
     let result = try whole.rebuild { $0.provenance = .all }

@@ -148,6 +148,47 @@ import Testing
     #expect(try inside("/Mid.*Ocean/") == ["1 \(lead)property list, theme.name"])
   }
 
+  /// In a binary list, numbers and dates are no text; in XML, some letters are written as entities.
+  @Test(arguments: [false, true]) func valuesOfListsAreFoundAsTheyAreMeant(_ isXML: Bool) throws {
+    let place = try TemporaryFolder()
+    let list: [String: Any] = [
+      "size": 471_100, "share": 0.375, "text": "salt & pepper",
+      "when": Date(timeIntervalSinceReferenceDate: 86_400),
+    ]
+    let bytes = try PropertyListSerialization.data(
+      fromPropertyList: list, format: isXML ? .xml : .binary, options: 0)
+    let store = try Self.made("CREATE TABLE t(id INTEGER PRIMARY KEY, b BLOB)", in: place)
+    let connection = try SQLiteConnection(store)
+    try connection.insert("INSERT INTO t(b) VALUES (?)", [[.blob([UInt8](bytes))]])
+    connection.close()
+    for (text, key) in [
+      ("471100", "size"), ("0.375", "share"), ("salt & pepper", "text"), ("2001-01-02", "when"),
+    ] {
+      #expect(
+        try Self.hits(store, text).map(\.inside) == ["property list, \(key)"], "\(text)")
+    }
+    #expect(try Self.hits(store, "471101").isEmpty)
+  }
+
+  /// Lists in the data of lists, deeper than any stack.
+  @Test func listsWithinListsEnd() throws {
+    var list = BlobContentTests.list([[0x56] + Array("needle".utf8)])
+    for _ in 0..<8_000 {
+      let head: [UInt8] = [0x4f, 0x12] + UInt32(list.count).bigEndianBytes
+      list = BlobContentTests.list([head + list])
+    }
+    #expect(try SearchPattern("needle").match(inBlob: list) != nil)
+    #expect(try SearchPattern("/needle/").match(inBlob: list) == nil)
+    // Each list has the next one a hundred times.
+    list = BlobContentTests.list([[0x56] + Array("needle".utf8)])
+    for _ in 0..<8 {
+      let head: [UInt8] = [0x4f, 0x12] + UInt32(list.count).bigEndianBytes
+      let references = (0..<100).flatMap { _ in [0, 0] as [UInt8] }
+      list = BlobContentTests.list([head + list, [0xaf, 0x10, 100] + references])
+    }
+    #expect(try SearchPattern("/nothing/").match(inBlob: list) == nil)
+  }
+
   /// A stream with a stored block, made by hand so that no compressor is needed.
   private static func compressed(_ data: Data, isGzip: Bool) -> Data {
     let count = UInt16(data.count)

@@ -20,6 +20,36 @@ import Testing
     events.compactMap { if case .commit(let commit) = $0 { commit } else { nil } }
   }
 
+  /// Attributes and authors whose names differ only in how their letters are composed.
+  @Test func namesAreToldApartByTheirBytes() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("names.sqlite")
+    let (one, other) = ("\u{c9}", "E\u{301}")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      CREATE TABLE Z_METADATA (Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB);
+      CREATE TABLE Z_PRIMARYKEY (
+        Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER);
+      INSERT INTO Z_PRIMARYKEY VALUES (1, 'Note', 0, 1);
+      CREATE TABLE ZNOTE (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER,
+        "Z\(one)" TIMESTAMP, "Z\(other)" TIMESTAMP);
+      INSERT INTO ZNOTE VALUES (1, 1, 1, 10.5, 20.5);
+      CREATE TABLE ATRANSACTION (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER,
+        ZTIMESTAMP FLOAT, ZAUTHOR VARCHAR);
+      INSERT INTO ATRANSACTION VALUES (1, 16002, 1, 30.5, '\(one)'), (2, 16002, 1, 40.5, '\(other)');
+      """)
+    connection.close()
+    let names = try Self.events(url, dates: true).map { event -> [UInt8] in
+      switch event {
+      case .date(let date): Array(date.property.utf8)
+      case .transaction(let transaction): Array((transaction.author ?? "").utf8)
+      default: []
+      }
+    }
+    #expect(names == ["Z" + one, "Z" + other, one, other].map { Array($0.utf8) })
+  }
+
   // MARK: - Commits
 
   private typealias Snapshot = [String: [FixtureValue: [FixtureValue]]]

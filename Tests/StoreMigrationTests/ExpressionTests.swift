@@ -195,10 +195,141 @@ import Testing
     // A height that is nil is not below 100.
     let ports = try database.rows("SELECT ZNAME, ZTOWN FROM ZPORT")
     #expect(ports == [[.string("Bergen"), .integer(1)]])
+    // Both sides of a one-to-one relationship agree, although the mapping sets only one.
+    #expect(try database.text("SELECT Z_PK, ZPORT FROM ZTOWN ORDER BY 1") == "1 1, 2 -, 7 -")
     #expect(
       try database.integer("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'lifeboat%'") == 0)
     #expect(report.steps[0].entities.first { $0.name == "Country" }?.leftBehindCount == 2)
     #expect(try database.integer("PRAGMA freelist_count") == 0)
+  }
+
+  /// A value at the end of a path is treated as one of the row itself: a required attribute gets its default where there
+  /// is none, and what the new type cannot hold is told.
+  @Test(arguments: [false, true]) func valuesAtTheEndOfAPath(_ isDamaged: Bool) throws {
+    let folder = try TemporaryFolder()
+    let url = try Self.store(in: folder.url)
+    var database = try SQLiteConnection(url)
+    try database.exec("UPDATE ZCONTINENT SET ZCODE = 100000 WHERE Z_PK = 5")
+    database.close()
+    var old = Self.old
+    old.entities["Continent"]?.attributes[0].type = .integer64
+    var mapping = try Self.mapping()
+    mapping.entityMappings[1].attributeMappings[5].valueExpression = try Self.expression(
+      "$source.country.continent.code")
+    let step = MigrationStep(
+      from: old, named: "old", to: Self.new, named: "new", mapping: mapping, isInferred: true)
+    let output = folder.url.appendingPathComponent("New.sqlite")
+    let report = try Migration().run(
+      isDamaged
+        ? .damaged(try .init(path: url.path), deleted: false)
+        : .sound(try CoreDataStore(path: url.path)), [step], to: output.path)
+    database = try SQLiteConnection(output)
+    defer { database.close() }
+    #expect(
+      try database.text("SELECT Z_PK, ZCONTINENTCODE, ZRANK FROM ZTOWN ORDER BY 1")
+        == "1 - 7, 2 - 7, 7 - 7")
+    #expect(report.incompleteCount == 1)
+    let rejects = try MergeTests.rejects(report)
+    #expect(rejects.count == 1)
+    #expect(rejects.first?.contains("cannot hold the value: continentCode, rank") == true)
+  }
+
+  /// Rows of one entity under one mapping.
+  private static func migrate(
+    _ old: Attribute..., to new: Attribute, predicate: String? = nil, _ sql: String,
+    isDamaged: Bool = false, in folder: TemporaryFolder
+  ) throws -> (MigrationReport, SQLiteConnection) {
+    let before = ManagedObjectModel(entities: [Entity(name: "E", attributes: old)])
+    let after = ManagedObjectModel(entities: [Entity(name: "E", attributes: [new])])
+    let url = folder.url.appendingPathComponent("Old.sqlite")
+    try FreshStore.create(at: url.path, for: before)
+    let database = try SQLiteConnection(url)
+    try database.exec(sql)
+    database.close()
+    let all = MappingModel(entityMappings: [
+      EntityMapping(
+        name: "EToE", kind: .transform, sourceEntityName: "E", destinationEntityName: "E",
+        attributeMappings: [
+          PropertyMapping(
+            name: new.name, valueExpression: try expression("$source.\(new.name)"))
+        ],
+        sourceExpression: try predicate.map {
+          try expression(
+            #"FETCH(FUNCTION($manager, "fetchRequestForSourceEntityNamed:predicateString:", "E", "\#($0)"), $manager.sourceContext, NO)"#
+          )
+        })
+    ])
+    let step = MigrationStep(
+      from: before, named: "old", to: after, named: "new", mapping: all, isInferred: true)
+    let output = folder.url.appendingPathComponent("New.sqlite")
+    let report = try Migration().run(
+      isDamaged
+        ? .damaged(try .init(path: url.path), deleted: false)
+        : .sound(try CoreDataStore(path: url.path)), [step], to: output.path)
+    return (report, try SQLiteConnection(output))
+  }
+
+  /// A row that a mapping takes is rejected when the new type cannot hold a required value of it; a row that the mapping
+  /// does not take is passed over, whatever it lacks.
+  @Test(arguments: [false, true]) func requiredValuesAndAPredicate(_ isDamaged: Bool) throws {
+    let folder = try TemporaryFolder()
+    let (report, new) = try Self.migrate(
+      attribute("n", .integer64), attribute("flag", .integer16),
+      to: Attribute(name: "n", type: .integer16), predicate: "flag == 1",
+      """
+      INSERT INTO ZE (Z_PK, Z_ENT, Z_OPT, ZN, ZFLAG) VALUES
+        (1, 1, 1, 5, 1), (2, 1, 1, 100000, 1), (3, 1, 1, NULL, 0), (4, 1, 1, NULL, 1);
+      UPDATE Z_PRIMARYKEY SET Z_MAX = 4;
+      """, isDamaged: isDamaged, in: folder)
+    defer { new.close() }
+    #expect(try new.text("SELECT Z_PK, ZN FROM ZE") == "1 5")
+    let counts = try #require(report.steps.first?.entities.first)
+    #expect(counts.writtenCount == 1)
+    #expect(counts.rejectedCount == 2)
+    #expect(counts.passedOverCount == 1)
+    let rejects = try MergeTests.rejects(report)
+    #expect(rejects.count == 2)
+    #expect(rejects.allSatisfy { $0.contains("gives no default for: n of E") }, "\(rejects)")
+  }
+
+  /// The smallest integer has no absolute value.
+  @Test func theSmallestIntegerOfADecimal() throws {
+    let folder = try TemporaryFolder()
+    let (report, new) = try Self.migrate(
+      attribute("n", .decimal), to: attribute("n", .integer64),
+      """
+      INSERT INTO ZE (Z_PK, Z_ENT, Z_OPT, ZN) VALUES
+        (1, 1, 1, -9223372036854775808), (2, 1, 1, 2.5), (3, 1, 1, 7);
+      UPDATE Z_PRIMARYKEY SET Z_MAX = 3;
+      """, in: folder)
+    defer { new.close() }
+    #expect(
+      try new.text("SELECT Z_PK, ZN FROM ZE ORDER BY 1") == "1 -9223372036854775808, 2 -, 3 7")
+    #expect(report.incompleteCount == 1)
+  }
+
+  /// An external file that is too large for a row is told.
+  @Test func aFileTooLargeForARow() throws {
+    let folder = try TemporaryFolder()
+    let name = "11111111-2222-4333-8444-555555555555"
+    let part = folder.url.appendingPathComponent(".Old_SUPPORT/_EXTERNAL_DATA")
+    try FileManager.default.createDirectory(at: part, withIntermediateDirectories: true)
+    let file = part.appendingPathComponent(name)
+    try Data().write(to: file)
+    // The file is sparse.
+    let handle = try FileHandle(forWritingTo: file)
+    try handle.truncate(atOffset: 1_000_000_000)
+    try handle.close()
+    let (report, new) = try Self.migrate(
+      attribute("data", .binary), to: Attribute(name: "data", type: .binary, isOptional: true),
+      """
+      INSERT INTO ZE (Z_PK, Z_ENT, Z_OPT, ZDATA) VALUES (1, 1, 1, CAST(x'02' || '\(name)' || x'00' AS BLOB));
+      UPDATE Z_PRIMARYKEY SET Z_MAX = 1;
+      """, in: folder)
+    defer { new.close() }
+    #expect(try new.text("SELECT ZDATA IS NULL FROM ZE") == "1")
+    #expect(report.incompleteCount == 1)
+    #expect(try MergeTests.rejects(report).first?.contains("is too large for a row") == true)
   }
 
   /// What is not understood is refused before anything is written.

@@ -1,6 +1,7 @@
 import CoreDataStore
 import Fixtures
 import Foundation
+import ManagedObjects
 import ObjectModel
 import StoreMigration
 
@@ -108,13 +109,7 @@ struct FilledStore {
       case .toOne(let relationship):
         destination = relationship.destinationEntityName
         isOptional = relationship.isOptional
-      case .owner(let relationship):
-        guard
-          let owner = layout.numbering.names.first(where: {
-            layout.model.entities[$0]?.relationships.contains(relationship) == true
-          })
-        else { continue }
-        destination = owner
+      case .owner: destination = column.ownerName(in: layout)
       default: continue
       }
       for name in lineage(of: column.entityName) {

@@ -228,6 +228,44 @@ import Testing
     #expect(line.contains("other values for: ZA1099"))
   }
 
+  /// Albums and folders have equal relationships to photos, and a photo stays in what it was in.
+  @Test func equalRelationshipsOfTwoEntities() throws {
+    let photos = Relationship(
+      name: "photos", destinationEntityName: "Photo", maxCount: 0, isOptional: true)
+    let model = ManagedObjectModel(
+      entities: [
+        Entity(name: "Album", relationships: [photos]),
+        Entity(name: "Folder", relationships: [photos]), Entity(name: "Photo"),
+      ], versionIdentifiers: ["1"])
+    let folder = try TemporaryFolder()
+    var paths: [String] = []
+    for (name, sql) in [
+      (
+        "Old",
+        "INSERT INTO ZFOLDER VALUES (2, 2, 1); INSERT INTO ZPHOTO (Z_PK, Z_ENT, Z_OPT, Z2PHOTOS) VALUES (1, 3, 1, 2);"
+      ),
+      (
+        "Present",
+        "INSERT INTO ZALBUM VALUES (5, 1, 1); INSERT INTO ZPHOTO (Z_PK, Z_ENT, Z_OPT, Z1PHOTOS) VALUES (4, 3, 1, 5);"
+      ),
+    ] {
+      let url = folder.url.appendingPathComponent(name + ".sqlite")
+      try FreshStore.create(at: url.path, for: model)
+      let database = try SQLiteConnection(url)
+      try database.exec(sql + "UPDATE Z_PRIMARYKEY SET Z_MAX = 5;")
+      database.close()
+      paths.append(url.path)
+    }
+    let output = folder.url.appendingPathComponent("New.sqlite")
+    let report = try Migration().run(
+      storeAt: paths[0], output: output.path, into: paths[1])
+    let new = try SQLiteConnection(output)
+    defer { new.close() }
+    #expect(
+      try new.text("SELECT Z_PK, Z1PHOTOS, Z2PHOTOS FROM ZPHOTO ORDER BY 1") == "4 5 -, 6 - 6")
+    #expect(report.isLossless)
+  }
+
   @Test func aStoreIsNotMergedIntoItself() throws {
     let folder = try TemporaryFolder()
     let store = try MergeTests.store("Old.sqlite", "", in: folder)

@@ -97,13 +97,15 @@ import Testing
     """
 
   private static func migrate(
-    _ mapping: MappingModel, isDamaged: Bool = false, in folder: TemporaryFolder,
+    _ mapping: MappingModel, from old: ManagedObjectModel = PolicyTests.old,
+    to new: ManagedObjectModel = PolicyTests.new, _ sql: String = PolicyTests.rows,
+    isDamaged: Bool = false, in folder: TemporaryFolder,
     _ register: (inout Migration) -> Void
   ) throws -> (MigrationReport, SQLiteConnection) {
     let url = folder.url.appendingPathComponent("Old.sqlite")
     try FreshStore.create(at: url.path, for: old)
     let database = try SQLiteConnection(url)
-    try database.exec(rows)
+    try database.exec(sql)
     database.close()
     var migration = Migration()
     register(&migration)
@@ -237,6 +239,11 @@ import Testing
     ) throws {
       // What the expressions relate is there.
       let letters = try destination.objects(forKey: "letters").count
+      // A person was made from no letter, whatever its key is.
+      #expect(
+        try manager.sourceInstances(
+          forEntityMappingNamed: "LetterToLetter", destinationInstances: [destination]
+        ).isEmpty)
       calls.list.append("relate \(destination.reference?.primaryKey ?? 0) \(letters)")
     }
     func endRelationshipCreation(_ mapping: PolicyMapping, with manager: MigrationManager) throws {
@@ -270,6 +277,97 @@ import Testing
         "begin Person Person", "create 2 1", "create 4 1", "create 7 0", "endInstances 3",
         "relate 2 1", "relate 4 1", "relate 7 0", "endRelationships", "validate", "end",
       ])
+  }
+
+  /// A relationship that was kept in a table of its own is there, too, before the policy relates and validates.
+  @Test func referencesThatWaitComeBeforeHooks() throws {
+    let folder = try TemporaryFolder()
+    var old = Self.old
+    old.entities["Letter"]?.relationships = [
+      relationship("author", to: "Person", "letters", isToMany: true)
+    ]
+    let calls = Calls()
+    let (_, new) = try Self.migrate(
+      Self.mapping(), from: old,
+      """
+      INSERT INTO ZPERSON (Z_PK, Z_ENT, Z_OPT, ZNAME) VALUES (2, 2, 1, 'Ada'), (4, 2, 1, 'Anne');
+      INSERT INTO ZLETTER (Z_PK, Z_ENT, Z_OPT) VALUES (1, 1, 1), (2, 1, 1);
+      INSERT INTO Z_1AUTHOR (Z_1LETTERS, Z_2AUTHOR) VALUES (1, 2), (2, 2);
+      UPDATE Z_PRIMARYKEY SET Z_MAX = 9;
+      """, in: folder
+    ) { $0.register("PersonPolicy") { Recording(calls) } }
+    defer { new.close() }
+    #expect(calls.list.filter { $0.hasPrefix("relate") } == ["relate 2 2", "relate 4 0"])
+    #expect(try new.text("SELECT Z_PK, ZAUTHOR FROM ZLETTER ORDER BY 1") == "1 2, 2 2")
+  }
+
+  /// Turns the order of letters around.
+  private final class Reversing: MigrationPolicy {
+    func createDestinationInstances(
+      for source: ManagedObject, in mapping: PolicyMapping, with manager: MigrationManager
+    ) throws {
+      try manager.createDestinationInstance(for: source, in: mapping)?
+        .setValue(source.value(forKey: "name"), forKey: "first")
+    }
+    func createRelationships(
+      for destination: ManagedObject, in mapping: PolicyMapping, with manager: MigrationManager
+    ) throws {
+      let letters = try destination.objects(forKey: "letters")
+      for letter in letters { try destination.removeObject(letter, forKey: "letters") }
+      for letter in letters.reversed() { try destination.addObject(letter, forKey: "letters") }
+    }
+  }
+
+  /// The order that a policy gives to a relationship without one stays.
+  @Test func theOrderOfAPolicyStays() throws {
+    let folder = try TemporaryFolder()
+    var ordered = Self.new
+    ordered.entities["Person"]?.relationships[1].isOrdered = true
+    let (_, new) = try Self.migrate(
+      Self.mapping(), to: ordered, Self.rows + "UPDATE ZLETTER SET ZAUTHOR = 2;", in: folder
+    ) { $0.register("PersonPolicy") { Reversing() } }
+    defer { new.close() }
+    #expect(
+      try new.text("SELECT Z_PK FROM ZLETTER WHERE ZAUTHOR = 2 ORDER BY Z_FOK_AUTHOR")
+        == "3, 2, 1")
+  }
+
+  /// Makes a person and three families of each old person.
+  private final class Multiplying: MigrationPolicy {
+    let calls: Calls
+    init(_ calls: Calls) { self.calls = calls }
+
+    func createDestinationInstances(
+      for source: ManagedObject, in mapping: PolicyMapping, with manager: MigrationManager
+    ) throws {
+      for entity in ["Person", "Family", "Family", "Family"] {
+        let object = try manager.destination.insertObject(ofEntity: entity)
+        if entity == "Person" { try object.setValue(.string(StoredText("x")), forKey: "first") }
+        try manager.associate(source, withDestination: object, in: mapping)
+      }
+    }
+    func createRelationships(
+      for destination: ManagedObject, in mapping: PolicyMapping, with manager: MigrationManager
+    ) throws {
+      calls.list.append("\(destination.entityName) \(destination.reference?.primaryKey ?? 0)")
+    }
+  }
+
+  /// Each new object is related once, although objects of two tables have the same keys.
+  @Test func manyObjectsOfTwoTables() throws {
+    let folder = try TemporaryFolder()
+    let calls = Calls()
+    let (_, new) = try Self.migrate(
+      Self.mapping(),
+      """
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 600)
+      INSERT INTO ZPERSON (Z_PK, Z_ENT, Z_OPT, ZNAME) SELECT i, 2, 1, 'Ada' FROM n;
+      UPDATE Z_PRIMARYKEY SET Z_MAX = 601 WHERE Z_NAME = 'Person';
+      """, in: folder
+    ) { $0.register("PersonPolicy") { Multiplying(calls) } }
+    defer { new.close() }
+    #expect(calls.list.count == 2_400)
+    #expect(Set(calls.list).count == 2_400)
   }
 
   /// A mapping's own choice of objects holds for its policy, too.
@@ -325,6 +423,95 @@ import Testing
     defer { new.close() }
     #expect(
       try new.text("SELECT ZFIRST FROM ZPERSON ORDER BY Z_PK") == "Byron, Byron, Ritter")
+  }
+
+  private final class Asking: MigrationPolicy {
+    func value(
+      ofFunction selector: String, _ arguments: [PropertyValue], from source: ManagedObject,
+      to destination: ManagedObject, in mapping: PolicyMapping, with manager: MigrationManager
+    ) throws -> PropertyValue {
+      let name = try source.value(forKey: "name")
+      #expect(
+        arguments == [
+          .real(0.5), .date(ReferenceDate(seconds: 86_400)),
+          .uuid(Array(repeating: 0x11, count: 16)), .binary([7]),
+          .string(StoredText("x-test://a")), name,
+        ])
+      return .string(StoredText("asked"))
+    }
+  }
+
+  /// A function gets constants of all types, each at its place.
+  @Test func constantsAsArguments() throws {
+    let folder = try TemporaryFolder()
+    var mapping = try Self.mapping()
+    mapping.entityMappings[1].attributeMappings[1].valueExpression = .function(
+      target: .variable("entityPolicy"), selector: "of:",
+      arguments: [
+        .variable("source"), .constant(.decimal("0.5")), .constant(.date(86_400)),
+        .constant(.uuid("11111111-1111-1111-1111-111111111111")), .constant(.data([7])),
+        .constant(.url("x-test://a")), .keyPath("name", of: .variable("source")),
+      ])
+    let (_, new) = try Self.migrate(mapping, in: folder) {
+      $0.register("PersonPolicy") { Asking() }
+    }
+    defer { new.close() }
+    #expect(
+      try new.text("SELECT ZFIRST FROM ZPERSON ORDER BY Z_PK") == "asked, asked, asked")
+  }
+
+  /// Makes its own objects, with the old pictures.
+  private final class Picturing: MigrationPolicy {
+    func createDestinationInstances(
+      for source: ManagedObject, in mapping: PolicyMapping, with manager: MigrationManager
+    ) throws {
+      let person = try manager.destination.insertObject(ofEntity: "Person")
+      try person.setValue(source.value(forKey: "name"), forKey: "first")
+      try person.setValue(source.value(forKey: "picture"), forKey: "picture")
+      try manager.associate(source, withDestination: person, in: mapping)
+    }
+  }
+
+  /// The external file of a value that a policy sets is in the new store.
+  @Test func aPolicySetsAnExternalValue() throws {
+    let folder = try TemporaryFolder()
+    let name = "11111111-2222-4333-8444-555555555555"
+    let files = folder.url.appendingPathComponent(".Old_SUPPORT/_EXTERNAL_DATA")
+    try FileManager.default.createDirectory(at: files, withIntermediateDirectories: true)
+    try Data("picture".utf8).write(to: files.appendingPathComponent(name))
+    let picture = Attribute(
+      name: "picture", type: .binary, isOptional: true, allowsExternalBinaryDataStorage: true)
+    var (old, changed) = (Self.old, Self.new)
+    old.entities["Person"]?.attributes.append(picture)
+    changed.entities["Person"]?.attributes.append(picture)
+    let (report, new) = try Self.migrate(
+      Self.mapping(), from: old, to: changed,
+      Self.rows
+        + "UPDATE ZPERSON SET ZPICTURE = CAST(x'02' || '\(name)' || x'00' AS BLOB) WHERE Z_PK = 2;",
+      in: folder
+    ) { $0.register("PersonPolicy") { Picturing() } }
+    defer { new.close() }
+    #expect(try new.text("SELECT length(ZPICTURE) FROM ZPERSON WHERE ZFIRST LIKE 'Ada%'") == "38")
+    let copy = folder.url.appendingPathComponent(".New_SUPPORT/_EXTERNAL_DATA/" + name)
+    #expect(try String(contentsOf: copy, encoding: .utf8) == "picture")
+    #expect(report.damageCount == 0)
+  }
+
+  /// A person who breaks a rule of the new model is rejected, and not passed over as well.
+  @Test func aRejectedRowCountsOnce() throws {
+    let folder = try TemporaryFolder()
+    var unique = Self.new
+    unique.entities["Person"]?.uniquenessConstraints = [["age"]]
+    let (report, new) = try Self.migrate(
+      Self.mapping(), to: unique, Self.rows + "UPDATE ZPERSON SET ZAGE = 36;", in: folder
+    ) { $0.register("PersonPolicy") { Completing() } }
+    defer { new.close() }
+    #expect(try new.text("SELECT Z_PK FROM ZPERSON") == "2")
+    let people = try #require(report.steps.last?.entities.first { $0.name == "Person" })
+    #expect(people.readCount == 3)
+    #expect(people.writtenCount == 1)
+    #expect(people.rejectedCount == 2)
+    #expect(people.passedOverCount == 0)
   }
 
   private final class Forgetting: MigrationPolicy {}

@@ -277,6 +277,107 @@ import Testing
     #expect(try database.integer("SELECT count(*) FROM ZT WHERE ZMATE < 0") == 0)
   }
 
+  /// Albums and folders have equal relationships to photos, and cats and dogs to beds: each has columns of its own.
+  @Test(arguments: [false, true]) func equalRelationshipsOfTwoEntities(_ isDamaged: Bool) throws {
+    let photos = Relationship(
+      name: "photos", destinationEntityName: "Photo", maxCount: 0, isOrdered: true,
+      isOptional: true)
+    let bed = Relationship(name: "bed", destinationEntityName: "Bed", isOptional: true)
+    let model = ManagedObjectModel(
+      entities: [
+        Entity(name: "Album", relationships: [photos]), Entity(name: "Animal"),
+        Entity(name: "Cat", superentityName: "Animal", relationships: [bed]),
+        Entity(name: "Dog", superentityName: "Animal", relationships: [bed]), Entity(name: "Bed"),
+        Entity(name: "Box", superentityName: "Bed"),
+        Entity(name: "Folder", relationships: [photos]), Entity(name: "Photo"),
+      ], versionIdentifiers: ["1"])
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("Old.sqlite")
+    let output = folder.url.appendingPathComponent("New.sqlite")
+    try FreshStore.create(at: url.path, for: model)
+    var database = try SQLiteConnection(url)
+    try database.exec(
+      """
+      INSERT INTO ZALBUM (Z_PK, Z_ENT, Z_OPT) VALUES (1, 1, 1);
+      INSERT INTO ZFOLDER (Z_PK, Z_ENT, Z_OPT) VALUES (9, 7, 1);
+      INSERT INTO ZPHOTO (Z_PK, Z_ENT, Z_OPT, Z1PHOTOS, Z_FOK_1PHOTOS, Z7PHOTOS, Z_FOK_7PHOTOS) VALUES
+        (1, 8, 1, 1, 1024, NULL, NULL), (2, 8, 1, NULL, NULL, 9, 2048), (3, 8, 1, NULL, NULL, 9, 1024);
+      INSERT INTO ZBED (Z_PK, Z_ENT, Z_OPT) VALUES (1, 5, 1), (2, 6, 1);
+      INSERT INTO ZANIMAL (Z_PK, Z_ENT, Z_OPT, ZBED, Z5_BED, ZBED1, Z5_BED1) VALUES
+        (1, 3, 1, 1, 5, NULL, NULL), (2, 4, 1, NULL, NULL, 2, 6);
+      UPDATE Z_PRIMARYKEY SET Z_MAX = 9;
+      """)
+    database.close()
+    let report = try Migration().run(
+      isDamaged
+        ? .damaged(try .init(path: url.path), deleted: false)
+        : .sound(try CoreDataStore(path: url.path)), [.same(model, named: "own")],
+      to: output.path)
+    database = try SQLiteConnection(output)
+    defer { database.close() }
+    #expect(
+      try database.text(
+        "SELECT Z_PK, Z1PHOTOS, Z_FOK_1PHOTOS, Z7PHOTOS, Z_FOK_7PHOTOS FROM ZPHOTO ORDER BY 1")
+        == "1 1 1024 - -, 2 - - 9 2048, 3 - - 9 1024")
+    #expect(
+      try database.text("SELECT Z_PK, ZBED, Z5_BED, ZBED1, Z5_BED1 FROM ZANIMAL ORDER BY 1")
+        == "1 1 5 - -, 2 - - 2 6")
+    #expect(report.isLossless)
+  }
+
+  /// Of two objects that are made of one, only that of the mapping which the relationship names is in it.
+  @Test(arguments: [false, true]) func aRelationshipToOneOfTwoMappings(_ isDamaged: Bool) throws {
+    let model = ManagedObjectModel(
+      entities: [
+        Entity(
+          name: "A", attributes: [attribute("name")],
+          relationships: [relationship("items", to: "B", "owner", isToMany: true)]),
+        Entity(
+          name: "B", attributes: [attribute("name")],
+          relationships: [relationship("owner", to: "A", "items")]),
+      ], versionIdentifiers: ["1"])
+    func mapping(_ name: String, _ entity: String, items: String? = nil) throws -> EntityMapping {
+      EntityMapping(
+        name: name, kind: .transform, sourceEntityName: entity, destinationEntityName: entity,
+        attributeMappings: [
+          PropertyMapping(
+            name: "name", valueExpression: try ModelExpression(parsing: "$source.name"))
+        ],
+        relationshipMappings: try items.map {
+          [PropertyMapping(name: "items", valueExpression: try ModelExpression(parsing: $0))]
+        } ?? [])
+    }
+    let all = MappingModel(entityMappings: [
+      try mapping(
+        "AToA", "A",
+        items:
+          #"FUNCTION($manager, "destinationInstancesForEntityMappingNamed:sourceInstances:", "BToB", $source.items)"#
+      ), try mapping("BToB", "B"), try mapping("BToCopy", "B"),
+    ])
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("Old.sqlite")
+    let output = folder.url.appendingPathComponent("New.sqlite")
+    try FreshStore.create(at: url.path, for: model)
+    var database = try SQLiteConnection(url)
+    try database.exec(
+      """
+      INSERT INTO ZA (Z_PK, Z_ENT, Z_OPT, ZNAME) VALUES (3, 1, 1, 'a');
+      INSERT INTO ZB (Z_PK, Z_ENT, Z_OPT, ZOWNER, ZNAME) VALUES (1, 2, 1, 3, 'b');
+      UPDATE Z_PRIMARYKEY SET Z_MAX = 3 WHERE Z_NAME = 'A';
+      UPDATE Z_PRIMARYKEY SET Z_MAX = 1 WHERE Z_NAME = 'B';
+      """)
+    database.close()
+    let step = MigrationStep(
+      from: model, named: "old", to: model, named: "new", mapping: all, isInferred: true)
+    _ = try Migration().run(
+      isDamaged
+        ? .damaged(try .init(path: url.path), deleted: false)
+        : .sound(try CoreDataStore(path: url.path)), [step], to: output.path)
+    database = try SQLiteConnection(output)
+    defer { database.close() }
+    #expect(try database.text("SELECT Z_PK, ZOWNER FROM ZB ORDER BY 1") == "1 3, 2 -")
+  }
+
   /// Names of entities that differ only in their case cannot have two tables; that is a refusal, and no file is left.
   @Test func namesThatCollideAreRefused() throws {
     let folder = try TemporaryFolder()

@@ -28,6 +28,7 @@ import Testing
     for (name, attributes, more) in [
       ("V1", ["mail", "name"], ""), ("V2", ["mail", "name"], unique),
       ("V3", ["first", "last", "mail", "name"], unique), ("V4", ["first", "last", "mail"], unique),
+      ("V5", ["mail"], "<attribute name=\"name\" attributeType=\"String\"/>"),
     ] {
       let version = bundle.appendingPathComponent("\(name).xcdatamodel")
       try FileManager.default.createDirectory(at: version, withIntermediateDirectories: true)
@@ -119,6 +120,29 @@ import Testing
     #expect(report.rejectedCount == 1)
     #expect(
       try Self.text(output, "SELECT ZNAME, ZOWNER FROM ZPET ORDER BY 1") == "cat 1, dog -, fish 3")
+  }
+
+  /// An object from which the app's code takes a required value is rejected, and counted so.
+  @Test func aRequiredValueIsTaken() throws {
+    let folder = try TemporaryFolder()
+    let models = try Self.models(in: folder)
+    let store = try Self.store(models, "V1", in: folder)
+    let output = folder.url.appendingPathComponent("New.sqlite").path
+    let report = try Migration().run(
+      storeAt: store,
+      stages: [
+        .custom(
+          from: "V1", to: "V5",
+          didMigrate: { objects in
+            try objects.forEachObject(ofEntity: "Person") { person in
+              guard person.reference?.primaryKey == 1 else { return }
+              try person.setValue(.null, forKey: "name")
+            }
+          })
+      ], modelsAt: models, output: output)
+    #expect(try Self.text(output, "SELECT Z_PK FROM ZPERSON ORDER BY 1") == "2, 3")
+    #expect(report.rejectedCount == 1)
+    #expect(report.writtenCount == 5)
   }
 
   /// A store of a later version begins at its own stage; versions may be named by their checksums.

@@ -6,7 +6,9 @@ import Testing
 /// Stricter copies of bundles that were made by hand, and are consistent.
 @Suite struct BundleCopyTests {
   /// Copies a bundle of these entries.
-  private static func copy(_ entries: [(String, String)], _ space: Workspace) throws -> BundleCopy {
+  private static func copy(
+    _ entries: [(String, String)], _ space: Workspace, allowing list: String = ""
+  ) throws -> BundleCopy {
     let bundle = space.path("in.zip")
     var plan = try BundlePlan(
       tool: .init(name: "t", version: "1"), created: BundleDate(secondsSince1970: 0),
@@ -16,7 +18,16 @@ import Testing
     }
     _ = try plan.measured().write(to: bundle)
     let unpacked = try UnpackedBundle(BundleFile(bundle), making: { _ = $1() })
-    return try BundleRequest(.rows).copy(of: unpacked, to: space.path("out.zip"))
+    var request = try BundleRequest(.rows)
+    if !list.isEmpty { request.redaction = .values(except: try AllowList(Array(list.utf8))) }
+    return try request.copy(of: unpacked, to: space.path("out.zip"))
+  }
+
+  /// The rows of the copy.
+  private static func rows(_ space: Workspace) throws -> String {
+    let reader = try ZipReader(path: space.path("out.zip"))
+    let entry = try #require(reader.entry(named: "rows.ndjson"))
+    return String(decoding: try reader.bytes(of: entry, limit: 1 << 20), as: UTF8.self)
   }
 
   private static let row =
@@ -37,6 +48,12 @@ import Testing
       ("counts.json", "{}"), #"{"entity":"Tag","pk":1,"values":{"a":{"date":"in spring"}}}"#,
       "bundle.residue"
     ),
+    // A row with a number that Foundation does not read.
+    (
+      ("incident.txt", "the note: zanzibar lantern of quarzite"),
+      #"{"table":"t","rowid":1,"values":[9e999,"zanzibar lantern of quarzite"]}"# + "\n",
+      "bundle.residue"
+    ),
     // A name that gets a token has it everywhere.
     (
       ("counts.json", #"{"counts":"the list of Grandma"}"#),
@@ -52,6 +69,33 @@ import Testing
     }
     #expect(error?.code.rawValue == code)
     #expect(!FileManager.default.fileExists(atPath: space.path("out.zip")))
+  }
+
+  /// A permission for an entity is not meant for a table of the same name.
+  @Test func aTableOfAnEntitysNameIsNotAllowed() throws {
+    let space = try Workspace()
+    let table = #"{"table":"Note","rowid":1,"values":["zanzibar lantern","quarzite lantern"]}"#
+    _ = try Self.copy(
+      [("counts.json", "{}"), ("rows.ndjson", Self.row + table + "\n")], space,
+      allowing: "lifeboat-allow 1\nNote.*\nNote.c0\n")
+    let rows = try Self.rows(space)
+    #expect(rows.contains("something for Grandma"))
+    #expect(!rows.contains("lantern"), "\(rows)")
+  }
+
+  /// Rows have infinite numbers as `9e999`, which Foundation does not read.
+  @Test func infiniteNumbers() throws {
+    let space = try Workspace()
+    let table =
+      #"{"table":"t","rowid":1,"values":[9e999,-9e999,-9e999,"\"9e999, lantern","\\",9e999]}"#
+    _ = try Self.copy(
+      [("counts.json", "{}"), ("rows.ndjson", table + "\n")], space,
+      allowing: "lifeboat-allow 1\nt.c0\nt.c1\nt.c3\n")
+    let rows = try Self.rows(space)
+    #expect(rows.contains(#""c0":9e999,"c1":-9e999,"c2":{"real":""#), "\(rows)")
+    #expect(
+      rows.contains(#""range":"-infinite"},"c3":"\"9e999, lantern","c4":{"text":""#), "\(rows)")
+    #expect(rows.contains(#""range":"infinite"}}}"#), "\(rows)")
   }
 
   /// An entry that no version writes is left out, and said.

@@ -116,6 +116,24 @@ import Testing
         == .object(["versionIdentifiers": .array([.string(""), .string("name-1")])]))
   }
 
+  /// Such a file has no token if no record lists it, and its folder has the store's name without its extension.
+  @Test func aFileThatCannotBeReadIsNotNamed() {
+    func record(_ message: String) -> JSONValue {
+      let part = JSONValue.object([
+        "id": .string("store.filesUnread"), "message": .string(message),
+      ])
+      let other = JSONValue.object([
+        "id": .string("table.checks"), "message": .string("CHECK of 1 table (ZNOTE)"),
+      ])
+      return .object(["notChecked": .array([part, other])])
+    }
+    var mask = RecordMask(storePath: "/a/b/My letter.sqlite")
+    #expect(mask.storeFile() == "name-1")
+    #expect(
+      mask.masked(record(".My letter_SUPPORT/_EXTERNAL_DATA/mine cannot be read"), "")
+        == record(RecordMask.leftOut))
+  }
+
   @Test func formsOfNames() {
     #expect(NameForm.isIdentifier("Z_1Note$"))
     for text in ["", "1a", "a b", "é", "a-b", String(repeating: "a", count: 129)] {

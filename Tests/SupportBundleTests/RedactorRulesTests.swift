@@ -158,6 +158,29 @@ import Testing
     #expect(error?.code == .residue && error?.entry == name)
   }
 
+  /// The row id of a table beside the model may be a value of the user, such as a telephone number.
+  @Test func rowIDsOfOtherTablesAreLeftOut() throws {
+    let space = try Workspace()
+    let path = try Self.store(in: space.folder).database.path
+    let connection = try SQLiteConnection(path)
+    try connection.exec(
+      """
+      CREATE TABLE contact(phone INTEGER PRIMARY KEY, name TEXT);
+      INSERT INTO contact VALUES(491701234567, NULL);
+      PRAGMA writable_schema = ON;
+      UPDATE sqlite_schema SET sql = 'CREATE TABLE contact(phone INTEGER PRIMARY KEY, name TEXT NOT NULL)'
+        WHERE name = 'contact';
+      """)
+    connection.close()
+    let receipt = try BundleRequest(.structure).make(of: path, nil, to: space.path("b.zip"))
+    #expect(receipt.findings.contains { $0.message.contains("row 491701234567") })
+    let reader = try ZipReader(path: space.path("b.zip"))
+    for entry in reader.entries {
+      let text = String(decoding: try reader.bytes(of: entry, limit: 1 << 20), as: UTF8.self)
+      #expect(!text.contains("491701234567"), "\(entry.name)")
+    }
+  }
+
   /// With all of them, the same store goes into a bundle.
   @Test(arguments: [BundleManifest.Contents.structure, .rows, .store])
   func withAllRulesThereIsABundle(_ contents: BundleManifest.Contents) throws {

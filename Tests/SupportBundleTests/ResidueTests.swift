@@ -192,6 +192,19 @@ import Testing
       try Self.packed(Array("zanzibar".utf8), space, named: "store/x"))
   }
 
+  /// The store's own files may have any names, however long the manifest is.
+  @Test func namesOfTheStoresFilesMayBeThere() throws {
+    let space = try Workspace()
+    let store = try Self.store(in: space.folder)
+    let long = "store/" + String(repeating: "x", count: 900)
+    let entries = (0..<1200).map { (name: "\(long)\($0)@quarzite.example", bytes: [UInt8]()) }
+    let bundle = try Sample.plan(entries).measured().packed(for: nil)
+    try ResidueScan(store, .store, .none).check(bundle)
+    #expect(throws: BundleError.self) {
+      try ResidueScan(store, .structure, .none).check(bundle)
+    }
+  }
+
   @Test(arguments: [
     "{\"entity\":\"Note\",\"pk\":1,\"values\":{\"a\":{\"text\":\"zanzibarzanzibar\",\"length\":\"4-7\",\"script\":\"Latin\"}}}",
     "{\"entity\":\"Note\",\"pk\":1,\"values\":{\"a\":{\"text\":\"0123456789abcdef\",\"length\":\"four\",\"script\":\"Latin\"}}}",

@@ -25,7 +25,7 @@ struct RecoveredRows {
       path: path, logView: store.wal, like: likes.like, model: options.givenModel(display)
     ) { display.note($0) }
     var output = RecoveredRowOutput(damaged)
-    output.names = options.entity.isEmpty ? nil : Set(options.entity)
+    output.names = options.entity.isEmpty ? nil : options.entity
     output.limit = options.limit
     output.blobs = options.output.blobs
     output.isSafeForSpreadsheets = options.output.isSafeForSpreadsheets
@@ -48,8 +48,8 @@ struct RecoveredRows {
       }
     }
     if isRaw {
-      let names = try output.tableNames()
-      let tables = damaged.database.tables.filter { names?.contains($0.name) ?? true }
+      let names = try output.tableNames().map { Set($0.map { ExactText($0) }) }
+      let tables = damaged.database.tables.filter { names?.contains(ExactText($0.name)) ?? true }
       if let note = RowAdvice.notStored(tables.map { ($0.name, $0.definition) }) {
         display.note(note)
       }
@@ -58,7 +58,8 @@ struct RecoveredRows {
     switch (format, isRaw) {
     case (.ndjson, true), (.json, true):
       try damaged.database.writeJSON(
-        selection, of: try output.tableNames(), as: format == .json ? .object : .lines,
+        selection, of: try output.tableNames().map { Set($0) },
+        as: format == .json ? .object : .lines,
         limit: options.limit, to: 1)
     case (.ndjson, false), (.json, false):
       isPartial = note(
@@ -67,19 +68,19 @@ struct RecoveredRows {
       let names = try output.tableNames()
       let all = Set(damaged.database.tables.map { ExactText($0.name) })
       let table = try only(
-        names.map { Array($0) } ?? all.map(\.text), "usage.oneTable", "table")
+        names ?? all.map(\.text), "usage.oneTable", "table")
       isPartial = note(try output.writeTableCSV(selection, of: table, to: 1))
     case (.csv, false):
       _ = try output.tableNames()
-      let known = Set(damaged.entities.map(\.name)).union(damaged.model?.entityNames ?? [])
-      let wanted = output.names ?? known
-      if let table = wanted.subtracting(known).min() {
+      let known = output.entityNames
+      if let table = output.names?.first(where: { !known.contains($0) }) {
         throw RowAdvice.isTable(table)
       }
+      let wanted = Set((output.names ?? known).map { ExactText($0) })
       isPartial = note(
         wanted.count == 1
-          ? try output.writeCSV(selection, of: wanted.first ?? "", to: 1)
-          : try output.writeCSV(selection, ofEntities: wanted, to: 1))
+          ? try output.writeCSV(selection, of: wanted.first?.text ?? "", to: 1)
+          : try output.writeCSV(selection, ofEntities: output.names, to: 1))
     case (.text, true): isPartial = try writeTables(damaged, try output.tableNames())
     case (.text, false): isPartial = try writeEntities(output)
     }
@@ -140,14 +141,18 @@ struct RecoveredRows {
     return note(outcome)
   }
 
-  private func writeTables(_ damaged: DamagedStore, _ names: Set<String>?) throws -> Bool {
+  private func writeTables(_ damaged: DamagedStore, _ names: [String]?) throws -> Bool {
     let tables = damaged.database.tables
+    let wanted = names.map { Set($0.map { ExactText($0) }) }
+    let places = Set(
+      tables.indices.filter { wanted?.contains(ExactText(tables[$0].name)) ?? true })
     func hasNames(_ place: Int) -> Bool { place >= 0 && tables[place].isDescribed }
     // Rows whose table is uncertain have the key -1, and are printed last.
     var texts: [Int: RowText] = [:]
     var isPartial = false
-    try damaged.database.forEachRow(selection, of: names) { row in
+    try damaged.database.forEachRow(selection, of: names.map { Set($0) }) { row in
       let place = row.origin.table ?? -1
+      guard place < 0 || places.contains(place) else { return true }
       if texts[place] == nil {
         let columns =
           hasNames(place)

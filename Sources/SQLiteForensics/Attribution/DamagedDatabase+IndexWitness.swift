@@ -38,9 +38,11 @@ extension DamagedDatabase {
         guard let column = firstColumn(of: index, table) else { continue }
         for (value, rowID) in try entries(ofIndex: index.rootPage) where value != .null {
           for root in places {
-            guard let found = try self.value(column, rowID, in: root, table) else { continue }
+            guard case .value(let found) = try self.value(column, rowID, in: root, table) else {
+              continue
+            }
             agreements[root, default: [:]][table, default: Agreement()].trials += 1
-            if found == value {
+            if Self.isSame(found, value) {
               agreements[root, default: [:]][table, default: Agreement()].agreeing += 1
             }
           }
@@ -75,10 +77,12 @@ extension DamagedDatabase {
       var trials = 0
       var agrees = false
       for (value, rowID) in try entries(ofIndex: index.rootPage) where !agrees {
-        // A whole number may be an integer in the index and a real in the row.
-        if case .real = value { continue }
+        switch try self.value(column, rowID, in: root, table) {
+        case .value(let found): agrees = Self.isSame(found, value)
+        case .unread: continue
+        case .noRow: break
+        }
         trials += 1
-        agrees = try self.value(column, rowID, in: root, table) == value
       }
       guard !agrees, trials > 2 else { continue }
       findings.add(
@@ -91,13 +95,13 @@ extension DamagedDatabase {
     }
   }
 
-  /// The position of an index's first column in the table; nil when a part of the index is an expression or its
-  /// statement cannot be read.
+  /// The position in the table of the first of the columns that ``columns(of:_:)`` returns; nil when it returns none.
   private func firstColumn(of index: SchemaEntry, _ table: Int) -> Int? {
     columns(of: index, table)?.first
   }
 
-  /// The columns of an index, as positions in the table; nil when one is an expression or the statement cannot be read.
+  /// The columns of an index, as positions in the table; nil when one is an expression or a virtual column, which rows
+  /// do not hold, or when the statement cannot be read.
   func columns(of index: SchemaEntry, _ table: Int) -> [Int]? {
     let definition = tables[table].definition
     let columns: [Int?]?
@@ -110,6 +114,7 @@ extension DamagedDatabase {
     }
     guard let columns, !columns.isEmpty else { return nil }
     let known = columns.compactMap(\.self)
+      .filter { definition.columns[$0].generation != .virtual }
     return known.count == columns.count ? known : nil
   }
 
@@ -140,10 +145,23 @@ extension DamagedDatabase {
     return found
   }
 
-  /// The value of a column in the row with this row id, looked up from a root page; nil when no such row is found, or
-  /// when the row continues on overflow pages.
+  /// Whether a row and an index hold the same value: an index has a whole number of a REAL column as an integer.
+  private static func isSame(_ row: StoredValue, _ index: StoredValue) -> Bool {
+    if case .real(let real) = row, case .integer(let whole) = index { return real == Double(whole) }
+    return row == index
+  }
+
+  /// What a b-tree has under a row id.
+  private enum Found {
+    case value(StoredValue)
+    /// The row continues on overflow pages, so its value is not read.
+    case unread
+    case noRow
+  }
+
+  /// The value of a column in the row with this row id, looked up from a root page.
   private func value(_ column: Int, _ rowID: Int64, in root: UInt32, _ table: Int)
-    throws(SQLiteFileError) -> StoredValue?
+    throws(SQLiteFileError) -> Found
   {
     var page = root
     var buffer = ContiguousArray<UInt8>()
@@ -167,14 +185,13 @@ extension DamagedDatabase {
       }
       page = next
     }
-    guard census.kind(page) == .tableLeaf else { return nil }
+    guard census.kind(page) == .tableLeaf else { return .noRow }
     var reading = newReading()
     reading.read(buffer.rawSpan, number: page, available: layout.pageSize, shape: shapes[table])
-    guard let cell = reading.cells.first(where: { $0.rowID == rowID && !$0.spills }) else {
-      return nil
-    }
+    guard let cell = reading.cells.first(where: { $0.rowID == rowID }) else { return .noRow }
+    guard !cell.spills else { return .unread }
     let values = decode(cell, buffer.rawSpan, layouts[table], rowID: rowID)
-    return column < values.count ? values[column] : nil
+    return column < values.count ? .value(values[column]) : .noRow
   }
 
   func decode(_ cell: LeafCell, _ page: RawSpan, _ layout: RowLayout, rowID: Int64?)

@@ -49,6 +49,7 @@ extension DamagedDatabase {
       else { continue }
       repairCells(ofSchemaPage: page, &buffer, &repairedCells)
       reading.read(buffer.rawSpan, number: page, available: available, shape: shape)
+      let isOwn = page == 1 || sound != nil || census.parent(page) == 1
       var rows: [StoredRow] = []
       for cell in reading.cells {
         var sink = RecoveredValueSink { row in
@@ -57,6 +58,10 @@ extension DamagedDatabase {
             // A statement that is not valid text is still complete as stored.
             if value.of > 0, value.have == value.of, value.column < values.count {
               values[value.column] = .blob(value.bytes)
+            } else if isOwn, value.column == 4, self.isUnknownTable(values) {
+              // Name and root page count even when the statement is lost.
+              isWhole = false
+              isComplete = false
             } else {
               isWhole = false
               return true
@@ -68,7 +73,6 @@ extension DamagedDatabase {
         try rowReader.emit(
           cell, of: page, buffer.rawSpan, RowOrigin(), schemaLayout, isLive: false, &sink)
       }
-      let isOwn = page == 1 || sound != nil || census.parent(page) == 1
       let found = rows.compactMap { SchemaEntry(row: $0, encoding: layout.textEncoding) }.filter {
         entry in
         // The root page counts even when the statement is lost.
@@ -97,6 +101,14 @@ extension DamagedDatabase {
           page: 1))
     }
     return entries
+  }
+
+  /// Whether a row of the schema table names a table that the ordinary reader does not know.
+  private func isUnknownTable(_ values: [StoredValue]) -> Bool {
+    guard values.count == 5, values[0] == .text(StoredText("table")),
+      case .text(let name) = values[1]
+    else { return false }
+    return plain?.schema.table(named: name.string) == nil
   }
 
   /// The leaves of the schema's b-tree in ascending order of page numbers; nil unless page 1 and all pages below it are

@@ -30,8 +30,9 @@ struct StructureCheck: ~Copyable {
   /// The demands on each table, as indexes into ``demands``.
   private var demandsByTable: [SQLName: [Int]] = [:]
   /// Indexes whose order is not known because some values are too long to be compared, as positions among the schema's
-  /// entries.
+  /// entries; and such tables without row ids.
   private var undecided: Set<Int> = []
+  private var undecidedTables: Set<SQLName> = []
   /// Indexes whose entries differ from the rows but may be equal to them by collation, as positions among the schema's
   /// entries.
   private var unsettled: Set<Int> = []
@@ -293,7 +294,13 @@ struct StructureCheck: ~Copyable {
       var sink = KeyOrderSink(order, encoding: database.header.textEncoding)
       try scan.run(root: job.owner.root, layout: RowLayout(), reader: &reader, sink: &sink)
       let fault = sink.fault
-      if fault.isUndecided, case .index(let place) = job.subject { undecided.insert(place) }
+      if fault.isUndecided {
+        switch job.subject {
+        case .schema: break
+        case .table(let name): undecidedTables.insert(name)
+        case .index(let place): undecided.insert(place)
+        }
+      }
       report(fault, job, &gathered)
     }
   }
@@ -340,8 +347,9 @@ struct StructureCheck: ~Copyable {
       guard let definition = table.definition,
         gathered.rowCounts[SQLName(table.name)]?.entries ?? 0 > 0
       else { continue }
+      let name = SQLName(table.name)
       if definition.isWithoutRowID,
-        depth == .quick || plan.tableOrders[SQLName(table.name)] == nil
+        depth == .quick || plan.tableOrders[name] == nil || undecidedTables.contains(name)
       {
         orders.append(table.name)
       }

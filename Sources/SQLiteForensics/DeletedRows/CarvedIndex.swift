@@ -56,20 +56,20 @@ struct CarvedIndex {
     for index in lengths.indices { lengths[index] = 0 }
   }
 
-  /// Sorts the entries by content, and drops rows that are in `seen` or occur twice: of equal rows, the most completely
-  /// known one stays.
+  /// Sorts the entries by content and row id, and drops rows that are in `seen` or occur twice: of equal rows, the most
+  /// completely known one stays. An entry without a row id stays only when no other has its content.
   mutating func settle(_ seen: inout SeenRows) {
     entries.sort { one, two in
       if one.content != two.content { return one.content < two.content }
-      return Self.rank(one) > Self.rank(two)
+      let isKnown = one.flags & Self.hasRowID != 0
+      if isKnown != (two.flags & Self.hasRowID != 0) { return isKnown }
+      if isKnown, one.rowID != two.rowID { return one.rowID < two.rowID }
+      return one.confidence > two.confidence
     }
     var kept: ContiguousArray<Entry> = []
-    var first = 0
     for entry in entries {
-      if first < kept.count, kept[first].content != entry.content { first = kept.count }
-      var isRepeat = false
-      for other in kept[first...] where Self.same(other, entry) { isRepeat = true }
-      if !isRepeat { kept.append(entry) }
+      if let last = kept.last, last.content == entry.content, Self.same(last, entry) { continue }
+      kept.append(entry)
     }
     kept.removeAll { seen.contains($0.content, $0.flags & Self.hasRowID != 0 ? $0.rowID : nil) }
     entries = kept
@@ -77,10 +77,6 @@ struct CarvedIndex {
       let bit = Self.bit(entry.content)
       filter[bit >> 6] |= 1 << UInt64(bit & 63)
     }
-  }
-
-  private static func rank(_ entry: Entry) -> Int {
-    (entry.flags & hasRowID != 0 ? 1000 : 0) + Int(entry.confidence)
   }
 
   private static func same(_ one: Entry, _ two: Entry) -> Bool {
@@ -112,14 +108,16 @@ struct CarvedIndex {
     var high = entries.count
     while low < high {
       let middle = (low + high) / 2
-      if entries[middle].content < content { low = middle + 1 } else { high = middle }
+      let entry = entries[middle]
+      let isBefore =
+        entry.content == content
+        ? entry.flags & Self.hasRowID != 0 && entry.rowID < rowID : entry.content < content
+      if isBefore { low = middle + 1 } else { high = middle }
     }
-    while low < entries.count, entries[low].content == content {
-      if entries[low].flags & Self.hasRowID == 0 || entries[low].rowID == rowID {
-        live.bits[low >> 6] |= 1 << UInt64(low & 63)
-      }
-      low += 1
-    }
+    guard low < entries.count, entries[low].content == content,
+      entries[low].flags & Self.hasRowID == 0 || entries[low].rowID == rowID
+    else { return }
+    live.bits[low >> 6] |= 1 << UInt64(low & 63)
   }
 
   /// A bit for each entry of an index: whether a live row equals the entry.

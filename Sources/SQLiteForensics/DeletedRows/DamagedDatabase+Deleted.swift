@@ -156,6 +156,8 @@ extension DamagedDatabase {
     case .trunk:
       let count = Int(page.uint32(at: 4))
       let floor = 8 + 4 * min(count, layout.usableSize / 4 - 2)
+      // The file may end within the list of pages.
+      guard floor < limit else { return }
       carve(
         page, floor..<limit, formerOwner(number), Site(number: number, place: .trunk), &collection)
     case .tableInterior:

@@ -41,6 +41,8 @@ struct FileSurvey {
         header.pageSize == voted.pageSize
       else { continue }
       voted.header = header
+      // Without pages in the main file nothing else tells how many bytes are reserved.
+      if voted.pageSizeSource == .log { voted.reservedBytes = header.reservedBytes }
       voted.hasPointerMap = header.hasPointerMap
       voted.textEncoding = header.textEncoding
     }
@@ -134,12 +136,12 @@ struct FileSurvey {
     }
     if let header = layout.header, layout.shift == nil, header.isPageCountValid,
       sides?.overlays.isEmpty ?? true,
-      Int64(header.pageCount) * Int64(layout.pageSize) > main.size
+      Int64(header.pageCount) * Int64(layout.pageSize) > main.size - layout.origin
     {
       findings.append(
         Finding(
           .fileTruncated,
-          "the header counts \(counted(header.pageCount, "page")), but the file ends after \(main.size / Int64(layout.pageSize))",
+          "the header counts \(counted(header.pageCount, "page")), but the file ends after \((main.size - layout.origin) / Int64(layout.pageSize))",
           offset: main.size))
     }
     return findings

@@ -327,9 +327,10 @@ struct LayoutVote {
     var even = 0
     var odd = 0
     var total = 0
-    // The number of texts, and of those that are valid UTF-8.
+    // The number of texts, and of those that are valid UTF-8; whether any has an odd number of bytes.
     var texts = 0
     var valid = 0
+    var hasOddLength = false
     var index: Int64 = 0
     while index < count, total < 200_000 {
       let page = ContiguousArray(try file.bytes(at: base + index * size, count: layout.pageSize))
@@ -357,6 +358,7 @@ struct LayoutVote {
             total += length
             texts += 1
             if UTF8Scan.isValid(bytes.part(offset, length)) { valid += 1 }
+            if length & 1 == 1 { hasOddLength = true }
           }
           offset += length
           if offset > found.record + found.local { break }
@@ -364,8 +366,11 @@ struct LayoutVote {
       }
     }
     guard total > 0 else { return nil }
-    // UTF-16 text in scripts other than Latin has few zero bytes, so its byte order is not known.
-    guard (even + odd) * 10 > total else { return valid * 2 > texts ? .utf8 : nil }
+    // UTF-16 text in scripts other than Latin has few zero bytes, so its byte order is not known. It may be valid UTF-8,
+    // but only with an even number of bytes.
+    guard (even + odd) * 10 > total else {
+      return valid * 2 > texts && hasOddLength ? .utf8 : nil
+    }
     // Zeros at even and odd offsets alike are characters (U+0000): believe a header that says UTF-8.
     if layout.header?.textEncoding == .utf8, max(even, odd) <= 4 * min(even, odd) { return nil }
     return odd > even ? .utf16LittleEndian : .utf16BigEndian

@@ -102,7 +102,6 @@ extension DamagedDatabase {
       }
       origin.table = number
       origin.attribution = .root
-      let columnCount = layouts[number].isInOrder ? layouts[number].rules.count : 0
       var pageOffset: Int64 = 0
       var content = ContiguousArray<UInt8>()
       var earlier: ClosedRange<Int64>?
@@ -118,7 +117,7 @@ extension DamagedDatabase {
         if !given.take(row, at: origin.offset) {
           let lost =
             layout.shift == nil
-            ? Self.lostValues(content.rawSpan, at: start, layout, columnCount: columnCount)
+            ? Self.lostValues(content.rawSpan, at: start, layout, layouts[number])
             : Self.strayValues(row, at: origin.offset, layout)
           isDone = !give(row, origin, lost)
         }
@@ -204,7 +203,7 @@ extension DamagedDatabase {
   ) -> [PartialValue] {
     let payload = row.bytes.count + 10 * row.values.count
     let local = BTreePage.localLength(
-      payload: payload, usableSize: layout.usableSize, isTableLeaf: true)
+      payload: payload, usableSize: layout.usableSize, isTableLeaf: row.rowID != nil)
     let place = layout.shift?.place ?? .max
     guard local < payload || offset >= place && offset - place < maxDistance else { return [] }
     return row.values.indices.compactMap { column in
@@ -216,17 +215,24 @@ extension DamagedDatabase {
 
   /// The values of a cell that are in doubt because their bytes or their serial types touch a lost sector.
   ///
-  /// `columnCount`: the number of columns of the table; 0 when its fields are not its columns in order.
+  /// `rowLayout`: the layout of the table's rows.
   private static func lostValues(
-    _ page: RawSpan, at start: Int, _ layout: FileLayout, columnCount: Int
+    _ page: RawSpan, at start: Int, _ layout: FileLayout, _ rowLayout: RowLayout
   ) -> [PartialValue] {
     let usable = min(layout.usableSize, page.byteCount)
-    guard start < usable, let payload = Varint.read(page, at: start, end: usable),
-      let rowID = Varint.read(page, at: start + payload.length, end: usable)
-    else { return [] }
-    let record = start + payload.length + rowID.length
+    guard start < usable else { return [] }
+    // The cells of a WITHOUT ROWID table have no row id; those of its interior pages lead to another page.
+    let kind = BTreePage.Kind(rawValue: page.byte(at: 0))
+    let isIndex = kind == .leafIndex || kind == .interiorIndex
+    let lead = kind == .interiorIndex ? 4 : 0
+    guard let payload = Varint.read(page, at: start + lead, end: usable) else { return [] }
+    var record = start + lead + payload.length
+    if !isIndex {
+      guard let rowID = Varint.read(page, at: record, end: usable) else { return [] }
+      record += rowID.length
+    }
     let local = BTreePage.localLength(
-      payload: Int(clamping: payload.value), usableSize: layout.usableSize, isTableLeaf: true)
+      payload: Int(clamping: payload.value), usableSize: layout.usableSize, isTableLeaf: !isIndex)
     let (end, isLonger) = record.addingReportingOverflow(local)
     guard !isLonger, end <= usable, ZeroSectors.touch(start..<end, of: page),
       let header = Varint.read(page, at: record, end: end),
@@ -236,8 +242,8 @@ extension DamagedDatabase {
     var offset = record + header.length
     var body = record + Int(header.value)
     let headerEnd = body
-    var column = 0
-    while column < columnCount, offset < headerEnd,
+    var field = 0
+    while field < rowLayout.fieldCount, offset < headerEnd,
       let type = Varint.read(page, at: offset, end: headerEnd)
     {
       let length = min(RecordDecoder.length(ofType: type.value), max(0, end - body))
@@ -245,11 +251,12 @@ extension DamagedDatabase {
       if isTypeLost || ZeroSectors.touch(body..<body + length, of: page) {
         lost.append(
           PartialValue(
-            column: column, have: 0, of: isTypeLost ? 0 : length, isDoubtful: true, bytes: []))
+            column: rowLayout.rules.firstIndex { Int($0.field) == field } ?? field, have: 0,
+            of: isTypeLost ? 0 : length, isDoubtful: true, bytes: []))
       }
       offset += type.length
       body += length
-      column += 1
+      field += 1
     }
     return lost
   }

@@ -308,13 +308,7 @@ struct RowReader: ~Copyable {
     if !partial.isEmpty { isInDoubt = true }
     // A row whose header is lost has hardly any value that distinguishes it from other rows.
     if isLive, partial.count(where: { $0.of == 0 }) * 2 > layout.rules.count {
-      findings.add(
-        Finding(
-          .pageRowsLost,
-          "the record of \(rowID.map { "row \($0)" } ?? "a row") has lost its header",
-          member: origin.member, page: page, offset: origin.offset,
-          table: origin.table.map { names[$0] }))
-      return
+      return reportLostHeader(rowID, page, origin)
     }
     if isLive, gatherer.mendedCount > 0 {
       findings.add(
@@ -330,7 +324,14 @@ struct RowReader: ~Copyable {
         .chainTooLong(
           page, (origin.member, origin.offset), origin.table.map { names[$0] }))
     }
-    if isLive, !partial.isEmpty {
+    if isLive, partial.isEmpty, let rowID, sink.take(record.rawSpan, rowID: rowID, origin) {
+      return
+    }
+    sink.begin(origin, partial: partial)
+    let defect = decoder.decode(record.rawSpan, rowID: rowID, layout: layout, into: &sink)
+    if isLive, defect != nil {
+      reportLostHeader(rowID, page, origin)
+    } else if isLive, !partial.isEmpty {
       findings.add(
         Finding(
           .rowPartial,
@@ -338,11 +339,16 @@ struct RowReader: ~Copyable {
           member: origin.member, page: page, offset: origin.offset,
           table: origin.table.map { names[$0] }))
     }
-    if isLive, partial.isEmpty, let rowID, sink.take(record.rawSpan, rowID: rowID, origin) {
-      return
-    }
-    sink.begin(origin, partial: partial)
-    _ = decoder.decode(record.rawSpan, rowID: rowID, layout: layout, into: &sink)
+  }
+
+  /// Adds the finding for a live row that is not sent, because its values cannot be told apart.
+  private mutating func reportLostHeader(_ rowID: Int64?, _ page: UInt32, _ origin: RowOrigin) {
+    findings.add(
+      Finding(
+        .pageRowsLost,
+        "the record of \(rowID.map { "row \($0)" } ?? "a row") has lost its header",
+        member: origin.member, page: page, offset: origin.offset,
+        table: origin.table.map { names[$0] }))
   }
 
   /// Whether the BLOBs of a table usually end in zeros, as far as the ordinary reader can tell.
@@ -484,10 +490,8 @@ struct RowReader: ~Copyable {
     let certainEnd = cell.isEndDoubtful ? cell.payload - Self.doubtfulEndLength : .max
     var offset = header
     // A header in doubt may have lost or gained types.
-    let fields =
-      firstDoubtfulField == .max || layout.rules.isEmpty
-      ? types.types.count : max(layout.rules.count, firstDoubtfulField)
-    for field in 0..<fields {
+    let isCounted = firstDoubtfulField == .max || layout.rules.isEmpty
+    for field in 0..<(isCounted ? min(types.types.count, layout.fieldCount) : layout.fieldCount) {
       if field >= firstDoubtfulField {
         partial.append(
           PartialValue(column: column(of: field), have: 0, of: 0, isDoubtful: true, bytes: []))
@@ -513,10 +517,11 @@ struct RowReader: ~Copyable {
       } else if whole >= length {
         continue
       }
+      // The lengths of a header that is not whole may add up to more than the record.
+      let bytes = whole > 0 ? Array(record[range.lowerBound..<range.lowerBound + whole]) : []
       partial.append(
         PartialValue(
-          column: column(of: field), have: whole, of: length, isDoubtful: isDoubtful,
-          bytes: Array(record[range.lowerBound..<range.lowerBound + whole])))
+          column: column(of: field), have: whole, of: length, isDoubtful: isDoubtful, bytes: bytes))
     }
     return partial
   }
@@ -580,17 +585,6 @@ extension DamagedDatabase {
     claimed.formUnion(live.gatherer.claimed)
     withoutDeletedRows.formUnion(live.withoutDeletedRows)
     sound.formUnion(live.sound)
-  }
-
-  func reportUndecodable(_ count: Int) {
-    guard count > 0 else { return }
-    findings.add(
-      Finding(
-        .textUndecodable,
-        count == 1
-          ? "1 text is not valid \(layout.textEncoding.name); its bytes are given instead"
-          : "\(count) texts are not valid \(layout.textEncoding.name); their bytes are given instead",
-        severity: .note))
   }
 
   func newReading() -> LeafReading {

@@ -1,8 +1,9 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// The most words of documents without a row that are held in memory; more words are dropped.
+  /// The most words of documents without a row that are held in memory, and their bytes; more words are dropped.
   private static let maxWords = 1_000_000
+  private static let maxWordBytes = 64 << 20
   /// The most rows that a full-text table may have; a table with as many or more is not searched.
   private static let maxDocuments = 4_000_000
 
@@ -20,13 +21,16 @@ extension DamagedDatabase {
       return true
     }
     var words: [PlacedWord] = []
+    var byteCount = 0
     var isFull = false
     func add(_ word: PlacedWord) {
-      guard !live.hasSorted(word.document) else { return }
-      guard words.count < Self.maxWords else {
+      guard !isFull, !live.hasSorted(word.document) else { return }
+      // Words share prefixes in the file, so a small crafted index may have a million long words.
+      guard words.count < Self.maxWords, byteCount <= Self.maxWordBytes - word.word.count else {
         isFull = true
         return
       }
+      byteCount += word.word.count
       words.append(word)
     }
     switch index.module {
@@ -34,7 +38,7 @@ extension DamagedDatabase {
     case .fts4: try readFTS4(index, add)
     }
     if isFull {
-      notes.add("words of missing rows in \(index.name) past the first \(Self.maxWords)")
+      notes.add("words of missing rows in \(index.name) past the first \(words.count)")
     }
     // Segments may repeat words of other segments, and an older segment may have another word at the same position.
     words.sort { one, other in
@@ -79,17 +83,22 @@ extension DamagedDatabase {
   ) throws(SQLiteFileError) {
     guard let table = place(ofTable: index.name + "_data").map({ tables[$0] }) else { return }
     var leaves = FTS5Leaves()
+    var known: Set<Int64> = []
     // The rows come in the order of their ids, so a list of positions that is cut off continues on the next leaf.
     if let plain, let own = plain.schema.table(named: table.name) {
       try plain.forEachRow(of: own) { row in
+        if let id = row.rowID { known.insert(id) }
         if case .blob(let bytes)? = row.values.last { leaves.read(id: row.rowID, bytes, receive) }
         return true
       }
     }
     // Leaves that were deleted, or that the ordinary reader cannot read, are read one by one: their order is not known.
-    try forEachRow(plain == nil ? .all : .deleted, of: [table.name]) { row in
+    try forEachRow(.all, of: [table.name]) { row in
       guard case .blob(let bytes)? = row.values.last, row.partial.isEmpty else { return true }
-      leaves.read(id: nil, bytes, receive)
+      let isRead = row.origin.state == nil || row.origin.state == .contradicted
+      let id = isRead ? row.rowID : nil
+      if let id, known.contains(id) { return true }
+      leaves.read(id: id, bytes, receive)
       return true
     }
   }
@@ -99,7 +108,7 @@ extension DamagedDatabase {
   ) throws(SQLiteFileError) {
     let leaves = FTS4Leaves(isDescending: index.isDescending)
     // The terms in blocks of prefix indexes are not whole words.
-    var prefixBlocks: [ClosedRange<Int64>] = []
+    var blocks: [ClosedRange<Int64>] = []
     if let table = place(ofTable: index.name + "_segdir").map({ tables[$0] }) {
       try forEachRow(.all, of: [table.name]) { row in
         guard row.values.count >= 6, case .integer(let level) = row.values[0] else { return true }
@@ -108,7 +117,7 @@ extension DamagedDatabase {
           if case .integer(let first) = row.values[2], case .integer(let last) = row.values[4],
             first > 0, first <= last
           {
-            prefixBlocks.append(first...last)
+            blocks.append(first...last)
           }
         } else if case .blob(let root) = row.values[5] {
           leaves.read(root, receive)
@@ -117,9 +126,13 @@ extension DamagedDatabase {
       }
     }
     guard let table = place(ofTable: index.name + "_segments").map({ tables[$0] }) else { return }
+    let prefixBlocks = WalkedTree.joined(blocks)
     try forEachRow(.all, of: [table.name]) { row in
       guard case .blob(let bytes)? = row.values.last, row.partial.isEmpty else { return true }
-      if let id = row.rowID, prefixBlocks.contains(where: { $0.contains(id) }) { return true }
+      if let id = row.rowID {
+        let place = prefixBlocks.firstPlace { $0.upperBound >= id }
+        if place < prefixBlocks.count, prefixBlocks[place].contains(id) { return true }
+      }
       // Without its id, a block may be of a prefix index.
       if row.rowID == nil, index.indexCount > 1 { return true }
       leaves.read(bytes, receive)

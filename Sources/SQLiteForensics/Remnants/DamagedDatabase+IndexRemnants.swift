@@ -9,6 +9,8 @@ private struct SearchedIndex {
   let columns: [Int]
   /// For each column of the index, the storage classes that entries in use have, as bits of `kind(_:)`.
   var kinds: [UInt8]
+  /// The lowest row id of entries in use, at most 1, and the highest, at least 0.
+  var lowestRowID: Int64 = 1
   var highestRowID: Int64 = 0
   /// The pages of the index's b-tree, in ascending order.
   var pages: [UInt32] = []
@@ -20,8 +22,8 @@ private struct SearchedIndex {
   /// Whether the values of an entry, the last of which is the row id, are like those of entries in use.
   func fits(_ values: [StoredValue]) -> Bool {
     // The missing rows may be those with the highest row ids, so up to twice the highest row id in use is accepted.
-    guard values.count == columns.count + 1, case .integer(let rowID)? = values.last, rowID > 0,
-      rowID / 2 <= highestRowID || highestRowID == 0
+    guard values.count == columns.count + 1, case .integer(let rowID)? = values.last,
+      rowID >= lowestRowID, rowID / 2 <= highestRowID || highestRowID == 0
     else { return false }
     return zip(values, kinds).allSatisfy { value, kinds in
       value == .null || kinds & Self.kind(value) != 0
@@ -126,6 +128,7 @@ extension DamagedDatabase {
         let values = decode(cell, bytes, RowLayout(), rowID: nil)
         guard values.count == index.columns.count + 1, case .integer(let rowID)? = values.last
         else { continue }
+        index.lowestRowID = min(index.lowestRowID, rowID)
         index.highestRowID = max(index.highestRowID, rowID)
         for place in index.columns.indices {
           index.kinds[place] |= SearchedIndex.kind(values[place])

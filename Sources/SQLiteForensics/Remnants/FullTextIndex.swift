@@ -289,7 +289,8 @@ struct FTS4Leaves {
       }
       isFirst = false
       guard let count = number(bytes, &place), count <= bytes.count - place else { return }
-      word = Array(word.prefix(prefix)) + bytes[place..<(place + Int(count))]
+      word.removeLast(word.count - prefix)
+      word += bytes[place..<(place + Int(count))]
       place += Int(count)
       guard let size = number(bytes, &place), size <= bytes.count - place else { return }
       documents(bytes[place..<(place + Int(size))], of: word, receive)

@@ -164,7 +164,7 @@ struct BufferedRowSink: RecoverySink, RowGathering, ~Copyable {
 
   mutating func begin(_ origin: RowOrigin, partial: [PartialValue]) { row.begin(origin, partial) }
   mutating func endRow() {
-    if row.hasInvalidText { undecodableCount += 1 }
+    if row.hasInvalidText { undecodableCount += row.values.count { !$0.isValid } }
     wantsMore = receive(row)
   }
   mutating func stop() { wantsMore = false }
@@ -229,4 +229,15 @@ extension DamagedDatabase {
   /// Clears the claimed overflow pages before all live rows are read again. Each reading of all live rows finds all
   /// claims.
   private func forgetClaims() { claimed = PageSet(pageCount: pageCount) }
+
+  func reportUndecodable(_ count: Int) {
+    guard count > 0 else { return }
+    findings.add(
+      Finding(
+        .textUndecodable,
+        count == 1
+          ? "1 text is not valid \(layout.textEncoding.name); its bytes are given instead"
+          : "\(count) texts are not valid \(layout.textEncoding.name); their bytes are given instead",
+        severity: .note))
+  }
 }

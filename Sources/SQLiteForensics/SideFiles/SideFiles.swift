@@ -117,11 +117,15 @@ struct SideFiles {
       }
       for image in journal.images {
         if isApplied, journal.pageOffsets[image.page] == image.offset { continue }
-        versions.append(
-          PageVersion(
-            page: image.page, member: .journal, offset: image.offset, origin: .beforeImage,
-            isVerified: image.isVerified))
+        append(image)
       }
+    }
+
+    private mutating func append(_ image: JournalSalvage.Image) {
+      versions.append(
+        PageVersion(
+          page: image.page, member: .journal, offset: image.offset, origin: .beforeImage,
+          isVerified: image.isVerified))
     }
 
     mutating func addLog(_ file: ByteFile, _ includeUncommitted: Bool) throws(SQLiteFileError) {
@@ -151,6 +155,15 @@ struct SideFiles {
         findings.add(verdict.finding(isUsed: false))
       }
       if isApplied {
+        // Of a page that both files have, the journal's image is not live.
+        if let journal, !overlays.isEmpty {
+          for image in journal.images
+          where journal.pageOffsets[image.page] == image.offset
+            && log.pageOffsets[image.page] != nil
+          {
+            append(image)
+          }
+        }
         overlays.insert(
           PageReader.Overlay(file: file, member: .wal, offsets: log.pageOffsets), at: 0)
         databasePageCount = log.databasePageCount

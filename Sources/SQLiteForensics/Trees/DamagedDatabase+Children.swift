@@ -286,12 +286,24 @@ extension DamagedDatabase {
     return OwnContent(isLeaf: isLeaf, rowIDs: first...last)
   }
 
+  /// The most times that a page is read to judge its place.
+  private static let maxJudgements: UInt8 = 32
+
+  /// Whether a page may be read once more to judge its place. A page has one parent, but in a crafted file each cell of
+  /// each interior page may lead to the same page.
+  func mayJudge(_ page: UInt32) -> Bool {
+    guard page <= pageCount, judgements[Int(page)] < Self.maxJudgements else { return false }
+    judgements[Int(page)] += 1
+    return true
+  }
+
   /// Whether the child at `place` belongs there although its first or last row id, or its first or last key, is outside
   /// the range that the parent's keys allow.
   private func place(of place: Int, among children: [ChildPage], isLeaf: Bool)
     throws(SQLiteFileError) -> ChildPlace
   {
     let rowIDs = children[place].rowIDs
+    guard mayJudge(children[place].page) else { return .wrong }
     guard isLeaf else {
       var buffer = ContiguousArray<UInt8>()
       _ = try reader.copy(children[place].page, into: &buffer)

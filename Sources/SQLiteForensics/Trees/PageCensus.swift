@@ -84,14 +84,16 @@ struct PageCensus {
     if page <= pageCount { outlines[Int(page)] = outline }
   }
 
-  /// The next page number at or after `page` that a loop over all pages has to look at. The pages that are skipped are
-  /// all zeros, no interior page leads to them, and they are not in `others`.
+  /// The next page number at or after `page` that a loop over all pages has to look at: at most the last page, so that
+  /// the number after it exists. The pages that are skipped are all zeros, no interior page leads to them, and they are
+  /// not in `others`.
   func next(from page: UInt32, or others: PageSet? = nil) -> UInt32 {
     let index = Int(page)
     let next = kinds.nextMade(from: index)
     guard next > index else { return page }
     return min(
-      UInt32(clamping: min(next, parents.nextMade(from: index))), others?.next(from: page) ?? .max)
+      UInt32(clamping: min(next, parents.nextMade(from: index))), others?.next(from: page) ?? .max,
+      max(page, pageCount))
   }
 
   func parent(_ page: UInt32) -> UInt32 { page <= pageCount ? parents[Int(page)] : 0 }

@@ -53,7 +53,7 @@ struct WalkedTree {
   }
 
   /// The ranges in ascending order, overlapping ones joined.
-  private static func joined(_ ranges: [ClosedRange<Int64>]) -> [ClosedRange<Int64>] {
+  static func joined(_ ranges: [ClosedRange<Int64>]) -> [ClosedRange<Int64>] {
     var joined: [ClosedRange<Int64>] = []
     for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
       if let last = joined.last, range.lowerBound <= last.upperBound {
@@ -216,7 +216,7 @@ extension DamagedDatabase {
   /// leaf an interior page.
   private func kind(of page: UInt32, _ isIndex: Bool) throws(SQLiteFileError) -> PageCensus.Kind {
     let kind = census.kind(page)
-    guard kind == .pointerMap || kind == .other else { return kind }
+    guard kind == .pointerMap || kind == .other, mayJudge(page) else { return kind }
     var buffer = ContiguousArray<UInt8>()
     guard try reader.copy(page, into: &buffer) == layout.pageSize else { return kind }
     if !isIndex, try isTornInterior(buffer.rawSpan) {
@@ -319,6 +319,7 @@ extension DamagedDatabase {
   private func hasRows(_ page: UInt32, in rowIDs: ClosedRange<Int64>) throws(SQLiteFileError)
     -> Bool
   {
+    guard mayJudge(page) else { return false }
     if let own = try rowIDRanges(of: page)?.inner { return rowIDs.contains(own) }
     var isTorn = false
     let own = try records(of: page, &isTorn).keys

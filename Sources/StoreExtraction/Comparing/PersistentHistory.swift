@@ -21,7 +21,7 @@ struct PersistentHistory {
   private(set) var transactions: [Transaction] = []
   private var positions: [Int64: Int] = [:]
   private var texts: [String] = []
-  private var textNumbers: [String: Int32] = [:]
+  private var textNumbers: [ExactText: Int32] = [:]
   private let changes: Table?
   private let database: SQLiteDatabase
 
@@ -75,10 +75,10 @@ struct PersistentHistory {
   }
 
   private mutating func number(of text: String) -> Int32 {
-    if let known = textNumbers[text] { return known }
+    if let known = textNumbers[ExactText(text)] { return known }
     let number = Int32(clamping: texts.count)
     texts.append(text)
-    textNumbers[text] = number
+    textNumbers[ExactText(text)] = number
     return number
   }
 

@@ -211,7 +211,7 @@ package final class StoreTimeline {
     }
     var names: [(entity: String, property: String)] = []
     guard includesDates else { return (entries, names) }
-    var numbers: [String: Int32] = [:]
+    var numbers: [ExactText: Int32] = [:]
     var omitted = 0
     try store.forEachRow { row in
       guard let entity = row.entityName else { return true }
@@ -225,7 +225,7 @@ package final class StoreTimeline {
           omitted += 1
           continue
         }
-        let id = entity + "\0" + property.name
+        let id = ExactText(entity + "\0" + property.name)
         let number = numbers[id] ?? Int32(clamping: names.count)
         if numbers[id] == nil {
           numbers[id] = number

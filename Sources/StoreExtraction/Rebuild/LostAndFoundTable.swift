@@ -16,6 +16,8 @@ final class LostAndFoundTable {
   private var insert: SQLiteStatement
   private var names = UniqueNames()
   private let grows: Bool
+  /// Whether the text of the new file is UTF-16.
+  private let isUTF16: Bool
   /// The names of the rows' columns in their own table.
   private let sourceNames: [String]
   private var hasMore = false
@@ -26,6 +28,7 @@ final class LostAndFoundTable {
     self.writer = writer
     quoted = try SQLIdentifier.quoted(name)
     grows = columns == nil
+    isUTF16 = try writer.rows("PRAGMA encoding").first?.first != .string("UTF-8")
     sourceNames = columns ?? []
     names.take(["_id", "_rowid", "_note", "_confidence", OverflowColumns.name])
     for column in sourceNames.prefix(OverflowColumns.maxColumns) {
@@ -73,7 +76,13 @@ final class LostAndFoundTable {
         case .integer: binding.integer(value.bits, at: index + 4)
         case .real:
           binding.real(Double(bitPattern: UInt64(bitPattern: value.bits)), at: index + 4)
-        case .text: binding.text(start + value.offset, value.count, at: index + 4)
+        case .text:
+          let range = value.offset..<value.offset + value.count
+          if isUTF16, !value.isValid || UTF16Text.holdsNoncharacter(row.bytes, range) {
+            binding.text(utf16: UTF16Text.units(of: row.bytes, range), at: index + 4)
+          } else {
+            binding.text(start + value.offset, value.count, at: index + 4)
+          }
         case .blob: binding.blob(start + value.offset, value.count, at: index + 4)
         }
       }

@@ -82,9 +82,14 @@ final class RebuildRun {
       try read(.readable, take)
     }
     try giveUpDefinitionsThatAlwaysFail()
-    for table in targets.compactMap({ $0 }) {
-      try table.placeRowsWithoutRowID { from, old, new in
-        try notes.move(from: from, old, to: table.target, new)
+    for (place, table) in targets.enumerated() {
+      guard let table else { continue }
+      do {
+        try table.placeRowsWithoutRowID { from, old, new in
+          try notes.move(from: from, old, to: table.target, new)
+        }
+      } catch let error as SQLiteWriterError where error.endsTransaction && table.computes {
+        throw UnusableDefinition(place: place, reason: Self.reason(of: error))
       }
     }
     if options.includesDeleted { try read(.deleted, take) }

@@ -292,8 +292,9 @@ final class RebuildTable {
   func placeRowsWithoutRowID(_ moved: (_ from: String, _ old: Int64, _ new: Int64) throws -> Void)
     throws
   {
-    guard let keptBack, !hasRowIDColumn, needsRowID, !columns.isEmpty,
-      shape.overflow == nil
+    // A table of rows that are kept back has fewer columns than SQLite allows.
+    guard let keptBack, !hasRowIDColumn, needsRowID, !columns.isEmpty, shape.overflow == nil,
+      parameters.count <= keptBack.quotedColumns.count
     else { return }
     let list = try columns.map { try SQLIdentifier.quoted($0) }.joined(separator: ", ")
     let from = try SQLIdentifier.quoted(keptBack.name)
@@ -313,9 +314,16 @@ final class RebuildTable {
       guard let end = batch.last else { break }
       for id in batch {
         do throws(SQLiteWriterError) {
-          try copy.run([.integer(id)])
+          if computes {
+            allowance += RebuildLimits.seconds(forRow: 0)
+            try writer.limited(to: &allowance) { () throws(SQLiteWriterError) in
+              try copy.run([.integer(id)])
+            }
+          } else {
+            try copy.run([.integer(id)])
+          }
         } catch {
-          guard error.code == .constraint else { throw error }
+          guard error.isRowRefusal else { throw error }
           continue
         }
         let new = writer.lastInsertRowID

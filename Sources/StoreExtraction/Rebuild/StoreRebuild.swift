@@ -173,6 +173,8 @@ struct RebuildCount {
     if includesDeleted { result.deletedCount = 0 }
     let isCoreData = store.kind != .sqlite
     let tables = store.database.tables
+    // SQLite keeps this table itself. Its rows are no rows of the rebuilt store.
+    let sequence = tables.firstIndex { $0.name == "sqlite_sequence" }
     try store.database.forEachBufferedRow(includesDeleted ? .all : .readable) { row in
       external.note(row, in: row.origin.table.map { tables[$0].name } ?? "")
       if row.origin.state == .contradicted {
@@ -189,6 +191,7 @@ struct RebuildCount {
         nextReport = row.origin.page + 512
       }
       pages.read(row.origin.page)
+      if let sequence, row.origin.table == sequence { return true }
       guard let place = row.origin.table, !tables[place].isDropped, tables[place].isDescribed,
         row.rowID == nil || !tables[place].definition.isWithoutRowID
       else {
@@ -208,8 +211,9 @@ struct RebuildCount {
     var all = RebuildFindings.all(of: store, result, pages)
     for finding in missing { all.add(finding) }
     result.finish(all)
-    result.tables = zip(tables, result.tables).filter { !$0.isDropped || $1.deletedCount > 0 }.map(
-      \.1)
+    result.tables = zip(tables, result.tables).enumerated().filter { place, pair in
+      place != sequence && (!pair.0.isDropped || pair.1.deletedCount > 0)
+    }.map(\.element.1)
     self.result = result
   }
 }

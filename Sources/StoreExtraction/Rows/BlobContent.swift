@@ -1,5 +1,4 @@
 import CoreDataStore
-import Foundation
 package import ObjectModel
 import SafeText
 
@@ -23,6 +22,9 @@ package enum BlobContent: Equatable {
   package static let maxFileBytes: Int64 = 16 << 20
   /// The largest property list or text that is read: 1 MiB.
   private static let maxBytes = 1 << 20
+  /// The most bytes of texts and data in a property list, 4 MiB. A value that is shared counts each time it occurs: a
+  /// small list may have a long text a hundred thousand times.
+  private static let maxValueBytes = 4 << 20
 
   /// Finds out what the bytes are.
   package init(_ bytes: [UInt8]) { self.init(bytes, depth: 0) }
@@ -34,7 +36,8 @@ package enum BlobContent: Equatable {
       let content = depth < 3 ? try? Inflation.bytes(of: bytes, form) : nil
       self = .compressed(form.rawValue, content.map { BlobContent($0, depth: depth + 1) })
     } else if bytes.starts(with: "bplist0".utf8) || bytes.starts(with: "<?xml".utf8),
-      bytes.count <= Self.maxBytes, let list = try? PropertyList(bytes: bytes)
+      bytes.count <= Self.maxBytes, let list = try? PropertyList(bytes: bytes),
+      Self.valueBytes(list) <= Self.maxValueBytes
     {
       self = Self.archive(list) ?? .propertyList(list)
     } else if bytes.count <= Self.maxBytes, let text = Self.text(bytes) {
@@ -53,7 +56,9 @@ package enum BlobContent: Equatable {
       Self.describe(list, depth: 0, limit, &text)
       return "property list: \(text) (\(size))"
     case .keyedArchive(let classes, let tree):
-      let names = classes.prefix(8).joined(separator: ", ") + (classes.count > 8 ? ", …" : "")
+      let names =
+        classes.prefix(8).map { Self.cut($0, limit) }.joined(separator: ", ")
+        + (classes.count > 8 ? ", …" : "")
       var text = ""
       Self.describe(tree, depth: 0, limit, &text)
       return "keyed archive of \(names.isEmpty ? "no class" : names): \(text) (\(size))"
@@ -76,13 +81,30 @@ package enum BlobContent: Equatable {
       case .array(let objects)? = top["$objects"]
     else { return nil }
     var classes: [String] = []
+    var met = ExactTexts()
     for case .dictionary(let object) in objects {
-      if case .string(let name)? = object["$classname"], !classes.contains(name) {
-        classes.append(name)
-      }
+      if case .string(let name)? = object["$classname"], met.insert(name) { classes.append(name) }
     }
-    guard let tree = ArchiveTree.tree(of: list) else { return nil }
+    guard let tree = ArchiveTree.tree(of: list), valueBytes(tree) <= maxValueBytes else {
+      return nil
+    }
     return .keyedArchive(classes: classes, tree: tree)
+  }
+
+  /// The number of bytes of all texts, keys and data in a list.
+  private static func valueBytes(_ list: PropertyList) -> Int {
+    switch list {
+    case .string(let text): text.utf8.count
+    case .data(let bytes): bytes.count
+    case .array(let values), .set(let values): values.reduce(0) { $0 + valueBytes($1) }
+    case .dictionary(let members):
+      members.reduce(0) { $0 + $1.key.utf8.count + valueBytes($1.value) }
+    case .null, .bool, .integer, .real, .date, .uid: 0
+    }
+  }
+
+  private static func cut(_ text: String, _ limit: Int) -> String {
+    String(text.unicodeScalars.prefix(limit))
   }
 
   /// Appends a value as text, until the text has about `limit` bytes.
@@ -108,9 +130,10 @@ package enum BlobContent: Equatable {
     case .bool(let flag): text += flag ? "true" : "false"
     case .integer(let number): text += String(number)
     case .real(let number): text += number.description
-    case .date(let seconds): text += Date(timeIntervalSinceReferenceDate: seconds).description
+    case .date(let seconds):
+      text += ReferenceDate(seconds: seconds).iso8601 ?? "\(seconds) seconds since 2001"
     case .data(let bytes): text += "\(bytes.count) bytes"
-    case .string(let string): text += "\"\(String(string.unicodeScalars.prefix(limit)))\""
+    case .string(let string): text += "\"\(cut(string, limit))\""
     case .uid(let number): text += "object \(number)"
     case .array(let values), .set(let values):
       text += "["
@@ -118,7 +141,10 @@ package enum BlobContent: Equatable {
       text += "]"
     case .dictionary(let members):
       text += "{"
-      items(members.sorted { $0.key < $1.key }.lazy.map { ("\($0.key): ", $0.value) })
+      items(
+        members.sorted { $0.key < $1.key }.lazy.map {
+          ("\(cut($0.key, limit)): ", $0.value)
+        })
       text += "}"
     }
   }

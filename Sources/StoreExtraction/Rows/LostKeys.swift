@@ -59,7 +59,7 @@ struct LostKeys {
         if keys[table, default: []].insert(key).inserted { count += 1 }
         if Self.isVersion(own.recovered, row) { alike.insert(table) }
       }
-      let kind = RowKind(table: table, number: number)
+      let kind = naming.kind(of: table, number)
       if pointers[kind] == nil {
         guard pointers.count < RowKind.most else { return true }
         pointers[kind] = (naming.fields(of: table, number)?.fields ?? []).compactMap(Pointer.init)

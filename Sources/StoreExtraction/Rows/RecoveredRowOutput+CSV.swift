@@ -81,12 +81,15 @@ extension RecoveredRowOutput {
     var only = self
     only.names = [entity]
     only.limit = nil
+    let known = Self.entity(named: entity, among: entityNames)
     var isFirst = true
     var written = 0
     var partial = 0
     guard limit != 0 else { return Outcome() }
     var outcome = try only.forEachRow(selection) { managed, columns, row in
-      guard managed.entityName == entity else { return true }
+      guard let name = managed.entityName, let known, ExactText.isSame(name, known) else {
+        return true
+      }
       if isFirst {
         output.append(
           csvLine: ["_pk"] + managed.properties.map(\.name) + Self.originColumns,
@@ -113,9 +116,10 @@ extension RecoveredRowOutput {
 
 extension RecoveredRowOutput {
   /// Writes the rows of several entities as one CSV: `_entity`, `_pk`, all their properties, and the origin of each row.
+  /// `entities` nil writes those of all entities, known or not.
   /// - Throws: as ``forEachRow(_:_:)``, and when the output cannot be written.
   package func writeCSV(
-    _ selection: DamagedDatabase.Selection, ofEntities entities: Set<String>, to descriptor: Int32
+    _ selection: DamagedDatabase.Selection, ofEntities entities: [String]?, to descriptor: Int32
   ) throws -> Outcome {
     var all = self
     all.names = entities

@@ -19,7 +19,7 @@ package struct RecoveredRowOutput {
   }
 
   /// The names of the wanted entities, including their descendants, and of wanted tables; nil for all.
-  package var names: Set<String>?
+  package var names: [String]?
   /// The most rows that are written; nil for all.
   package var limit: Int?
   /// How binary values are written.
@@ -35,6 +35,12 @@ package struct RecoveredRowOutput {
     naming = RecoveredNaming(
       tables: store.database.tables, entities: store.entities, model: store.model,
       storePath: store.database.path)
+  }
+
+  /// The names of the entities that the store or its model has, each once, sorted.
+  package var entityNames: [String] {
+    let names = Array(naming.entityNames.values) + (store.model?.entityNames ?? [])
+    return Set(names.map { ExactText($0) }).sorted().map(\.text)
   }
 
   /// The names of the tables whose rows belong to no entity, without Core Data's own tables.
@@ -58,38 +64,108 @@ package struct RecoveredRowOutput {
     return names.filter { found.contains(ExactText($0)) }
   }
 
-  /// Returns the tables that ``names`` select, by the name of the table or of an entity; nil when all are selected.
+  /// Returns the tables that ``names`` select, each once, by the name of the table or of an entity; nil when all are
+  /// selected.
   /// - Throws: ``ExtractionError`` with `unknownName`.
-  package func tableNames() throws(ExtractionError) -> Set<String>? {
+  package func tableNames() throws(ExtractionError) -> [String]? {
     guard let names else { return nil }
-    var found: Set<String> = []
+    let entities = entityNames
+    var met = ExactTexts()
+    var found: [String] = []
     for name in names {
-      let tables = store.database.tables.map(\.name)
-      if let table = tables.first(where: { ExactText.isSame($0, name) })
-        ?? tables.first(where: { SQLName.isSame($0, name) })
-        ?? tables.first(where: { $0.lowercased() == name.lowercased() })
-        ?? table(ofEntity: name)
-      {
-        found.insert(table)
-      } else {
+      let entity = Self.entity(named: name, among: entities)
+      if let table = table(named: name) ?? entity.flatMap(table(ofEntity:)) {
+        if met.insert(table) { found.append(table) }
+      } else if entity == nil {
         throw ExtractionError(
           .unknownName, "no entity or table \(name) is known in this store",
           path: store.database.path,
-          nearest: NearestName.of(name, among: Array(naming.entityNames.values) + tables))
+          nearest: NearestName.of(name, among: entities + store.database.tables.map(\.name)))
       }
     }
     return found
   }
 
+  private func table(named name: String) -> String? {
+    let tables = store.database.tables.map(\.name)
+    return tables.first { ExactText.isSame($0, name) } ?? tables.first { SQLName.isSame($0, name) }
+      ?? tables.first { $0.lowercased() == name.lowercased() }
+  }
+
+  /// Returns the name among `known` that `name` stands for.
+  static func entity(named name: String, among known: [String]) -> String? {
+    ExactText.place(of: name, in: known) { $0 }.map { known[$0] }
+  }
+
+  /// Returns the table of an entity, which is named after the entity's root. Nil when it is lost.
   private func table(ofEntity name: String) -> String? {
-    if let model = store.model, model.entities[name] != nil {
-      return TableLayout(model).table(of: name)?.name
-    }
-    guard naming.entityNames.values.contains(name) else { return nil }
-    let wanted = "Z" + name.uppercased()
+    let planned = store.model.flatMap { TableLayout($0).table(of: name)?.name }
+    let record = store.entities.first { ExactText.isSame($0.name, name) }
+    let root = record.flatMap { lineage(of: $0, parents).last } ?? name
+    let wanted = planned ?? "Z" + root.uppercased()
     let tables = store.database.tables
     let place = ExactText.place(of: wanted, in: tables) { $0.name.uppercased() }
     return place.map { tables[$0].name }
+  }
+
+  /// The records that may be parents. The parent of a root entity has the number 0.
+  private var parents: [Int64: EntityRecord] {
+    Dictionary(
+      store.entities.filter { $0.number != 0 }.map { ($0.number, $0) },
+      uniquingKeysWith: { first, _ in first })
+  }
+
+  /// Returns the names of an entity and its ancestors, as Z_PRIMARYKEY has them.
+  private func lineage(of record: EntityRecord, _ parents: [Int64: EntityRecord]) -> [String] {
+    var names = [record.name]
+    var next = parents[record.superNumber]
+    // Hostile records may be each other's parents.
+    while let parent = next, names.count <= ManagedObjectModel.maximumInheritanceDepth {
+      names.append(parent.name)
+      next = parents[parent.superNumber]
+    }
+    return names
+  }
+
+  /// Which rows ``names`` select.
+  fileprivate struct Wanted {
+    /// The tables that may have such rows.
+    var read: Set<String> = []
+    /// The tables whose rows are all wanted.
+    var tables = ExactTexts()
+    var entities = ExactTexts()
+
+    func has(_ entity: String?, of table: ExpectedTable) -> Bool {
+      tables.contains(table.name) || entity.map { entities.contains($0) } ?? false
+    }
+  }
+
+  /// Returns which rows ``names`` select; nil when all are selected.
+  fileprivate func wanted() -> Wanted? {
+    guard let names else { return nil }
+    var wanted = Wanted()
+    let known = entityNames
+    var entities: [String] = []
+    for name in names {
+      let entity = Self.entity(named: name, among: known)
+      if let entity { entities.append(entity) }
+      // The name of an entity may be that of another entity's table, but for the case of letters.
+      if let table = table(named: name), entity == nil || ExactText.isSame(table, name) {
+        wanted.read.insert(table)
+        wanted.tables.insert(table)
+      }
+    }
+    for name in entities + naming.withDescendants(Set(entities)) { wanted.entities.insert(name) }
+    if store.model == nil {
+      let named = wanted.entities
+      let parents = parents
+      for record in store.entities
+      where lineage(of: record, parents).contains(where: named.contains) {
+        wanted.entities.insert(record.name)
+      }
+    }
+    wanted.read.formUnion(entities.compactMap(table(ofEntity:)))
+    return wanted
   }
 
   /// Passes rows of entities to `receive`, with their state and their partial values, until `receive` returns false.
@@ -109,8 +185,8 @@ package struct RecoveredRowOutput {
     ordinary: ((_ row: borrowing RecoveredRowBuffer, _ number: Int64?) -> Bool?)?,
     _ receive: (_ row: ManagedRow, _ columns: [Int], _ recovered: RecoveredRow) -> Bool
   ) throws -> Outcome {
-    let tables = try tableNames()
-    let entities = names.map { naming.withDescendants($0) }
+    _ = try tableNames()
+    let wanted = wanted()
     let places = store.database.tables
     let counts = places.map { $0.isDescribed ? $0.definition.columns.count : -1 }
     var outcome = Outcome()
@@ -127,7 +203,8 @@ package struct RecoveredRowOutput {
         && limit.map { outcome.rowCount < $0 } ?? true
       return goesOn
     }
-    try store.database.forEachBufferedRow(selection, of: tables, readsAhead: limit == nil) { row in
+    let read = wanted?.read
+    try store.database.forEachBufferedRow(selection, of: read, readsAhead: limit == nil) { row in
       guard let place = row.origin.table ?? row.origin.guess, counts[place] >= 0 else {
         outcome.unattributedCount += 1
         return true
@@ -141,7 +218,7 @@ package struct RecoveredRowOutput {
       }
       let row = RecoveredRow(row)
       guard let (managed, columns) = naming.managedRow(row) else { return true }
-      guard Self.wants(managed.entityName, of: places[place], entities) else { return true }
+      guard wanted?.has(managed.entityName, of: places[place]) ?? true else { return true }
       if let table = row.origin.table, row.origin.state != nil, row.rowID == nil,
         managed.primaryKey == 0
       {
@@ -159,13 +236,6 @@ package struct RecoveredRowOutput {
     return outcome
   }
 
-  /// Whether rows of an entity in a table are wanted, by the name of either; nil names want all.
-  fileprivate static func wants(
-    _ entity: String?, of table: ExpectedTable, _ names: Set<String>?
-  ) -> Bool {
-    names.map { $0.contains(entity ?? "") || $0.contains(table.name) } ?? true
-  }
-
   /// Writes rows of entities as JSON in the form of ordinary rows, followed by their state and origin.
   /// - Throws: as ``forEachRow(_:_:)``, and when the output cannot be written.
   package func writeJSON(
@@ -174,7 +244,7 @@ package struct RecoveredRowOutput {
     var output = OutputBuffer(descriptor: descriptor)
     var isFirst = true
     if form == .object { output.append(form.opening) }
-    let renderings = RecoveredRenderings(naming, store, names)
+    let renderings = RecoveredRenderings(naming, store, wanted())
     var sink = NamedRowSink(.members, storePath: store.database.path, blobs: blobs)
     func begin() {
       if form == .object, !isFirst { output.append(",\n") }
@@ -217,19 +287,26 @@ struct RowKind: Hashable {
   static let most = 100_000
 }
 
+extension RecoveredNaming {
+  /// Returns the kind of rows with an entity number. All numbers that belong to no entity are one kind.
+  func kind(of table: Int, _ number: Int64?) -> RowKind {
+    RowKind(table: table, number: number.flatMap { entityNames[$0] == nil ? nil : $0 })
+  }
+}
+
 /// Gives the renderings of ordinary rows. Each is made only once for a table and an entity number.
 private final class RecoveredRenderings {
   private let naming: RecoveredNaming
   private let store: DamagedStore
-  private let wanted: Set<String>?
+  private let wanted: RecoveredRowOutput.Wanted?
   private var known: [RowKind: EntityRendering?] = [:]
   /// The rendering that was asked for last. Most rows need the same one as the row before.
   private var last: (key: RowKind, rendering: EntityRendering?)?
 
-  init(_ naming: RecoveredNaming, _ store: DamagedStore, _ names: Set<String>?) {
+  init(_ naming: RecoveredNaming, _ store: DamagedStore, _ wanted: RecoveredRowOutput.Wanted?) {
     self.naming = naming
     self.store = store
-    wanted = names.map { naming.withDescendants($0) }
+    self.wanted = wanted
   }
 
   /// Returns the rendering for rows of a table with an entity number. Nil when these rows are not wanted, or the table
@@ -238,8 +315,9 @@ private final class RecoveredRenderings {
     guard let table else { return nil }
     let key = RowKind(table: table, number: number)
     if let last, last.key == key { return last.rendering }
-    let rendering = known[key] ?? make(table, number)
-    if known.count < RowKind.most { known[key] = .some(rendering) }
+    let kind = naming.kind(of: table, number)
+    let rendering = known[kind] ?? make(table, number)
+    if known.count < RowKind.most { known[kind] = .some(rendering) }
     last = (key, rendering)
     return rendering
   }
@@ -247,7 +325,7 @@ private final class RecoveredRenderings {
   private func make(_ table: Int, _ number: Int64?) -> EntityRendering? {
     let expected = store.database.tables[table]
     guard let (entity, fields) = naming.fields(of: table, number) else { return nil }
-    guard RecoveredRowOutput.wants(entity, of: expected, wanted) else { return nil }
+    guard wanted?.has(entity, of: expected) ?? true else { return nil }
     return EntityRendering(
       name: entity, fields, keyColumn: 0, of: expected.definition, naming.entityNames)
   }

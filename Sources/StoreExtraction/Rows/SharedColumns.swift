@@ -4,8 +4,8 @@ import CoreDataStore
 /// first occur. Many-to-many relationships come last, because their keys are not in the row.
 struct SharedColumns {
   private(set) var names: [String] = []
-  private var places: [String: Int] = [:]
-  private var linkPlaces: [String: Int] = [:]
+  private var places: [ExactText: Int] = [:]
+  private var linkPlaces: [ExactText: Int] = [:]
 
   /// Collects the columns for rows of these entities.
   init(_ entities: [DescribedEntity]) {
@@ -14,11 +14,12 @@ struct SharedColumns {
     }
     for entity in entities {
       for property in entity.properties where property.kind == .toMany {
-        guard linkPlaces[property.name] == nil else { continue }
-        linkPlaces[property.name] = names.count
+        guard linkPlaces[ExactText(property.name)] == nil else { continue }
+        linkPlaces[ExactText(property.name)] = names.count
         // An attribute of another entity may have this name.
         names.append(
-          places[property.name] == nil ? property.name : "\(entity.name).\(property.name)")
+          place(of: property.name) == nil
+            ? property.name : "\(entity.name).\(property.name)")
       }
     }
   }
@@ -28,14 +29,14 @@ struct SharedColumns {
 
   /// Adds a column, unless the list has one of this name.
   mutating func add(_ name: String) {
-    guard places[name] == nil else { return }
-    places[name] = names.count
+    guard places[ExactText(name)] == nil else { return }
+    places[ExactText(name)] = names.count
     names.append(name)
   }
 
   /// Returns the position of a property among the columns; nil when it is not there.
-  func place(of name: String) -> Int? { places[name] }
+  func place(of name: String) -> Int? { places[ExactText(name)] }
 
   /// Returns the position of a many-to-many relationship among the columns; nil when it is not there.
-  func place(ofLink name: String) -> Int? { linkPlaces[name] }
+  func place(ofLink name: String) -> Int? { linkPlaces[ExactText(name)] }
 }

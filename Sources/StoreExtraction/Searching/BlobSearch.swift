@@ -10,32 +10,44 @@ extension SearchPattern {
     var excerpt: SearchExcerpt
   }
 
+  /// The depth from which property lists are not read: data in a list may be a list again.
+  private static let maxDepth = 8
+  /// The most bytes of data in lists that are read, 16 MiB. Lists within lists may have the same data any number of
+  /// times.
+  private static let maxDataBytes = 16 << 20
+
   /// Searches a binary value: its bytes as text in UTF-8 and UTF-16, and its content as a property list, keyed archive,
   /// JSON or other text, compressed or not.
   ///
+  /// - Returns: the first match; nil when there is none.
+  func match(inBlob bytes: [UInt8]) -> BlobMatch? {
+    var left = Self.maxDataBytes
+    return match(inBlob: bytes, depth: 0, &left)
+  }
+
   /// - Parameters:
   ///   - bytes: the value.
-  ///   - depth: how many times the value was decompressed so far. From 3 on, it is not decompressed again.
+  ///   - depth: how many times the value was decompressed or taken out of a list so far. From 3 on, it is not
+  ///     decompressed again.
+  ///   - left: how many more bytes of data in lists are read.
   /// - Returns: the first match; nil when there is none.
-  func match(inBlob bytes: [UInt8], depth: Int = 0) -> BlobMatch? {
+  private func match(inBlob bytes: [UInt8], depth: Int, _ left: inout Int) -> BlobMatch? {
     let content = ContiguousArray(bytes)
     let span = content.rawSpan
     let raw = isExpression ? nil : match(inBytes: span)
     if let format = Inflation.form(of: bytes), depth < 3,
       let unpacked = try? Inflation.bytes(of: bytes, format),
-      var found = match(inBlob: unpacked, depth: depth + 1)
+      var found = match(inBlob: unpacked, depth: depth + 1, &left)
     {
       found.inside = "\(format.rawValue)" + (found.inside.map { ", " + $0 } ?? "")
       return found
     }
-    // A text in a property list is also in the bytes of the list. When the bytes have no match, the list need not be
-    // read.
-    guard isExpression || raw != nil else { return nil }
-    switch BlobContent(bytes) {
+    guard isExpression || raw != nil || mayBeWritten(in: bytes) else { return nil }
+    switch depth < Self.maxDepth ? BlobContent(bytes) : .unknown {
     case .propertyList(let list):
-      if let found = match(in: list, "property list") { return found }
+      if let found = match(in: list, "property list", depth, &left) { return found }
     case .keyedArchive(_, let tree):
-      if let found = match(in: tree, "keyed archive") { return found }
+      if let found = match(in: tree, "keyed archive", depth, &left) { return found }
     case .text(let text):
       if let range = match(inText: span) {
         return BlobMatch(inside: "text", excerpt: SearchExcerpt(range, of: text))
@@ -54,17 +66,26 @@ extension SearchPattern {
             ? String(decoding: found.filter { $0 != 0 }, as: UTF8.self) : "(bytes)"))
   }
 
-  /// Returns the first match of a text in a property list, with the keys that lead to the text.
-  private func match(in list: PropertyList, _ kind: String) -> BlobMatch? {
+  /// Whether a property list with these bytes may hold the text although its bytes do not: numbers and dates are binary,
+  /// and XML has entities.
+  private func mayBeWritten(in bytes: [UInt8]) -> Bool {
+    bytes.starts(with: "bplist0".utf8)
+      ? isNumberOrDate : bytes.starts(with: "<?xml".utf8) && bytes.contains(UInt8(ascii: "&"))
+  }
+
+  /// Returns the first match in a property list, with the keys that lead to the value.
+  private func match(
+    in list: PropertyList, _ kind: String, _ depth: Int, _ left: inout Int
+  ) -> BlobMatch? {
     // The property list reader limits the depth and the number of values.
     var keys: [String] = []
+    func hit(_ excerpt: SearchExcerpt) -> BlobMatch {
+      let path = keys.map { VisibleText.visible($0, limit: 60) }.joined(separator: ".")
+      return BlobMatch(inside: kind + (path.isEmpty ? "" : ", " + path), excerpt: excerpt)
+    }
     func found(_ text: String) -> BlobMatch? {
       let bytes = ContiguousArray(text.utf8)
-      guard let range = match(inText: bytes.rawSpan) else { return nil }
-      let path = keys.map { VisibleText.visible($0, limit: 60) }.joined(separator: ".")
-      return BlobMatch(
-        inside: kind + (path.isEmpty ? "" : ", " + path),
-        excerpt: SearchExcerpt(range, of: bytes.rawSpan))
+      return self.match(inText: bytes.rawSpan).map { hit(SearchExcerpt($0, of: bytes.rawSpan)) }
     }
     func search(_ list: PropertyList) -> BlobMatch? {
       func within(_ key: String, _ value: PropertyList) -> BlobMatch? {
@@ -74,12 +95,16 @@ extension SearchPattern {
       }
       switch list {
       case .string(let text): return found(text)
-      case .integer(let number): return matches(number) ? found(String(number)) : nil
+      case .integer(let number):
+        return matches(number) ? hit(SearchExcerpt(whole: String(number))) : nil
+      case .real(let number):
+        return matches(number) ? hit(SearchExcerpt(whole: number.description)) : nil
       case .date(let seconds):
         let date = ReferenceDate(seconds: seconds)
-        return matches(date)
-          ? BlobMatch(inside: kind, excerpt: SearchExcerpt(whole: date.iso8601 ?? "")) : nil
-      case .data(let bytes): return match(inBlob: bytes, depth: 3)
+        return matches(date) ? hit(SearchExcerpt(whole: date.iso8601 ?? "")) : nil
+      case .data(let bytes):
+        left -= bytes.count
+        return left < 0 ? nil : self.match(inBlob: bytes, depth: max(3, depth) + 1, &left)
       case .array(let values), .set(let values):
         for (place, value) in values.enumerated() {
           if let match = within(String(place), value) { return match }
@@ -88,7 +113,7 @@ extension SearchPattern {
         for (key, value) in members.sorted(by: { $0.key < $1.key }) {
           if let match = found(key) ?? within(key, value) { return match }
         }
-      case .null, .bool, .real, .uid: break
+      case .null, .bool, .uid: break
       }
       return nil
     }

@@ -45,10 +45,12 @@ struct ConditionPaths {
         try Self.check(constant, against: source.properties[place])
       }
     }
-    var entities: [String: DescribedEntity] = [:]
+    var entities: [ExactText: DescribedEntity] = [:]
     if texts.contains(where: { ConditionPath($0).keys.count > 1 }), source.isEntity {
       for table in store.entityTables {
-        for entity in try store.describedEntities(of: table) { entities[entity.name] = entity }
+        for entity in try store.describedEntities(of: table) {
+          entities[ExactText(entity.name)] = entity
+        }
       }
     }
     for exact in Set(texts.map { ExactText($0) }) {
@@ -61,16 +63,16 @@ struct ConditionPaths {
       var steps: [Step] = []
       for key in path.keys.dropFirst() {
         guard property.kind == .toOne || property.kind == .toMany,
-          let destination = entities[property.typeName]
+          let destination = entities[ExactText(property.typeName)]
         else {
           throw RowCondition.refusal(
             "\(property.name) in \(text) is not a relationship that leads to rows")
         }
-        guard let next = destination.properties.first(where: { $0.name == key }) else {
+        guard let place = ExactText.place(of: key, in: destination.properties, \.name) else {
           throw RowCondition.refusal("\(destination.name) has no \(key)")
         }
-        steps.append(Step(values: try Self.values(of: key, in: destination, store)))
-        property = next
+        property = destination.properties[place]
+        steps.append(Step(values: try Self.values(of: property.name, in: destination, store)))
       }
       if path.isCount, property.kind != .toMany {
         throw RowCondition.refusal(
@@ -109,7 +111,7 @@ struct ConditionPaths {
     var values: [Int64: ConditionValue] = [:]
     // Rows of subentities are in the same table and have the property, too.
     try store.forEachRow(of: [destination.name]) { row in
-      if let property = row.properties.first(where: { $0.name == key }) {
+      if let property = row.properties.first(where: { ExactText.isSame($0.name, key) }) {
         values[row.primaryKey] = ConditionValue(property.value)
       }
       return values.count <= maxRows

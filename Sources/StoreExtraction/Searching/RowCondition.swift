@@ -9,8 +9,8 @@ import ObjectModel
 /// false for such a row. A text in the form of a date counts as a date when it is compared with one.
 package struct RowCondition {
   let predicate: ModelPredicate
-  /// The compiled regular expressions of the condition, by their text.
-  private var expressions: [String: TextExpression] = [:]
+  /// The compiled regular expressions of the condition, with and without `[c]`.
+  private var expressions: [ExactText: TextExpression] = [:]
 
   /// Parses a condition.
   ///
@@ -54,7 +54,7 @@ package struct RowCondition {
         else {
           throw Self.refusal("\(text) is not a valid regular expression")
         }
-        expressions[text] = expression
+        expressions[Self.key(of: text, comparison)] = expression
       case .between:
         guard case .aggregate(let bounds) = comparison.right, bounds.count == 2 else {
           throw Self.refusal("BETWEEN takes two values, as in {1, 9}")
@@ -66,6 +66,12 @@ package struct RowCondition {
     case .constant: break
     case .opaque, .unparsed: throw Self.refusal("a part of it is not understood")
     }
+  }
+
+  private static func key(
+    of text: String, _ comparison: ModelPredicate.Comparison
+  ) -> ExactText {
+    ExactText((comparison.options.contains(.caseInsensitive) ? "[c]" : "[]") + text)
   }
 
   /// Returns a function's name without the colon that a selector with one argument may end in.
@@ -230,9 +236,10 @@ package struct RowCondition {
     case .greaterThan: return hasValues && order.map { $0 > 0 } ?? false
     case .greaterThanOrEqual: return hasValues && order.map { $0 >= 0 } ?? false
     case .between:
-      guard case .list(let bounds) = right, bounds.count == 2, left != .null,
-        let low = ConditionValue.order(left, Self.dated(bounds[0], beside: left)),
-        let high = ConditionValue.order(left, Self.dated(bounds[1], beside: left))
+      guard case .list(var bounds) = right, bounds.count == 2, left != .null else { return false }
+      bounds = bounds.map { Self.dated($0, beside: left).folded(comparison.options) }
+      guard let low = ConditionValue.order(left, bounds[0]),
+        let high = ConditionValue.order(left, bounds[1])
       else { return false }
       return low >= 0 && high <= 0
     case .in:
@@ -259,7 +266,7 @@ package struct RowCondition {
       return Self.isLike(Array(left.unicodeScalars), Array(right.unicodeScalars))
     case .matches:
       guard let left = left.text, let right = comparison.right.stringConstant else { return false }
-      return expressions[right]?.matchesWhole(left) ?? false
+      return expressions[Self.key(of: right, comparison)]?.matchesWhole(left) ?? false
     case .selector: return false
     }
   }

@@ -160,7 +160,8 @@ package struct SelectedRows {
   ) throws {
     if source.isEntity {
       return try store.forEachRow(of: [source.name]) { row in
-        row.entityName == source.name ? receive(row.primaryKey, row.properties) : true
+        guard let name = row.entityName, ExactText.isSame(name, source.name) else { return true }
+        return receive(row.primaryKey, row.properties)
       }
     }
     guard let table = store.database.schema.table(named: source.name) else { return }

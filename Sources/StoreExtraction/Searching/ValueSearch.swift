@@ -35,11 +35,11 @@ package final class ValueSearch {
   private let pattern: SearchPattern
   private let naming: RecoveredNaming
   private let columnCounts: [Int]
-  /// What each column of an entity's rows holds, by table and entity number.
-  private var kinds: [Int: [Int64: [RowPlan.Kind?]]] = [:]
+  /// What each column of an entity's rows holds.
+  private var kinds: [RowKind: [RowPlan.Kind?]] = [:]
   /// Matches in external files, by file name. They are reported when a row names the file, or after the last row.
-  private var files: [String: SearchPattern.BlobMatch] = [:]
-  private var namedFiles: Set<String> = []
+  private var files: [ExactText: SearchPattern.BlobMatch] = [:]
+  private var namedFiles = ExactTexts()
   private var outcome = Outcome()
 
   /// Prepares a search of `store` for `pattern`.
@@ -82,8 +82,8 @@ package final class ValueSearch {
       return goesOn
     }
     for (name, found) in files.sorted(by: { $0.key < $1.key })
-    where goesOn && !namedFiles.contains(name) {
-      goesOn = tell(SearchHit(inside: Self.inside(found, file: name), excerpt: found.excerpt))
+    where goesOn && !namedFiles.contains(name.text) {
+      goesOn = tell(SearchHit(inside: Self.inside(found, file: name.text), excerpt: found.excerpt))
     }
     return outcome
   }
@@ -152,20 +152,21 @@ package final class ValueSearch {
     guard let table = row.origin.table ?? row.origin.guess, columnCounts[table] >= 0 else {
       return nil
     }
-    let number = row.values.count > 1 && row.values[1].kind == .integer ? row.values[1].bits : -1
-    if kinds[table]?[number] == nil {
+    let number = row.values.count > 1 && row.values[1].kind == .integer ? row.values[1].bits : nil
+    let kind = naming.kind(of: table, number)
+    if kinds[kind] == nil {
       guard let (_, fields) = naming.fields(of: table, number) else { return nil }
       var list = [RowPlan.Kind?](repeating: nil, count: columnCounts[table])
       for field in fields where field.column < list.count { list[field.column] = field.kind }
-      kinds[table, default: [:]][number] = list
+      kinds[kind] = list
     }
-    guard let list = kinds[table]?[number], column < list.count else { return .some(nil) }
+    guard let list = kinds[kind], column < list.count else { return .some(nil) }
     return .some(list[column])
   }
 
   private func blob(_ bytes: [UInt8]) -> SearchPattern.BlobMatch? {
     if let file = ExternalBlob.identifier(in: bytes) {
-      guard let found = files[file] else { return nil }
+      guard let found = files[ExactText(file)] else { return nil }
       namedFiles.insert(file)
       return SearchPattern.BlobMatch(
         inside: Self.inside(found, file: file), excerpt: found.excerpt)
@@ -209,7 +210,7 @@ package final class ValueSearch {
       outcome.fileCount += 1
       do throws(SQLiteFileError) {
         if let found = try match(in: ByteFile(member.path)) {
-          files[PathText.lastComponent(of: member.name)] = found
+          files[ExactText(PathText.lastComponent(of: member.name))] = found
         }
       } catch {
         outcome.unreadFiles.append(member.name)

@@ -1,4 +1,5 @@
 import CoreDataStore
+import ManagedObjects
 import ModelTools
 import ObjectModel
 import SQLiteFile
@@ -118,11 +119,18 @@ extension CopyCompiler {
     // One side of the old relationship was to-one, so its rows hold the links.
     var isFound = false
     let inverse = TableLayout.inverse(of: old, in: source.model)
+    let lineage = [from] + source.model.ancestors(of: from).map(\.name)
+    var orderRoles: [TableLayout.Role] = [.ownerOrder(old), .order(old)]
+    if let inverse { orderRoles.append(.order(inverse)) }
     for table in plan.tables {
-      let place = source.layout.tables.first { SQLName.isSame($0.name, table.table) }
-      for column in place?.columns ?? [] {
-        let isNear = column.role == .toOne(old)
-        let isFar = inverse.map { column.role == .toOne($0) } ?? false || column.role == .owner(old)
+      guard let place = source.layout.tables.first(where: { SQLName.isSame($0.name, table.table) })
+      else { continue }
+      for column in place.columns {
+        // Other entities may have an equal relationship, which has links of its own.
+        let isOwn = lineage.contains(column.ownerName(in: source.layout))
+        let isNear = column.role == .toOne(old) && isOwn
+        let isFar =
+          inverse.map { column.role == .toOne($0) } ?? false || column.role == .owner(old) && isOwn
         guard isNear || isFar,
           let link = table.definition.columns.firstIndex(where: {
             SQLName.isSame($0.name, column.name)
@@ -135,11 +143,10 @@ extension CopyCompiler {
           else { continue }
           var row = RowSQL(keyColumn: table.keyColumn)
           // The column with the position of a row among the rows of the same owner.
-          let order = place?.columns.first { other in
-            other.role == .ownerOrder(old) || other.role == .order(old)
-              || inverse.map { other.role == .order($0) } ?? false
-          }.flatMap { order in
-            table.definition.columns.firstIndex { SQLName.isSame($0.name, order.name) }
+          let order = orderRoles.compactMap {
+            source.layout.companion(of: column, $0, in: place)
+          }.first.flatMap { name in
+            table.definition.columns.firstIndex { SQLName.isSame($0.name, name) }
           }
           let (statement, isLate) =
             try isNear

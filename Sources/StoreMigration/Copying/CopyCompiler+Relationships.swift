@@ -1,4 +1,5 @@
 import CoreDataStore
+import ManagedObjects
 import ModelTools
 import ObjectModel
 import SQLiteFile
@@ -69,8 +70,10 @@ extension CopyCompiler {
     case .none:
       // Core Data keeps both sides of a relationship consistent, so the mapping of the inverse serves as well.
       guard let inverse = TableLayout.inverse(of: relationship, in: model) else { return nil }
-      if let link = reversed(inverse, of: destination, from) { return lead(by: link, destination) }
-      return lead(backBy: inverse, of: destination, table)
+      if let link = reversed(inverse, of: destination, mapping, from) {
+        return lead(by: link, destination)
+      }
+      return lead(backBy: inverse, of: destination, mapping, table)
     }
   }
 
@@ -92,13 +95,15 @@ extension CopyCompiler {
       makers: makers)
   }
 
-  /// How a new row refers to the row of `owner` that has it in `relationship`. The old row may hold this reference
-  /// itself or not. Nil when no mapping sets the relationship.
-  func lead(backBy relationship: Relationship, of owner: String, _ table: TableCopy) -> Lead? {
+  /// How a new row, which the mapping `maker` makes, refers to the row of `owner` that has it in `relationship`. The old
+  /// row may hold this reference itself or not. Nil when no mapping sets the relationship to objects of `maker`.
+  func lead(
+    backBy relationship: Relationship, of owner: String, _ maker: EntityMapping, _ table: TableCopy
+  ) -> Lead? {
     let lineage = descendants(of: owner)
     for mapping in mappings where lineage.contains(mapping.destinationEntityName ?? "") {
-      guard case .related(let name, _) = relationshipSource(relationship.name, mapping),
-        let oldOwner = mapping.sourceEntityName,
+      guard case .related(let name, let wanted) = relationshipSource(relationship.name, mapping),
+        isMeant(maker, by: wanted), let oldOwner = mapping.sourceEntityName,
         let old = source.relationship(name, of: oldOwner)
       else { continue }
       let inverse = TableLayout.inverse(of: old, in: source.model)
@@ -114,9 +119,13 @@ extension CopyCompiler {
           origin: .column(key), order: column { $0 == .order(inverse) },
           number: column { $0 == .destinationEntity(inverse) }, makers: makers)
       }
-      if let key = column({ $0 == .owner(old) }) {
+      if let place, let own = ownerColumn(of: old, oldOwner, in: place),
+        let key = source.column(own.name, in: place.name)
+      {
+        let order = source.layout.companion(of: own, .ownerOrder(old), in: place)
         return Lead(
-          origin: .column(key), order: column { $0 == .ownerOrder(old) }, makers: makers)
+          origin: .column(key), order: order.flatMap { source.column($0, in: place.name) },
+          makers: makers)
       }
       return Lead(
         origin: .elsewhere(
@@ -126,13 +135,36 @@ extension CopyCompiler {
     return nil
   }
 
-  /// The inverse, in the old entity `from`, of the old relationship that a new relationship of `entity` follows; nil
-  /// when there is none.
-  func reversed(_ relationship: Relationship, of entity: String, _ from: String) -> Link? {
+  /// Whether a relationship to the objects of the mapping `wanted` leads to those of `maker`; nil stands for all
+  /// mappings. It does not if both mappings make objects of the same old ones.
+  func isMeant(_ maker: EntityMapping, by wanted: String?) -> Bool {
+    guard let wanted, wanted != maker.name else { return true }
+    return !mappings.contains {
+      $0.name == wanted && $0.sourceEntityName == maker.sourceEntityName
+    }
+  }
+
+  /// The column of an old table in which the rows of a to-many relationship without an inverse hold the key of their
+  /// owner, a row of `entity`; nil when the table has none.
+  func ownerColumn(of relationship: Relationship, _ entity: String, in table: TableLayout.Table)
+    -> TableLayout.Column?
+  {
+    let lineage = [entity] + source.model.ancestors(of: entity).map(\.name)
+    return table.columns.first {
+      $0.role == .owner(relationship) && lineage.contains($0.ownerName(in: source.layout))
+    }
+  }
+
+  /// The inverse, in the old entity `from`, of the old relationship by which a new relationship of `entity` leads to
+  /// objects of the mapping `maker`; nil when there is none.
+  func reversed(
+    _ relationship: Relationship, of entity: String, _ maker: EntityMapping, _ from: String
+  ) -> Link? {
     let lineage = descendants(of: entity)
     for mapping in mappings where lineage.contains(mapping.destinationEntityName ?? "") {
       guard
-        case .related(let name, _) = relationshipSource(relationship.name, mapping),
+        case .related(let name, let wanted) = relationshipSource(relationship.name, mapping),
+        isMeant(maker, by: wanted),
         let old = source.relationship(name, of: mapping.sourceEntityName ?? ""),
         let back = TableLayout.inverse(of: old, in: source.model),
         source.relationship(back.name, of: from) == back
@@ -185,7 +217,10 @@ extension CopyCompiler {
     _ place: Place, to lead: Lead?, _ table: TableCopy, _ shift: KeyShift, _ row: inout RowSQL,
     _ updates: inout [RowStatement]
   ) throws {
-    guard let lead, !lead.makers.isEmpty else { return }
+    guard let lead, !lead.makers.isEmpty else {
+      if place.inverse != nil { plan.mirrored.append(place) }
+      return
+    }
     if case .elsewhere(let link, let isNear) = lead.origin {
       if let orderColumn = place.orderColumn {
         plan.unordered.append((place.table, place.column, orderColumn))
@@ -361,8 +396,14 @@ extension CopyCompiler {
       return try staged(
         table, near: column, far: key, order: place(destination, .order(inverse))?.column)
     }
-    guard let (table, column, key) = place(destination, .owner(relationship)) else { return nil }
+    guard let table = source.layout.table(of: destination),
+      let own = ownerColumn(of: relationship, link.entity, in: table),
+      let column = source.column(own.name, in: table.name),
+      let key = source.column("Z_PK", in: table.name)
+    else { return nil }
+    let order = source.layout.companion(of: own, .ownerOrder(relationship), in: table)
     return try staged(
-      table, near: column, far: key, order: place(destination, .ownerOrder(relationship))?.column)
+      table.name, near: column, far: key,
+      order: order.flatMap { source.column($0, in: table.name) })
   }
 }

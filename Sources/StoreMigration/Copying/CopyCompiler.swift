@@ -1,5 +1,6 @@
 import CoreDataForensics
 import CoreDataStore
+import ManagedObjects
 import ModelTools
 import ObjectModel
 import SQLiteFile
@@ -227,7 +228,7 @@ struct CopyCompiler {
     let saves = table.definition.columns.firstIndex { SQLName.isSame($0.name, "Z_OPT") }
     row.set("Z_OPT", to: saves.map { row.parameter($0, or: "1") } ?? "1")
     var updates: [RowStatement] = []
-    var demands: [(property: String, column: Int?)] = []
+    var demands: [(property: String, column: Int?, value: String)] = []
     var external: Set<Int> = []
     var inlined: Set<Int> = []
     var isFiltered = false
@@ -237,11 +238,8 @@ struct CopyCompiler {
     if case .some(let predicate) = mapping.selection {
       isFiltered = true
       if let condition = condition(predicate, from, &row) {
-        if policyClass == nil {
-          row.take(where: condition)
-        } else {
-          selection = row.statement("SELECT \(condition)")
-        }
+        if policyClass == nil { row.take(where: condition) }
+        selection = row.statement("SELECT \(condition)")
       } else {
         refuse(
           .unsupportedExpression,
@@ -268,14 +266,17 @@ struct CopyCompiler {
         {
           // A policy may give the value later.
           if policyClass == nil { row.demand(value) }
-          demands.append((attribute.name, sourceColumn))
+          // A constant is never missing, unless it is NULL.
+          if value == "NULL" || value.utf8.contains(UInt8(ascii: "?")) {
+            demands.append((attribute.name, sourceColumn, value))
+          }
         }
       case .toOne(let relationship):
         let inverse = TableLayout.inverse(of: relationship, in: model)
         let target = Place(
           table: place.name, column: column.name,
-          entityColumn: place.columns.first { $0.role == .destinationEntity(relationship) }?.name,
-          orderColumn: place.columns.first { $0.role == .order(relationship) }?.name,
+          entityColumn: layout.companion(of: column, .destinationEntity(relationship), in: place),
+          orderColumn: layout.companion(of: column, .order(relationship), in: place),
           destination: relationship.destinationEntityName, entityName: column.entityName,
           propertyName: relationship.name,
           inverse: inverse.flatMap { inverse in
@@ -290,17 +291,21 @@ struct CopyCompiler {
         let owner = column.ownerName(in: layout)
         let target = Place(
           table: place.name, column: column.name,
-          orderColumn: place.columns.first { $0.role == .ownerOrder(relationship) }?.name,
+          orderColumn: layout.companion(of: column, .ownerOrder(relationship), in: place),
           destination: owner, entityName: owner, propertyName: relationship.name,
           entityNumber: number)
         try set(
-          target, to: lead(backBy: relationship, of: owner, table), table, shift, &row, &updates)
+          target, to: lead(backBy: relationship, of: owner, mapping, table), table, shift, &row,
+          &updates)
       case .destinationEntity, .order, .ownerOrder: break
       }
     }
+    let lacks = demands.map { "\($0.value) IS NULL" }.joined(separator: ", ")
     return EntityCopy(
       mapping, from: from, to: to, shift: shift, insert: try row.insert(into: place.name),
-      isFiltered: isFiltered, losses: row.losses(), updates: updates, demands: demands,
+      isFiltered: isFiltered, losses: row.losses(), updates: updates,
+      demands: demands.map { (property: $0.property, column: $0.column) },
+      lacks: demands.isEmpty ? nil : row.statement("SELECT \(lacks)"),
       externalColumns: external, inlinedColumns: inlined, policyClass: policyClass,
       selection: selection,
       policyValues: policyValues, plain: row.plain())
@@ -313,6 +318,10 @@ struct CopyCompiler {
     _ row: inout RowSQL
   ) throws -> (sql: String, column: Int?) {
     let fallback = attribute.defaultValue.flatMap { SQLText.literal($0, of: attribute) }
+    /// A value, as SQL, with the default of a required attribute where it is NULL.
+    func filled(_ value: String) -> String {
+      attribute.isOptional ? value : fallback.map { "IFNULL(\(value), \($0))" } ?? value
+    }
     func stored(_ name: String) -> (sql: String, column: Int?)? {
       guard
         let old = sourceAttribute(name, of: from),
@@ -334,12 +343,8 @@ struct CopyCompiler {
       }
       if isPartial { row.watch(row.parameter(column), value, property: attribute.name) }
       return (
-        attribute.isOptional
-          ? value
-          : fallback.map {
-            value == row.parameter(column)
-              ? row.parameter(column, or: $0) : "IFNULL(\(value), \($0))"
-          } ?? value, column
+        value == row.parameter(column) && !attribute.isOptional
+          ? fallback.map { row.parameter(column, or: $0) } ?? value : filled(value), column
       )
     }
     let origin = attributeSource(attribute, mapping)
@@ -355,9 +360,10 @@ struct CopyCompiler {
       if let found = stored(path) { return found }
       if hasColumn(path, of: from) { return (fallback ?? "NULL", nil) }
       if let (value, old) = self.attribute(at: path, of: from, &row),
-        let (converted, _) = SQLText.converted(value, from: old, to: attribute)
+        let (converted, isPartial) = SQLText.converted(value, from: old, to: attribute)
       {
-        return (converted, nil)
+        if isPartial { row.watch(value, converted, property: attribute.name) }
+        return (filled(converted), nil)
       }
       if path.utf8.contains(UInt8(ascii: ".")) {
         refuse(
@@ -382,12 +388,12 @@ struct CopyCompiler {
         )
         return ("NULL", nil)
       }
-      return (literal, nil)
+      return (literal == "NULL" ? filled(literal) : literal, nil)
     case .related, .same, .unsupported:
       if case .unsupported(let expression) = origin,
         let computed = sql(expression, from, &row)
       {
-        return (SQLText.computed(computed, for: attribute), nil)
+        return (filled(SQLText.computed(computed, for: attribute)), nil)
       }
       if case .unsupported(let expression) = origin, policyClass(of: mapping) != nil,
         expression.policyCall != nil
@@ -471,13 +477,14 @@ struct CopyCompiler {
         case .toOne(let relationship):
           destination = relationship.destinationEntityName
           name = relationship.name
-          entityColumn = place.columns.first { $0.role == .destinationEntity(relationship) }?.name
-          orderColumn = place.columns.first { $0.role == .order(relationship) }?.name
+          entityColumn = layout.companion(
+            of: column, .destinationEntity(relationship), in: place)
+          orderColumn = layout.companion(of: column, .order(relationship), in: place)
           isDemanded = !relationship.isOptional
         case .owner(let relationship):
           destination = column.ownerName(in: layout)
           name = relationship.name
-          orderColumn = place.columns.first { $0.role == .ownerOrder(relationship) }?.name
+          orderColumn = layout.companion(of: column, .ownerOrder(relationship), in: place)
         default: continue
         }
         guard let target = layout.table(of: destination)?.name else { continue }
@@ -491,16 +498,5 @@ struct CopyCompiler {
             propertyName: name))
       }
     }
-  }
-}
-
-extension TableLayout.Column {
-  /// The entity that has the to-many relationship, for the column in which the rows of a relationship without an
-  /// inverse hold their owner's key; for any other column, the entity of the column.
-  func ownerName(in layout: TableLayout) -> String {
-    guard case .owner(let relationship) = role else { return entityName }
-    return layout.numbering.names.first { name in
-      layout.model.entities[name]?.relationships.contains(relationship) == true
-    } ?? entityName
   }
 }

@@ -51,8 +51,11 @@ final class EntityCopy {
   /// Statements that run in a second pass, after all rows are inserted.
   var updates: [RowStatement]
   /// The new properties that must have a value, each with the index of the old column that it comes from; nil when it
-  /// comes from no column.
+  /// comes from no column. Properties that never lack one are left out.
   let demands: [(property: String, column: Int?)]
+  /// Finds the demanded values that a row lacks: each column of the result is 1 when the property at the same place in
+  /// ``demands`` has no value. Nil when no value is demanded.
+  let lacks: RowStatement?
   /// Indexes of the old columns whose external files the new row refers to as well.
   let externalColumns: Set<Int>
   /// Indexes of the old columns whose external files are read into the new row, because the new attribute does not
@@ -60,8 +63,7 @@ final class EntityCopy {
   let inlinedColumns: Set<Int>
   /// The name of the policy class that carries the mapping out; nil for a mapping that SQL carries out alone.
   let policyClass: String?
-  /// For a mapping with a policy: a statement whose first column says whether the mapping takes a row. Nil when the
-  /// mapping takes all rows, or has no policy.
+  /// A statement whose first column says whether the mapping takes a row; nil when it takes all rows.
   let selection: RowStatement?
   /// The properties whose values functions of the policy class compute, each with the expression that calls one.
   let policyValues: [(property: String, expression: ModelExpression)]
@@ -78,7 +80,7 @@ final class EntityCopy {
     _ mapping: EntityMapping, from sourceEntity: String, to destinationEntity: String,
     shift: KeyShift, insert: RowStatement, isFiltered: Bool,
     losses: (statement: RowStatement, properties: [String])?, updates: [RowStatement],
-    demands: [(property: String, column: Int?)], externalColumns: Set<Int>,
+    demands: [(property: String, column: Int?)], lacks: RowStatement?, externalColumns: Set<Int>,
     inlinedColumns: Set<Int>, policyClass: String?,
     selection: RowStatement?, policyValues: [(property: String, expression: ModelExpression)],
     plain: PlainRow?
@@ -92,6 +94,7 @@ final class EntityCopy {
     self.losses = losses
     self.updates = updates
     self.demands = demands
+    self.lacks = lacks
     self.externalColumns = externalColumns
     self.inlinedColumns = inlinedColumns
     self.policyClass = policyClass
@@ -108,7 +111,7 @@ final class EntityCopy {
 
   var statements: [RowStatement] {
     [insert] + links + updates + (losses.map { [$0.statement] } ?? [])
-      + (selection.map { [$0] } ?? [])
+      + [lacks, selection].compactMap { $0 }
   }
 }
 
@@ -280,6 +283,9 @@ struct CopyPlan {
   var links: [String: StagedLinks] = [:]
   /// References that are set after all rows are inserted.
   var later: [LaterReference] = []
+  /// Columns of one-to-one relationships that no mapping sets. The columns of the inverse relationships say, after all
+  /// rows are inserted, where they lead.
+  var mirrored: [CopyCompiler.Place] = []
   /// The columns to check, after all rows are inserted, for keys that lead to no row.
   var references: [Reference] = []
   /// The layout of the new store. The rows of its join tables must lead to rows at both ends.

@@ -6,15 +6,24 @@ import SQLiteWriter
 extension CopyRun {
   private static let maxKeys = 20
 
-  /// Sets the references that had to wait, cuts those that lead to no row, gives the others the entity number of their
-  /// destination, and gives an order to relationships that had none.
+  /// Sets the references that had to wait, gives an order to relationships that had none, cuts references that lead to
+  /// no row, and gives the others the entity number of their destination.
   func settleReferences() throws {
     tellBrokenLinks()
     for stage in plan.staged.values { try writer.execute("DROP TABLE \(stage.name)") }
-    for later in plan.later { try set(later) }
+    try setWaitingReferences()
     for links in plan.links.values { try writer.execute("DROP TABLE \(links.name)") }
-    for later in plan.later { try agree(later) }
     try cutDanglingReferences()
+  }
+
+  /// Sets the references that had to wait for all rows, and gives an order to relationships that had none. Policies see
+  /// and change the result, so nothing is done a second time.
+  func setWaitingReferences() throws {
+    guard !hasSetWaiting else { return }
+    hasSetWaiting = true
+    for later in plan.later { try set(later) }
+    for later in plan.later { try agree(later) }
+    for place in plan.mirrored { try mirror(place) }
     var met: Set<String> = []
     for (table, key, order) in plan.unordered where met.insert(table + "\u{0}" + order).inserted {
       let (into, key, order) = try (
@@ -56,6 +65,16 @@ extension CopyRun {
     try note(
       later.entityName, later.propertyName, keys: "SELECT DISTINCT own.Z_PK \(others)",
       count: "SELECT count(*) \(others)")
+  }
+
+  /// Lets rows lead to those that lead to them by the inverse of a one-to-one relationship.
+  private func mirror(_ place: CopyCompiler.Place) throws {
+    guard let inverse = place.inverse else { return }
+    let (table, column) = try (SQLText.quoted(place.table), SQLText.quoted(place.column))
+    let (far, back) = try (SQLText.quoted(inverse.table), SQLText.quoted(inverse.column))
+    try writer.execute(
+      "UPDATE \(table) AS own SET \(column) = (SELECT min(far.Z_PK) FROM \(far) AS far WHERE far.\(back) = own.Z_PK) WHERE own.Z_ENT = \(place.entityNumber) AND own.\(column) IS NULL AND own.Z_PK IN (SELECT far.\(back) FROM \(far) AS far)"
+    )
   }
 
   /// Cuts the references of a one-to-one relationship whose destination does not lead back to the same row.

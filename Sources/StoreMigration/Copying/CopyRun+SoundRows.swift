@@ -235,12 +235,20 @@ private struct SoundRow: CopyRun.Row {
 
 extension RowBinding {
   /// Binds the content of an external file, after the marker byte 1 of a value that is stored in its row. Binds NULL
-  /// when the file cannot be found, or has a gigabyte or more.
+  /// when the file cannot be found, or is too large for a row.
   mutating func bind(contentOf name: String, _ storePath: String) throws {
     let blob = ExternalBlob(identifier: name, storePath: storePath)
-    guard let size = blob.sizeBytes, size < 1_000_000_000 else { return null() }
-    let bytes = ContiguousArray([1] + (try ByteFile(blob.path).bytes(at: 0, count: Int(size))))
+    guard let size = blob.rowBytes else { return null() }
+    let bytes = ContiguousArray([1] + (try ByteFile(blob.path).bytes(at: 0, count: size)))
     self.blob(bytes.rawSpan)
+  }
+}
+
+extension ExternalBlob {
+  /// The size of a file whose content can be a value of a row; nil when the file cannot be found, or is too large. A row
+  /// of SQLite has at most 1,000,000,000 bytes; 1 MiB is for its other values.
+  var rowBytes: Int? {
+    sizeBytes.flatMap { $0 < 1_000_000_000 - (1 << 20) ? Int($0) : nil }
   }
 }
 

@@ -16,7 +16,7 @@ final class CopyRun {
   let watch: ProgressWatch
   let storePath: String
   /// Collects the external files that rows of the new store refer to; nil unless this is the last step.
-  private let external: ExternalFiles?
+  let external: ExternalFiles?
   /// The new tables that are being filled page by page; nil when none are.
   var filling: FilledTables?
   /// The names of the old tables whose rows were copied page by page.
@@ -35,6 +35,8 @@ final class CopyRun {
   private var leftBehind: [String: Int] = [:]
   private var unknownCount = 0
   var cut: [MigrationReport.Cut] = []
+  /// Whether the references that wait for all rows are set.
+  var hasSetWaiting = false
   /// Rules of the model that rows break, one sentence each.
   var broken: [String] = []
 
@@ -157,8 +159,15 @@ final class CopyRun {
   func takes(_ key: Int64, _ copy: EntityCopy, _ table: TableCopy, from schema: String) throws
     -> Bool
   {
+    guard copy.selection != nil else { return true }
+    guard var row = try storedRow(key, table, from: schema) else { return false }
+    return try takes(&row, copy)
+  }
+
+  private func takes<SomeRow: Row & ~Copyable>(_ row: inout SomeRow, _ copy: EntityCopy) throws
+    -> Bool
+  {
     guard let selection = copy.selection else { return true }
-    guard let row = try storedRow(key, table, from: schema) else { return false }
     let prepared = try selection.statement(in: writer)
     try row.bind(prepared, selection.columns, [])
     defer { prepared.reset() }
@@ -223,11 +232,11 @@ final class CopyRun {
         for link in copy.links { try run(link, &row, []) }
         return
       }
-      guard let missing = missingValue(&row, copy) else {
+      guard try takes(&row, copy) else {
         copy.passedOverCount += 1
         return
       }
-      reasons.append(missing)
+      reasons.append(try missingValue(&row, copy))
     } catch let error as SQLiteWriterError where error.code == .constraint {
       reasons.append("another row has its key or its unique values: \(error.message)")
     }
@@ -303,10 +312,11 @@ final class CopyRun {
       }
     }
     for column in copy.inlinedColumns.sorted() {
-      guard let name = row.externalName(column),
-        ExternalBlob(identifier: name, storePath: storePath).sizeBytes == nil
-      else { continue }
-      reasons.append("left out, because its file \(name) cannot be read: \(names([column], table))")
+      guard let name = row.externalName(column) else { continue }
+      let blob = ExternalBlob(identifier: name, storePath: storePath)
+      guard blob.rowBytes == nil else { continue }
+      let why = blob.sizeBytes == nil ? "cannot be read" : "is too large for a row"
+      reasons.append("left out, because its file \(name) \(why): \(names([column], table))")
     }
     return reasons
   }
@@ -379,14 +389,25 @@ final class CopyRun {
   }
 
   private func missingValue<SomeRow: Row & ~Copyable>(_ row: inout SomeRow, _ copy: EntityCopy)
-    -> String?
+    throws -> String
   {
-    let values = row.values()
-    let missing = copy.demands.filter { demand in
-      guard let column = demand.column, column < values.count else { return true }
-      return values[column] == .null
-    }.map(\.property)
-    if missing.isEmpty, copy.isFiltered { return nil }
+    var missing: [String] = []
+    if filling != nil {
+      // SQL cannot run meanwhile, and these rows take the old values as they are.
+      let values = row.values()
+      missing = copy.demands.filter { demand in
+        guard let column = demand.column, column < values.count else { return true }
+        return values[column] == .null
+      }.map(\.property)
+    } else if let lacks = copy.lacks {
+      let prepared = try lacks.statement(in: writer)
+      try row.bind(prepared, lacks.columns, copy.inlinedColumns)
+      defer { prepared.reset() }
+      if try prepared.step() {
+        missing = copy.demands.indices.filter { prepared.integer(at: $0) == 1 }
+          .map { copy.demands[$0].property }
+      }
+    }
     return
       "the row lacks a value that the model requires and gives no default for: "
       + "\(missing.joined(separator: ", ")) of \(copy.destinationEntity)"

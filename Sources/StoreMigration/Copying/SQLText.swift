@@ -141,9 +141,9 @@ enum SQLText {
       )
     case (.real?, .integer?):
       let limits = range(new.type)
-      // Beyond 2^63 a cast gives the nearest 64-bit integer.
+      // Beyond 2^63 a cast gives the nearest 64-bit integer. The smallest one has no absolute value.
       return (
-        "CASE WHEN \(value) = CAST(\(value) AS INTEGER) AND \(value) >= \(literal(limits.lowerBound)) AND \(value) <= \(limits.upperBound) AND abs(\(value)) < 9.2e18 THEN CAST(\(value) AS INTEGER) END",
+        "CASE WHEN \(value) = CAST(\(value) AS INTEGER) AND \(value) >= \(literal(limits.lowerBound)) AND \(value) <= \(limits.upperBound) AND (typeof(\(value)) = 'integer' OR abs(\(value)) < 9.2e18) THEN CAST(\(value) AS INTEGER) END",
         true
       )
     case (.bytes?, .bytes?):
@@ -195,7 +195,8 @@ enum SQLText {
     }
   }
 
-  private static func bytes(ofUUID text: String) -> [UInt8]? {
+  /// The 16 bytes of a UUID; nil for a text that is none.
+  static func bytes(ofUUID text: String) -> [UInt8]? {
     Hex.bytes(String(decoding: text.utf8.filter { $0 != UInt8(ascii: "-") }, as: UTF8.self))
       .flatMap { $0.count == 16 ? $0 : nil }
   }

@@ -1,4 +1,5 @@
 import CoreDataStore
+import ManagedObjects
 import ObjectModel
 import SQLiteWriter
 import StoreExtraction
@@ -157,7 +158,11 @@ struct StoreMerge {
     let leading = table.columns.compactMap { column in
       destination(of: column).map { (column: column, far: $0) }
     }
-    func place(_ role: TableLayout.Role) -> Int? { leading.firstIndex { $0.column.role == role } }
+    /// The place of a column in `leading`: the column itself, or the one of that role and of the same entity.
+    func place(_ role: TableLayout.Role, _ column: TableLayout.Column) -> Int? {
+      let name = role == column.role ? column.name : layout.companion(of: column, role, in: table)
+      return leading.firstIndex { $0.column.name == name }
+    }
     var tops = ""
     var inner = ["keys.new AS k", "far.*"]
     for (index, reference) in leading.enumerated() {
@@ -172,10 +177,10 @@ struct StoreMerge {
       let (value, key): (String?, Int?) =
         switch column.role {
         case .attribute: (name, nil)
-        case .toOne, .owner: (place(column.role).map { "r\($0)" }, nil)
+        case .toOne, .owner: (place(column.role, column).map { "r\($0)" }, nil)
         case .destinationEntity: (nil, nil)
-        case .order(let relationship): (nil, place(.toOne(relationship)))
-        case .ownerOrder(let relationship): (nil, place(.owner(relationship)))
+        case .order(let relationship): (nil, place(.toOne(relationship), column))
+        case .ownerOrder(let relationship): (nil, place(.owner(relationship), column))
         }
       names.append(name)
       if let key {

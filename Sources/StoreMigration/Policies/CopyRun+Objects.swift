@@ -2,6 +2,7 @@ import CoreDataStore
 import ManagedObjects
 import ObjectModel
 import SQLiteWriter
+import StoreExtraction
 
 // What is done after the app's own code has worked on objects of the new store.
 extension CopyRun {
@@ -13,24 +14,63 @@ extension CopyRun {
     try handler(objects)
     try objects.write()
     objects.finish()
-    _ = try rejectIncomplete()
+    try rejectIncomplete()
     try cutDanglingReferences()
   }
 
-  /// Moves objects that lack a required value from the new store to the file of rejects. Returns their number, by
-  /// entity name.
-  func rejectIncomplete() throws -> [String: Int] {
-    var counts: [String: Int] = [:]
+  /// Moves objects that lack a required value from the new store to the file of rejects, and counts the rows that they
+  /// were made from as rejected.
+  func rejectIncomplete() throws {
     for table in plan.destination.tables {
       for (number, count) in try rejectIncomplete(of: table) {
         guard let entity = plan.destination.numbering.name(of: number) else { continue }
-        counts[entity] = count
+        countRejected(count, of: entity)
         broken.append(
           "\(count) \(count == 1 ? "object" : "objects") of \(entity) lack a value that the model demands"
         )
       }
     }
-    return counts
+  }
+
+  /// Counts written rows of a new entity as rejected: first those of mappings with a policy. Objects that the app's code
+  /// has made of no row were never counted.
+  private func countRejected(_ count: Int, of entity: String) {
+    let copies = plan.tables.flatMap { table in
+      table.entities.sorted { $0.key < $1.key }.flatMap(\.value)
+    }.filter { $0.destinationEntity == entity }
+    let isMade = { (copy: EntityCopy) in copy.policyClass != nil }
+    var rest = count
+    for copy in copies.filter(isMade) + copies.filter({ !isMade($0) }) {
+      let counted = min(rest, copy.writtenCount)
+      copy.writtenCount -= counted
+      copy.rejectedCount += counted
+      rest -= counted
+    }
+  }
+
+  /// Notes the external files that objects of the new store name: the app's code may have given an object the file of
+  /// another one.
+  func noteExternalFilesOfObjects() throws {
+    guard let external else { return }
+    for table in plan.destination.tables {
+      for column in table.columns {
+        guard case .attribute(let attribute) = column.role,
+          attribute.allowsExternalBinaryDataStorage
+        else { continue }
+        let name = try SQLText.quoted(column.name)
+        let statement = try writer.prepare(
+          "SELECT \(name) FROM main.\(SQLText.quoted(table.name)) WHERE \(StoreMerge.namesFile(name))"
+        )
+        defer { statement.finalize() }
+        while try statement.step() {
+          if case .blob(let bytes) = statement.value(at: 0),
+            let file = ExternalBlob.identifier(in: bytes)
+          {
+            external.note(file, in: column.entityName)
+          }
+        }
+      }
+    }
   }
 
   private func rejectIncomplete(of table: TableLayout.Table) throws -> [Int64: Int] {

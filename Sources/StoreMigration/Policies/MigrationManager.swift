@@ -161,6 +161,7 @@ public final class MigrationManager {
       else { return [] }
       var keys: [Int64] = []
       if work.policy == nil {
+        guard object.entityName == work.mapping.destinationEntityName else { return [] }
         keys = work.copy.shift.oldKey(of: key).map { [$0] } ?? []
       } else {
         keys = try run.writer.rows(
@@ -202,8 +203,16 @@ public final class MigrationManager {
       case .bool(let value): return .boolean(value)
       case .integer(let value): return .integer(value)
       case .real(let value): return .real(value)
-      case .string(let text): return .string(.init(text))
-      default: return nil
+      case .decimal(let text):
+        guard let value = Double(text) else { return .null }
+        return .real(value)
+      case .string(let text), .url(let text): return .string(.init(text))
+      case .date(let seconds): return .date(ReferenceDate(seconds: seconds))
+      case .data(let bytes): return .binary(bytes)
+      case .uuid(let text):
+        guard let bytes = SQLText.bytes(ofUUID: text) else { return .null }
+        return .uuid(bytes)
+      case .type: return nil
       }
     case .keyPath(let path, of: .variable("source")):
       let keys = path.utf8.split(separator: UInt8(ascii: ".")).map {
@@ -216,12 +225,14 @@ public final class MigrationManager {
     }
   }
 
-  /// The keys of the new objects that a mapping made, each with its entity number: the next 1,000 above the key `last`,
-  /// or the first ones for nil.
-  func associated(_ work: Work, after last: Int64?) throws -> [[SQLiteValue]] {
-    try run.writer.rows(
-      "SELECT DISTINCT destination, entity FROM \(Self.associations) WHERE mapping = ?1 AND (?2 IS NULL OR destination > ?2) ORDER BY destination LIMIT 1000",
-      [.integer(work.number), last.map { .integer($0) } ?? .null])
+  /// The keys of the new objects that a mapping made, each with its entity number, by entity and key: the next 1,000
+  /// after `last`, which is such a pair, or the first ones for nil.
+  func associated(_ work: Work, after last: [SQLiteValue]?) throws -> [[SQLiteValue]] {
+    // Entities of several tables may have the same keys. Numbers begin with 1.
+    let last = last ?? [.integer(0), .integer(0)]
+    return try run.writer.rows(
+      "SELECT DISTINCT destination, entity FROM \(Self.associations) WHERE mapping = ?1 AND (entity, destination) > (?3, ?2) ORDER BY entity, destination LIMIT 1000",
+      [.integer(work.number)] + last)
   }
 
   func object(_ row: [SQLiteValue]) throws -> ManagedObject? { try object(row, in: destination) }

@@ -17,8 +17,7 @@ public struct PolicyMapping: Sendable, Hashable {
 /// Each entity mapping has one policy object for the whole migration. Before the first hook runs, the objects of
 /// mappings without a policy exist already. Mappings with a policy are carried out in the order of the mapping model,
 /// in three passes: instances, relationships, validation. Relationships that the mappings' expressions describe are set
-/// before the second pass, except references whose key is not in the old row itself. An error that a hook throws ends
-/// the migration, and what was written is removed.
+/// before the second pass. An error that a hook throws ends the migration, and what was written is removed.
 public protocol MigrationPolicy: AnyObject {
   /// Called before the first old object of the mapping.
   func begin(_ mapping: PolicyMapping, with manager: MigrationManager) throws

@@ -21,13 +21,17 @@ final class PolicyRun {
       guard let policy = work.policy else { continue }
       try policy.begin(work.mapping, with: manager)
       try forEachSource(of: work) { source in
-        let written = work.copy.writtenCount
+        let (written, rejected) = (work.copy.writtenCount, work.copy.rejectedCount)
         try policy.createDestinationInstances(for: source, in: work.mapping, with: manager)
         try manager.destination.write()
         guard work.copy.writtenCount == written else { return }
         let made = try manager.destinationInstances(
           forEntityMappingNamed: work.mapping.name, sourceInstances: [source])
-        if made.isEmpty { work.copy.passedOverCount += 1 } else { work.copy.writtenCount += 1 }
+        if !made.isEmpty {
+          work.copy.writtenCount += 1
+        } else if work.copy.rejectedCount == rejected {
+          work.copy.passedOverCount += 1
+        }
       }
       try policy.endInstanceCreation(work.mapping, with: manager)
       try manager.destination.write()
@@ -35,16 +39,15 @@ final class PolicyRun {
     try leadToAssociated()
   }
 
-  /// The second pass: the policies set relationships. The expressions of all mappings have set theirs before, except
-  /// those from staged links.
+  /// The second pass: the policies set relationships. The expressions of all mappings have set theirs before.
   func createRelationships() throws {
     for work in works {
       guard let policy = work.policy else { continue }
-      var last: Int64?
+      var last: [SQLiteValue]?
       while true {
         let rows = try manager.associated(work, after: last)
         for row in rows {
-          if case .integer(let key)? = row.first { last = key }
+          last = row
           guard let object = try manager.object(row) else { continue }
           try policy.createRelationships(for: object, in: work.mapping, with: manager)
           try manager.destination.write()
@@ -68,14 +71,7 @@ final class PolicyRun {
     }
     manager.source.finish()
     manager.destination.finish()
-    for (entity, count) in try run.rejectIncomplete() {
-      guard let work = works.first(where: { $0.mapping.destinationEntityName == entity }) else {
-        continue
-      }
-      let counted = min(count, work.copy.writtenCount)
-      work.copy.writtenCount -= counted
-      work.copy.rejectedCount += counted
-    }
+    try run.rejectIncomplete()
   }
 
   /// Notes for the report on what policies did, one sentence each.

@@ -32,9 +32,9 @@ package struct PhoneBackup {
   /// The path of the backup's folder.
   package let path: String
   /// The ids of the files, by domain and path.
-  private let files: [String: String]
+  private let files: [ExactText: String]
   /// The external files of stores, by the support folder in which their `_EXTERNAL_DATA` is.
-  private let external: [String: [String]]
+  private let external: [ExactText: [String]]
   /// Problems of the list, `Manifest.db`.
   private let listProblems: [StoreFinder.PassedOver]
 
@@ -77,7 +77,10 @@ package struct PhoneBackup {
   /// Reads the list of a backup.
   ///
   /// - Throws: ``BundleError`` with `backup.encrypted`, or `backup.badManifest` for a list that cannot be read.
-  package init(_ path: String) throws {
+  package init(_ path: String) throws { try self.init(path, fileLimit: Self.fileLimit) }
+
+  /// Reads at most `fileLimit` files of the list of a backup.
+  init(_ path: String, fileLimit: Int) throws {
     self.path = path
     let manifest = PathText.joined(path, Self.manifestName)
     if Self.isEncrypted(path) { throw Self.encrypted(path) }
@@ -96,8 +99,9 @@ package struct PhoneBackup {
     guard let id = columns[0], let domain = columns[1], let relative = columns[2],
       let flags = columns[3]
     else { throw Self.noList(manifest) }
-    var files: [String: String] = [:]
+    var files: [ExactText: String] = [:]
     var bad = 0
+    var isCut = false
     try database.forEachRow(of: table) { row in
       guard case .integer(1) = row.values[flags] else { return true }
       guard case .text(let hash) = row.values[id], case .text(let domain) = row.values[domain],
@@ -113,10 +117,20 @@ package struct PhoneBackup {
         bad += 1
         return true
       }
-      files[name] = hash.string
-      return files.count < Self.fileLimit
+      guard files.count < fileLimit else {
+        isCut = true
+        return false
+      }
+      files[ExactText(name)] = hash.string
+      return true
     }
     var problems: [StoreFinder.PassedOver] = []
+    if isCut {
+      problems.append(
+        .init(
+          path: manifest, code: "input.notEntered",
+          message: "only the first \(fileLimit) files of the list are looked at"))
+    }
     if bad > 0 {
       problems.append(
         .init(
@@ -131,13 +145,13 @@ package struct PhoneBackup {
     }
     listProblems = problems
     self.files = files
-    var external: [String: [String]] = [:]
-    for name in files.keys {
+    var external: [ExactText: [String]] = [:]
+    for name in files.keys.map(\.text) {
       let parts = PathText.components(of: name)
       guard let place = parts.firstIndex(where: { PathText.isSame($0, "_EXTERNAL_DATA") }),
         place > 0
       else { continue }
-      external[parts[..<place].joined(separator: "/"), default: []].append(name)
+      external[ExactText(parts[..<place].joined(separator: "/")), default: []].append(name)
     }
     self.external = external
   }
@@ -149,9 +163,11 @@ package struct PhoneBackup {
   package func contents() -> (stores: [Store], passedOver: [StoreFinder.PassedOver]) {
     var stores: [Store] = []
     var passedOver = listProblems
-    for name in files.keys.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
+    for name in files.keys.sorted().map(\.text) {
       switch judge(name) {
-      case .store(let store): stores.append(store)
+      case .store(let store):
+        stores.append(store)
+        passedOver += lostSides(of: name)
       case .passedOver(let other): passedOver.append(other)
       case .other: break
       }
@@ -161,7 +177,24 @@ package struct PhoneBackup {
 
   /// The store with this name; nil when the list has no file of this name, or the file is not a store.
   package func store(named name: String) -> Store? {
-    if case .store(let store) = judge(name) { store } else { nil }
+    var known = ExactText(name)
+    if files[known] == nil {
+      // A keyboard may compose letters in another way than the phone.
+      known = files.keys.filter { $0.text == name }.min() ?? known
+    }
+    guard case .store(let store) = judge(known.text) else { return nil }
+    return store
+  }
+
+  /// The log and the journal of a store that are in the list but cannot be read.
+  private func lostSides(of name: String) -> [StoreFinder.PassedOver] {
+    ["-wal", "-journal"].map { name + $0 }.filter { side in
+      place(of: side).map { (try? ByteFile($0)) == nil } ?? false
+    }.map { side in
+      .init(
+        path: PathText.joined(path, side), code: "file.missing",
+        message: "the file is in the list of the backup, but cannot be read")
+    }
   }
 
   private func judge(_ name: String) -> Judgement {
@@ -187,7 +220,7 @@ package struct PhoneBackup {
     }
     let support = PathText.joined(
       PathText.folder(of: name), StoreSet.supportName(for: PathText.lastComponent(of: name)))
-    let names = [name, name + "-shm"] + sides + (external[support] ?? []).sorted()
+    let names = [name, name + "-shm"] + sides + (external[ExactText(support)] ?? []).sorted()
     return .store(
       Store(
         name: name,
@@ -197,12 +230,12 @@ package struct PhoneBackup {
   /// Whether a file is the log, journal or shared memory of another file in the list.
   private func isSide(_ name: String) -> Bool {
     ["-wal", "-journal", "-shm"].contains { suffix in
-      PathText.dropping(suffix: suffix, from: name).map { files[$0] != nil } ?? false
+      PathText.dropping(suffix: suffix, from: name).map { files[ExactText($0)] != nil } ?? false
     }
   }
 
   private func place(of name: String) -> String? {
-    files[name].map { hash in
+    files[ExactText(name)].map { hash in
       PathText.joined(
         PathText.joined(path, String(decoding: hash.utf8.prefix(2), as: UTF8.self)), hash)
     }

@@ -74,8 +74,9 @@ struct RecordMask {
           result[name] = walk(member, key, name, isSentences: isSentences)
         }
       }
-      if key == "findings", isSentences, case .string(let id)? = result["id"],
-        !Self.quotesNothing(id), result["message"] != nil
+      if isSentences, case .string(let id)? = result["id"], result["message"] != nil,
+        key == "findings" && !Self.quotesNothing(id)
+          || key == "notChecked" && Self.namesFiles(id)
       {
         result["message"] = .string(Self.leftOut)
       }
@@ -233,6 +234,11 @@ struct RecordMask {
   static func quotesNothing(_ id: String) -> Bool {
     guard let dot = id.utf8.firstIndex(of: UInt8(ascii: ".")) else { return false }
     return families.contains(String(id[..<dot])) || exceptions.contains(.init(rawValue: id))
+  }
+
+  /// Whether the message with this id names files beside the store, which may have no tokens.
+  private static func namesFiles(_ id: String) -> Bool {
+    id == Finding.ID.storeFilesUnread.rawValue
   }
 
   private static let families: Set<String> = [

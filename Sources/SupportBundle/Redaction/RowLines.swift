@@ -22,6 +22,8 @@ package struct RowLines {
   private let allowed: AllowList
   private let entities: Set<String>?
   private let lineage: (String) -> [String]
+  /// The names of the entities of the model, and of those that rows had so far. Rows of tables come after them.
+  private var entityNames: Set<String>
 
   /// How many values became tokens.
   private(set) var tokenCount = 0
@@ -46,6 +48,7 @@ package struct RowLines {
     self.entities = entities
     self.allowed = allowed
     self.nameTokens = nameTokens
+    entityNames = Set(model?.entityNames ?? [])
     lineage = { name in [name] + (model?.ancestors(of: name).map(\.name) ?? []) }
   }
 
@@ -90,8 +93,11 @@ package struct RowLines {
     let values: [(name: String, value: JSONValue)]
 
     init(_ line: ArraySlice<UInt8>) throws {
+      func decoded(_ line: ArraySlice<UInt8>) -> JSONValue? {
+        try? JSONDecoder().decode(JSONValue.self, from: Data(line))
+      }
       guard
-        case .object(let members)? = try? JSONDecoder().decode(JSONValue.self, from: Data(line)),
+        case .object(let members)? = decoded(line) ?? decoded(RowLines.withoutInfinity(line)),
         let kind = ["entity", "table"].first(where: { members[$0] != nil })
       else { throw RowLines.unreadable }
       self.kind = kind
@@ -121,6 +127,9 @@ package struct RowLines {
       return
     }
     let lineage = row.name.map(lineage) ?? []
+    if row.kind == "entity", let name = row.name { entityNames.insert(name) }
+    // A permission for an entity is not meant for a table of the same name.
+    let mayShow = row.kind == "entity" || row.name.map { !entityNames.contains($0) } ?? true
     output.append("{\"\(row.kind)\":")
     append(name: row.name, row.kind == "entity" ? .entity : .schema, to: &output)
     if row.kind == "entity", let key = row.key {
@@ -133,7 +142,7 @@ package struct RowLines {
       append(name: name, .schema, to: &output)
       output.append(UInt8(ascii: ":"))
       append(
-        value, isShown: allowed.allows(name, of: lineage),
+        value, isShown: mayShow && allowed.allows(name, of: lineage),
         of: HiddenColumn(name, of: lineage.last ?? "").key, to: &output)
     }
     output.append("}}\n")
@@ -162,11 +171,52 @@ package struct RowLines {
       }
       output.append("]")
     case .object(let members) where append(token: members, to: &output): hasOlderTokens = true
-    case _ where isShown: output.append(Self.json(value))
+    case _ where isShown:
+      if let number = Self.infinity(value) {
+        output.append(jsonReal: number)
+      } else {
+        output.append(Self.json(value))
+      }
     default:
       tokenCount += 1
       tokens.append(Self.property(value), of: column, to: &output)
     }
+  }
+
+  /// Returns a line with `{"infinite":1}` in place of `9e999`, and `{"infinite":-1}` in place of `-9e999`. Rows have
+  /// these for infinite numbers, and Foundation does not read them.
+  static func withoutInfinity(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    let digits = Array("9e999".utf8)
+    var result: [UInt8] = []
+    var isInString = false
+    var place = line.startIndex
+    while place < line.endIndex {
+      let byte = line[place]
+      if isInString, byte == UInt8(ascii: "\\"), place + 1 < line.endIndex {
+        result += line[place...(place + 1)]
+        place += 2
+        continue
+      }
+      if byte == UInt8(ascii: "\"") { isInString.toggle() }
+      if !isInString, byte == digits[0], line[place...].starts(with: digits) {
+        let isNegative = result.last == UInt8(ascii: "-")
+        if isNegative { result.removeLast() }
+        result += Array("{\"infinite\":\(isNegative ? -1 : 1)}".utf8)
+        place += digits.count
+        continue
+      }
+      result.append(byte)
+      place += 1
+    }
+    return result[...]
+  }
+
+  /// The infinite number that ``withoutInfinity(_:)`` has replaced by this value; nil for any other value.
+  private static func infinity(_ value: JSONValue) -> Double? {
+    guard case .object(let members) = value, members.count == 1,
+      case .integer(let sign)? = members["infinite"]
+    else { return nil }
+    return sign < 0 ? -Double.infinity : Double.infinity
   }
 
   private static func json(_ value: JSONValue) -> [UInt8] {
@@ -234,6 +284,7 @@ package struct RowLines {
   // MARK: - Values
 
   private static func property(_ value: JSONValue) -> PropertyValue {
+    if let number = infinity(value) { return .real(number) }
     switch value {
     case .null: return .null
     case .boolean(let flag): return .boolean(flag)

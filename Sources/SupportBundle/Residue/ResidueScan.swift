@@ -97,7 +97,6 @@ package struct ResidueScan {
         continue
       }
       try forEachPiece(of: entry, of: reader) { piece in
-        let piece = try withoutFileNames(piece, of: entry)
         for form in TextForm.allCases {
           for bytes in form.decoded(piece) {
             texts.search(bytes, form, in: entry.name)
@@ -111,17 +110,16 @@ package struct ResidueScan {
     try judge(texts)
   }
 
-  /// Returns the piece as it is, except for the manifest of a bundle with the store's files. From this manifest, the
-  /// entries for these files are removed: the files are in the bundle, and so are their names.
+  /// The manifest of a bundle with the store's files, without the entries for these files: the files are in the bundle,
+  /// and so are their names. Nil for any other entry.
   private func withoutFileNames(
-    _ piece: ArraySlice<UInt8>, of entry: ZipReader.Entry
-  ) throws -> ArraySlice<UInt8> {
-    guard contents == .store, entry.name == BundleManifest.entryName,
-      entry.size <= UInt64(Self.pieceBytes)
-    else { return piece }
-    var manifest = try BundleManifest(json: Array(piece))
+    _ entry: ZipReader.Entry, of reader: ZipReader
+  ) throws -> [UInt8]? {
+    guard contents == .store, entry.name == BundleManifest.entryName else { return nil }
+    let json = try reader.bytes(of: entry, limit: BundleManifest.maxBytes)
+    var manifest = try BundleManifest(json: json)
     manifest.entries.removeAll { isAsAskedFor($0.name) }
-    return try manifest.json()[...]
+    return try manifest.json()
   }
 
   private var givesValues: Bool {
@@ -269,6 +267,7 @@ package struct ResidueScan {
   private func forEachPiece(
     of entry: ZipReader.Entry, of reader: ZipReader, _ body: (ArraySlice<UInt8>) throws -> Void
   ) throws {
+    if let manifest = try withoutFileNames(entry, of: reader) { return try body(manifest[...]) }
     var waiting: [UInt8] = []
     try reader.read(entry) { bytes in
       waiting += bytes

@@ -119,6 +119,80 @@ import Testing
     Judgement(recovered, store).expectAll()
   }
 
+  /// The rows of a sound store agree with an index whatever it holds: names of rows that go on in overflow pages, whole
+  /// numbers of a REAL column, which are integers there, and values of a virtual column, which no row has.
+  @Test(
+    arguments: [
+      ("name TEXT, body TEXT", "SELECT i, 'name ' || i, printf('%.9000c', 'b')"),
+      ("name REAL", "SELECT i, i"),
+      ("word TEXT, name TEXT AS (upper(word)) VIRTUAL", "SELECT i, 'word ' || i"),
+    ])
+  func anIndexBesideATableWithoutRowIDsIsBelieved(_ columns: String, _ rows: String) throws {
+    let store = try DamageCase { connection in
+      try connection.exec(
+        """
+        CREATE TABLE w(k TEXT PRIMARY KEY, v) WITHOUT ROWID;
+        INSERT INTO w VALUES('one', 1);
+        CREATE TABLE a(id INTEGER PRIMARY KEY, \(columns));
+        CREATE INDEX a_name ON a(name);
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30)
+        INSERT INTO a \(rows) FROM n;
+        """)
+    }
+    let recovered = try store.recover { _ in }
+    #expect(recovered.findings.isEmpty, "\(recovered.findings)")
+    #expect(recovered.live.count == 31)
+  }
+
+  /// Where another table is damaged, rows are compared with their indexes, but not with those of virtual columns.
+  @Test func indexesOfVirtualColumnsContradictNoRow() throws {
+    let store = try DamageCase { connection in
+      try connection.exec(
+        """
+        CREATE TABLE other(word TEXT);
+        CREATE TABLE a(id INTEGER PRIMARY KEY, word TEXT, up TEXT AS (upper(word)) VIRTUAL,
+          low TEXT AS (lower(word)) VIRTUAL);
+        CREATE INDEX a_up ON a(up);
+        CREATE INDEX a_low ON a(low);
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
+        INSERT INTO a(word) SELECT 'Word ' || i FROM n;
+        INSERT INTO other SELECT word FROM a;
+        """)
+    }
+    let lost = try #require(store.pages("leaf", of: "other").dropFirst().first)
+    let recovered = try store.recover {
+      $0.replaceSubrange(
+        store.range(lost.number), with: repeatElement(0xaa, count: store.pageSize))
+    }
+    #expect(recovered.live.count { recovered.table(of: $0) == "a" } == 200)
+    #expect(!recovered.findings.contains("page.misplaced"), "\(recovered.findings)")
+  }
+
+  /// The overflow pages of a table's statement are lost, but not its name and its root page.
+  @Test func aLostStatementLeavesNameAndRoot() throws {
+    let columns = (0..<80).map { "column\($0)_\(String(repeating: "x", count: 60)) TEXT" }
+    let store = try DamageCase(pageSize: 4096) { connection in
+      try connection.exec(
+        """
+        CREATE TABLE big(id INTEGER PRIMARY KEY, \(columns.joined(separator: ", ")));
+        CREATE TABLE other(a, b);
+        INSERT INTO big(id) VALUES(1);
+        INSERT INTO other VALUES(1, 2);
+        """)
+    }
+    let lost = store.pages("overflow", of: "sqlite_schema").map(\.number)
+    try #require(!lost.isEmpty)
+    let recovered = try store.recover { bytes in
+      for place in 0..<16 { bytes[place] = 0 }
+      for page in lost {
+        bytes.replaceSubrange(store.range(page), with: repeatElement(0, count: store.pageSize))
+      }
+    }
+    #expect(recovered.tables == ["big", "other"])
+    #expect(recovered.live.map { recovered.table(of: $0) } == ["big", "other"])
+    #expect(Set(recovered.findings).isSuperset(of: ["schema.incomplete", "schema.unreadable"]))
+  }
+
   /// Two tables of one shape and nothing that leads to their rows: values and row ids are right, and no table is
   /// named.
   @Test func whatNothingDecidesIsLeftOpen() throws {

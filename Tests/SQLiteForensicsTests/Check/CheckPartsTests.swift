@@ -137,6 +137,45 @@ import Testing
     #expect(broken?.message.contains("an overflow chain ends too early, after") == true)
   }
 
+  /// SQLite refuses a record that has more fields than a table can have.
+  @Test func aRecordHeaderOfMegabytesIsDamage() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("h.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      "PRAGMA page_size = 4096; CREATE TABLE t(a); INSERT INTO t VALUES(zeroblob(6000000))")
+    let root = try #require(
+      try connection.integer("SELECT rootpage FROM sqlite_schema WHERE name = 't'"))
+    connection.close()
+    let content = try bytes(of: url)
+    let page = (Int(root) - 1) * 4096
+    let cell = page + Int(content[page + 8]) << 8 + Int(content[page + 9])
+    // The length of the payload has four bytes, the row id one. The length of the header becomes 5,000,000.
+    try overwrite(url, at: cell + 5, bytes: [0x82, 0xb1, 0x96, 0x40])
+    #expect(try CheckTests.verdict(url) != ["ok"])
+    #expect(try CheckTests.damage(url) == ["record.badHeader"])
+  }
+
+  /// Fifty cells with the same bytes: when they are longer than the page, their records are not read any more.
+  @Test func cellsWithTheSameBytesAreReadAFewTimes() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("c.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec("PRAGMA page_size = 512; CREATE TABLE t(a)")
+    connection.close()
+    // A record of 150 fields, all 0, in a cell of 155 bytes.
+    let cell: [UInt8] = [0x81, 0x18, 5, 0x81, 0x18] + [UInt8](repeating: 8, count: 150)
+    let start = UInt16(512 - cell.count)
+    var page: [UInt8] = [13, 0, 0]
+    page += UInt16(50).bigEndianBytes + start.bigEndianBytes + [0]
+    for _ in 0..<50 { page += start.bigEndianBytes }
+    page += [UInt8](repeating: 0, count: Int(start) - page.count)
+    try overwrite(url, at: 512, bytes: page + cell)
+    let damage = try #require(try CheckTests.damage(url))
+    #expect(damage.contains("cell.overlap"))
+    #expect(damage.count { $0 == "record.tooManyFields" } == 3)
+  }
+
   @Test func mapsKeepClaims() {
     var map = PageMap(mainPageCount: 5000)
     #expect(map.claim(7, as: .leafTable, owner: 3, parent: 2) == nil)

@@ -131,4 +131,44 @@ import Testing
     #expect(report.unchecked[0].message.contains("(te, tp)"))
     #expect(report.unchecked[1].message.contains("(te, tc)"))
   }
+
+  /// An index of a table without row ids ends with the columns of the key, in the key's order. Automatic indexes ignore
+  /// the key's DESC.
+  @Test func indexesEndWithTheKeyInItsOrder() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("a.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      CREATE TABLE w(a TEXT, b TEXT UNIQUE, c TEXT, PRIMARY KEY(a DESC)) WITHOUT ROWID;
+      CREATE INDEX wc ON w(c); CREATE UNIQUE INDEX wu ON w(c, b);
+      INSERT INTO w VALUES('k1', NULL, 'x'), ('k2', NULL, 'x'), ('k3', NULL, 'x');
+      """)
+    connection.close()
+    #expect(try CheckTests.verdict(url) == ["ok"])
+    let report = try SQLiteDatabase(path: url.path).check(depth: .full)
+    #expect(report.findings.kept == [])
+    #expect(report.unchecked == [])
+  }
+
+  /// Values that are equal in all bytes that are compared, one of them as long as these bytes.
+  @Test func whatIsTooLongToBeComparedIsNamed() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("a.sqlite")
+    let connection = try SQLiteConnection(url)
+    let most = KeyOrderSink.maxBytes
+    try connection.exec(
+      """
+      CREATE TABLE t(id INTEGER PRIMARY KEY, b BLOB); CREATE INDEX tb ON t(b);
+      INSERT INTO t VALUES(9, zeroblob(\(most))), (3, zeroblob(\(most + 1)));
+      CREATE TABLE w(k BLOB PRIMARY KEY) WITHOUT ROWID;
+      INSERT INTO w VALUES(zeroblob(\(most + 1))), (zeroblob(\(most + 2)));
+      """)
+    connection.close()
+    #expect(try CheckTests.verdict(url) == ["ok"])
+    let report = try SQLiteDatabase(path: url.path).check(depth: .full)
+    #expect(report.findings.kept == [])
+    #expect(report.unchecked.map(\.id.rawValue) == ["index.order"])
+    #expect(report.unchecked.first?.message.contains("(tb, w)") == true)
+  }
 }

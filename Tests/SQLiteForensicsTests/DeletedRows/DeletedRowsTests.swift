@@ -303,6 +303,25 @@ import Testing
     #expect(try Recovered(path: store.path, .deleted).rows.isEmpty)
   }
 
+  /// The file ends within the last page, which lists free pages, and the header is lost.
+  @Test func aTrunkThatIsCutOffEnds() throws {
+    let made = try DamageCase { connection in
+      try connection.exec(
+        """
+        CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT);
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000)
+        INSERT INTO t SELECT i, printf('row %d %060d', i, i) FROM n
+        """)
+    }
+    try #require(made.pageCount > 260)
+    let recovered = try made.recover(.all) { bytes in
+      bytes.replaceSubrange(0..<100, with: repeatElement(0, count: 100))
+      // Without its last byte, the last number is 256.
+      bytes += ([0, 3, 258, 260, 259] as [UInt32]).flatMap(\.bigEndianBytes).dropLast()
+    }
+    #expect(recovered.rows.count >= 6000)
+  }
+
   // MARK: - Logs and journals
 
   @Test(arguments: [1024, 4096])

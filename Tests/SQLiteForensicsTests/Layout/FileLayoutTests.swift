@@ -96,6 +96,37 @@ import Testing
     }
   }
 
+  /// Text in UTF-16 of which the bytes are valid UTF-8, too: "男" is "u7" or "7u".
+  @Test(arguments: ["UTF-16le", "UTF-16be"])
+  func textThatIsValidInBothEncodingsOutvotesNoHeader(_ encoding: String) throws {
+    let store = try DamageCase(pragmas: "PRAGMA encoding = '\(encoding)'") { connection in
+      try connection.exec("CREATE TABLE person(id INTEGER PRIMARY KEY, sex TEXT)")
+      try connection.insert(
+        "INSERT INTO person VALUES(?, ?)",
+        (1...3000).map { [.integer(Int64($0)), .string($0 % 2 == 0 ? "男" : "女")] })
+    }
+    let recovered = try store.recover { _ in }
+    #expect(recovered.layout.encodingSource == .header)
+    #expect(recovered.findings.isEmpty, "\(recovered.findings)")
+    Judgement(recovered, store).expectAll()
+  }
+
+  /// Where the main file was emptied, only the header in the log says how many bytes of a page are reserved.
+  @Test func theLogTellsTheReservedBytesOfAnEmptyFile() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("made.sqlite")
+    let connection = try SQLiteConnection(url)
+    defer { connection.close() }
+    try connection.reserve(bytes: 12)
+    try connection.exec("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0")
+    try Notebook.fill(connection, rows: 60, longest: 20_000)
+    let store = try DamageCase(connection, url)
+    try #require(store.bytes[20] == 12)
+    let recovered = try store.recover { $0 = [] }
+    #expect(recovered.layout.reservedBytes == 12)
+    Judgement(recovered, store).expectAll()
+  }
+
   /// Rows that became shorter leave fragments at the end of pages, which are no reserved bytes.
   @Test(arguments: [0, 12] as [Int32])
   func fragmentsAreNoReservedBytes(_ reserved: Int32) throws {
@@ -209,6 +240,17 @@ import Testing
       #expect(recovered.findings.contains("file.headMoved"))
       Judgement(recovered, store).expectAll("\(isZero)")
     }
+  }
+
+  /// Junk before the database does not make up for pages that are lacking at its end.
+  @Test func aLostTailBehindJunkIsTold() throws {
+    let store = try Form(pageSize: 1024).make()
+    let recovered = try store.recover {
+      $0.removeLast(2048)
+      $0 = [UInt8](repeating: 0x11, count: 4096) + $0
+    }
+    #expect(recovered.layout.origin == 4096)
+    #expect(recovered.findings.contains("file.truncated"), "\(recovered.findings)")
   }
 
   /// A file that ends in the middle of a page has all the pages before.

@@ -200,4 +200,26 @@ import Testing
     #expect(!recovered.findings.contains("file.shifted"))
     Judgement(recovered, store).expectHonest("\(count)")
   }
+
+  /// SQLite goes on reading a long value of a row without row id in a wrong overflow page: the value is in doubt.
+  @Test func longValuesWithoutRowIDsAreInDoubt() throws {
+    let store = try DamageCase(pageSize: 1024) { connection in
+      try connection.exec(
+        """
+        CREATE TABLE w(k TEXT PRIMARY KEY, body TEXT) WITHOUT ROWID;
+        CREATE TABLE a(id INTEGER PRIMARY KEY, name TEXT);
+        INSERT INTO w VALUES('one', printf('%.600c', 'A')), ('three', printf('%.600c', 'B')),
+          ('two', printf('%.600c', 'C'));
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
+        INSERT INTO a SELECT i, printf('%.70c', 'n') FROM n;
+        """)
+    }
+    let lost = try #require(
+      store.pages("overflow", of: "w").map(\.number).sorted().dropFirst().first)
+    let recovered = try store.recover(.all) { $0.removeSubrange(store.range(lost)) }
+    #expect(recovered.findings.contains("file.shifted"))
+    let rows = recovered.rows.filter { recovered.table(of: $0) == "w" }
+    #expect(rows.count == 3)
+    for row in rows { #expect(row.partial.contains { $0.column == 1 }, "\(row.values)") }
+  }
 }

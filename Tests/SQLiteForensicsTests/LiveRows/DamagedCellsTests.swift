@@ -95,6 +95,29 @@ import Testing
     }
   }
 
+  /// A cell without row id has its last type in a lost sector: its values there are in doubt, those behind it are not.
+  @Test(arguments: ["", "v AS (b) VIRTUAL, "])
+  func aLostSectorInARowWithoutRowID(_ virtual: String) throws {
+    let store = try DamageCase(pageSize: 4096) { connection in
+      try connection.exec(
+        """
+        CREATE TABLE w(\(virtual)k TEXT PRIMARY KEY, a TEXT, b TEXT, d TEXT) WITHOUT ROWID;
+        WITH n(k, d) AS (VALUES('key0key0key0', printf('%.91c', 'D')), ('key1key1key1', '0123456789'))
+        INSERT INTO w(k, a, b, d) SELECT k, printf('%.600c', 'A'), printf('%.100c', 'B'), d FROM n;
+        """)
+    }
+    let start = store.range(try #require(store.pages("leaf", of: "w").first).number).lowerBound
+    // The second cell begins at 2,552, and its last type is at 2,560.
+    try #require(Array(store.bytes[start + 10..<start + 12]) == [0x09, 0xf8])
+    let recovered = try store.recover(.all) {
+      $0.replaceSubrange(start + 2560..<start + 3072, with: repeatElement(0, count: 512))
+    }
+    let row = try #require(recovered.rows.first { $0.origin.state == .contradicted })
+    let first = virtual.isEmpty ? 0 : 1
+    #expect(row.partial.map(\.column) == [first, first + 1, first + 3])
+    #expect(row.values[first + 2] == .text(StoredText(String(repeating: "B", count: 100))))
+  }
+
   /// The text of one table's row stands where the row id of the other's is NULL.
   @Test func aPageOfAnotherTableIsTold() throws {
     let store = try DamageCase(pageSize: 4096) { connection in

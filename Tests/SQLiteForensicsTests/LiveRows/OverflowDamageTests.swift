@@ -324,4 +324,38 @@ import Testing
     #expect(judgement.exact.contains(Judgement.Key(table: "t", place: place)))
     #expect(judgement.exact.count == judgement.total - 1)
   }
+
+  // MARK: - Headers that go on in overflow pages
+
+  /// A row whose record has 39 of the 63 bytes of its header on the leaf, and the bytes of the leaf in the file.
+  private static func wide(_ more: String = "") throws -> (store: DamageCase, leaf: Range<Int>) {
+    let columns = (0..<60).map { "c\($0) BLOB" }.joined(separator: ", ")
+    let store = try DamageCase(pageSize: 512) {
+      try $0.exec(
+        "CREATE TABLE wide(\(more)\(columns)); INSERT INTO wide(c0, c1) VALUES(randomblob(200), randomblob(792))"
+      )
+    }
+    return (store, store.range(try #require(store.pages("leaf", of: "wide").first).number))
+  }
+
+  @Test func typesThatAskForMoreThanTheRecordLoseTheRow() throws {
+    let (store, leaf) = try Self.wide()
+    let recovered = try store.recover { bytes in
+      // The first type asks for 8,185 bytes, and no overflow page follows.
+      bytes.replaceSubrange(leaf.upperBound - 42..<leaf.upperBound - 40, with: [0xff, 0x7f])
+      Self.put(0, &bytes, leaf.upperBound - 4)
+    }
+    #expect(recovered.live.isEmpty)
+    #expect(recovered.findings.contains("page.rowsLost"), "\(recovered.findings)")
+    #expect(!recovered.findings.contains("row.partial"))
+  }
+
+  /// A record has no field for a virtual column, so the fields behind it are not the columns of the same number.
+  @Test(arguments: [false, true]) func aLostHeaderLosesEachColumnOnce(_ isFirst: Bool) throws {
+    let (store, leaf) = try Self.wide(isFirst ? "v AS (c0) VIRTUAL, " : "")
+    let recovered = try store.recover { Self.put(0, &$0, leaf.upperBound - 4) }
+    let row = try #require(recovered.live.first)
+    let first = isFirst ? 1 : 0
+    #expect(row.partial.map(\.column) == [first, first + 1] + Array(first + 36..<first + 60))
+  }
 }

@@ -192,6 +192,25 @@ import Testing
     }
   }
 
+  /// Texts are counted, not the rows that have them.
+  @Test func eachTextThatDoesNotDecodeCounts() throws {
+    let folder = try TemporaryFolder()
+    let store = folder.url.appendingPathComponent("t.sqlite")
+    let connection = try SQLiteConnection(store)
+    try connection.exec(
+      """
+      CREATE TABLE t(a, b, c);
+      INSERT INTO t VALUES(CAST(x'ff' AS TEXT), CAST(x'fe' AS TEXT), 'c');
+      """)
+    connection.close()
+    let database = try DamagedDatabase(path: store.path)
+    try database.forEachBufferedRow(.live) { _ in true }
+    #expect(
+      database.findings.kept.map(\.message) == [
+        "2 texts are not valid UTF-8; their bytes are given instead"
+      ])
+  }
+
   @Test func itEndsWhenNoMoreRowsAreWanted() throws {
     let folder = try TemporaryFolder()
     let store = folder.url.appendingPathComponent("mixed.sqlite")

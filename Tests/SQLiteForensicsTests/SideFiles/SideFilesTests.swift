@@ -262,6 +262,26 @@ enum FlatFile {
     }
   }
 
+  /// A hot journal beneath the log: its image of a page that the log has too is not live.
+  @Test func whatTheLogHidesOfAJournalIsAVersion() throws {
+    let folder = try TemporaryFolder()
+    let store = try StoreFixtures.named("wal-several-commits").make(folder.url)
+    let before = try FlatFile.sides(store, pageSize: 1024)
+    let page = try #require(before.log?.pageOffsets.keys.filter { $0 > 1 }.min())
+    // One record of zeros. Its nonce is 0, and so is its checksum (file format, section 3).
+    var journal = RollbackJournal.magic
+    for number in [1, 0, 1000, 512, 1024] as [UInt32] { journal += number.bigEndianBytes }
+    journal += [UInt8](repeating: 0, count: 512 - journal.count)
+    journal += page.bigEndianBytes + [UInt8](repeating: 0, count: 1024 + 4)
+    try Data(journal).write(to: URL(fileURLWithPath: store.path + "-journal"))
+    let sides = try FlatFile.sides(store, pageSize: 1024)
+    #expect(sides.overlays.map(\.member) == [.wal, .journal])
+    let version = PageVersion(
+      page: page, member: .journal, offset: 516, origin: .beforeImage, isVerified: true)
+    #expect(sides.versions.first == version)
+    #expect(sides.versions.dropFirst().elementsEqual(before.versions))
+  }
+
   /// A log without header beside a main file that has been written since is not laid over it.
   @Test func anOlderLogWithoutHeaderIsHistory() throws {
     let folder = try TemporaryFolder()

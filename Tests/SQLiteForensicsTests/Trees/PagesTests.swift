@@ -137,6 +137,21 @@ import Testing
     #expect(rowIDs.sorted() == (try database.rows(of: table).compactMap(\.rowID)))
   }
 
+  @Test func aFreeblockWithinAnotherIsNotSound() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("f.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec("PRAGMA page_size = 512; CREATE TABLE t(a)")
+    connection.close()
+    // The first freeblock has 50 bytes, and the next one begins after 20 of them.
+    try overwrite(url, at: 512 + 1, bytes: [1, 0])
+    try overwrite(url, at: 512 + 256, bytes: [1, 20, 0, 50])
+    try overwrite(url, at: 512 + 276, bytes: [0, 0, 0, 60])
+    let detail = try #require(try SQLiteDatabase(path: url.path).detail(ofPage: 2))
+    #expect(detail.freeblocks.map(\.offset) == [256, 276])
+    #expect(detail.freeblocks.map(\.isSound) == [true, false])
+  }
+
   @Test func aPageThatIsNotThereIsNone() throws {
     let folder = try TemporaryFolder()
     let url = try StoreFixtures.named("page-512").make(folder.url)

@@ -12,6 +12,8 @@ struct IndexPlan {
     var parts: [Part]
     var isPartial: Bool
     var isUnique: Bool
+    /// Whether SQLite created the index for a constraint.
+    var isAutomatic: Bool
   }
 
   /// The indexes of each table that ``apply(to:of:_:_:)`` has not taken yet.
@@ -38,7 +40,8 @@ struct IndexPlan {
     for (place, entry) in schema.entries.enumerated()
     where entry.type == "index" && entry.rootPage > 0 {
       guard let definition = schema.table(named: entry.tableName)?.definition else { continue }
-      var index = Index(place: place, parts: [], isPartial: false, isUnique: true)
+      var index = Index(
+        place: place, parts: [], isPartial: false, isUnique: true, isAutomatic: entry.sql == nil)
       if let sql = entry.sql {
         guard let statement = IndexDefinition(sql: sql), let named = statement.parts,
           let parts = Self.parts(named, of: definition)
@@ -111,9 +114,10 @@ struct IndexPlan {
       // key.
       var parts = index.parts
       if definition.isWithoutRowID {
-        for key in definition.keyParts
-        where !parts.contains(where: { $0.isStored(as: key) }) {
-          parts.append(Part(column: key.column, collation: key.collation, isDescending: false))
+        for var key in definition.keyParts where !parts.contains(where: { $0.isStored(as: key) }) {
+          // Only automatic indexes ignore DESC here (`bAscKeyBug`, build.c).
+          if index.isAutomatic { key.isDescending = false }
+          parts.append(key)
         }
       }
       let unique = index.isUnique ? index.parts.count : nil

@@ -123,7 +123,10 @@ struct KeyOrderSink: RowSink, ~Copyable {
     while field < length {
       difference = compare(field)
       if difference != 0 { break }
-      if before.values[field].bits == 1, before.values[field].kind.rawValue >= 3 {
+      // The shorter of two texts or blobs may have been compared whole.
+      if before.values[field].kind.rawValue >= 3,
+        before.values[field].bits == 1 || entry.values[field].bits == 1
+      {
         fault.isUndecided = true
         return
       }

@@ -147,11 +147,13 @@ private struct PageDetailParser {
 
   private mutating func parseFreeblocks(_ page: RawSpan, _ first: Int) {
     var chain = FreeblockChain(first: first, usableSize: usableSize)
+    var end = 0
     while freeblocks.count < usableSize / 4, let block = chain.next(page) {
       freeblocks.append(
         .init(
           offset: block.offset, size: block.size,
-          isSound: block.size >= 4 && block.end <= usableSize))
+          isSound: block.offset >= end && block.size >= 4 && block.end <= usableSize))
+      end = block.end
     }
     if freeblocks.count < usableSize / 4, chain.isBroken {
       freeblocks.append(.init(offset: chain.offset, size: 0, isSound: false))

@@ -63,8 +63,8 @@ struct RecordCheck: ~Copyable {
       header.value >= UInt64(header.length)
     else { return RecordDecoder.Defect.header.finding }
     let headerEnd = Int(header.value)
-    // The record's header is longer than the gathered bytes: no table has that many columns.
-    guard headerEnd <= have else { return nil }
+    // A header longer than the gathered bytes has more fields than any table has columns: SQLite refuses the record.
+    guard headerEnd <= have else { return RecordDecoder.Defect.header.finding }
     var offset = header.length
     var body = headerEnd
     var number = 0
