@@ -54,7 +54,7 @@ enum AgeArmor {
     private var place = Place.before
     private var line: [UInt8] = []
 
-    /// - Throws: `age.badHeader` for text that is not armor; `age.truncated` when it ends without its last line.
+    /// - Throws: `age.badHeader` for text that is not armor; `age.truncated` when the text ends without its last line.
     mutating func bytes(of text: [UInt8], isLast: Bool) throws(AgeError) -> [UInt8] {
       var bytes: [UInt8] = []
       for byte in text {
@@ -68,7 +68,8 @@ enum AgeArmor {
       guard isLast else { return bytes }
       if !line.isEmpty { try take(&bytes) }
       guard place == .after else {
-        throw AgeError(.truncated, "the armor has no last line")
+        throw AgeError(
+          .truncated, "the armored text ends without the line -----END AGE ENCRYPTED FILE-----")
       }
       return bytes
     }

@@ -1,5 +1,5 @@
 /// Encrypts files in the format of age, version 1 (<https://age-encryption.org/v1>), and opens those that `age` wrote.
-/// Memory is a few chunks of 64 KiB, whatever the size.
+/// The memory used is a few chunks of 64 KiB, whatever the size of the file.
 package enum AgeFile {
   /// Reads the next bytes of a source: as many as asked, fewer only at its end.
   package typealias Read = (_ count: Int) throws -> [UInt8]

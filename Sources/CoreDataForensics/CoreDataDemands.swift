@@ -65,7 +65,7 @@ struct CoreDataDemands {
           demand.holds = { bytes in
             guard let identifier = ExternalBlob.identifier(in: bytes) else { return true }
             let blob = ExternalBlob(identifier: identifier, storePath: path)
-            // A file that this user may not read may exist. The check reports it at the end.
+            // An external file that this user may not read counts as present. The check reports the file at the end.
             return blob.sizeBytes != nil || blob.isRefused
           }
         }

@@ -14,7 +14,8 @@ package enum CoreDataExpectations {
       return table
     }
 
-  /// The tables of persistent history (file format of iOS 13 and later), without values of deleted rows.
+  /// The tables of persistent history (file format of iOS 13 and later), without the columns for values of deleted
+  /// rows.
   package static let history: [ExpectedTable] =
     FreshStoreSchema.historyTables(tombstoneCount: 0).compactMap { _, number, fresh in
       var table = ExpectedTable(name: fresh.name, sql: fresh.sql)
@@ -52,7 +53,7 @@ package enum CoreDataExpectations {
   {
     try database.expect(known + history)
     var met: Set<Int> = []
-    try database.forEachRow(.live, of: Set(history.map(\.name))) { row in
+    try database.forEachRow(.live, of: history.map(\.name)) { row in
       if let table = row.origin.table, row.partial.isEmpty { met.insert(table) }
       return met.count < history.count
     }

@@ -155,7 +155,7 @@ extension CoreDataStore {
       text = "\(count) the number of an entity that does not belong to this table"
     case (.entityNumber, _):
       id = .coredataUnknownEntity
-      text = "\(count) a \(subject.name) that is no number of an entity"
+      text = "\(count) a \(subject.name) that is not the number of an entity"
     case (.toOne(let destination), .rowID):
       id = .coredataDanglingReference
       text = "\(count) a \(subject.name) that leads to no row of \(destination)"
@@ -173,7 +173,8 @@ extension CoreDataStore {
       text = "\(count) a \(subject.name) of a storage class that \(type.name) never has"
     case (.number, .number):
       id = .coredataStorageClass
-      text = "\(count) a \(subject.name) that is the number of no entity of the relationship"
+      text =
+        "\(count) a \(subject.name) that is not the number of an entity that the relationship can lead to"
     default:
       id = .coredataStorageClass
       text = "\(count) a \(subject.name) that is not an integer"

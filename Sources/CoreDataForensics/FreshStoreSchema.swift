@@ -3,7 +3,7 @@ import SQLiteFile
 import StoreFiles
 package import ObjectModel
 
-/// The content of a new, empty store for a model, as SQL and rows. A caller that has SQLite writes it.
+/// The content of a new, empty store for a model, as SQL and rows. The caller writes this content with SQLite.
 ///
 /// An app does not need this, because Core Data creates its store. It is for stores that are created without the app.
 package struct FreshStoreSchema: Sendable, Equatable {
@@ -99,7 +99,7 @@ package struct FreshStoreSchema: Sendable, Equatable {
       var seen: Set<SQLName> = []
       return names.first { !seen.insert(SQLName($0)).inserted }
     }
-    if let name = twice(tables) { return "two of its tables would have the name \(name)" }
+    if let name = twice(tables) { return "two tables of the store would have the name \(name)" }
     for table in layout.tables {
       if let name = twice(["Z_PK", "Z_ENT", "Z_OPT"] + table.columns.map(\.name)) {
         return "two columns of table \(table.name) would have the name \(name)"
@@ -357,8 +357,8 @@ package struct FreshStoreSchema: Sendable, Equatable {
     ]
   }()
 
-  /// How many values of a deleted row the history keeps: the most attributes of one entity, inherited ones included,
-  /// that are marked to be preserved.
+  /// How many values of a deleted row the history keeps: the highest number of attributes that one entity marks to be
+  /// preserved after deletion, inherited attributes included.
   private static func tombstoneCount(of model: ManagedObjectModel) -> Int {
     model.entities.values.map { entity in
       ([entity] + model.ancestors(of: entity.name)).flatMap(\.attributes)
@@ -376,7 +376,7 @@ package struct FreshStoreSchema: Sendable, Equatable {
         || (0x30...0x39).contains(byte) || byte == 0x5f
     }
     if isPlain, let first = name.utf8.first, !(0x30...0x39).contains(first) { return name }
-    // By bytes, because a combining mark may follow a quote.
+    // Quotes are found by bytes, because a quote and a combining mark after it are one `Character`.
     let quote = UInt8(ascii: "\"")
     let doubled = name.utf8.flatMap { $0 == quote ? [quote, quote] : [$0] }
     return "\"" + String(decoding: doubled, as: UTF8.self) + "\""

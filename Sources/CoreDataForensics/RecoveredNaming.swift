@@ -57,12 +57,13 @@ package struct RecoveredNaming {
 
   /// Returns these names and the names of all descendants of these entities. Without a model, only the names are
   /// returned.
-  package func withDescendants(_ names: Set<String>) -> Set<String> {
+  package func withDescendants(_ names: [String]) -> [String] {
     guard let model else { return names }
-    return names.union(
-      entityNames.values.filter { name in
-        model.ancestors(of: name).contains { names.contains($0.name) }
-      })
+    let wanted = Set(names)
+    return names
+      + entityNames.values.filter { name in
+        model.ancestors(of: name).contains { wanted.contains($0.name) }
+      }
   }
 
   /// The properties of rows in a table that have this entity number, and the name of their entity, which is nil for an

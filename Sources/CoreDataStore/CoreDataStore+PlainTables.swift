@@ -7,9 +7,9 @@ extension CoreDataStore {
   /// table that the app created, or the table of an entity that Z_PRIMARYKEY no longer names.
   package var plainTables: [Table] {
     guard kind != .sqlite else { return database.schema.tables }
-    let ofEntities = Set(entityTables.map(\.name))
+    let ofEntities = Set(entityTables.map { SQLName($0.name) })
     return database.schema.tables.filter {
-      !ofEntities.contains($0.name) && !Self.isOwn(table: $0.name)
+      !ofEntities.contains(SQLName($0.name)) && !Self.isOwn(table: $0.name)
     }
   }
 

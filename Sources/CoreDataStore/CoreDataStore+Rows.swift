@@ -11,9 +11,9 @@ extension CoreDataStore {
   ///   - receive: receives a row and returns whether it wants the next.
   /// - Throws: `SQLiteFileError` when the device fails; damage is among the ``findings``.
   public func forEachRow(
-    of entityNames: Set<String>? = nil, in tables: [Table]? = nil, _ receive: (ManagedRow) -> Bool
+    of entityNames: [String]? = nil, in tables: [Table]? = nil, _ receive: (ManagedRow) -> Bool
   ) throws(SQLiteFileError) {
-    let wanted = entityNames.map(withDescendants)
+    let wanted = entityNames.map(numbers(ofEntities:))
     var goesOn = true
     for table in tables ?? entityTables where goesOn {
       guard let plan = try plan(for: table, wanted: wanted) else { continue }
@@ -21,7 +21,10 @@ extension CoreDataStore {
       try database.forEachRow(of: table) { row in
         let managed = managedRow(row, plan)
         if managed.entityName == nil { unknownNumbers[managed.entityNumber, default: 0] += 1 }
-        if let wanted, !wanted.contains(managed.entityName ?? "") { return true }
+        // A number that has no plan belongs to another table.
+        if let wanted, managed.entityName == nil || !wanted.contains(managed.entityNumber ?? 0) {
+          return true
+        }
         goesOn = receive(managed)
         return goesOn
       }
@@ -30,17 +33,18 @@ extension CoreDataStore {
   }
 
   /// Returns the plan that turns a table's columns into properties, as ``plan(for:)`` does. Also returns nil when
-  /// `wanted` is given and the table holds no rows of these entities.
+  /// `wanted` is given and the table holds no rows of the entities with these numbers.
   package func plan(
-    for table: Table, wanted: Set<String>?
+    for table: Table, wanted: Set<Int64>?
   ) throws(SQLiteFileError) -> RowPlan? {
     guard let plan = try plan(for: table) else { return nil }
     guard let wanted else { return plan }
-    return plan.entities.values.contains { wanted.contains($0.name) } ? plan : nil
+    return plan.entities.keys.contains { wanted.contains($0) } ? plan : nil
   }
 
-  /// Adds a finding for each entity number that rows of a table have and that belongs to no entity of the table. The
-  /// keys are the numbers, nil for rows without one; the values count the rows. At most 100 findings are added.
+  /// Adds a finding for each key of `unknownNumbers`: an entity number that rows of a table have, although none of the
+  /// table's entities has this number. The key nil stands for rows without an entity number. The values count the rows.
+  /// At most 100 findings are added.
   package func note(_ unknownNumbers: [Int64?: Int], in table: Table) {
     let sorted = unknownNumbers.sorted { ($0.key ?? .min) < ($1.key ?? .min) }
     for (number, count) in sorted.prefix(100) {

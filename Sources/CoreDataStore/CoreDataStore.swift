@@ -1,6 +1,7 @@
 public import StoreFiles
 public import ObjectModel
 public import SQLiteFile
+import SafeText
 
 /// A Core Data or SwiftData store, read as bytes.
 ///
@@ -164,28 +165,33 @@ public final class CoreDataStore {
   /// The tables and columns that Core Data makes for the model; nil without a model.
   package private(set) lazy var layout: TableLayout? = model.map { TableLayout($0) }
 
-  /// Returns these names and the names of all descendants of these entities. A name that the store does not have is
-  /// returned, too.
-  package func withDescendants(_ names: Set<String>) -> Set<String> {
+  /// Returns the numbers of the entities with these names and of all their descendants. A name stands for the entity
+  /// whose name has the same bytes, else for each whose name Swift treats as equal, because a keyboard composes letters
+  /// in only one way.
+  package func numbers(ofEntities names: [String]) -> Set<Int64> {
     let children = Dictionary(grouping: entities.filter { $0.superNumber != 0 }, by: \.superNumber)
-    var all = names
-    var met: Set<Int64> = []
-    var waiting = entities.filter { names.contains(entityName(ofNumber: $0.number) ?? "") }
-    while let record = waiting.popLast() {
-      guard met.insert(record.number).inserted else { continue }
-      if let name = entityName(ofNumber: record.number) { all.insert(name) }
-      waiting += children[record.number] ?? []
+    let known = Dictionary(grouping: entities) { entityName(ofNumber: $0.number) ?? $0.name }
+    var waiting = names.flatMap { name -> [EntityRecord] in
+      let equal = known[name] ?? []
+      let same = equal.filter {
+        PathText.isSame(entityName(ofNumber: $0.number) ?? $0.name, name)
+      }
+      return same.isEmpty ? equal : same
     }
-    return all
+    var numbers: Set<Int64> = []
+    while let record = waiting.popLast() {
+      if numbers.insert(record.number).inserted { waiting += children[record.number] ?? [] }
+    }
+    return numbers
   }
 
   /// Returns the records of the entities whose rows are in a table; empty for a table that is not an entity's.
   package func records(in table: Table) -> [EntityRecord] {
-    recordsByTable[table.name.uppercased()] ?? []
+    recordsByTable[SQLName(table.name.uppercased())] ?? []
   }
 
-  private lazy var recordsByTable: [String: [EntityRecord]] = {
-    var tables: [String: [EntityRecord]] = [:]
+  private lazy var recordsByTable: [SQLName: [EntityRecord]] = {
+    var tables: [SQLName: [EntityRecord]] = [:]
     for record in entities {
       var root = record
       var steps = 0
@@ -197,8 +203,10 @@ public final class CoreDataStore {
       }
       // The table is named after its root entity: by the name that the entity had when the table was created, or by its
       // current name.
-      let names = Set([root.name, entityName(ofNumber: root.number) ?? root.name])
-      for name in names { tables["Z" + name.uppercased(), default: []].append(record) }
+      let names = [root.name, entityName(ofNumber: root.number) ?? root.name]
+      for table in Set(names.map { SQLName("Z" + $0.uppercased()) }) {
+        tables[table, default: []].append(record)
+      }
     }
     return tables
   }()
@@ -215,11 +223,11 @@ public final class CoreDataStore {
   /// The tables that hold rows of the entities in Z_PRIMARYKEY, each with its root entity's record, without those of
   /// the persistent history.
   package var rootTables: [(record: EntityRecord, table: Table)] {
-    var met: Set<String> = []
+    var met: Set<SQLName> = []
     return entities.filter { $0.superNumber == 0 && !$0.isHistory }.compactMap { record in
       let names = [record.name, entityName(ofNumber: record.number)].compactMap { $0 }
       return names.lazy.compactMap { self.database.schema.table(named: "Z" + $0.uppercased()) }
-        .first { met.insert($0.name).inserted }.map { (record: record, table: $0) }
+        .first { met.insert(SQLName($0.name)).inserted }.map { (record: record, table: $0) }
     }
   }
 

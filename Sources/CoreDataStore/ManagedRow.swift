@@ -17,7 +17,7 @@ public struct ManagedRow: Sendable {
   public let entityName: String?
   /// The number in `Z_ENT`; nil when the row has no integer there.
   public let entityNumber: Int64?
-  /// The key in `Z_PK`; the row id, or else 0, for a row that has lost the key.
+  /// The key in `Z_PK`. For a row that has lost its key, this is the row id, or 0 if the row id is lost, too.
   public let primaryKey: Int64
   /// The number in `Z_OPT`, which counts the saves of the row; nil when the row has no integer there.
   public let saveCount: Int64?

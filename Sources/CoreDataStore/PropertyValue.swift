@@ -49,8 +49,8 @@ public struct ReferenceDate: Sendable, Hashable {
   /// Makes a date from seconds since 2001-01-01T00:00:00Z.
   public init(seconds: Double) { self.seconds = seconds }
 
-  /// The date as ISO 8601 in UTC, with up to six decimal places of a second, such as `2026-11-20T21:53:07.25Z`. Nil
-  /// outside the years 0 to 9999, which this format cannot express.
+  /// The date as ISO 8601 in UTC, with up to six decimal places of a second, such as `2026-11-20T21:53:07.25Z`. Nil for
+  /// a year below 0 or above 9999, because the format has four digits for the year.
   public var iso8601: String? {
     guard let moment else { return nil }
     let second = moment.secondOfDay

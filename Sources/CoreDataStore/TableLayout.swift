@@ -13,7 +13,7 @@ package struct TableLayout: Sendable, Equatable {
     /// The row's position among the destinations of an ordered to-many relationship. The given to-one relationship is
     /// the inverse of the ordered one.
     case order(Relationship)
-    /// The key of the row that owns this one by a to-many relationship without inverse.
+    /// The primary key of the object whose to-many relationship leads to this row. The relationship has no inverse.
     case owner(Relationship)
     /// The row's position among the destinations of an ordered to-many relationship without inverse.
     case ownerOrder(Relationship)
@@ -47,8 +47,8 @@ package struct TableLayout: Sendable, Equatable {
   package struct JoinTable: Sendable, Hashable {
     /// The name: `Z_`, the owner's number and the relationship's name.
     package let name: String
-    /// The name after the inverse relationship, which a store may use if the relationship leads from an entity to the
-    /// same entity. Nil without an inverse.
+    /// The table's name if the table is named after the inverse relationship. A store may use this name if the
+    /// relationship leads from an entity to the same entity. Nil without an inverse.
     package let otherName: String?
     /// The entity that declares the relationship after which the table is named.
     package let ownerName: String
@@ -78,9 +78,10 @@ package struct TableLayout: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - model: the model.
-  ///   - sides: decides how a table is named whose relationship and inverse lead from an entity to the same entity. A
-  ///     relationship in this set, as `Entity.relationship`, gives its name to the table. Existing stores do not agree
-  ///     about the side, so a caller asks the store. Without an answer, the first side by name is taken.
+  ///   - sides: relationships, as `Entity.relationship`, after which join tables are named. The set matters only if a
+  ///     relationship and its inverse both lead from an entity to the same entity. Existing stores name this table
+  ///     after either of the two, so a caller looks into the store. If neither is in the set, the table is named after
+  ///     the first of the two by name.
   package init(_ model: ManagedObjectModel, namedAfter sides: Set<String> = []) {
     let numbering = EntityNumbering(model)
     self.model = model

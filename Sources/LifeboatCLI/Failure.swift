@@ -114,6 +114,20 @@ struct Failure: Error {
       return
     }
     guard let error = error as? CocoaError else { return nil }
+    let input: (exit: Int32, code: SQLiteFileError.Code, message: String, hint: String)? =
+      switch error.code {
+      case .fileReadNoSuchFile: (66, .missing, "no such file", "check the path")
+      case .fileReadNoPermission:
+        (77, .permission, "permission denied", "ask for read permission")
+      case .fileReadUnknown: (74, .io, "the file cannot be read", "name an ordinary file")
+      default: nil
+      }
+    if let input {
+      self.init(
+        input.exit, input.code.rawValue,
+        Self.sentence(input.message, error.filePath ?? error.url?.path), hint: input.hint)
+      return
+    }
     let isOutput =
       error.code == .fileNoSuchFile || error.code == .fileWriteNoPermission
       || error.code == .fileWriteFileExists || error.code == .fileWriteInvalidFileName
@@ -355,7 +369,7 @@ struct Failure: Error {
       case .notAStore:
         (
           65,
-          "look at what is kept with: lifeboat incidents show FOLDER ID; --force restores other kinds of files"
+          "look at what is kept with: lifeboat incidents show FOLDER ID; --force restores a main file of any format"
         )
       case .cancelled: (75, "nothing was moved; run the command again and let it finish")
       case .nothingKept: (66, "see what became of the store with: lifeboat incidents list FOLDER")

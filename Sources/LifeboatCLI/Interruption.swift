@@ -49,7 +49,8 @@ final class Interruption {
 
     var newest: Response? { lock.withLock { all.last } }
 
-    /// Removes what all other responses have made. After that, they can make nothing more.
+    /// Removes the files of all responses except the one that has `files`. After that, these responses can make no more
+    /// files.
     func takeBack(allBut files: MadeFiles) {
       for other in lock.withLock({ all }) where other.files !== files {
         other.files.takeBackForGood()
@@ -140,8 +141,8 @@ final class Interruption {
     unsafe pthread_sigmask(SIG_UNBLOCK, &set, nil)
   }
 
-  /// Ends the process by SIGPIPE if `error` says that the reader has closed the output. This is how a program ends that
-  /// does not handle the signal. Returns for any other error, and when SIGPIPE is ignored.
+  /// Ends the process by SIGPIPE if `error` says that the reader has closed the output. A program that does not handle
+  /// the signal ends in the same way. Returns for any other error, and when SIGPIPE is ignored.
   static func leave(closedOutput error: any Error) {
     let closed = [StreamError.Code.closed.rawValue, SQLiteFileError.Code.outputClosed.rawValue]
     guard let code = Failure(error)?.code, closed.contains(code), !isIgnored(SIGPIPE) else {

@@ -130,7 +130,7 @@ struct RowOptions: ParsableArguments {
   /// These options in the form that `RowOutput` takes.
   var output: RowOutput.Options {
     .init(
-      entityNames: entity.isEmpty ? nil : Set(entity), limit: limit,
+      entityNames: entity.isEmpty ? nil : entity, limit: limit,
       blobs: decode ? .decoded : blobs,
       isSafeForSpreadsheets: spreadsheetSafe)
   }

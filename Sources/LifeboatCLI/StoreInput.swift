@@ -6,6 +6,7 @@ import SafeFiles
 import SafeText
 import SQLCipherFiles
 import StoreExtraction
+import StoreFiles
 import StoreRecovery
 import SupportBundle
 import Terminal
@@ -39,7 +40,8 @@ final class StoreInput {
   var bundleFolder: String? { bundle?.path }
   /// Entries of a bundle that do not agree with its manifest, and were not unpacked.
   var leftOut: [BundleExtraction.Skipped] { bundle?.skipped ?? [] }
-  /// Archives inside the given archive or folder that were not opened: where they are, and why they were left.
+  /// Archives inside the given archive or folder that were not opened, and files of a backup that cannot be read: where
+  /// they are, and why they were left.
   private(set) var passedOver: [StoreFinder.PassedOver] = []
   /// The opened file of a bundle or an archive; nil for a store and for a folder.
   private(set) var file: BundleFile?
@@ -54,6 +56,9 @@ final class StoreInput {
   private(set) var decrypted: DecryptedStore?
   /// Removes the private folder when a signal ends the process.
   private var interruption: Interruption?
+
+  /// Whether a file of a backup cannot be read, so that rows may be missing.
+  var lacksFiles: Bool { backup != nil && passedOver.contains { $0.code == "file.missing" } }
 
   /// Whether a file is an archive or is encrypted, so that a store may be inside.
   static func isArchive(_ path: String) -> Bool { UnpackedArchive.mayHoldStore(path) }
@@ -102,7 +107,13 @@ final class StoreInput {
     if isArchive(path) { return try stores(inArchive: path, secrets, tell) }
     guard !isIncident(path) else { return [path] }
     if let (folder, name) = PhoneBackup.split(path) {
-      guard name == nil else { return [path] }
+      if let name {
+        // A backup that cannot be opened fails when the store is read.
+        if let backup = try? PhoneBackup(folder), let store = backup.store(named: name) {
+          backup.problems(of: store).forEach(tell)
+        }
+        return [path]
+      }
       let (stores, others) = try PhoneBackup(folder).contents()
       others.forEach(tell)
       return stores.map { PathText.joined(folder, $0.name) }
@@ -111,8 +122,8 @@ final class StoreInput {
     found.passedOver.forEach(tell)
     let inner = try found.taken.flatMap { archive in
       do { return try stores(inArchive: archive, secrets, tell) } catch {
-        guard let failure = Failure(error) else { throw error }
-        // Many archives in a folder hold no store, so nothing is said about them.
+        guard let failure = Failure(error) ?? Failure(foreign: error) else { throw error }
+        // An archive without a store is common in a folder, so nothing is said about it.
         guard failure.code != ExtractionError.Code.noStores.rawValue else { return [] }
         // The message goes into a list that names the path itself.
         let message = (error as? BundleError)?.message ?? failure.message
@@ -143,7 +154,7 @@ final class StoreInput {
   /// there.
   func recordedInspection() throws -> StoreInspection? {
     guard let bundleFolder, store == nil else { return nil }
-    // A bundle whose store was left out as damaged is not a bundle that was made without the store.
+    // A bundle may have no store because the store was damaged and not unpacked. That is a failure.
     try requireAsPacked("store/")
     try requireAsPacked(StoreBundle.inspectionName)
     let record = PathText.joined(bundleFolder, StoreBundle.inspectionName)
@@ -174,20 +185,24 @@ final class StoreInput {
     return privateFolder == nil ? (name, name) : ("\(name) in \(outer)", outer)
   }
 
-  /// Notes on standard error which archives were not opened, and why.
+  /// Notes on standard error which archives were not opened, which files cannot be read, and why.
   func tellPassedOver(_ display: DisplayOptions) {
     for other in passedOver { display.note("note: \(other.path): \(other.message)") }
   }
 
   /// Throws a failure if the output would become part of what is read.
   func check(_ output: String) throws {
-    try EvidenceGuard.check(output, against: privateFolder == nil ? storePath() : given)
+    let isUnpacked = bundle != nil || archive != nil || backup != nil
+    // A store that is only decrypted may be in a folder that was given.
+    try EvidenceGuard.check(
+      output, against: isUnpacked ? given : decrypted?.evidence.mainPath ?? storePath())
   }
 
   // MARK: - Reading
 
   /// Runs a command on a store as ``reading(_:bundle:key:_:)`` does, and lists the pages of an encrypted store that do
-  /// not match their authentication code. If there are any, it throws the exit code for findings.
+  /// not match their authentication code. If there are any, or if files of the store are missing from its backup, it
+  /// throws the exit code for findings.
   static func reading<Result>(
     _ path: String, _ secrets: SecretOptions, _ display: DisplayOptions,
     _ body: (StoreInput) throws -> Result
@@ -196,7 +211,9 @@ final class StoreInput {
       display.note(input.decrypted?.findings.kept ?? [])
       input.tellPassedOver(display)
       let result = try body(input)
-      if input.decrypted?.findings.damageCount ?? 0 > 0 { try display.exitWithFindings() }
+      if input.decrypted?.findings.damageCount ?? 0 > 0 || input.lacksFiles {
+        try display.exitWithFindings()
+      }
       return result
     }
   }
@@ -346,13 +363,14 @@ final class StoreInput {
   private func unpack(_ backup: PhoneBackup, _ name: String?) throws {
     // If the store is named, the other files of the backup need not be examined.
     let named = name.flatMap(backup.store)
-    let stores = named == nil ? backup.contents().stores : []
+    let found = named == nil ? backup.contents() : nil
+    let stores = found?.stores ?? []
     guard let only = named ?? (name == nil && stores.count == 1 ? stores[0] : nil) else {
       let names = stores.prefix(5).map(\.name).joined(separator: ", ")
       throw Failure(
         64, name == nil ? "usage.oneStore" : "input.unknownName",
         name.map { "the backup \(backup.path) has no store \($0)" }
-          ?? "the backup \(given) holds \(stores.count) stores, and one is expected: "
+          ?? "the backup \(given) holds \(Quantity.count(stores.count, "store")), and one is expected: "
           + names + (stores.count > 5 ? ", …" : ""),
         hint:
           "lifeboat inspect \(ShellText.path(backup.path)) shows all; name one after the folder: "
@@ -360,6 +378,7 @@ final class StoreInput {
     }
     let interruption = Interruption()
     self.interruption = interruption
+    passedOver = found?.passedOver ?? backup.problems(of: only)
     let unpacked = try UnpackedBackup(only, making: interruption.files.making)
     self.backup = unpacked
     store = unpacked.storePath
@@ -403,7 +422,7 @@ final class StoreInput {
       "\(given) holds \(stores.count) files that are or were stores, and one is expected: "
         + names.joined(separator: ", ") + (stores.count > 5 ? ", …" : "")
         + (passedOver.isEmpty
-          ? "" : "; beside them \(Quantity.count(passedOver.count, "archive")) not looked into"),
+          ? "" : "; \(Quantity.count(passedOver.count, "archive")) beside them not opened"),
       hint: Self.isArchive(given) || UnpackedArchive.split(given) != nil
         ? "name one after the archive: \(ShellText.path(PathText.joined(given, names.first ?? "")))"
         : "name one of these files; lifeboat inspect shows all")
@@ -423,7 +442,7 @@ final class StoreInput {
     passedOver = found.taken.map {
       .init(
         path: $0, code: "input.notEntered",
-        message: "an archive that was not looked into; name it instead of the folder")
+        message: "an archive that was not opened; name it instead of the folder")
     }
     return try only(of: found, in: path)
   }

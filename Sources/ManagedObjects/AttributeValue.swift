@@ -31,7 +31,8 @@ enum AttributeValue {
     }
   }
 
-  /// The default value that a new object gets; NULL without a default, and for a default of a class of the app.
+  /// The default value that a new object gets; NULL when the attribute has no default, or when the default is an
+  /// instance of a class of the app.
   static func initial(_ attribute: Attribute) -> SQLiteValue {
     let value: PropertyValue? =
       switch attribute.defaultValue {

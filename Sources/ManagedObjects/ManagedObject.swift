@@ -5,9 +5,9 @@ import SQLiteWriter
 
 /// An object of a store: the values of its attributes by name, and the objects that its relationships lead to.
 ///
-/// As long as somebody holds an instance, its ``ObjectContext`` gives that instance for the object. Changes are in the
-/// store when the context has written them. An instance is not `Sendable`: only the task that uses its context may use
-/// it.
+/// While an instance is in use, its ``ObjectContext`` returns the same instance each time it reads the object. A change
+/// reaches the store when the context writes. An instance is not `Sendable`: only the task that uses its context may
+/// use it.
 public final class ManagedObject {
   /// The name of the object's entity.
   public let entityName: String
@@ -29,7 +29,7 @@ public final class ManagedObject {
 
   // MARK: - Attributes
 
-  /// The value of an attribute; ``PropertyValue/null`` when it has none.
+  /// The value of an attribute; ``PropertyValue/null`` when the attribute has no value.
   ///
   /// - Throws: ``ObjectError``, or what SQLite reports.
   public func value(forKey name: String) throws -> PropertyValue {
@@ -38,7 +38,7 @@ public final class ManagedObject {
     return PropertyValue(StoredValue(stored), attribute, storePath: context.storePath)
   }
 
-  /// Sets the value of an attribute. The store has it when the context has written.
+  /// Sets the value of an attribute. The value reaches the store when the context writes.
   ///
   /// - Throws: ``ObjectError`` when the entity has no such attribute, when the value has another type or is out of
   ///   range, or when the store is only read.
@@ -46,7 +46,8 @@ public final class ManagedObject {
     let (column, attribute) = try context.attribute(name, of: entityName)
     guard let stored = AttributeValue.stored(value, of: attribute) else {
       throw ObjectError(
-        .wrongType, "\(entityName).\(name) is \(attribute.type.name), and cannot be \(value)")
+        .wrongType,
+        "\(entityName).\(name) has the type \(attribute.type.name), and cannot be \(value)")
     }
     try context.willChange(self)
     values[column] = stored
@@ -64,7 +65,7 @@ public final class ManagedObject {
     return try context.object(withKey: key, inTableOf: relationship.destinationEntityName)
   }
 
-  /// Lets a to-one relationship lead to an object, or to none if `object` is nil. A to-one inverse is set as well.
+  /// Sets the object that a to-one relationship leads to; nil for no object. A to-one inverse is set as well.
   ///
   /// - Throws: ``ObjectError`` when the entity has no such relationship, when the object is of another entity or
   ///   context, or when the store is only read.

@@ -3,8 +3,8 @@ import ObjectModel
 
 // Finds the columns and tables that store an object's properties.
 extension ObjectContext {
-  /// The column name of a stored attribute, and the attribute. Throws `object.noSuchProperty` when the entity has none
-  /// of that name.
+  /// The column name of a stored attribute, and the attribute. Throws `object.noSuchProperty` when the entity has no
+  /// stored attribute of that name.
   func attribute(_ name: String, of entity: String) throws(ObjectError) -> (String, Attribute) {
     guard let column = layout.column(of: name, in: entity),
       case .attribute(let attribute) = column.role
@@ -12,27 +12,28 @@ extension ObjectContext {
     return (column.name, attribute)
   }
 
-  /// The column of a to-one relationship, and the relationship. Throws `object.noSuchProperty` when the entity has none
-  /// of that name.
+  /// The column of a to-one relationship, and the relationship. Throws `object.noSuchProperty` when the entity has no
+  /// to-one relationship of that name.
   func toOne(_ name: String, of entity: String) throws(ObjectError)
     -> (TableLayout.Column, Relationship)
   {
     guard let column = layout.column(of: name, in: entity),
       case .toOne(let relationship) = column.role
     else {
-      throw ObjectError(.noSuchProperty, "\(entity) has no relationship \(name) to one object")
+      throw ObjectError(.noSuchProperty, "\(entity) has no to-one relationship \(name)")
     }
     return (column, relationship)
   }
 
-  /// The to-many relationship of a name. Throws `object.noSuchProperty` when the entity has none that is stored.
+  /// The to-many relationship with a name. Throws `object.noSuchProperty` when the entity has no stored to-many
+  /// relationship of that name.
   func toMany(_ name: String, of entity: String) throws(ObjectError) -> Relationship {
     guard
       let relationship = layout.model.allRelationships(of: entity).first(where: {
         $0.name == name && $0.isToMany && !$0.isTransient
       })
     else {
-      throw ObjectError(.noSuchProperty, "\(entity) has no relationship \(name) to many objects")
+      throw ObjectError(.noSuchProperty, "\(entity) has no to-many relationship \(name)")
     }
     return relationship
   }
@@ -47,7 +48,10 @@ extension ObjectContext {
     else {
       throw ObjectError(
         .wrongType,
-        "\(entity).\(relationship.name) leads to \(relationship.destinationEntityName) of its own store, and not to this \(object.entityName)"
+        """
+        \(entity).\(relationship.name) can only lead to \(relationship.destinationEntityName) in its own store, \
+        not to this \(object.entityName)
+        """
       )
     }
   }
@@ -57,8 +61,8 @@ extension ObjectContext {
     Set([entity] + layout.model.ancestors(of: entity).map(\.name))
   }
 
-  /// The column of the destination's table that holds the key of the object with the to-many relationship, and the
-  /// column that holds the position. `order` is nil for an unordered relationship.
+  /// Two columns in the table of a to-many relationship's destinations: the one with the owner's key, and the one with
+  /// the position among the owner's destinations. `order` is nil for an unordered relationship.
   func keyColumn(
     of relationship: Relationship, of entity: String, in table: TableLayout.Table
   )
@@ -115,8 +119,8 @@ extension TableLayout {
 }
 
 extension TableLayout.Column {
-  /// The entity that has the to-many relationship, for a column with the keys of owners or with the positions among an
-  /// owner's rows; for any other column, the entity of the column.
+  /// The name of the entity whose property the column stores. For a column with owners' keys, or with positions among
+  /// an owner's rows, this is the entity with the to-many relationship. For any other column, it is ``entityName``.
   package func ownerName(in layout: TableLayout) -> String {
     let relationship: Relationship
     let start: String

@@ -5,8 +5,8 @@ package import SQLiteWriter
 
 /// The objects of a store: of a new store that is being made, or of a copy of the old one, which is only read.
 ///
-/// The context does not keep the objects that it reads, so memory does not grow with the store. An object that somebody
-/// holds keeps its instance. A context is not `Sendable`.
+/// The context does not keep the objects that it reads, so memory does not grow with the store. While the instance of
+/// an object is in use, the context returns this instance for the object. A context is not `Sendable`.
 public final class ObjectContext {
   package let layout: TableLayout
   package let writer: SQLiteWriter
@@ -27,7 +27,8 @@ public final class ObjectContext {
   /// The changed objects. They are held until they are written.
   private var changed: [ManagedObject] = []
   private var changedSet: Set<ObjectIdentifier> = []
-  /// The changes of to-one relationships, in their order; ``ManagedObject/leads`` says where each leads in the end.
+  /// The to-one relationships that were changed, in the order of the changes. ``ManagedObject/leads`` has the latest
+  /// destination of each.
   private var leads: [(object: ManagedObject, column: TableLayout.Column)] = []
   /// The links of to-many relationships to add or remove, in the order of the changes.
   private var links:
@@ -40,7 +41,7 @@ public final class ObjectContext {
   /// The number of objects whose rows this context has inserted, by entity name.
   package private(set) var insertedCounts: [String: Int] = [:]
 
-  /// The objects in a file that `writer` has made or attached.
+  /// Makes a context for the objects in a file that `writer` has made or attached.
   ///
   /// - Parameters:
   ///   - layout: the tables and columns of the store.
@@ -91,7 +92,8 @@ public final class ObjectContext {
       let stored = AttributeValue.stored(value, of: attribute)
     else {
       throw ObjectError(
-        .wrongType, "\(name).\(attributeName) is \(attribute.type.name), and cannot be \(value)")
+        .wrongType,
+        "\(name).\(attributeName) has the type \(attribute.type.name), and cannot be \(value)")
     }
     let numbers = layout.numberList(of: name)
     return try rows(
@@ -209,7 +211,7 @@ public final class ObjectContext {
     if changedSet.insert(ObjectIdentifier(object)).inserted { changed.append(object) }
   }
 
-  /// Lets a to-one relationship, which a column stores, lead to another object; to none for nil.
+  /// Changes the destination of the to-one relationship that a column stores; nil for no destination.
   func lead(_ object: ManagedObject, to destination: ManagedObject?, _ column: TableLayout.Column)
     throws
   {
@@ -241,7 +243,8 @@ public final class ObjectContext {
     self.links = []
     for object in objects where object.reference == nil { try insert(object) }
     for object in objects { try update(object) }
-    // The last change of a relationship counts, and the order of these changes: an added object becomes the last.
+    // Only the last change of each relationship counts. These last changes are made in their order, because an added
+    // object becomes the last of an ordered relationship.
     var ends: [(object: ManagedObject, far: ManagedObject?, column: TableLayout.Column)] = []
     for (object, column) in leads.reversed() {
       guard let far = object.leads.removeValue(forKey: column.name) else { continue }
@@ -256,12 +259,13 @@ public final class ObjectContext {
 
   /// Deletes an object, and the objects that its relationships cascade to. References to deleted objects become NULL.
   ///
-  /// - Throws: ``ObjectError`` when a relationship with the delete rule Deny leads to an object that would stay, or the
-  ///   store is only read, and nothing is deleted then; what SQLite reports.
+  /// - Throws: ``ObjectError`` when the store is only read, or when a relationship with the delete rule Deny leads to
+  ///   an object that would stay; nothing is deleted then. Also what SQLite reports.
   public func delete(_ object: ManagedObject) throws {
     try write()
-    // Nothing is marked before the whole cascade is known: a later object of it may be what a Deny waits for, or may
-    // refuse the deletion, which then changes nothing.
+    // No object is marked as deleted before the whole cascade is known. The cascade may reach the objects that a
+    // relationship with the rule Deny leads to, which allows the deletion. Or it may reach an object with another such
+    // relationship, which forbids the deletion; nothing changes then.
     var doomed: [ManagedObject] = []
     var met: Set<ObjectIdentifier> = []
     var denials: [(near: ManagedObject, name: String, far: [ManagedObject])] = []
@@ -328,7 +332,7 @@ public final class ObjectContext {
     else { return }
     let highest = highestKeys[table.name] ?? 0
     guard highest < Int64.max else {
-      throw ObjectError(.noRoom, "the keys of \(table.rootEntityName) are used up")
+      throw ObjectError(.noRoom, "no primary key is left for a new \(table.rootEntityName)")
     }
     let given = highest + 1
     highestKeys[table.name] = given
@@ -404,7 +408,7 @@ public final class ObjectContext {
             ? "UPDATE \(target) SET \(name) = ?1 WHERE Z_PK = ?2"
             : "UPDATE \(target) SET \(name) = NULL WHERE Z_PK = ?2 AND \(name) = ?1", keys)
       }
-      // A new object comes last, and one that is there already keeps its place.
+      // An added object comes last. An object that the relationship leads to already keeps its place.
       return try run(
         isAdded
           ? "UPDATE \(target) SET \(name) = ?1, \(order) = 1024 + min(ifnull((SELECT max(\(order)) FROM \(target) WHERE \(name) = ?1), 0), \(Int64(1) << 52)) WHERE Z_PK = ?2 AND (\(name) IS NOT ?1 OR \(order) IS NULL)"
@@ -428,7 +432,7 @@ public final class ObjectContext {
 
   private func sql(_ table: String) -> String { quoted(schema) + "." + quoted(table) }
 
-  /// A name of the layout as a quoted SQL identifier. No such name has a NUL, which SQL cannot hold.
+  /// A name of the layout as a quoted SQL identifier. A name of the layout never contains a NUL, which SQL cannot hold.
   private func quoted(_ name: String) -> String {
     (try? SQLIdentifier.quoted(name)) ?? "\"\""
   }

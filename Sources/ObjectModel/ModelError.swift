@@ -10,13 +10,13 @@ public struct ModelError: Error, Sendable, Hashable {
 
     /// The file is missing, or the file system cannot read it.
     public static let unreadable = Code(rawValue: "model.unreadable")
-    /// The file is of no kind that can hold a model.
+    /// The file is not of a kind that can hold a model.
     public static let notAModel = Code(rawValue: "model.notAModel")
     /// The file ends early, or its bytes do not follow their own format.
     public static let malformed = Code(rawValue: "model.malformed")
     /// The file is larger, is nested deeper or has more parts than any real model.
     public static let tooLarge = Code(rawValue: "model.tooLarge")
-    /// The XML declares entities of its own. Models never do; it is a means of attack.
+    /// The XML declares entities of its own. No model needs them, but attacks do.
     public static let unsafeXML = Code(rawValue: "model.unsafeXML")
     /// Two entities, or two properties of one entity, have the same name.
     public static let duplicateName = Code(rawValue: "model.duplicateName")

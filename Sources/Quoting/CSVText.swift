@@ -9,12 +9,12 @@ package enum CSVText {
   /// Whether a spreadsheet would take text for a formula (OWASP, "CSV injection"). A part of the text after a
   /// semicolon, a tab or a line end is judged as well.
   ///
-  /// `count` is the number of bytes, and `byte` returns the byte at an index below `count`. `separator` returns an
-  /// index at or after the one that it is given: it may skip bytes that are not such separators, to be fast.
+  /// `count` is the number of bytes, and `byte` returns the byte at an index below `count`. `separator` takes an index
+  /// and returns the same or a later one. To be fast, it may skip bytes that are not semicolons, tabs or line ends.
   ///
   /// Invisible characters before a sign are skipped: spaces of any kind, control characters, combining marks, and bytes
-  /// that are not UTF-8. Fullwidth forms of the signs count too, because some programs accept them. A tab or a line end
-  /// at the start of the text makes a formula by itself.
+  /// that are not UTF-8. Fullwidth forms of =, +, - and @ count too, because some programs accept them. A tab or a line
+  /// end at the start of the text makes a formula by itself.
   package static func isFormula(
     count: Int, byte: (Int) -> UInt8, separator: (Int) -> Int = { $0 }
   ) -> Bool {
@@ -33,7 +33,7 @@ package enum CSVText {
         place = separator(place + 1)
       } else if value < 0x80 {
         if isSign(UInt32(value)) { return true }
-        // A quote after a separator would begin a field.
+        // A quote after a separator may open a quoted field, so the sign may follow the quote.
         isStart = value <= 0x20 || value == 0x7f || (value == 0x22 && !isFirst)
         place += 1
       } else {

@@ -5,7 +5,7 @@ import SafeText
 /// Scalars for which ``VisibleText/isHidden(_:)`` is true become escapes such as `\u202E`, which mean the same text in
 /// JSON and are readable in CSV. Line ends and tabs stay. Bytes that are not UTF-8 become escapes such as `\xFF`.
 package struct TerminalText {
-  /// The start of a character or of CR LF, whose next bytes have not arrived yet.
+  /// The first bytes of a character, or a CR that an LF may follow. The next bytes have not arrived yet.
   private var held: [UInt8] = []
 
   package init() {}
@@ -72,7 +72,7 @@ package struct TerminalText {
     return String(decoding: terminal.escaped(text.utf8, isEnd: true), as: UTF8.self)
   }
 
-  /// The number of bytes of a character with this first byte; 1 for a byte that cannot be first.
+  /// The number of bytes of a character with this first byte; 1 for a byte that cannot start a character.
   private static func length(_ first: UInt8) -> Int {
     switch first {
     case 0xc2...0xdf: 2

@@ -103,8 +103,8 @@ extension OutputBuffer {
   package mutating func put(
     jsonString bytes: RawSpan, _ start: Int, _ length: Int, at position: Int
   ) -> Int? {
-    // Most texts are short and need no escapes, which is checked after they have been put. They are put in two parts of
-    // one size, which may overlap; the second part ends where the text does.
+    // Most texts are short and need no escapes, so the text is put first and checked for escapes afterwards. It is put
+    // in two parts of equal size, which may overlap; the second part ends where the text does.
     guard length <= 64, start &+ max(8, length) <= bytes.byteCount else {
       return put(anyString: bytes.part(start, length), at: position)
     }
@@ -173,7 +173,7 @@ extension OutputBuffer {
     return ((controlOrQuote | backslash) & ~word | word & ~passes) & tops
   }
 
-  /// Marks the special bytes of four words at once, in each as the function for one word does.
+  /// Marks the special bytes of four words at once. Of the marks in each word, only the lowest is certain.
   @inlinable @inline(__always)
   static func specialBytes(_ block: SIMD4<UInt64>, _ passes: UInt64) -> SIMD4<UInt64> {
     let controlOrQuote = (block ^ 0x0202_0202_0202_0202) &- 0x2121_2121_2121_2121

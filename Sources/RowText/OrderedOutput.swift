@@ -69,8 +69,8 @@ package final class OrderedOutput: @unchecked Sendable {
     }
   }
 
-  /// Passes the turn from `block` to the next block. If the next block was left here, returns its output, which the
-  /// caller must write. `written`: a spare buffer that is free again; nil for none.
+  /// Passes the turn from `block` to the next block. If a thread has left the output of the next block here, returns
+  /// that output, which the caller must write. `written`: a spare buffer that is free again; nil for none.
   fileprivate func pass(_ block: Int, _ written: BlockOutput?) -> BlockOutput? {
     gate.sync {
       if let written { spares.append(written) }
@@ -111,8 +111,8 @@ package final class OutputTurn: @unchecked Sendable {
     return !turns.isStopped
   }
 
-  /// Ends the block taken last. Where a spare buffer is free, the output is left, and the thread that passes the turn
-  /// to the block writes it. Else this thread waits for the turn and writes the output.
+  /// Ends the block taken last. If its turn has not come and a spare buffer is free, the output is left for the thread
+  /// that passes the turn to the block. Otherwise this thread waits for the turn and writes the output.
   ///
   /// A failure of the block or of the output stops all work: nothing is written after the failed block.
   /// - Parameters:

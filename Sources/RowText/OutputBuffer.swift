@@ -90,14 +90,14 @@ import SafeText
   /// Whether a write has failed; bytes appended later are dropped.
   package var isBroken: Bool { failure != 0 }
 
-  /// Makes room for as many bytes, if necessary by writing what is buffered. `bytes` is at most the capacity.
+  /// Makes room for `bytes` more bytes, if necessary by writing what is buffered. `bytes` is at most the capacity.
   @inlinable @inline(__always)
   mutating func reserve(_ bytes: Int) {
     if count &+ bytes > capacity { flush() }
   }
 
-  /// Makes room for as many bytes, and returns the current position for ``takeBack(to:)``; nil when `bytes` exceeds the
-  /// capacity.
+  /// Makes room for `bytes` bytes, and returns the current position for ``takeBack(to:)``. Nil when `bytes` exceeds
+  /// the capacity.
   @inlinable @inline(__always)
   package mutating func mark(for bytes: Int) -> Int? {
     guard bytes <= capacity else { return nil }
@@ -111,8 +111,8 @@ import SafeText
   // When many small pieces follow each other, the position is kept in a local variable: `room` reserves space, `put`
   // writes, `advance` commits.
 
-  /// Makes room for as many bytes, and for eight more, by which the last `put` may overshoot. Returns the position of
-  /// the next byte.
+  /// Makes room for `bytes` more bytes, and for another eight that the last `put` may write too many. Returns the
+  /// position of the next byte.
   @inlinable @inline(__always)
   package mutating func room(for bytes: Int) -> Int {
     reserve(bytes &+ 8)
@@ -153,8 +153,8 @@ import SafeText
   /// The most bytes of a literal that is copied as one block.
   @inlinable package static var shortLiteral: Int { 32 }
 
-  /// Appends the bytes of `literals` in a range. A range of at most ``shortLiteral`` bytes is copied as one block, if
-  /// as many bytes follow its start.
+  /// Appends the bytes of `literals` in a range. A range of at most ``shortLiteral`` bytes is copied as one block of
+  /// ``shortLiteral`` bytes, if `literals` has a whole block from the start of the range on.
   @inlinable @inline(__always)
   package mutating func append(literal range: Range<Int>, of literals: ContiguousArray<UInt8>) {
     let bytes = literals.rawSpan
@@ -420,8 +420,8 @@ import SafeText
   static func hexadecimal(_ pairs: SIMD4<UInt64>) -> SIMD4<UInt64> {
     // Each byte and the zero after it become its two nibbles.
     let nibbles = (pairs &>> 4 | pairs &<< 8) & 0x0f0f_0f0f_0f0f_0f0f
-    // Letters come 39 code points after where the digits would continue. For a byte that becomes a letter, the top bit
-    // is turned into 127, and 39 of this is kept.
+    // The letter for 10 is 39 code points above the character that follows the digit 9. In each byte that becomes a
+    // letter, the addition sets the top bit; the subtraction makes 127 of that bit, and the mask makes 39 of the 127.
     let tops = (nibbles &+ 0x7676_7676_7676_7676) & 0x8080_8080_8080_8080
     let letters = (tops &- tops &>> 7) & 0x2727_2727_2727_2727
     return nibbles &+ 0x3030_3030_3030_3030 &+ letters

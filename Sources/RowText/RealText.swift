@@ -40,8 +40,9 @@ extension OutputBuffer {
     return put(fraction: UInt64(part), at: put(integer: whole, at: cursor))
   }
 
-  /// Puts a number from 0.001 to 2^33 as the shortest decimal that is within half the distance to the neighbours of the
-  /// number; of several such decimals, as the nearest one. Returns the position after it.
+  /// Puts a number from 0.001 to 2^33 as the shortest decimal that reads back as the number: one within half the
+  /// distance to the neighbouring doubles. Of several decimals of this length, puts the nearest. Returns the position
+  /// after the decimal.
   ///
   /// Such a number is `mantissa / 2^shift`, and all arithmetic on its fraction is exact in 128 bits: counted in units
   /// of the last decimal place that can be needed (`count`), the fraction and the distances to the neighbours have at

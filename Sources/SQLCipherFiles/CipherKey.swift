@@ -11,7 +11,8 @@ package enum CipherKey: Sendable, Equatable, Codable {
   /// Anything else is a passphrase.
   ///
   /// - Throws: ``CipherError/Code/badKey`` for an empty key, and for `x'…'` with anything but 64 or 96 hexadecimal
-  ///   digits. SQLCipher would take that for a passphrase, but hardly anybody means that.
+  ///   digits. SQLCipher would take such a text for a passphrase; here it is refused, because it is most likely a
+  ///   mistyped key.
   package init(_ text: [UInt8]) throws(CipherError) {
     guard !text.isEmpty else { throw CipherError(.badKey, "the key is empty") }
     guard text.count >= 3, text[0] == UInt8(ascii: "x") || text[0] == UInt8(ascii: "X"),

@@ -96,10 +96,10 @@ extension PageCipher {
 
   /// Decrypts the records from `offset` on up to the next header or to `end`, and moves `offset` behind them.
   ///
-  /// A header counts its records. A `count` of `UInt32.max` stands for all records up to the next header. SQLite does
-  /// not read what follows the counted records: those of a segment that was not synced, which counts 0, and those of
-  /// an older and longer journal. They are decrypted, too, for who looks for older states. What does not match its
-  /// code there need not be a record, and stays as it is.
+  /// A header counts its records. A `count` of `UInt32.max` stands for all records up to the next header. SQLite reads
+  /// only the counted records. Behind them may be records of a segment that was not synced, whose header counts 0, or
+  /// of an older and longer journal. These records are decrypted too, because they hold older states. Bytes behind the
+  /// counted records that do not match an authentication code may not be a record, and stay as they are.
   private func decrypt(
     records count: UInt32, of file: ByteFile, at offset: inout Int64, end: Int64, sectorSize: Int64,
     _ findings: inout FindingList, _ write: ([UInt8]) throws -> Void
@@ -131,13 +131,14 @@ extension PageCipher {
     }
   }
 
-  /// Where the first sector begins that is not before `offset`. Headers are at the start of sectors.
+  /// The offset of the first sector that begins at or after `offset`. Journal headers are at the start of sectors.
   private static func sectorStart(after offset: Int64, _ sectorSize: Int64) -> Int64 {
     (offset + sectorSize - 1) / sectorSize * sectorSize
   }
 
-  /// Where the name of a super-journal begins, which ends a journal and is not encrypted: a page number, the name, its
-  /// length, its checksum and the magic number. The end of the file, when there is none.
+  /// The offset at which the records of a journal end. If the journal ends with the name of a super-journal, this is
+  /// where that part begins: a page number, the name, its length, its checksum and the magic number, all unencrypted.
+  /// Otherwise it is the size of the file.
   private static func endOfRecords(of file: ByteFile) throws -> Int64 {
     let tail = ContiguousArray(try file.bytes(at: max(0, file.size - 16), count: 16))
     guard tail.count == 16, tail[8...].elementsEqual(RollbackJournal.magic) else {

@@ -29,7 +29,7 @@ package struct PageCipher: Sendable {
     guard lead.count == 16, file.size >= 1024 else {
       throw CipherError(.tooShort, "the file has \(file.size) bytes, fewer than a page")
     }
-    // The file may begin with the text of SQLite's header, which is then not encrypted, in place of the salt.
+    // With a header that is not encrypted, the file begins with SQLite's magic text in place of the salt.
     let isClear = lead == DatabaseHeader.magic
     let salt: [UInt8]
     switch key {

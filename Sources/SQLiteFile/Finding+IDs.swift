@@ -24,7 +24,7 @@ extension Finding.ID {
   package static let pageOtherRows = Self(rawValue: "page.otherRows")
   /// Values are zero because a sector of their page was lost.
   package static let pageZeroSector = Self(rawValue: "page.zeroSector")
-  /// The fragmented free bytes of a page are more or fewer than the page says.
+  /// The number of fragmented free bytes on a page differs from the number in its header.
   package static let pageBadFragments = Self(rawValue: "page.badFragments")
 
   /// Row ids are out of order.
@@ -78,7 +78,7 @@ extension Finding.ID {
   package static let walPageOutOfRange = Self(rawValue: "wal.pageOutOfRange")
   /// The main file was changed after the log's last commit.
   package static let walOlderThanMain = Self(rawValue: "wal.olderThanMain")
-  /// The write-ahead log belongs to another state of the main file. The main file is consistent without the log.
+  /// The write-ahead log belongs to a different state of the main file. The main file is consistent without the log.
   package static let walOtherGeneration = Self(rawValue: "wal.otherGeneration")
 
   /// Note: a transaction was interrupted; pages are read as they were before it.

@@ -71,23 +71,25 @@ public struct FindingList: Sendable, Equatable {
   public private(set) var count = 0
   /// How many of the findings that were added are damage.
   public private(set) var damageCount = 0
-  private var seen: Set<Finding> = []
+  /// The findings in ``kept``, each with the bytes of its tables' names, some of which Swift treats as equal.
+  private var seen: [Finding: Set<[UInt8]>] = [:]
 
   /// An empty list.
   package init() {}
 
   /// Adds a finding, unless ``kept`` has an equal one. After ``limit`` findings, only counts it.
   package mutating func add(_ finding: Finding) {
-    guard !seen.contains(finding) else { return }
+    let table = Array((finding.table ?? "").utf8)
+    guard seen[finding]?.contains(table) != true else { return }
     if kept.count < Self.limit {
-      seen.insert(finding)
+      seen[finding, default: []].insert(table)
       kept.append(finding)
     }
     count += 1
     if finding.severity == .damage { damageCount += 1 }
   }
 
-  /// Adds the findings of another list, and its counts of those that it did not keep.
+  /// Adds the findings of another list, and counts those that the other list did not keep.
   package mutating func add(_ other: FindingList) {
     for finding in other.kept { add(finding) }
     count += other.count - other.kept.count

@@ -1,6 +1,6 @@
 import SafeText
 
-/// Recognizes logs and journals whose path was given instead of that of their database.
+/// Recognizes logs and journals whose path was given in place of the path of their database.
 package enum MistakenFile {
   /// The error for a write-ahead log or a rollback journal; nil for any other file.
   ///

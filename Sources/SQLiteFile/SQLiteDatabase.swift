@@ -188,7 +188,7 @@ public final class SQLiteDatabase {
     try claims.reserveRoots(of: schema.tables) { tables throws(SQLiteFileError) in
       try RootChoice.choose(tables, encoding: header.textEncoding, &reader)
     }
-    // The header is unencrypted, and everything after it is encrypted.
+    // The header may be readable although everything after it is encrypted.
     if rows.isEmpty, try reader.kind(of: 1) == nil, try Entropy.looksEncrypted(parts.main) {
       throw Self.encrypted(parts.main)
     }

@@ -167,10 +167,10 @@ public final class DamagedDatabase {
       case .contradicts: finding = .tooFewColumns(entry.name)
       }
     }
-    // When the two names differ, neither can be believed.
+    // The schema entry of a table has the table's name twice. When the two names differ, neither can be believed.
     guard SQLName.isSame(entry.name, entry.tableName) else { return nil }
     findings.add(finding)
-    // An older entry for the same b-tree describes it as well.
+    // A deleted entry with the same name and root page may have a readable statement for this table.
     for older in dropped
     where older.type == "table" && older.rootPage == root
       && SQLName.isSame(older.name, entry.name) && older.sql != entry.sql
@@ -299,7 +299,7 @@ public final class DamagedDatabase {
   /// `names`: the names of the wanted tables; nil for all rows, including those of no known table.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   public func forEachRow(
-    _ selection: Selection, of names: Set<String>? = nil, _ receive: (RecoveredRow) -> Bool
+    _ selection: Selection, of names: [String]? = nil, _ receive: (RecoveredRow) -> Bool
   ) throws(SQLiteFileError) {
     try withoutActuallyEscaping(receive) { receive throws(SQLiteFileError) in
       var sink = RecoveredValueSink(receive: receive)
@@ -310,7 +310,7 @@ public final class DamagedDatabase {
   /// Writes rows as JSON to a descriptor; `names` nil writes all rows, including those of no known table.
   /// - Throws: ``SQLiteFileError`` when the device fails or the output cannot be written.
   package func writeJSON(
-    _ selection: Selection, of names: Set<String>? = nil, as form: JSONForm = .lines,
+    _ selection: Selection, of names: [String]? = nil, as form: JSONForm = .lines,
     limit: Int? = nil, to descriptor: Int32
   ) throws(SQLiteFileError) {
     var sink = RecoveredJSONSink(
@@ -327,8 +327,12 @@ public final class DamagedDatabase {
     try sink.finish()
   }
 
-  func places(_ names: Set<String>?) -> Set<Int>? {
-    names.map { names in Set(tables.indices.filter { names.contains(tables[$0].name) }) }
+  /// The indices of the tables with these names, compared by their bytes.
+  func places(_ names: [String]?) -> Set<Int>? {
+    names.map { names in
+      let wanted = Set(names.map { Array($0.utf8) })
+      return Set(tables.indices.filter { wanted.contains(Array(tables[$0].name.utf8)) })
+    }
   }
 
   func emit<Sink: RecoverySink & ~Copyable>(

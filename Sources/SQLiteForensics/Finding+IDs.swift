@@ -7,7 +7,7 @@ extension Finding.ID {
   package static let fileTrailing = Self(rawValue: "file.trailing")
   /// The first bytes of the database are missing; page numbers show how many.
   package static let fileHeadMissing = Self(rawValue: "file.headMissing")
-  /// Other bytes come before the first page of the database.
+  /// Bytes that do not belong to the database come before its first page.
   package static let fileHeadMoved = Self(rawValue: "file.headMoved")
   /// Bytes were lost from or inserted into the middle of the file.
   package static let fileShifted = Self(rawValue: "file.shifted")
@@ -18,7 +18,7 @@ extension Finding.ID {
   package static let headerBadVersion = Self(rawValue: "header.badVersion")
   /// The schema format is not 1, 2, 3 or 4.
   package static let headerBadSchemaFormat = Self(rawValue: "header.badSchemaFormat")
-  /// Note: the header names no text encoding.
+  /// Note: the header's value for the text encoding is not valid.
   package static let headerBadEncoding = Self(rawValue: "header.badEncoding")
   /// Note: bytes that are reserved for later versions of SQLite are not zero.
   package static let headerReservedBytes = Self(rawValue: "header.reservedBytes")
@@ -55,7 +55,7 @@ extension Finding.ID {
 
   /// Pages are orphans: no b-tree or overflow chain leads to them, and the freelist does not list them.
   package static let pageOrphan = Self(rawValue: "page.orphan")
-  /// A page says that its cells start outside it, or among its cell pointers.
+  /// The header of a page puts the start of the cell content area outside the page, or among the cell pointers.
   package static let pageBadContentStart = Self(rawValue: "page.badContentStart")
   /// The freelist or the pointer map calls pages free, but b-trees lead to them.
   package static let pageNotFree = Self(rawValue: "page.notFree")
@@ -92,7 +92,7 @@ extension Finding.ID {
   /// Note: text is not valid in the file's encoding.
   package static let recordBadText = Self(rawValue: "record.badText")
 
-  /// The header of a record is wrong; its values are deduced from the rows beside it.
+  /// The header of a record is wrong; the record's values are deduced from other rows of the table.
   package static let rowDeduced = Self(rawValue: "row.deduced")
   /// Values of a row are partial: bytes are missing or in doubt.
   package static let rowPartial = Self(rawValue: "row.partial")
@@ -165,7 +165,7 @@ extension Finding.ID {
 
   /// No database can be put together for an earlier state.
   package static let stateNone = Self(rawValue: "state.none")
-  /// The main file holds pages of an earlier state only in a later version.
+  /// An earlier state cannot be put together, because the main file holds some of its pages only in a later version.
   package static let stateMixed = Self(rawValue: "state.mixed")
   /// An earlier state is the middle of a transaction that was interrupted.
   package static let stateInterrupted = Self(rawValue: "state.interrupted")

@@ -121,7 +121,7 @@ final class NewFile {
   }
 
   /// Gives the file another name in its folder and removes its first name. An existing file with the new name is not
-  /// replaced. `target`: a path of which only the last component counts.
+  /// replaced. `target`: a path; only its last component is used.
   ///
   /// - Throws: `exists`, `replaced` or `cannotCreate`; `inputOutput` when the folder cannot be synced, and then the
   ///   file is removed.

@@ -11,7 +11,7 @@ extension SQLiteStatement {
   /// Resets the statement and binds one value to each parameter.
   ///
   /// - Parameter values: the values, as many as the statement has parameters.
-  /// - Throws: `parameters` when the number of values is not that of parameters, and then nothing is bound; `closed`;
+  /// - Throws: `parameters` when there are more or fewer values than parameters, and then nothing is bound; `closed`;
   ///   `tooBig`.
   package func bind(_ values: [SQLiteValue]) throws(SQLiteWriterError) {
     _ = unsafe try live()

@@ -2,7 +2,7 @@ import CSQLite
 
 extension SQLiteStatement {
   /// Binds values to parameters for one run of a statement, in ``SQLiteStatement/run(over:_:)``. Parameters are
-  /// numbered from 1. Text and blobs are ranges of the bytes given there and are not copied.
+  /// numbered from 1. Text and blobs are ranges of the bytes that `run` gets, and are not copied.
   @safe package struct ScopedBinding: ~Copyable {
     fileprivate let handle: OpaquePointer
     fileprivate let start: UnsafeRawPointer?

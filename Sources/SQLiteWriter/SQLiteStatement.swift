@@ -54,7 +54,7 @@ import CSQLite
   /// Binds the values, runs the statement to its end and resets it, for example to insert one row.
   ///
   /// - Parameter values: one for each parameter.
-  /// - Throws: `parameters` when the number of values is not that of parameters; `closed`; or what SQLite reports.
+  /// - Throws: `parameters` when there are more or fewer values than parameters; `closed`; or what SQLite reports.
   package func run(_ values: [SQLiteValue]) throws(SQLiteWriterError) {
     try bind(values)
     try run()

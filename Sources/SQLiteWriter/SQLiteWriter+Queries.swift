@@ -79,7 +79,7 @@ extension SQLiteWriter {
       try execute("COMMIT")
       return result
     } catch {
-      // After some errors SQLite has rolled back by itself, and ROLLBACK would only add another.
+      // After some errors SQLite has rolled back by itself, and ROLLBACK would only cause another error.
       if isInTransaction { try? execute("ROLLBACK") }
       throw error
     }
@@ -172,7 +172,8 @@ extension SQLiteWriter {
     guard result == SQLITE_OK else { throw failure(result, sql: excerpt(sql)) }
     let rest = sql.dropFirst(used)
     guard let compiled = unsafe compiled else {
-      // With nothing compiled and nothing used, nothing is left: SQLite uses up what it skips.
+      // If SQLite compiled nothing and used no bytes, nothing is left, because SQLite counts bytes that it skips as
+      // used.
       return (nil, used == 0 ? [] : rest)
     }
     let statement = unsafe SQLiteStatement(

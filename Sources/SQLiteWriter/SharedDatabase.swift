@@ -109,8 +109,8 @@ import SafeText
     }
   }
 
-  /// Runs `body` in a transaction that begins with the write lock, so that no other process writes meanwhile. Commits
-  /// when `body` returns, and rolls back when it throws.
+  /// Runs `body` in a transaction that begins with the write lock, so that no other process writes before the
+  /// transaction ends. Commits when `body` returns, and rolls back when it throws.
   ///
   /// - Throws: what `body` throws, or what SQLite reports. Then nothing that `body` wrote stays in the database.
   package func transaction<R>(_ body: () throws -> R) throws -> R {

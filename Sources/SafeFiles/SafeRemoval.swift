@@ -2,8 +2,8 @@ import CLibrary
 
 /// Removes a file by its name, although another process may give the name to another file at any moment.
 ///
-/// A file that gets the name between the check and the removal would be removed in place of the right one. So the file
-/// is first renamed to a random name. Then it is checked, and removed or given its name back.
+/// Between a check of the file and its removal, another file may get the name and would be removed by mistake. So the
+/// file is first renamed to a random name. Then it is checked, and removed or given its name back.
 package enum SafeRemoval {
   /// How the removal of a name ended.
   package enum End: Equatable {
@@ -53,8 +53,8 @@ package enum SafeRemoval {
   /// Whether a name has the form of the temporary names that ``sweep(_:in:)`` removes.
   package static func isAside(_ name: String) -> Bool { name.utf8.starts(with: prefix.utf8) }
 
-  /// Removes a file under the temporary name that a killed run gave it. The name says which file was to be removed. Any
-  /// other file stays, because it was to get its own name back.
+  /// Removes a file under the temporary name that a killed run gave it. The name holds the device and inode of the
+  /// file to remove. A file with other numbers stays: the killed run meant to rename it back.
   package static func sweep(_ name: String, in folder: Int32) {
     guard isAside(name), let there = FileStatus.found(name, in: folder),
       name.utf8.starts(with: (prefix + identity(there)).utf8)

@@ -142,7 +142,7 @@ package enum SystemCalls {
       guard let made = FileStatus.found(to, in: target) else { return errno }
       between?()
       let end = SafeRemoval.remove(from, in: source, of: made)
-      // The file has its new name. If something has the old name now, it is another file.
+      // The file has its new name. If the old name exists now, it belongs to another file.
       if case .failed(let code) = end { return code }
       return nil
     }

@@ -1,12 +1,12 @@
-/// Makes text from evidence or a command line safe to print: a reader sees all of the text, and no terminal obeys it.
+/// Makes text from evidence or a command line safe to print: a reader sees all of it, and the terminal obeys none.
 package enum VisibleText {
   /// How many scalars of one character are shown; the rest are escaped. A stack of a thousand accents is one character
   /// and would cover its neighbours.
   package static let maxScalarsPerCharacter = 16
 
-  /// `text` with everything made visible that a terminal or a browser would obey, hide or use to reorder text: control
-  /// characters, bidirectional controls, zero-width and other ignorable characters, line separators, tags and code
-  /// points that Unicode does not assign. They appear as `\n`, `\r`, `\t` or `\u{202E}`. Joiners and variation
+  /// `text` with escapes such as `\n`, `\r`, `\t` or `\u{202E}` for scalars that a terminal or a browser would obey or
+  /// hide, or that reorder text: control characters, bidirectional controls, zero-width and other ignorable characters,
+  /// line separators, tags and code points that Unicode does not assign. Joiners and variation
   /// selectors stay, since emoji and several scripts need them. The result is for reading, not for parsing.
   package static func visible(_ text: String) -> String {
     if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text }

@@ -25,12 +25,27 @@ package struct ExactText: Hashable, Comparable, Sendable {
     one == other && one.utf8.elementsEqual(other.utf8)
   }
 
-  /// Returns the index of the element that is named `name`: the one whose name has the same bytes, else the first whose
-  /// name Swift treats as equal, because a keyboard composes letters in only one way. Nil when no element is named so.
+  /// Returns the index of the element whose name has the same bytes as `name`. Without one, returns the index of the
+  /// first element whose name Swift treats as equal, because a keyboard composes letters in only one way. Nil when no
+  /// name is equal.
   package static func place<Element>(
     of name: String, in elements: [Element], _ nameOf: (Element) -> String
   ) -> Int? {
     elements.firstIndex { isSame(nameOf($0), name) } ?? elements.firstIndex { nameOf($0) == name }
+  }
+
+  /// Returns the elements that are named by one of `names`, in their order; all for nil. A name whose bytes no element
+  /// has stands for those whose names Swift treats as equal to it.
+  package static func named<Element>(
+    _ names: [String]?, among elements: [Element], _ nameOf: (Element) -> String
+  ) -> [Element] {
+    guard let names else { return elements }
+    let known = Set(elements.map { ExactText(nameOf($0)) })
+    let exact = Set(names.map { ExactText($0) })
+    let others = Set(names.filter { !known.contains(ExactText($0)) })
+    return elements.filter {
+      exact.contains(ExactText(nameOf($0))) || others.contains(nameOf($0))
+    }
   }
 }
 

@@ -1,8 +1,9 @@
 import SafeFiles
+import SafeText
 import StoreFiles
 
 /// The SHA-256 of each file of a store set in lower-case hex, or the error that kept it from being read; by file name.
-typealias MemberHashes = [String: Result<String, any Error>]
+typealias MemberHashes = [FileName: Result<String, any Error>]
 
 extension StoreSet {
   /// Starts to hash the files of the set on another thread. Folders and links are left out.
@@ -11,7 +12,7 @@ extension StoreSet {
     return AnotherThread {
       var hashes: MemberHashes = [:]
       for file in files {
-        hashes[file.name] = Result { try StoreSeal.sha256(ofFile: file.path) }
+        hashes[FileName(file.name)] = Result { try StoreSeal.sha256(ofFile: file.path) }
       }
       return hashes
     }

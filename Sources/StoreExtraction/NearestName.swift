@@ -4,9 +4,9 @@ package enum NearestName {
   private static let maxLength = 200
 
   /// Returns the name with the fewest edits from `written`: a letter added, removed or changed, or two neighbouring
-  /// letters exchanged. Case is ignored. Up to a third of the letters may differ. When no name is that near, the first
-  /// name that begins with `written` is returned, if `written` has three letters or more. Nil when there is none
-  /// either.
+  /// letters exchanged. Case is ignored. At most a third of the letters may differ, but one always may. When no name is
+  /// that near, returns the first name that begins with `written`, provided that `written` has three letters or more.
+  /// Nil when no name begins so.
   package static func of(_ written: String, among names: some Sequence<String>) -> String? {
     let wanted = Array(written.lowercased().unicodeScalars)
     guard !wanted.isEmpty, wanted.count <= maxLength else { return nil }

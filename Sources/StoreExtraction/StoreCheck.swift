@@ -35,7 +35,7 @@ package struct StoreCheck: Sendable, Codable {
 
   /// How many pages, tables, rows and other parts a check has examined.
   package struct Counts: Sendable, Codable {
-    /// The number of pages after the last commit, and of pages in use after the last page.
+    /// The number of pages of the database: those that the last commit counts, and pages in use after the last of them.
     package let pages: Int
     /// The number of pages that were checked, free pages and pointer-map pages included.
     package let checkedPages: Int

@@ -285,7 +285,9 @@ private struct StoreSearch {
       return
     }
     if Self.isLog(head) {
-      return tell(path, "file.isLog", "it is the log or journal of a store under another name")
+      return tell(
+        path, "file.isLog",
+        "it is a log or a rollback journal, although its name does not end in -wal or -journal")
     }
     if isCandidate, isProven(path, name, place) {
       return tell(

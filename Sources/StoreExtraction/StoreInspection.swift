@@ -4,6 +4,7 @@ import Foundation
 import ObjectModel
 import RowText
 import SafeFiles
+import SafeText
 package import StoreFiles
 public import SQLiteFile
 package import SQLiteForensics
@@ -261,7 +262,7 @@ public struct StoreInspection: Sendable, Codable {
     return set.members.filter { $0.kind == .file }.map {
       Member(
         name: $0.name, role: $0.role, sizeBytes: $0.sizeBytes,
-        sha256: try? hashes[$0.name]?.get())
+        sha256: try? hashes[FileName($0.name)]?.get())
     }
   }
 
@@ -281,12 +282,12 @@ public struct StoreInspection: Sendable, Codable {
 private struct FindingKey: Hashable {
   let id: Finding.ID
   let page: UInt32?
-  let table: String?
+  let table: ExactText?
 
   init(_ finding: Finding) {
     id = finding.id
     page = finding.page
-    table = finding.page == nil ? finding.table : nil
+    table = finding.page == nil ? finding.table.map { ExactText($0) } : nil
   }
 }
 

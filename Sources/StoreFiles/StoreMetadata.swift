@@ -20,7 +20,7 @@ public struct StoreMetadata: Sendable, Equatable {
     package let name: String
     /// The kind of the value, such as `string`.
     package let kind: String
-    /// The value's size in bytes: of text as UTF-8, of a container as a property list, of a number or date 8.
+    /// The value's size in bytes: a text in UTF-8, an array or dictionary as a property list, 8 for a number or date.
     package let sizeBytes: Int
   }
 
@@ -28,7 +28,7 @@ public struct StoreMetadata: Sendable, Equatable {
   public let uuid: String?
   /// Whether the property list in `Z_PLIST` can be read.
   package let plistState: PlistState
-  /// The version hash of each entity of the model that wrote the store, by name; empty when not recorded.
+  /// The version hash of each entity of the model that wrote the store, by entity name; empty when not recorded.
   public let versionHashes: [String: VersionHash]
   /// The names of entities whose recorded hash is not 32 bytes of data, sorted.
   package let unreadHashes: [String]

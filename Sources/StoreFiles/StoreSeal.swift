@@ -115,7 +115,7 @@ package struct StoreSeal: Sendable, Codable, Equatable {
     return Set(mine.keys).union(theirs.keys).sorted().compactMap { key in
       let name = key.text
       guard let before = mine[key] else {
-        return Difference(id: .added, name: name, text: "\(name) did not exist when sealed")
+        return Difference(id: .added, name: name, text: "\(name) is not among the recorded files")
       }
       guard let after = theirs[key] else {
         return Difference(id: .missing, name: name, text: "\(name) is missing")
@@ -138,7 +138,7 @@ package struct StoreSeal: Sendable, Codable, Equatable {
         text: "\(name) had \(before.sizeBytes) bytes and now has \(after.sizeBytes)")
     }
     if before.sha256 != after.sha256 {
-      return .init(id: .bytes, name: name, text: "\(name) has other bytes than when sealed")
+      return .init(id: .bytes, name: name, text: "\(name) has other bytes than recorded")
     }
     // A folder's time changes with its entries, which are compared separately.
     if before.kind == .file, before.modifiedNanoseconds != after.modifiedNanoseconds {

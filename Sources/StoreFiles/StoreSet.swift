@@ -71,7 +71,7 @@ package struct StoreSet: Sendable, Equatable {
   /// Why the set is not complete, and what to do; nil when it is complete.
   package let problem: String?
 
-  /// Which external files this user may not read, or ``problem``, as a sentence; nil when there is neither.
+  /// ``problem``, else a sentence about external files that this user may not read; nil when there is neither.
   package var unread: String? {
     if let problem { return problem }
     let refused = members.filter { member in
@@ -84,7 +84,7 @@ package struct StoreSet: Sendable, Equatable {
       ? "\(name) cannot be read" : "\(name) and \(refused.count - 1) more files cannot be read"
   }
 
-  /// The files that SQLite itself uses: what follows the main file's name, and the role.
+  /// The files that SQLite itself uses: the suffix that follows the main file's name, and the role.
   private static let databaseFiles: [(suffix: String, role: Role)] = [
     ("", .main), ("-wal", .wal), ("-shm", .sharedMemory), ("-journal", .journal),
   ]
@@ -157,15 +157,15 @@ package struct StoreSet: Sendable, Equatable {
     "." + mainName + ".migrationdestination_"
   }
 
-  /// The real path of `folder` when `folder` itself is a symbolic link, as an owner of a store may choose; otherwise
-  /// `folder` as given.
+  /// The real path of `folder` when `folder` itself is a symbolic link, which the store's owner may have chosen;
+  /// otherwise `folder` as given.
   package static func resolvedFolder(_ folder: String) -> String {
     guard (try? FileStatus.of(folder))??.kind == .symbolicLink else { return folder }
     return realFolder(folder)
   }
 
-  /// The path of `folder` without symbolic links, as calls that change files need it; `folder` as given when it cannot
-  /// be resolved.
+  /// The path of `folder` without symbolic links, for calls that change files; `folder` as given when its path
+  /// cannot be resolved.
   package static func realFolder(_ folder: String) -> String {
     guard let real = unsafe realpath(folder, nil) else { return folder }
     defer { unsafe free(real) }
@@ -188,7 +188,7 @@ private struct Listing {
     add(name, as: role, depth: 0)
   }
 
-  /// Adds a member and what is in it, if it is a folder of the set. The recursion is bounded by `depthLimit`.
+  /// Adds a member and, if it is a folder of the set, its contents. The recursion is bounded by `depthLimit`.
   private mutating func add(_ name: String, as role: StoreSet.Role, depth: Int) {
     let path = folder + "/" + name
     let shown = VisibleText.visible(name, limit: 200)

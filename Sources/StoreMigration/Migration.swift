@@ -13,8 +13,9 @@ import StoreFiles
 public struct Migration: Sendable {
   /// What happens to an entity mapping that names a policy class of the app which is not registered.
   public var missingPolicy = MissingPolicy.refuse
-  /// Whether the persistent history is copied into the new store, as far as its objects are. Without it, apps and
-  /// CloudKit that follow the history start anew. A merge cannot keep the history.
+  /// Whether the persistent history is copied into the new store. Changes of objects that have no counterpart in the
+  /// new store are left out. Without it, apps and CloudKit that follow the history start anew. A merge cannot keep the
+  /// history.
   public var keepsHistory = false
   /// Called from time to time with the progress of the migration, one call at a time, on any thread; nil for no
   /// reports.
@@ -49,8 +50,8 @@ public struct Migration: Sendable {
   ///   - model: the model of the new store; nil for the one that the old store carries.
   ///   - output: the path of the new store; nothing may exist there.
   ///   - salvages: whether the old store may be damaged: its live rows are then taken wherever they are found.
-  ///   - present: the path of the store that the app has used since, which is only read. The rows of the old store go
-  ///     among its rows. Nil for no merge.
+  ///   - present: the path of the store that the app has used since, which is only read. The rows of the old store are
+  ///     merged with the rows of that store. Nil for no merge.
   ///   - policy: what becomes of objects that both stores have.
   /// - Returns: a report of what became of the rows.
   /// - Throws: ``MigrationError``; `SQLiteFileError` when the old store cannot be read; `ExtractionError` when the old

@@ -37,7 +37,8 @@ extension Migration {
   /// is removed.
   ///
   /// - Parameter body: calls one of the `run` methods of the migration that it is given.
-  /// - Returns: the progress, of which a slow reader gets only the newest value, and the task that gives the report.
+  /// - Returns: the progress, and the task that returns the report. A slow reader of the progress gets only its newest
+  ///   value.
   public func inBackground(
     _ body: @escaping @Sendable (Migration) throws -> MigrationReport
   ) -> (updates: AsyncStream<MigrationProgress>, report: Task<MigrationReport, any Error>) {
@@ -90,7 +91,7 @@ final class ProgressWatch {
   private var fraction = 0.0
   /// How many rows the current step has to read; nil while that is not known.
   var totalRowCount: Int?
-  /// About which part of a step reading the rows takes; the rest is indexes and checks.
+  /// The estimated share of a step's time that reading the rows takes. Indexes and checks take the rest.
   private static let rowShare = 0.8
   private static let interval = 1_024
 

@@ -52,7 +52,8 @@ public struct MigrationReport: Sendable, Codable {
     package internal(set) var readCount = 0
     /// How many rows were written.
     package internal(set) var writtenCount = 0
-    /// How many rows were written without values that are damaged; the file of rejects has what the old store has.
+    /// How many rows were written without some values, which are damaged. The file of rejects has these rows as the old
+    /// store has them.
     package internal(set) var incompleteCount = 0
     /// How many rows break a rule of the new model and are in the file of rejects.
     package internal(set) var rejectedCount = 0
@@ -97,7 +98,7 @@ public struct MigrationReport: Sendable, Codable {
     /// References of old rows that were cut, because they lead to no row of the new store.
     package internal(set) var cut: [Cut] = []
 
-    /// How many objects of an entity came from where.
+    /// How many objects of an entity came from each of the two stores, were found in both, or were rejected.
     package struct Entity: Sendable, Codable {
       /// The name of the entity.
       package let name: String

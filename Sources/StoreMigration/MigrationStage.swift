@@ -14,7 +14,7 @@ public struct MigrationStage: Sendable {
   var willMigrate: Handler?
   var didMigrate: Handler?
 
-  /// A stage of versions, in their order, between which the mapping is inferred.
+  /// A stage that leads through the given versions in their order. The mappings between the versions are inferred.
   public static func lightweight(_ versions: [String]) -> MigrationStage {
     MigrationStage(versions: versions, isCustom: false)
   }
@@ -34,8 +34,8 @@ extension Migration {
   /// the last one.
   ///
   /// Lightweight stages alone make one inferred step from the store's version to the last. With a custom stage among
-  /// them, each version is a step. The first version of a stage may be the last one of the stage before; no other
-  /// version may come twice.
+  /// them, each version is a step. The first version of a stage may be the last one of the stage before. Apart from
+  /// this, no version may come twice.
   ///
   /// - Parameters:
   ///   - path: the path of the old store, which is only read.

@@ -8,7 +8,7 @@ import SQLiteWriter
 import StoreExtraction
 
 extension Migration {
-  /// A step that is compiled for the store: what cannot be carried out has been refused.
+  /// A step that is compiled for the store. The initializer throws when the step cannot be carried out.
   struct Work {
     let step: MigrationStep
     let schema: FreshStoreSchema

@@ -7,7 +7,7 @@ import SafeText
 struct OpenFlow: Sendable {
   /// The next step of an attempt.
   enum Next: Sendable {
-    /// Call the opener with the store's URL, after a pause.
+    /// Call the opener with the store's URL, after a pause; nil for no pause.
     case call(after: Duration?)
     // Indirect, because each launch copies this value and hardly any launch ends this way.
     indirect case end(FailedOpen)
@@ -237,8 +237,8 @@ struct OpenFlow: Sendable {
       path, forMoreThan: policy.maximumWaitSeconds)
   }
 
-  /// Sets the store aside, so that the opener makes a fresh one next. Ends the attempt when the last check forbids it
-  /// or the move fails; the set is then where it was.
+  /// Sets the store aside, so that the opener makes a fresh one next. Ends the attempt when the last check forbids the
+  /// move, or the move fails; the set is then where it was.
   private mutating func setAside(_ judgement: Judgement, _ first: any Error) {
     guard policy.mode == .act else { return end(first, judgement) }
     do {

@@ -21,7 +21,7 @@ public struct Policy: Sendable {
   /// does so at most twice.
   public var maximumQuarantines = 5
   /// The pauses before the opener is called again when the reason may pass by itself, such as a lock. If empty, the
-  /// error is thrown at once. The synchronous form of `open` blocks its thread meanwhile.
+  /// error is thrown at once. The synchronous form of `open` blocks its thread during a pause.
   public var retryPauses: [Duration] = [.milliseconds(100), .milliseconds(400)]
   /// How long an open may wait, in seconds, 0 to 60, for another process that moves the store, or that has a store open
   /// that should be moved. A normal launch does not wait.
@@ -44,7 +44,7 @@ public struct Policy: Sendable {
   /// what the log held, `.X.opened-by-…` which version of the app opened the store. So a later launch notices a log
   /// that was deleted or replaced, or an app that is older than the store.
   public var recordsHealthyOpens = true
-  /// How many bytes one launch reads, at least a file or 32 MiB, to continue the seal of a set that an earlier launch
+  /// How many bytes one launch reads, at least one file or 32 MiB, to continue the seal of a set that an earlier launch
   /// could not read completely. Such a set is set aside without a seal; the next launches complete the seal.
   public var sealBytesPerLaunch: Int64 {
     get { sealPace.bytesPerLaunch }
@@ -84,7 +84,7 @@ public struct Policy: Sendable {
     get { ownTexts ?? IncidentTexts() }
     set { ownTexts = newValue }
   }
-  /// Whether as many bytes as the store has must be free beside ``minimumFreeBytes``, because its migration needs them.
+  /// Whether as many bytes as the store has must be free besides ``minimumFreeBytes``; a migration needs them.
   var needsRoomForMigration = false
   // nil unless the host has set its texts: asking for language and time zone would be a third of the cost of a launch.
   private var ownTexts: IncidentTexts?

@@ -79,7 +79,7 @@ extension RecoveryEvent {
   /// | `removed`, `bytes` | how many incidents were removed, and the bytes freed | `pruned` |
   /// | `loss`, `witness` | what happened to the log, and what shows it | `rowsLost` |
   /// | `frames` | the minimum number of committed frames that SQLite does not read; absent when unknown | `rowsLost` |
-  /// | `code` | ``StoreRecoveryError/code`` | `setAsideFailed`, `putBack`, `notNoted` with such an error |
+  /// | `code` | ``StoreRecoveryError/code`` | `setAsideFailed`, `putBack`, `notNoted`; absent for any other error |
   /// | `errno` | the system's error number | as `code` |
   /// | `error` | domain and code of any other error, and of its underlying errors | as `code` |
   public var metadata: [String: String] {

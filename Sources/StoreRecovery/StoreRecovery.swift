@@ -198,7 +198,7 @@ public struct StoreRecovery: Sendable {
 package struct Judgement: Sendable {
   package let evidence: StoreEvidence
   package let verdict: Verdict
-  /// The main file that was judged; nil when it does not matter which file has its name now.
+  /// The main file that was judged. A move requires that the path still names this file; nil for no such check.
   var main: FileStatus?
 
   package init(evidence: StoreEvidence, verdict: Verdict) {

@@ -44,8 +44,8 @@ struct ChangedRows {
     let key: Key
     /// The values with the names of their attributes or columns.
     let values: [(name: String, value: PropertyValue)]
-    /// The values of which only a part is left or certain, by attribute or column.
-    var partial: [String: PartialValue] = [:]
+    /// The values that are left only in part, or certain only in part, by attribute or column.
+    var partial: [ExactText: PartialValue] = [:]
     /// The names under which an allow-list may allow the values: the entity and its ancestors, or the table. Empty for
     /// a table that has the name of an entity.
     let lineage: [String]
@@ -59,8 +59,8 @@ struct ChangedRows {
   }
 
   private(set) var rows: [Row] = []
-  /// How many older versions are not shown, at most. Some of them may equal the present row, because they were not
-  /// compared.
+  /// The highest possible number of older versions that are not shown. They were not compared with the present rows, so
+  /// some of them may be equal to these.
   private(set) var restCount = 0
   /// The attributes and columns whose values may be shown; nil for all.
   private let allowed: AllowList?
@@ -102,7 +102,7 @@ struct ChangedRows {
       }
       return true
     }
-    try forEachTableRow(.deleted, of: Set(output.plainTableNames)) {
+    try forEachTableRow(.deleted, of: output.plainTableNames) {
       take($0, $1)
       return true
     }
@@ -132,8 +132,8 @@ struct ChangedRows {
       if let version, wanted.contains(version.key) { present[version.key] = version }
       return present.count < wanted.count
     }
-    let tables = Set(wanted.filter(\.isOfTable).map(\.name.text))
-    let entities = Set(wanted.filter { !$0.isOfTable }.map(\.name.text))
+    let tables = Set(wanted.filter(\.isOfTable).map(\.name)).map(\.text)
+    let entities = Set(wanted.filter { !$0.isOfTable }.map(\.name)).map(\.text)
     if !tables.isEmpty { try forEachTableRow(.live, of: tables) { version, _ in take(version) } }
     if entities.isEmpty { return present }
     if isDamaged {
@@ -157,15 +157,14 @@ struct ChangedRows {
   /// Calls `receive` with the rows of tables that no entity uses, until it returns false. Rows without a row id, and
   /// rows whose table is not certain, are left out.
   private func forEachTableRow(
-    _ selection: DamagedDatabase.Selection, of names: Set<String>,
+    _ selection: DamagedDatabase.Selection, of names: [String],
     _ receive: (Version, RowOrigin) -> Bool
   ) throws {
     guard !names.isEmpty else { return }
-    let entityNames = Set(damaged.entities.map(\.name))
+    let entityNames = Set(damaged.entities.map { ExactText($0.name) })
     try damaged.database.forEachBufferedRow(selection, of: names, readsAhead: false) { row in
       guard let number = row.rowID, let place = row.origin.table else { return true }
       let table = damaged.database.tables[place]
-      guard names.contains(table.name) else { return true }
       let recovered = RecoveredRow(row)
       let columns = table.definition.columns
       func name(_ column: Int) -> String {
@@ -178,16 +177,16 @@ struct ChangedRows {
           (name($0), PropertyValue($1, isDate: false))
         },
         partial: Self.partial(recovered, name: name),
-        lineage: entityNames.contains(table.name) ? [] : [table.name])
+        lineage: entityNames.contains(ExactText(table.name)) ? [] : [table.name])
       return receive(version, row.origin)
     }
   }
 
   private static func partial(
     _ row: RecoveredRow, name: (_ column: Int) -> String?
-  ) -> [String: PartialValue] {
+  ) -> [ExactText: PartialValue] {
     Dictionary(
-      row.partial.compactMap { part in name(part.column).map { ($0, part) } },
+      row.partial.compactMap { part in name(part.column).map { (ExactText($0), part) } },
       uniquingKeysWith: { one, _ in one })
   }
 
@@ -210,7 +209,7 @@ struct ChangedRows {
       // The objects of a to-many relationship are read from other rows, whose older versions are not known.
       if case .toMany = value { continue }
       let present = now?.values.first { ExactText.isSame($0.name, name) }?.value
-      let part = version.partial[name].map(Self.cell)
+      let part = version.partial[ExactText(name)].map(Self.cell)
       if part == nil, now == nil ? value == .null : value == present { continue }
       lines.append((name, part ?? cell(value), now == nil ? nil : cell(present ?? .null)))
     }

@@ -33,7 +33,7 @@ struct LostRows {
     guard !rows.isEmpty else { return }
     let tables = store.database.tables.map { SQLName($0.name) }
     let names = Set(rows.map(\.table))
-    let wanted = Set(store.database.tables.map(\.name).filter { names.contains(SQLName($0)) })
+    let wanted = store.database.tables.map(\.name).filter { names.contains(SQLName($0)) }
     // An entry of an index may name a row that can be read, with values that differ from the entry's.
     try store.database.forEachBufferedRow(.live, of: wanted, readsAhead: false) { row in
       if let number = row.rowID, let table = row.origin.table {

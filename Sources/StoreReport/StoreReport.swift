@@ -32,7 +32,7 @@ package struct StoreReport {
   private let changes: ChangedRows?
   /// How many deleted rows of each entity are still in the files. Nil for a damaged store and for a plain SQLite
   /// database, whose deleted rows are counted by table.
-  private let deletedCounts: [String: Int]?
+  private let deletedCounts: [ExactText: Int]?
   /// Rows that only an index still names; nil for a store without damage.
   private let lostRows: LostRows?
   private let model: ManagedObjectModel?
@@ -41,7 +41,7 @@ package struct StoreReport {
   private let made: Date
   /// Which part of the write-ahead log was read; nil for a page made from a bundle without the store's files.
   private let logView: SQLiteDatabase.LogView?
-  /// Sentences that the page shows first, such as that a bundle is not as it was packed.
+  /// Warnings that the page shows first, such as one that a bundle was changed after it was packed.
   package var warnings: [String] = []
 
   /// The most lines that a table of the page shows.
@@ -374,7 +374,8 @@ package struct StoreReport {
     return [
       "holder": "Entity", "columns": ["Rows"] + (hasDeleted ? ["Deleted"] : []), "note": note,
       "lines": inspection.entities.prefix(Self.maxLines).map { entity -> [String: Any] in
-        let counts = [entity.rowCount] + (hasDeleted ? [deletedCounts?[entity.name] ?? 0] : [])
+        let deleted = deletedCounts?[ExactText(entity.name)] ?? 0
+        let counts = [entity.rowCount] + (hasDeleted ? [deleted] : [])
         return ["name": PageFrame.text(entity.name), "counts": counts.map { Quantity.count($0) }]
       }
         + (inspection.plainTables ?? []).prefix(Self.maxLines).map { table -> [String: Any] in
@@ -387,11 +388,11 @@ package struct StoreReport {
   }
 
   /// Counts the deleted and replaced rows of each entity; nil for a plain SQLite database.
-  private static func deletedCounts(_ store: DamagedStore) throws -> [String: Int]? {
+  private static func deletedCounts(_ store: DamagedStore) throws -> [ExactText: Int]? {
     guard store.kind != .sqlite else { return nil }
-    var counts: [String: Int] = [:]
+    var counts: [ExactText: Int] = [:]
     _ = try RecoveredRowOutput(store).forEachRow(.deleted) { row, _, _ in
-      if let name = row.entityName { counts[name, default: 0] += 1 }
+      if let name = row.entityName { counts[ExactText(name), default: 0] += 1 }
       return true
     }
     return counts
@@ -556,13 +557,17 @@ package struct StoreReport {
     ),
     (
       "Write-ahead log",
-      "A file beside the store with the newest changes, before they are copied into it."
+      "A file beside the store with the newest changes, before they are copied into the store."
     ),
     (
       "Damage",
-      "Bytes that are missing or contradict each other; rows may be lost. A finding that is only a note means no loss."
+      "Bytes that are missing or contradict each other; rows may be lost. "
+        + "A finding that is only a note does not mean a loss."
     ),
     ("Deleted row", "A row that the app no longer sees, but whose bytes are still in the file."),
-    ("Lost row", "A row whose bytes are gone. Those that an index still names are counted here."),
+    (
+      "Lost row",
+      "A row whose bytes are gone. Lost rows that an index still names are counted here."
+    ),
   ]
 }

@@ -10,7 +10,7 @@ public import StoreRecovery
 
 /// The result of taking in a store that support has repaired.
 public struct AcceptedReturn: Sendable {
-  /// The new incident that the returned store was taken in as. Its set is in use now.
+  /// The new incident, made for the returned store. That store is in use now.
   public let incident: Incident
   /// What the restoration did. `restoration.replaced` is the incident of the store that was in use before. To undo,
   /// restore that incident.
@@ -22,8 +22,8 @@ extension Incidents {
   /// model. Then sets the present store aside and puts the repaired one in its place. Call this before you open the
   /// store.
   ///
-  /// After a kill at any moment, the present store or the repaired one is in place, whole. The next open finishes a
-  /// move that has begun. To undo, restore the incident of the store that was replaced.
+  /// After a kill at any moment, the present store or the repaired one is in place and complete. The next open finishes
+  /// a move that has begun. To undo, restore the incident of the store that was replaced.
   ///
   /// - Parameters:
   ///   - file: the `.lifeboat-return` file from support.

@@ -2,7 +2,7 @@ import CLibrary
 import SafeFiles
 import SafeText
 
-/// A new archive. It is written under a private name in its folder, and gets its own name when it is complete.
+/// A new archive. It is written under a private name in its folder, and gets its final name when it is complete.
 final class NewArchive {
   private let path: String
   private let folder: Int32

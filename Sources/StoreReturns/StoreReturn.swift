@@ -14,7 +14,7 @@ package struct StoreReturn: Sendable {
   /// The path of the `.lifeboat-return` archive.
   package let path: String
   let manifest: ReturnManifest
-  /// The offsets in the archive at which the bytes of the files of the set begin, in the order of the manifest.
+  /// The offset in the archive at which each file's bytes begin, in the order of the manifest.
   let offsets: [Int64]
 
   /// The id of the incident that the store was repaired for.
@@ -34,20 +34,38 @@ package struct StoreReturn: Sendable {
   ///   - incident: the incident that the store was repaired for. Its set must be sealed.
   ///   - report: a file for the app, such as the report of a migration as JSON; nil for none.
   ///   - path: the path of the archive; nothing may exist there.
-  /// - Throws: ``StoreReturnError``; `SQLiteFileError` when a file of the set cannot be opened or read.
+  /// - Throws: ``StoreReturnError``, also for more files than ``init(verifying:)`` reads; `SQLiteFileError` when a file
+  ///   of the set cannot be opened or read.
   package static func make(
     of store: String, for incident: Incident, report: [UInt8]? = nil, at path: String
   ) throws {
+    try make(of: store, for: incident, report: report, at: path, maxEntries: StoredZip.maxEntries)
+  }
+
+  /// Makes the archive with at most `maxEntries` entries and a manifest of at most `maxManifestBytes` bytes.
+  static func make(
+    of store: String, for incident: Incident, report: [UInt8]? = nil, at path: String,
+    maxEntries: Int, maxManifestBytes: Int64 = ReturnManifest.maxBytes
+  ) throws {
     guard let sealed = incident.seal?.files.first(where: { $0.role == .main })?.sha256 else {
       throw StoreReturnError(
-        .otherIncident, "the incident has no seal, so nothing would prove what was repaired",
+        .otherIncident,
+        "the incident records no checksum of the main file, so nothing would prove what was repaired",
         path: incident.folder)
     }
     let set = StoreSet(at: store)
     if let problem = set.unread { throw StoreReturnError(.unreadable, problem, path: store) }
+    let members = set.members.filter { $0.role != .sharedMemory && $0.kind != .folder }
+    // The manifest and the report are entries too.
+    let maxFiles = maxEntries - (report == nil ? 1 : 2)
+    guard members.count <= maxFiles else {
+      throw StoreReturnError(
+        .unreadable,
+        "the store has \(members.count) files, and a returned store may have at most \(maxFiles)",
+        path: store)
+    }
     var files: [(file: ReturnManifest.File, path: String, checksum: UInt32)] = []
-    for member in set.members where member.role != .sharedMemory {
-      if member.kind == .folder { continue }
+    for member in members {
       guard member.kind == .file, member.role != .migrationDestination else {
         throw StoreReturnError(
           .unreadable, "only ordinary files can be packed into a returned store", path: member.path)
@@ -61,7 +79,7 @@ package struct StoreReturn: Sendable {
         ))
     }
     guard set.first(.main) != nil else {
-      throw StoreReturnError(.unreadable, "there is no store", path: store)
+      throw StoreReturnError(.unreadable, "there is no store at this path", path: store)
     }
     let metadata = try Self.metadata(of: store)
     let manifest = ReturnManifest(
@@ -70,7 +88,16 @@ package struct StoreReturn: Sendable {
       storeUUID: metadata?.uuid,
       versionHashes: (metadata?.versionHashes ?? [:]).mapValues { Hex.string($0.bytes) },
       files: files.map(\.file), reportSHA256: report.map { Digest.sha256($0) })
-    try write(manifest, report, files.map { ($0.path, $0.checksum) }, to: path)
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    let head = [UInt8](try encoder.encode(manifest))
+    guard head.count <= maxManifestBytes else {
+      throw StoreReturnError(
+        .unreadable,
+        "the names of the store's files are too long for a returned store: the manifest would have "
+          + "\(head.count) bytes, and the limit is \(maxManifestBytes)", path: store)
+    }
+    try write(head, manifest, report, files.map { ($0.path, $0.checksum) }, to: path)
   }
 
   private static func metadata(of store: String) throws -> StoreMetadata? {
@@ -104,7 +131,7 @@ package struct StoreReturn: Sendable {
     return (Hex.string(hasher.finalize()), checksum.value, file.size)
   }
 
-  /// Passes `count` bytes of a file to `body`, part by part. If the file has fewer, an error with `code` is thrown.
+  /// Passes `count` bytes of a file to `body`, part by part. If the file is shorter, an error with `code` is thrown.
   static func forEachPart(
     of file: ByteFile, from start: Int64, count: Int64,
     orThrow code: StoreReturnError.Code = .damaged, _ body: ([UInt8]) throws -> Void
@@ -120,14 +147,11 @@ package struct StoreReturn: Sendable {
     }
   }
 
-  /// Writes the archive under a private name, syncs it and gives it its own name.
+  /// Writes the archive under a private name, syncs it and gives it its own name. `head` is the manifest as JSON.
   private static func write(
-    _ manifest: ReturnManifest, _ report: [UInt8]?, _ files: [(path: String, checksum: UInt32)],
-    to path: String
+    _ head: [UInt8], _ manifest: ReturnManifest, _ report: [UInt8]?,
+    _ files: [(path: String, checksum: UInt32)], to path: String
   ) throws {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    let head = [UInt8](try encoder.encode(manifest))
     let output = try NewArchive(at: path)
     do {
       var archive = StoredZip()
@@ -223,12 +247,12 @@ package struct StoreReturn: Sendable {
     if let report = manifest.reportSHA256 {
       guard let found = rest.first, found.0.entry.name == ReturnManifest.reportName,
         found.1 == report
-      else { throw damaged("the report is not the one in the manifest") }
+      else { throw damaged("the report does not match its hash in the manifest") }
       rest.removeFirst()
     }
     guard rest.count == manifest.files.count,
       PathText.isPlainName(manifest.incident.storeName)
-    else { throw damaged("the files are not those in the manifest") }
+    else { throw damaged("the files in the archive are not those that its manifest lists") }
     var met: Set<FileName> = []
     for (file, (entry, digest)) in zip(manifest.files, rest.map { ($0.0.entry, $0.1) }) {
       guard PathText.isSame(entry.name, ReturnManifest.storeFolder + file.name),

@@ -12,7 +12,7 @@ public struct StoreReturnError: Error, Sendable, Hashable, CustomStringConvertib
     public static let otherIncident = Code(rawValue: "return.otherIncident")
     /// The store does not fit the app's model, or is damaged itself.
     public static let unfit = Code(rawValue: "return.unfit")
-    /// The store to send back cannot be read, or one of its files is not an ordinary file.
+    /// The store to send back cannot be read or has too many files, or one of its files is not an ordinary file.
     public static let unreadable = Code(rawValue: "return.unreadable")
     /// A file cannot be written, or the name of the archive is taken.
     public static let cannotCreate = Code(rawValue: "return.cannotCreate")

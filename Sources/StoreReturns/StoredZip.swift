@@ -1,5 +1,5 @@
-/// The headers and the directory of a zip archive without compression (APPNOTE.TXT 6.3.10, sections 4.3 and 4.4). There
-/// is only one way to write them, so a reader compares them byte by byte.
+/// The headers and the directory of a zip archive without compression (APPNOTE.TXT 6.3.10, sections 4.3 and 4.4).
+/// Lifeboat writes them in only one way, so a reader compares them byte by byte.
 ///
 /// Every entry has a Zip64 extra field, with both sizes and, in the directory, the offset. So the form does not depend
 /// on the size.
@@ -105,7 +105,7 @@ struct StoredZip {
   /// The number of bytes of a local header whose name has `nameLength` bytes.
   static func headerLength(nameLength: Int) -> Int { 30 + nameLength + 20 }
 
-  /// The length of the name in bytes, from the first 30 bytes of a local header; nil for other bytes.
+  /// The length of the name in bytes, from the first 30 bytes of a local header; nil when they are not such a header.
   static func nameLength(in start: [UInt8]) -> Int? {
     guard start.count >= 30, start.starts(with: [0x50, 0x4b, 0x03, 0x04]) else { return nil }
     return Int(start[26]) | Int(start[27]) << 8

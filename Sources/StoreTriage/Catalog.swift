@@ -56,7 +56,8 @@ package final class Catalog {
     }
   }
 
-  /// Makes an empty catalogue. If another process makes one at the same time, that one is used.
+  /// Makes an empty catalogue. If another process makes the catalogue at the same time, the catalogue of that process
+  /// is used.
   private static func make(_ path: String) throws {
     let writer = try SQLiteWriter(creating: SQLiteWriter.privatePath(for: path))
     do throws(SQLiteWriterError) {
@@ -88,8 +89,8 @@ package final class Catalog {
 
   // MARK: - Lines
 
-  /// The identity that an input had when it was read last; nil when the input has to be read: no line of it is there,
-  /// it could not be read, or it has no identity.
+  /// The identity that an input had when it was read last; nil when the input has to be read, because the catalogue has
+  /// no line for it, the line reports a failure, or no identity was recorded.
   package func identity(of path: String) throws -> String? {
     let rows = try Self.asking(self.path) {
       try database.rows(
@@ -108,7 +109,7 @@ package final class Catalog {
     return bytes
   }
 
-  /// Adds a line and its JSON, in place of an earlier line of the same path. It is in the file after the next
+  /// Adds a line and its JSON, in place of an earlier line of the same path. The line is in the file after the next
   /// ``write()``.
   package func add(_ line: TriageLine, _ json: [UInt8], identity: String?) throws {
     try add(.line(line, json, identity: identity))
@@ -220,7 +221,7 @@ package struct CatalogError: Error, Sendable, Equatable {
     switch code {
     case .missing: "there is no catalogue at this path"
     case .notACatalog: "not a catalogue of triage; nothing was written to it"
-    case .otherVersion: "a catalogue of another version of lifeboat"
+    case .otherVersion: "the catalogue was made by another version of lifeboat"
     case .unreadable: "the current user has no permission to read the catalogue"
     case .damaged: "the catalogue is damaged"
     case .unwritable: "the catalogue, or the folder that it is in, cannot be written to"

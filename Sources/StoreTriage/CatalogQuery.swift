@@ -38,8 +38,8 @@ package enum CatalogQuery: String, Sendable, CaseIterable {
   func statement(_ bounds: Bounds) -> (String, [SQLiteValue]) {
     let since = bounds.since.map { SQLiteValue.string($0) } ?? .null
     let build = bounds.build.map { SQLiteValue.string($0) } ?? .null
-    // SQLite counts a numbered parameter once, however often a statement uses it. The added terms use each of them at
-    // least once.
+    // All three values are bound, so each statement must use ?1, ?2 and ?3. The terms with `0 *` use them without an
+    // effect on the limit.
     return (
       sql.replacing(place: "LIMITED", with: "LIMIT ?3 + 0 * (?1 IS NULL) + 0 * (?2 IS NULL)")
         .replacing(

@@ -13,7 +13,8 @@ package struct DamagePlaces: Sendable, Equatable {
     package var id: String
     /// The kind of page or table that is damaged, such as `a table of an entity`.
     package var place: String
-    /// The name of the table or index, for a Core Data store. Nil for other databases, whose names may be any text.
+    /// The name of the table or index. Nil for a database that is not a Core Data store: its table names may be any
+    /// text, even private text.
     package var table: String?
     /// The number of findings with this id at this place.
     package var count: Int
@@ -21,7 +22,7 @@ package struct DamagePlaces: Sendable, Equatable {
 
   /// The places with the most findings first, at most ``shown``.
   let places: [Place]
-  /// Texts such as `page.badType in a table of an entity`, each once, sorted.
+  /// Texts such as `page.badType in a table of an entity`, without repetitions, sorted.
   let words: [String]
 
   init(_ findings: [Finding], _ kind: CoreDataStore.Kind) {

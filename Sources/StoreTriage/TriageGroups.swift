@@ -94,7 +94,7 @@ package struct TriageGroups: Sendable {
     groups[id]?.add(line)
   }
 
-  /// The signature that a group shows. A family's has no build, no models and no version of SQLite.
+  /// The signature that a group shows. The signature of a family has no build, no models and no version of SQLite.
   private func shown(_ signature: TriageSignature) -> TriageSignature {
     guard key == .family else { return signature }
     var shown = signature

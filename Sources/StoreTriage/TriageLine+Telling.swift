@@ -85,7 +85,7 @@ extension TriageLine {
   }
 
   /// The numbers of rows that the check knows. An undamaged store has lost none. How many rows a damaged store has lost
-  /// is unknown, and without a schema even the number of live rows is.
+  /// is unknown, and without a schema the number of live rows is unknown too.
   private static func rows(_ inspection: StoreInspection) -> Rows {
     let isDamaged = inspection.damageCount > 0
     let isBlind = isDamaged && inspection.tables.isEmpty

@@ -92,7 +92,7 @@ package struct TriageLine: Sendable, Codable, Equatable {
     package var live: Int?
     /// The number of rows that are lost; 0 for an undamaged store.
     package var lost: Int?
-    /// The number of rows that a recovery would save.
+    /// The number of rows that a recovery would bring into a new file.
     package var recoverable: Int?
 
     /// Numbers of rows; nil for each number that is unknown.
@@ -110,7 +110,7 @@ package struct TriageLine: Sendable, Codable, Equatable {
     }
   }
 
-  /// The event that ``date`` is the time of.
+  /// The event whose time ``date`` gives.
   package enum DateSource: String, Sendable, Codable {
     /// The store was set aside: the time of the incident.
     case incident
@@ -132,7 +132,7 @@ package struct TriageLine: Sendable, Codable, Equatable {
   /// Why the input could not be read; nil when it was read.
   package var failed: Failed?
   package var signature: TriageSignature
-  /// What helps; nil when there is nothing to do, or nothing that is known to help.
+  /// The remedy for what is wrong; nil when nothing is wrong or no remedy is known.
   package var fix: Fix?
   package var app: App?
   package var store: Store?
@@ -148,19 +148,19 @@ package struct TriageLine: Sendable, Codable, Equatable {
   /// Whether somebody has to look at the input: it is not healthy, or could not be read.
   package var needsCare: Bool { failed != nil || signature.verdict != TriageSignature.healthy }
 
-  /// Whether reading the same input again may give another line, because a failure of the machine is the reason. For an
-  /// incident, the failure may be in ``TriageSignature/problem``. The problem of a bundle does not count: it may come
-  /// from the machine that made the bundle.
+  /// Whether the same input may give a different line when it is read again, because the line reports a failure of the
+  /// machine, such as a lack of memory. For an incident, the failure may be in ``TriageSignature/problem``. The problem
+  /// of a bundle does not count: it may come from the machine that made the bundle.
   package var mayDiffer: Bool {
     let problem = kind == .incident ? signature.problem : nil
     return (failed ?? problem.map { Failed(code: $0, message: "") })?.mayBeGone ?? false
   }
 
-  /// Whether a later run has to read the input again: a failure of the machine is gone by then, or a key is given that
-  /// opens the input.
+  /// Whether a later run has to read the input again. True if the machine failed, because the failure may be gone by
+  /// then. Also true if the input needs a key, because the later run may have the key.
   package var isToBeReadAgain: Bool { mayDiffer || fix == .key }
 
-  /// A line for an input of which only path and kind are known.
+  /// A line that has only the path and the kind of its input.
   package init(path: String, kind: Kind) {
     self.path = path
     self.kind = kind
@@ -168,7 +168,7 @@ package struct TriageLine: Sendable, Codable, Equatable {
     rows = Rows()
   }
 
-  /// A line for an input that could not be read. Its signature has its hashes.
+  /// A line for an input that could not be read. The hashes of the line's signature are computed.
   package init(path: String, kind: Kind = .unknown, failed: Failed) {
     self.init(path: path, kind: kind)
     fail(failed)
@@ -193,7 +193,7 @@ package struct TriageLine: Sendable, Codable, Equatable {
 
   /// Reads a line from JSON.
   ///
-  /// - Throws: `DecodingError` when the bytes are not such a line.
+  /// - Throws: `DecodingError` when the bytes are not a triage line in JSON.
   package init(json: some Sequence<UInt8>) throws {
     self = try JSONDecoder().decode(Self.self, from: Data(json))
   }
@@ -207,7 +207,8 @@ enum ShortText {
   static func name(_ text: String) -> String { cut(text, limits.name) }
   static func sentence(_ text: String) -> String { cut(text, limits.sentence) }
 
-  /// The text if it is a code: at most 100 ASCII letters, digits, dots and hyphens. `other` for any other text.
+  /// Returns the text if it is a code, which has at most 100 ASCII letters, digits, dots and hyphens. Otherwise returns
+  /// `other`.
   static func word(_ text: String) -> String {
     let isWord =
       !text.utf8.isEmpty && text.utf8.count <= limits.name
@@ -219,13 +220,13 @@ enum ShortText {
   }
 
   private static func cut(_ text: String, _ limit: Int) -> String {
-    // A scalar has at least one byte, so this is enough for most texts.
+    // A scalar takes at least one byte, so a text of at most `limit` bytes has at most `limit` scalars.
     if text.utf8.count <= limit { return text }
     let cut = text.unicodeScalars.prefix(limit)
     return cut.endIndex == text.unicodeScalars.endIndex ? text : String(cut) + "…"
   }
 
-  /// A time in ISO 8601 and UTC, cut to the second; nil for any other text.
+  /// Cuts a time in ISO 8601 and UTC to the second; nil when the text is not a time in this form.
   static func second(_ text: String) -> String? {
     let bytes = Array(text.utf8)
     guard bytes.count >= 20, bytes.count <= 40, bytes.last == UInt8(ascii: "Z") else { return nil }

@@ -11,7 +11,7 @@ import SupportBundle
 // Reads each kind of input: folders, incidents, stores, archives and bundles.
 extension TriageReader {
   private static let recordName = "incident.json"
-  /// The record of what became of the set, if it is not in the incident's folder any more.
+  /// The name of the record that says why an incident's folder no longer holds its store set.
   private static let outcomeName = "outcome.json"
   /// The maximum number of bytes of a record.
   private static let recordBytes = 16 << 20
@@ -22,7 +22,7 @@ extension TriageReader {
 
   // MARK: - Folders
 
-  /// The line of an incident if the folder is one; else the inputs that the folder holds.
+  /// The incident's line if the folder is that of an incident; else the inputs that the folder holds.
   func folder(_ path: String, _ known: String?) throws -> Answer {
     let bare = PathText.withoutTrailingSlashes(path)
     if (try FileStatus.of(PathText.joined(bare, Self.recordName)))?.kind == .file {
@@ -45,15 +45,15 @@ extension TriageReader {
     return .inputs(items.map(\.1))
   }
 
-  /// Whether a file that is not surely a store is read like one: its header is lost, it is encrypted, or all of its
-  /// rows are in the log.
+  /// Whether triage reads a file that may be a store, although its main file is empty, is encrypted or has lost its
+  /// header.
   private static func isRead(_ other: StoreFinder.PassedOver) -> Bool {
     ["file.empty", "file.notADatabase", "file.looksEncrypted"].contains(other.code)
       && !isEscaped(other.path)
   }
 
   /// Whether a path has `\xE9` in place of bytes that are not UTF-8, so that no file can be opened by it. Every path
-  /// that does not exist counts as such.
+  /// that does not exist counts as escaped.
   private static func isEscaped(_ path: String) -> Bool { !ByteFile.exists(path) }
 
   private func line(of other: StoreFinder.PassedOver, at path: String? = nil) -> TriageLine {
@@ -105,7 +105,8 @@ extension TriageReader {
     return .line(line, identity: line.failed == nil && !line.isToBeReadAgain ? identity : nil)
   }
 
-  /// Why the folder of an incident has no store: the app may have it back.
+  /// The problem to report for an incident's folder without a store: the store was restored, was put back, or is
+  /// missing.
   private static func problem(withoutStoreIn folder: String) -> String {
     let outcome = try? decoder.decode(
       IncidentOutcome.self, from: Data(record(PathText.joined(folder, outcomeName))))
@@ -226,7 +227,7 @@ extension TriageReader {
     }
   }
 
-  /// How many rows a recovery would save, with rows whose table it does not know.
+  /// How many rows a recovery would bring into a new file, including rows whose table is unknown.
   private static func recoverable(_ path: String) throws -> Int {
     let found = try StoreRebuild().survey(DamagedStore(path: path))
     return found.rowCount + found.unattributedCount
@@ -234,7 +235,8 @@ extension TriageReader {
 
   /// Reads a store of a phone's backup.
   func read(backup: String, _ name: String, into line: inout TriageLine) throws {
-    guard let store = try PhoneBackup(backup).store(named: name) else {
+    let backup = try PhoneBackup(backup)
+    guard let store = backup.store(named: name) else {
       throw TriageProblem(
         code: "input.unknownName", message: "the backup has no store of this name")
     }
@@ -245,6 +247,14 @@ extension TriageReader {
     // The date of the unpacked copy says nothing about the store.
     line.date = nil
     line.dateSource = nil
+    // The rows of a lost log are missing without any other trace.
+    if let lost = backup.problems(of: store).first(where: { $0.code == "file.missing" }) {
+      line.signature.verdict = TriageSignature.corrupt
+      line.signature.problem = ShortText.word(lost.code)
+      line.rows.lost = nil
+      line.rows.recoverable = nil
+      line.fix = .resend
+    }
   }
 
   // MARK: - Bundles
@@ -255,7 +265,7 @@ extension TriageReader {
     case line
     /// An archive with several stores, with a line for each.
     case lines([TriageLine])
-    /// An archive without a store that was met in a folder.
+    /// An archive that was found in a folder and holds no store.
     case nothing
   }
 
@@ -291,7 +301,8 @@ extension TriageReader {
         inspection.schema == "lifeboat.inspection", inspection.version == 1
       else {
         throw TriageProblem(
-          code: "bundle.badRecord", message: "inspection.json is not a record of this version")
+          code: "bundle.badRecord",
+          message: "inspection.json is not an inspection of a known version")
       }
       line.tell(inspection, AnalyserFacts(inspection, incident: facts), analysers)
       guard options.surveys, inspection.damageCount > 0, records.holdsStore else { return }
@@ -348,8 +359,8 @@ extension TriageReader {
     }
   }
 
-  /// The maximum number of stores of an archive that get a line. Thousands of archives may wait in memory until they
-  /// are told.
+  /// The maximum number of stores of an archive that get a line. The limit bounds memory, because the lines of
+  /// thousands of archives may wait for output.
   private static let maxPacked = 100
 
   /// A line for each store of an archive, sorted by path. If there are more stores than the maximum, the last line says
@@ -388,14 +399,16 @@ extension TriageReader {
     return lines
   }
 
-  /// Reads the store with a name in an archive.
+  /// Reads the store named `name` in an archive.
   func read(archive: String, _ name: String, into line: inout TriageLine) throws {
     let file = try BundleFile(archive, secrets)
     line.isEncrypted = file.isEncrypted
     let unpacked = try UnpackedArchive(file, only: name)
     try withExtendedLifetime(unpacked) {
-      let store = PathText.joined(unpacked.folder.path, name)
-      guard ByteFile.exists(store) else {
+      let place = PathText.joined(unpacked.folder.path, UnpackedArchive.escaped(name))
+      // The name is that of an archive inside the archive: its only store is read.
+      let isFolder = try FileStatus.of(place)?.kind == .folder
+      guard let store = try isFolder ? only(in: place) : place, ByteFile.exists(store) else {
         throw TriageProblem(
           code: "input.unknownName", message: "the archive has no store of this name")
       }

@@ -12,7 +12,7 @@ import SupportBundle
 
 /// Reads inputs and makes the triage line of each.
 package struct TriageReader {
-  /// What may be asked for in addition to the usual.
+  /// Extra work that a caller may ask for.
   package struct Options: Sendable, Codable, Equatable {
     /// Whether to count the rows that a recovery would save. This reads a damaged store once more.
     package var surveys = false
@@ -28,11 +28,11 @@ package struct TriageReader {
     case line(TriageLine, identity: String?)
     /// The lines of an archive with several stores, one for each store.
     case lines([TriageLine])
-    /// The inputs that a folder holds, in the order in which they are told.
+    /// The inputs that a folder holds, in the order of their lines.
     case inputs([Item])
     /// The files of the input have the identity that was given as known, so the input was not read.
     case known
-    /// Nothing for triage: an archive without a store that was met in a folder.
+    /// Nothing for triage: an archive that was found in a folder and holds no store.
     case nothing
   }
 
@@ -61,7 +61,7 @@ package struct TriageReader {
   /// - Parameters:
   ///   - secrets: the keys and the passphrase that open encrypted bundles.
   ///   - key: the key of stores that SQLCipher encrypts; nil for none.
-  ///   - options: what to do in addition to the usual.
+  ///   - options: the extra work to do.
   ///   - analysers: the analysers whose conditions are tested on each store.
   ///   - describe: gives code and message of an error.
   package init(
@@ -162,7 +162,7 @@ package struct TriageReader {
   }
 }
 
-/// A reason why an input cannot be read that triage itself gives.
+/// A reason why an input cannot be read. Triage itself has found the reason, not a reader of stores or archives.
 struct TriageProblem: Error {
   let code: String
   let message: String
@@ -176,8 +176,8 @@ enum FileIdentities {
     taken(["", "-wal", "-shm", "-journal"].map { path + $0 }, salt)
   }
 
-  /// The identity of files, as 32 hexadecimal digits; nil when the first file is missing. If another of the files
-  /// appears, the identity changes.
+  /// The identity of files, as 32 hexadecimal digits; nil when the first file is missing. The identity changes when one
+  /// of the further files appears.
   static func taken(_ paths: [String], _ salt: String) -> String? {
     var bytes = Array(salt.utf8)
     for (index, path) in paths.enumerated() {

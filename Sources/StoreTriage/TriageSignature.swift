@@ -7,8 +7,8 @@ import StoreFiles
 /// The hash ``id`` is the first 16 hexadecimal digits of the SHA-256 of these texts, each followed by a zero byte:
 /// `lifeboat.triage.1`, verdict, problem, codes, model that wrote the store, model that the app expects, number of
 /// places of damage, each place, number of analysers, each analyser, build, SQLite version. An unknown text counts as
-/// an empty one. ``family`` is made in the same way without the models, the build and the SQLite version: it tells what
-/// happened, whatever app and system it happened to.
+/// an empty one. ``family`` is made in the same way without the models, the build and the SQLite version: the family
+/// says what happened, whatever the app and the system.
 package struct TriageSignature: Sendable, Codable, Equatable {
   /// The verdict on an input in which nothing wrong was found.
   package static let healthy = "healthy"
@@ -20,7 +20,7 @@ package struct TriageSignature: Sendable, Codable, Equatable {
   static let noStore = "incident.noStore"
   /// The problem of an incident whose store the user has restored, so that only the record is left.
   static let restored = "incident.restored"
-  /// The problem of an incident whose store went back at once, because the app could open no other.
+  /// The problem of an incident whose store was put back at once, because no fresh store could be opened.
   static let putBack = "incident.putBack"
   /// The problem of a bundle that has neither the files of its store nor records about them.
   static let noStoreInBundle = "bundle.noStore"
@@ -42,7 +42,7 @@ package struct TriageSignature: Sendable, Codable, Equatable {
   package var family = ""
   /// The verdict of the incident; for an input without one, `healthy`, `corrupt` or `unread`.
   package var verdict: String
-  /// The code that says why the store could not be read; nil when it was read.
+  /// The code that says why the store, or a part of it, could not be read; nil when all was read.
   package var problem: String?
   /// The error codes of the failed open, such as `sqlite.779 cocoa.259`; nil when no incident records any.
   package var codes: String?
@@ -93,7 +93,7 @@ package struct TriageSignature: Sendable, Codable, Equatable {
   }
 }
 
-/// What helps with an input of triage.
+/// The remedy for an input of triage.
 package enum Fix: String, Sendable, Codable, CaseIterable {
   /// The input is encrypted, and a key or passphrase opens it.
   case key
@@ -123,8 +123,8 @@ package enum Fix: String, Sendable, Codable, CaseIterable {
     }
   }
 
-  /// What helps with the input of a line, by the first rule that applies; nil when none does. `analyses` are the ids of
-  /// the analysers that apply.
+  /// Chooses the remedy for the input of a line by the first rule that applies; nil when no rule applies. `analyses`
+  /// are the ids of the analysers that apply.
   init?(of line: TriageLine, analyses: [String]) {
     let signature = line.signature
     let problem = signature.problem ?? ""
@@ -147,7 +147,7 @@ package enum Fix: String, Sendable, Codable, CaseIterable {
     } else if analyses.contains(Analysis.metadataLost) {
       self = .salvage
     } else if Self.lacksOnlyFiles(signature.damage) {
-      // No recovery brings these files back.
+      // Missing files of external data cannot be recovered from the store.
       self = .resend
     } else if signature.verdict == TriageSignature.corrupt || !signature.damage.isEmpty {
       self = .recover
@@ -164,8 +164,8 @@ package enum Fix: String, Sendable, Codable, CaseIterable {
       && damage.allSatisfy { PathText.starts($0, with: "coredata.externalFileMissing ") }
   }
 
-  /// Whether a code says that a bundle was changed or cut on its way. A file that begins like a zip archive and is not
-  /// one counts, because its end is missing.
+  /// Whether a code says that a bundle was changed or cut off after it was made. This includes the code for a file that
+  /// begins like a zip archive and is not one, because the end of the archive is missing.
   private static func isNotWhole(_ code: String) -> Bool {
     [
       "bundle.notAZip", "bundle.truncated", "bundle.entryChanged", "bundle.badData",

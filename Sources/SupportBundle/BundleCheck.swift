@@ -61,7 +61,7 @@ struct BundleCheck {
     problems.append(Problem(id: id, message: message, entry: entry, offset: offset))
   }
 
-  /// Records an error about the archive as a problem. Throws an error about the machine, such as a failed read, again.
+  /// Records an error about the archive as a problem. Rethrows an error about the machine, such as a failed read.
   private mutating func note(_ error: BundleError) throws(BundleError) {
     switch error.code {
     case .inputMissing, .notAFile, .permissionDenied, .readFailed, .cancelled, .compressionFailed:
@@ -82,7 +82,7 @@ struct BundleCheck {
   // MARK: - Archive
 
   /// Whether the file starts with the signature of a local header, or has the manifest's name where the name of the
-  /// first entry is. Then it is a bundle, of which the rest is damaged.
+  /// first entry is. If so, the file counts as a bundle, even if the rest is damaged.
   private func startsLikeABundle() -> Bool {
     let name = Array(BundleManifest.entryName.utf8)
     var start = [UInt8](repeating: 0, count: ZipFormat.localSize + name.count)
@@ -112,11 +112,12 @@ struct BundleCheck {
     }
     if let sealed = BundleSeal.sha256(in: reader.comment) {
       if sealed != hash.finalize().hex {
-        add(.sealBroken, "the bytes of the archive are not the ones that were sealed")
+        add(.sealBroken, "the bytes of the archive do not match the checksum in its comment")
       }
     } else {
       add(
-        .sealMissing, "the archive has no seal: it was packed by another program or changed",
+        .sealMissing,
+        "the archive comment has no checksum of a bundle: another program made or changed the file",
         offset: sealedSize)
     }
   }

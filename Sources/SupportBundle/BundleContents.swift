@@ -10,7 +10,8 @@ package struct BundleContents: Sendable, Equatable {
     package let sizeBytes: UInt64
     /// The size in bytes within the archive.
     package let compressedBytes: UInt64
-    /// What the manifest says of the entry; nil when it does not list it. The manifest itself is never listed.
+    /// What the manifest says of the entry; nil when the manifest does not list the entry. The manifest itself is never
+    /// listed.
     package let listed: BundleManifest.Entry?
   }
 
@@ -92,7 +93,7 @@ struct BundlePairs {
 
   static func problem(_ missing: BundleManifest.Entry) -> BundleVerification.Problem {
     .init(
-      id: .entryMissing, message: "the entry is listed but not in the archive",
+      id: .entryMissing, message: "the manifest lists the entry, but the archive does not have it",
       entry: missing.name, offset: nil)
   }
 }

@@ -27,8 +27,9 @@ extension BundleRequest {
   ]
   private static let modelName = "model.xcdatamodel/contents"
 
-  /// Packs a stricter copy of a bundle that does not hold the store. Records are copied. Values of rows become tokens
-  /// unless they are allowed. Nothing is added. The copy is searched like any other bundle.
+  /// Packs a stricter copy of a bundle, which must not hold the store's files. Records are copied. Values of rows
+  /// become tokens unless they are allowed. Nothing is added. Like any other bundle, the copy is searched for texts
+  /// that must not be in it.
   ///
   /// - Parameters:
   ///   - bundle: the bundle, unpacked.
@@ -44,7 +45,8 @@ extension BundleRequest {
   ) throws -> BundleCopy {
     if let part = bundle.skipped.first {
       throw BundleError(
-        .entryChanged, "a copy would hide that a part of the bundle is not intact: \(part.reason)",
+        .entryChanged,
+        "a bundle with a damaged part cannot be copied, or the copy would hide the damage: \(part.reason)",
         entry: part.name)
     }
     let old = bundle.manifest
@@ -111,8 +113,7 @@ extension BundleRequest {
       removed: removed + cut)
   }
 
-  /// Returns the largest number in a token `name-N` in an entry of a bundle. Names that get a token now get a larger
-  /// number.
+  /// Returns the largest number in a token `name-N` in an entry of a bundle. New tokens get larger numbers.
   private static func highestToken(_ path: String) throws -> Int {
     let source = SequentialInput(try InputFile(path: path, followsLink: false))
     var highest = 0
@@ -131,7 +132,7 @@ extension BundleRequest {
     _ path: String, _ model: ManagedObjectModel?, _ nameTokens: NameTokens
   ) throws -> (InputFile, RowLines) {
     guard case .values(except: let allowed) = redaction else {
-      throw BundleError(.misuse, "a copy of a bundle cannot have values that no allow-list names")
+      throw BundleError(.misuse, "a copy of a bundle can only have values that an allow-list names")
     }
     var lines = RowLines(of: entities, allowing: allowed, model, nameTokens)
     let made = try ExclusiveOutput(unnamed: StoreBundle.rowsName)
@@ -141,21 +142,23 @@ extension BundleRequest {
       return true
     }
     try output.finish()
-    if let name = entities?.subtracting(lines.names.keys).min() {
-      throw BundleError(.unknownName, "the bundle has no rows of \(Quoted.text(name))")
+    let asked = Set((entities ?? []).map { ExactText($0) })
+    if let name = asked.subtracting(lines.names.keys).min() {
+      throw BundleError(.unknownName, "the bundle has no rows of \(Quoted.text(name.text))")
     }
     for permission in allowed.permissions {
       let entities = lines.names.keys.filter { name in
         name == permission.entity
-          || model?.ancestors(of: name).contains { $0.name == permission.entity } ?? false
+          || model?.ancestors(of: name.text).contains { ExactText($0.name) == permission.entity }
+            ?? false
       }
       let isKnown = entities.contains { name in
         permission.attribute.map { lines.names[name]?.contains($0) ?? false } ?? true
       }
       guard isKnown else {
-        let name = permission.entity + "." + (permission.attribute ?? "*")
         throw BundleError(
-          .unknownName, "the allow-list names \(Quoted.text(name)), which the rows do not have")
+          .unknownName,
+          "the allow-list names \(Quoted.text(permission.name)), which the rows do not have")
       }
     }
     return (try made.input(), lines)
@@ -170,7 +173,7 @@ extension BundleRequest {
       sentences.append("Values of rows, each replaced by a token: \(lines.tokenCount).")
       if lines.hasOlderTokens {
         sentences.append(
-          "Tokens that were made now have nothing in common with those that were there before.")
+          "Tokens that this copy added cannot be compared with the tokens of the first bundle.")
       }
     }
     return sentences + lines.nameTokens.sentences(besideFiles: false)

@@ -40,7 +40,7 @@ public struct BundleError: Error, Sendable, Equatable {
     self.systemError = systemError
   }
 
-  /// The same error with this path and entry where it has none.
+  /// Returns the error with `path` and `entry` filled in where the error has none.
   func inside(path: String, entry: String? = nil) -> BundleError {
     BundleError(
       code, message, path: self.path ?? path, entry: self.entry ?? entry, offset: offset,
@@ -78,7 +78,7 @@ extension BundleError.Code {
   package static let encryptedBackup = Self(rawValue: "backup.encrypted")
   /// `Manifest.db`, the list of a phone's backup, cannot be read (exit class 65).
   package static let badBackup = Self(rawValue: "backup.badManifest")
-  /// The bundle is larger than the given limit, even with everything left out that can be (exit class 73).
+  /// The bundle is larger than the given limit, even after all parts that can be left out are left out (exit class 73).
   package static let overLimit = Self(rawValue: "bundle.overLimit")
   /// The bundle that was written does not read back intact (exit class 74).
   package static let notIntact = Self(rawValue: "bundle.notIntact")
@@ -110,7 +110,7 @@ extension BundleError.Code {
   package static let overlap = Self(rawValue: "bundle.overlap")
   /// An entry's name could lead out of the chosen folder, or no file system takes it (exit class 65).
   package static let badName = Self(rawValue: "bundle.badName")
-  /// Two entries have names that are the same file on some file system (exit class 65).
+  /// Two entries have names that denote the same file on some file systems (exit class 65).
   package static let duplicateName = Self(rawValue: "bundle.duplicateName")
   /// A limit given by the caller is exceeded (exit class 65).
   package static let tooLarge = Self(rawValue: "bundle.tooLarge")
@@ -124,7 +124,7 @@ extension BundleError.Code {
   package static let badData = Self(rawValue: "bundle.badData")
   /// The decompressed data is longer or shorter than announced (exit class 65).
   package static let sizeMismatch = Self(rawValue: "bundle.sizeMismatch")
-  /// The decompressed data has another CRC-32 than announced (exit class 65).
+  /// The CRC-32 of the decompressed data differs from the announced one (exit class 65).
   package static let checksumMismatch = Self(rawValue: "bundle.checksumMismatch")
   /// `manifest.json` is not a manifest of a version that this build knows (exit class 65).
   package static let badManifest = Self(rawValue: "bundle.badManifest")

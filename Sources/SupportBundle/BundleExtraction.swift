@@ -113,7 +113,7 @@ package struct BundleExtraction {
   private func unpack(
     _ item: Item, to tree: OutputTree, _ folder: [String], _ isCancelled: () -> Bool
   ) throws -> String? {
-    // The entry is read twice. The first time checks it, so that bytes which are not as the manifest says never get a
+    // The entry is read twice. The first reading checks the bytes, so that only bytes that match the manifest get a
     // name.
     do {
       let digest = try reader.read(item.entry) { _ in

@@ -108,7 +108,7 @@ public struct BundlePlan: Sendable {
     withheld.append(sentence)
   }
 
-  /// The rows of the bundle as they are planned, as JSON lines; nil without rows.
+  /// The file with the planned rows, as JSON lines; nil when the bundle has no rows.
   var rows: InputFile? {
     get throws(BundleError) {
       guard let entry = entries.first(where: { $0.name == StoreBundle.rowsName }),

@@ -12,7 +12,7 @@ public struct BundleRequest: Sendable {
   /// How much of the user's data goes in. With `rows` a token stands for each value.
   public var contents: BundleManifest.Contents
   /// The entities or tables whose rows go in; nil for all.
-  package var entities: Set<String>?
+  package var entities: [String]?
   /// How the values of rows are redacted.
   package var redaction = Redaction.values(except: .nothing)
   /// What the token of a number tells about the number.

@@ -31,9 +31,9 @@ public struct BundleVerification: Sendable, Equatable {
       package static let manifestNotFirst = Self(rawValue: "bundle.manifestNotFirst")
       /// A header, or the space between entries, is not what the writer of bundles makes.
       package static let headerChanged = Self(rawValue: "bundle.headerChanged")
-      /// The archive comment holds no seal: another program packed the archive.
+      /// The archive comment does not hold a digest of the archive: another program made or changed the archive.
       package static let sealMissing = Self(rawValue: "bundle.sealMissing")
-      /// The bytes of the archive are not the sealed ones.
+      /// The bytes of the archive do not match the digest in the archive comment.
       package static let sealBroken = Self(rawValue: "bundle.sealBroken")
       /// The file is not a zip archive at all.
       package static let notAZip = Self(rawValue: BundleError.Code.notAZip.rawValue)
@@ -52,7 +52,7 @@ public struct BundleVerification: Sendable, Equatable {
     package var isRefusal: Bool { BundleError.Code(rawValue: id.rawValue).isRefusal }
   }
 
-  /// Whether the file is a whole bundle, a damaged one, or not a bundle.
+  /// Whether the file is an intact bundle, a damaged bundle, or not a bundle.
   public enum Outcome: Sendable, Equatable {
     /// Complete and unchanged (exit 0).
     case intact

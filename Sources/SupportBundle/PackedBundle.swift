@@ -1,5 +1,5 @@
-/// A bundle that is packed but has no name yet. Its user checks it, and then publishes it under its name, as it is or
-/// encrypted. If it is released before that, nothing is left of it.
+/// A bundle that is packed but has no name yet. The caller checks the bundle, and then publishes it under its name,
+/// encrypted or not. If this object is released before that, nothing is left of the bundle.
 package final class PackedBundle {
   private let writer: ZipWriter
   private let path: String

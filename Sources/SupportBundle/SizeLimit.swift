@@ -34,7 +34,7 @@ struct SizeCut {
   ///
   /// - Parameters:
   ///   - entries: the entries of the bundle, with the sizes that they have in it.
-  ///   - excess: how many bytes the archive has too many.
+  ///   - excess: by how many bytes the archive exceeds the limit.
   ///   - parts: the rows of each entity or table before any was left out.
   /// - Returns: nil when nothing more can be left out.
   func next(_ entries: [ZipReader.Entry], excess: UInt64, _ parts: [RowParts.Part]) -> SizeCut? {
@@ -53,7 +53,7 @@ struct SizeCut {
     // The limit is lower each time, so that this ends.
     let most =
       rowsPerPart.map { $0 - max(1, $0 / 10) } ?? max(0, (parts.map(\.rowCount).max() ?? 0) - 1)
-    // How many rows fit is an estimate, which the size of single rows may belie: at last, one row is tried.
+    // How many rows fit is an estimate, because rows differ in size. The last attempt keeps one row of each part.
     let fitting = max(1, RowParts.rowsPerPart(parts, within: Double(rows.size) * share))
     cut.rowsPerPart = min(most, fitting)
     return cut.rowsPerPart == 0 ? nil : cut

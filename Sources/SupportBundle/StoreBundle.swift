@@ -166,7 +166,7 @@ package struct StoreBundle {
   /// - Throws: `SQLiteFileError`; ``BundleError`` when `entities` or an allow-list names something that the store does
   ///   not have.
   package mutating func writeRows(
-    of store: CoreDataStore, entities: Set<String>? = nil, _ redaction: Redaction,
+    of store: CoreDataStore, entities: [String]? = nil, _ redaction: Redaction,
     numbers: NumberForm = .ranges
   ) throws -> Rows {
     let output = try ExclusiveOutput(unnamed: Self.rowsName)
@@ -174,14 +174,14 @@ package struct StoreBundle {
     let tables = store.plainTables
     let known =
       store.entities.map { store.entityName(ofNumber: $0.number) ?? $0.name } + tables.map(\.name)
-    if let name = entities?.subtracting(known).min() {
+    if let name = entities.flatMap({ Set($0).subtracting(known).min() }) {
       throw BundleError(.unknownName, "the store has no \(store.part) \(Quoted.text(name))")
     }
     switch redaction {
     case .none:
       try RowOutput(.init(entityNames: entities)).writeJSON(of: store, to: descriptor)
       _ = try store.database.writeJSON(
-        of: tables.filter { entities?.contains($0.name) ?? true }, to: descriptor)
+        of: ExactText.named(entities, among: tables, \.name), to: descriptor)
     case .values(except: let allowed):
       try allowed.check(against: store)
       var rows = RedactedRows(allowing: allowed, numbers, mask, to: descriptor)
@@ -322,7 +322,7 @@ extension Redaction {
     case .none: nil
     case .values(except: let allowed):
       (allowed == .nothing
-        ? "The values of all rows" : "The values of rows that no allow-list names")
+        ? "The values of all rows" : "The values of rows, except those that an allow-list names")
         + ". Tokens of equal values are equal within this bundle; all dates are shifted by the same secret time."
     }
   }

@@ -1,7 +1,7 @@
 /// How many columns text takes on a terminal.
 ///
-/// Terminals do not agree in every case; this is what most of them do. Wide characters, emoji and joined emoji
-/// sequences take two columns, combining marks none, all other characters one.
+/// Terminals do not always agree on the width; the result is what most of them use. Wide characters, emoji and joined
+/// emoji sequences take two columns, combining marks none, all other characters one.
 package enum DisplayWidth {
   /// The columns of text. Control characters must have been escaped before: they count as none here.
   package static func columns(of text: some StringProtocol) -> Int {

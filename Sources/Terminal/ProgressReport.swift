@@ -63,7 +63,7 @@ struct ProgressReport: Sendable {
   private var isFinished = false
 
   private static let second: UInt64 = 1_000_000_000
-  /// Work that takes less time than this shows nothing.
+  /// Nothing is shown before the work has taken this long, in nanoseconds.
   private static let showDelay = second
   private static let barInterval = second / 10
   private static let jsonInterval = second / 2
@@ -179,8 +179,8 @@ struct ProgressReport: Sendable {
     return min(Int(Double(current) / Double(total) * 100), current == total ? 100 : 99)
   }
 
-  /// The rate and the time left, as texts. The array is empty when no rate is known, and has no time left when no total
-  /// is known.
+  /// The rate and then the time left, as texts. Empty when the rate is unknown or below one unit per second. Only the
+  /// rate when the total is unknown or reached, or when 100 hours or more are left.
   private func pace(_ now: UInt64) -> [String] {
     guard let oldest = samples.first, now > oldest.time, current > oldest.current else { return [] }
     let seconds = Double(now - oldest.time) / Double(Self.second)

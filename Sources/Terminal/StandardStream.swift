@@ -41,8 +41,8 @@ package struct StreamError: Error, Sendable, Equatable, CustomStringConvertible 
 /// When the reader has closed the stream, the system sends SIGPIPE. A process must ignore this signal to get
 /// `stream.closed` instead.
 ///
-/// When the object is released, it writes the rest of the buffer, and an error is lost: call `flush` to get it. Only
-/// one task at a time may use the object.
+/// When the stream object is released, it writes what is left in the buffer, but cannot report an error. Call
+/// ``flush()`` first to get an error. Only one task at a time may use the object.
 package final class StandardStream {
   /// The file descriptor, which stays open when this object is released.
   package let descriptor: Int32

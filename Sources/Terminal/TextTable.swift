@@ -132,7 +132,7 @@ package struct TextTable: Sendable, Equatable {
       min(Self.minFlexibleWidth, max(DisplayWidth.columns(of: $0.title), 1))
     }
     var excess = widths.reduce(0, +) + Self.gap.count * (widths.count - 1) - width
-    // Each round brings the widest flexible column down to the next one, so the rounds are few.
+    // Each round narrows the widest flexible column to the width of the second widest, so few rounds are needed.
     while excess > 0 {
       let flexible = columns.indices.filter { columns[$0].isFlexible && widths[$0] > minWidths[$0] }
       guard let widest = flexible.max(by: { widths[$0] < widths[$1] }) else { break }

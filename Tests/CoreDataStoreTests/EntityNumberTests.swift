@@ -50,8 +50,9 @@ import Testing
     let messages = try Self.store(in: folder.url).check().findings.kept.map(\.message)
     for part in [
       "1 row has the number of an entity that does not belong to this table",
-      "1 row has a Z_ENT that is no number of an entity", "1 row has a pet that is not an integer",
-      "1 row has a Z1_PET that is the number of no entity of the relationship",
+      "1 row has a Z_ENT that is not the number of an entity",
+      "1 row has a pet that is not an integer",
+      "1 row has a Z1_PET that is not the number of an entity that the relationship can lead to",
     ] {
       #expect(messages.contains { $0.contains(part) }, "\(messages)")
     }

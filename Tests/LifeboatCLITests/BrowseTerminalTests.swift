@@ -200,7 +200,7 @@ import Testing
     let folder = try TemporaryFolder()
     let store = try Self.store(folder)
     let program = try #require(Program.path)
-    let commands = "1\nf note 300\n1\nb\nb\n9\nnonsense\nq\n"
+    let commands = "1\nf note 300\n1\nb\nb\n9\n-9223372036854775808\nnonsense\nq\n"
     let result = try run(program, ["browse", "--linear", store], stdin: Data(commands.utf8))
     let text = String(decoding: result.stdout, as: UTF8.self)
     #expect(result.status == 0, "\(String(decoding: result.stderr, as: UTF8.self))")

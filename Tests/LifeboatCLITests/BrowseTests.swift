@@ -79,6 +79,21 @@ import Testing
     #expect(lines[23].contains("Enter:rows") && lines[23].contains("?:keys"))
   }
 
+  /// Tables whose names differ only in how their letters are composed.
+  @Test func tablesWithEqualNamesHaveTheirOwnCounts() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("names.sqlite")
+    let connection = try SQLiteConnection(url)
+    for (name, values) in [("caf\u{e9}", "(1), (2)"), ("cafe\u{301}", "(1), (2), (3)")] {
+      try connection.exec(
+        "CREATE TABLE \"\(name)\" (x); INSERT INTO \"\(name)\" VALUES \(values)")
+    }
+    connection.close()
+    let browse = try Self.browse(url.path)
+    guard case .list(let list) = browse.model.view else { throw FixtureError("no list") }
+    #expect(list.items.map(\.text) == ["2 rows", "3 rows"])
+  }
+
   @Test func rowsThenARowAndBack() throws {
     let folder = try TemporaryFolder()
     let browse = try Self.browse(Self.notes(folder))

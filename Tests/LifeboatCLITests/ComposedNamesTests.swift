@@ -145,6 +145,16 @@ import Testing
     }
   }
 
+  @Test func rawRowsOfDamagedStoresAreThoseOfTheirTable() throws {
+    for (number, table) in Self.names.enumerated() {
+      let outcome = try Program.run(
+        "rows", "--all", "--raw", "--entity", table, "--format", "ndjson", store.path)
+      let lines = try outcome.lines().filter { $0["state"] == nil }
+      #expect(lines.count == number + 2, "\(outcome.text) \(outcome.errors)")
+      #expect(lines.allSatisfy { Self.isSame($0["table"]?.string, table) })
+    }
+  }
+
   @Test func rowsOfABundleAreThoseOfTheirTable() throws {
     let bundle = output("rows.zip").path
     let made = try Program.run(
@@ -161,7 +171,8 @@ import Testing
     #expect(none.stdout.isEmpty)
   }
 
-  @Test func entitiesOfDamagedStoresHaveTheirOwnRows() throws {
+  /// Makes a store with two entities, each with its own table; the second has a row more.
+  private func entities() throws -> URL {
     let store = output("entities.sqlite")
     let connection = try SQLiteConnection(store)
     try connection.exec(
@@ -175,16 +186,128 @@ import Testing
         """
         INSERT INTO Z_PRIMARYKEY VALUES (\(number + 1), '\(name)', 0, \(number + 2));
         CREATE TABLE "Z\(table)" (
-          Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZX VARCHAR);
+          Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZX VARCHAR, ZDATE TIMESTAMP);
         """)
       for row in 1...number + 2 {
-        try connection.exec("INSERT INTO \"Z\(table)\" VALUES (\(row), \(number + 1), 1, 'x')")
+        try connection.exec(
+          """
+          INSERT INTO "Z\(table)" VALUES (
+            \(row), \(number + 1), 1, 'x \(number) \(row)', 700000000.5 + \(row))
+          """)
       }
     }
     connection.close()
-    let text = try Program.run("rows", "--all", store.path).stdout
+    return store
+  }
+
+  /// Whether each entity is named once in a text, before the number of its rows.
+  private static func namesBoth(_ outcome: Outcome) -> Bool {
+    let lines = outcome.stdout.split(separator: UInt8(ascii: "\n")).map { Array($0) }
+    return names.enumerated().allSatisfy { number, name in
+      lines.count { $0 == Array("\(name), \(number + 2) rows".utf8) } == 1
+    }
+  }
+
+  @Test func entitiesHaveTheirOwnRows() throws {
+    let store = try entities()
+    for arguments in [[], ["--all"], ["--entity", Self.names[1], "--entity", Self.names[0]]] {
+      let outcome = try Program.run(["rows", store.path] + arguments)
+      #expect(Self.namesBoth(outcome), "\(arguments) \(outcome.text) \(outcome.errors)")
+    }
+    let inspected = try Program.run("inspect", "--json", store.path).json()
+    #expect(inspected["entities"]?.array?.map { $0["rowCount"]?.integer } == [2, 3])
+    #expect(inspected["plainTables"] == nil)
     for (number, name) in Self.names.enumerated() {
-      #expect(text.range(of: Data("\(name), \(number + 2) rows\n".utf8)) != nil, "\(name)")
+      let own = (1...number + 2).map { "x \(number) \($0)" }
+      for arguments in [[], ["--all"], ["--where", "ZX != nil"]] {
+        let outcome = try Program.run(
+          ["rows", store.path, "--entity", name, "--format", "ndjson"] + arguments)
+        let lines = try outcome.lines()
+        #expect(lines.map { $0["values"]?["ZX"]?.string } == own, "\(arguments) \(outcome.errors)")
+        #expect(lines.allSatisfy { Self.isSame($0["entity"]?.string, name) })
+      }
+      let csv = try Program.run("rows", store.path, "--entity", name, "--format", "csv")
+      #expect(csv.text.hasPrefix("_pk,ZX,ZDATE\r\n1,x \(number) 1,"), "\(csv.text)")
+      let events = try Program.run(
+        "timeline", "--dates", store.path, "--entity", name, "--format", "ndjson"
+      ).lines()
+      #expect(events.count == own.count)
+      #expect(events.allSatisfy { Self.isSame($0["entity"]?.string, name) })
+      let extract = try Program.run(
+        "extract", "--json", store.path, "--entity", name, "-o", output("\(number)").path)
+      let parts = try #require(try extract.json()["parts"]?.array, "\(extract.errors)")
+      #expect(parts.map { $0["rowCount"]?.integer } == [Int64(own.count)])
+      #expect(Self.isSame(parts.first?["name"]?.string, name))
+      let bundle = output("\(number).zip").path
+      _ = try Program.run(
+        "bundle", "create", store.path, "-o", bundle, "--include", "rows:" + name, "--redact",
+        "none")
+      let packed = try Program.run("rows", bundle, "--format", "ndjson").lines()
+      #expect(packed.map { $0["values"]?["ZX"]?.string } == own)
+    }
+    // The title of each row is its own.
+    let events = try Program.run("timeline", "--dates", store.path).text
+    for (number, count) in [2, 3].enumerated() {
+      for row in 1...count { #expect(events.contains("\"x \(number) \(row)\""), "\(events)") }
+    }
+  }
+
+  /// A keyboard composes letters in only one way.
+  @Test func aNameMayBeComposedInAnotherWayThanTheOnlyEntity() throws {
+    let store = try entities()
+    let connection = try SQLiteConnection(store)
+    try connection.exec("DROP TABLE \"ZCAF\u{c9}\"; DELETE FROM Z_PRIMARYKEY WHERE Z_ENT = 1")
+    connection.close()
+    let outcome = try Program.run(
+      "rows", store.path, "--entity", Self.names[0], "--format", "ndjson")
+    #expect(try outcome.lines().count == 3, "\(outcome.errors)")
+  }
+
+  @Test func aComparisonOfAnEntityLeavesOutTheOther() throws {
+    let store = try entities()
+    let changed = output("changed.sqlite")
+    try FileManager.default.copyItem(at: store, to: changed)
+    let connection = try SQLiteConnection(changed)
+    try connection.exec("UPDATE \"ZCAFE\u{301}\" SET ZX = 'new' WHERE Z_PK = 3")
+    connection.close()
+    for (name, count) in zip(Self.names, [Int64(0), 1]) {
+      let outcome = try Program.run(
+        "compare", "--json", store.path, changed.path, "--entity", name)
+      #expect(try outcome.json()["changedCount"]?.integer == count, "\(name) \(outcome.text)")
+    }
+  }
+
+  /// The permission to show one of two columns is none for the other.
+  @Test func anAllowListNamesOneOfTheTwo() throws {
+    let list = output("allow.txt")
+    let text = "lifeboat-allow 1\n\(Self.names[0]).x\(Self.names[0])\n"
+    try Data(text.utf8).write(to: list)
+    let bundle = output("listed.zip").path
+    let made = try Program.run(
+      "bundle", "create", store.path, "-o", bundle, "--include", "rows", "--redact", "listed",
+      "--allow", list.path)
+    #expect(made.status == 0, "\(made.errors)")
+    let rows = try Program.run("rows", bundle, "--format", "ndjson").text
+    #expect(rows.contains("one 0 1") && rows.contains("one 0 2"), "\(rows)")
+    #expect(!rows.contains("two") && !rows.contains("one 1"), "\(rows)")
+
+    let url = output("columns.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      CREATE TABLE Z_METADATA (Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB);
+      CREATE TABLE Z_PRIMARYKEY (
+        Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER);
+      INSERT INTO Z_PRIMARYKEY VALUES (1, 'Note', 0, 1);
+      CREATE TABLE ZNOTE (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, "Z\u{c9}", "ZE\u{301}");
+      INSERT INTO ZNOTE VALUES (1, 1, 1, 'open', 'covert');
+      """)
+    connection.close()
+    try Data("lifeboat-allow 1\nNote.Z\u{c9}\n".utf8).write(to: list)
+    for format in ["text", "csv", "ndjson"] {
+      let shown = try Program.run("rows", url.path, "--allow", list.path, "--format", format)
+      #expect(shown.text.contains("open"), "\(format) \(shown.errors)")
+      #expect(!shown.text.contains("covert"), "\(format) \(shown.text)")
     }
   }
 

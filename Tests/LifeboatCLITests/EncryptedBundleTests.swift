@@ -66,6 +66,12 @@ import Testing
     #expect(good.status == 0 && good.text.contains("signed by the key"), "\(good.errors)")
     #expect(try Program.run("bundle", "verify", path("b.zip"), "--public-key", other).status == 65)
     #expect(try Program.run("bundle", "verify", path("b.zip"), "--public-key", "RW").status == 65)
+    // Without room for its signature, no bundle is made.
+    try Data().write(to: URL(fileURLWithPath: path("d.zip.minisig")))
+    let unsigned = try Program.run(
+      "bundle", "create", demo.kept.path, "--sign", path("key"), "-o", path("d.zip"))
+    #expect(unsigned.status == 73 && unsigned.errorCode == "bundle.outputExists")
+    #expect(!FileManager.default.fileExists(atPath: path("d.zip")))
     // Another bundle under the same signature.
     _ = try Program.run("bundle", "create", demo.kept.path, "--no-model", "-o", path("c.zip"))
     let forged = try Program.run(

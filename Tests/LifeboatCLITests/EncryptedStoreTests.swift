@@ -51,6 +51,20 @@ import Testing
     #expect(try Data(contentsOf: URL(fileURLWithPath: store)) == before)
   }
 
+  /// The folder may be given instead of the store, and still no output becomes a part of the store.
+  @Test func noOutputIsAPartOfIt() throws {
+    let folder = place.url.appendingPathComponent("alone")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+    let copy = folder.appendingPathComponent("Secret.sqlite")
+    try FileManager.default.copyItem(atPath: store, toPath: copy.path)
+    for command in ["recover", "extract"] {
+      let refused = try Program.run(
+        command, folder.path, "--key-file", key, "-o", copy.path + "-wal")
+      #expect(refused.status == 73 && refused.errorCode == "output.isEvidence", "\(refused.errors)")
+      #expect(!FileManager.default.fileExists(atPath: copy.path + "-wal"))
+    }
+  }
+
   /// A bundle of what is in it, with its key; the files that go in are the encrypted ones.
   @Test func packsWhatIsInIt() throws {
     func path(_ name: String) -> String { place.url.appendingPathComponent(name).path }

@@ -27,6 +27,36 @@ import Testing
     #expect(list.status == 0)
   }
 
+  /// A system call that fails says what was not done, where, and what is next.
+  @Test func aLeaseThatCannotBeTaken() throws {
+    let quarantines = try Quarantines()
+    let lease = quarantines.demo.incident.deletingLastPathComponent()
+      .appendingPathComponent(".lease")
+    try? FileManager.default.removeItem(at: lease)
+    try FileManager.default.createDirectory(at: lease, withIntermediateDirectories: false)
+    for (arguments, notDone) in [
+      (["restore", quarantines.stores, quarantines.id], "the incident was not restored: "),
+      (["prune", "--keep-count", "0", quarantines.stores], "the incidents were not pruned: "),
+    ] {
+      let outcome = try Program.run(["incidents"] + arguments)
+      #expect(outcome.status == 74 && outcome.errorCode == "file.io", "\(outcome.errors)")
+      for part in [notDone, lease.path, "hint: nothing was lost"] {
+        #expect(outcome.errors.contains(part), "\(part): \(outcome.errors)")
+      }
+    }
+  }
+
+  /// A missing report is a missing input, and no trouble with the output.
+  @Test func aReportThatIsMissing() throws {
+    let quarantines = try Quarantines()
+    let output = quarantines.demo.folder.appendingPathComponent("Notes.lifeboat-return").path
+    let outcome = try Program.run(
+      "return", "make", quarantines.demo.incident.path, quarantines.demo.kept.path, "-o", output,
+      "--report", quarantines.stores + "/none.json")
+    #expect(outcome.status == 66 && outcome.errorCode == "file.missing", "\(outcome.errors)")
+    #expect(outcome.errors.contains("/none.json"))
+  }
+
   /// After a restoration nothing is counted as kept.
   @Test func listCountsOnlyWhatIsKept() throws {
     let quarantines = try Quarantines()

@@ -77,7 +77,7 @@ struct Quarantines {
     let changed = quarantines.state
     let outcome = try Program.run("incidents", "verify", stores, id)
     #expect(outcome.status == 1)
-    #expect(outcome.text.contains("changed: Notes.sqlite has other bytes than when sealed"))
+    #expect(outcome.text.contains("changed: Notes.sqlite has other bytes than recorded"))
     #expect(try Program.run("incidents", "verify", "--exit-zero", stores).status == 0)
     let json = try Program.run("incidents", "verify", "--json", stores)
     #expect(json.status == 1)

@@ -110,6 +110,21 @@ import Testing
     #expect(text.contains("no damage found, 1 note"), "\(text)")
   }
 
+  /// One of a kind is not called many.
+  @Test func oneIsSingular() throws {
+    let folder = try TemporaryFolder()
+    let store = folder.url.appendingPathComponent("one.db")
+    let connection = try SQLiteConnection(store)
+    try connection.exec("PRAGMA user_version = 1")
+    #expect(try Program.run("inspect", "-v", store.path).text.contains("1 page of 4,096 bytes"))
+    try connection.exec("CREATE TABLE t (a); INSERT INTO t VALUES (x'00')")
+    connection.close()
+    let rows = try Program.run("rows", store.path).text
+    #expect(rows.contains("1 byte") && !rows.contains("1 bytes"), "\(rows)")
+    let several = try Program.run("inspect", store.path, store.path).text
+    #expect(several.contains("SQLite, 1 table ") && !several.contains("1 tables"), "\(several)")
+  }
+
   /// Python's reader of property lists says what the app keeps in the metadata.
   @Test(.enabled(if: Shared.isThere)) func valuesOfTheMetadata() throws {
     let store = try RealStores.named("ios16-belkasoft-accounts/Accounts3.sqlite").url

@@ -115,7 +115,8 @@ import Testing
     ]
     let plan = try Program.run(arguments)
     #expect(plan.status == 0)
-    #expect(plan.text.contains("Whether this goes forward or back is not known: "))
+    #expect(
+      plan.text.contains("Which of the two models came first is not known: "))
     #expect(!plan.text.contains("newer") && !plan.text.contains("older"))
     let report = try Program.run(arguments + ["--json"]).json()
     #expect(report["goesBack"]?.boolean == false)

@@ -220,6 +220,34 @@ import Testing
     #expect(unknown.status == 64 && unknown.errors.contains("Note"), "\(unknown.errors)")
   }
 
+  /// Rows of tables have values without names, and Foundation reads no infinite number.
+  @Test func rowsOfTables() throws {
+    let store = place.url.appendingPathComponent("tables.sqlite")
+    let connection = try SQLiteConnection(store)
+    try connection.exec(
+      """
+      CREATE TABLE t (a, b, c);
+      INSERT INTO t VALUES ('green tea', 9e999, -9e999), ('9e999', 1, NULL);
+      """)
+    connection.close()
+    let made = try Program.run(
+      "bundle", "create", store.path, "-o", path("tables.zip"), "--include", "rows", "--redact",
+      "none")
+    try #require(made.status == 0, "\(made.errors)")
+    let text = try Program.run("rows", path("tables.zip"))
+    #expect(text.status == 0, "\(text.errors)")
+    for part in ["t, 2 rows", "c0", "green tea", " inf ", "-inf", "9e999"] {
+      #expect(text.text.contains(part), "\(part): \(text.text)")
+    }
+    let lines = try Program.run("rows", "--format", "ndjson", path("tables.zip"))
+    #expect(try lines.text == Program.run("rows", "--format", "ndjson", store.path).text)
+    // Such a bundle holds no deleted rows, so its live ones are not passed off as deleted.
+    for option in ["--deleted", "--indexed"] {
+      let refused = try Program.run("rows", option, path("tables.zip"))
+      #expect(refused.status == 64 && refused.errorCode == "usage.noChoice", "\(refused.errors)")
+    }
+  }
+
   @Test func changedAndLockedBundles() throws {
     let locked = try Program.run("rows", path("store.age"))
     #expect(locked.status == 65 && locked.errorCode == "age.noKeyFits")

@@ -125,6 +125,40 @@ import Testing
     #expect(outcome.text.contains("but cannot be read"))
   }
 
+  /// The rows in a lost log are nowhere else, and nothing in the main file tells of them.
+  @Test func aLostLogIsTold() throws {
+    let place = try TemporaryFolder()
+    let backup = try Self.twoStores(place)
+    let store = backup.path + "/" + Self.name
+    let log = Self.name.replacingOccurrences(of: "Notes/", with: "Notes-") + "-wal"
+    let hash = Insecure.SHA1.hash(data: Data(log.utf8)).map { String(format: "%02x", $0) }
+      .joined()
+    try FileManager.default.removeItem(
+      at: backup.appendingPathComponent("\(hash.prefix(2))/\(hash)"))
+    for arguments in [
+      ["rows"], ["check"], ["inspect"], ["search", "needle"],
+      ["report", "-o", place.url.appendingPathComponent("page.html").path],
+      ["bundle", "create", "-o", place.url.appendingPathComponent("b.zip").path],
+    ] {
+      let outcome = try Program.run(arguments + [store])
+      #expect(outcome.status == 1, "\(arguments): \(outcome.status) \(outcome.errors)")
+      #expect(
+        outcome.errors.contains(
+          "Notes.sqlite-wal: the file is in the list of the backup, but cannot be read"),
+        "\(arguments): \(outcome.errors)")
+    }
+    let triage = try Program.run("triage", store)
+    let line = try #require(try triage.lines().first)
+    #expect(triage.status == 1 && line["signature"]?["verdict"]?.string == "corrupt")
+    #expect(line["signature"]?["problem"]?.string == "file.missing")
+    #expect(line["fix"]?.string == "resend" && line["rows"]?["lost"] == .null)
+    // Nothing is missing from the other store.
+    let other = backup.path + "/HomeDomain/Library/other.db"
+    for command in ["rows", "inspect", "triage"] {
+      #expect(try Program.run(command, other).status == 0, "\(command)")
+    }
+  }
+
   @Test func anEncryptedBackupIsNamedAsSuch() throws {
     let place = try TemporaryFolder()
     let backup = place.url.appendingPathComponent("Backup")

@@ -66,7 +66,7 @@ import Testing
     // What the app sees is what it was.
     #expect(inspection["liveRowCount"]?.integer == rowsOfEntities)
     let text = try Program.run("inspect", path).text
-    #expect(text.contains(", 3 in 1 table beside the model"), "\(text)")
+    #expect(text.contains(", 3 in 1 table outside the model"), "\(text)")
     #expect(text.contains("shopping (a table)"))
   }
 
@@ -200,7 +200,7 @@ import Testing
     try Data("lifeboat-allow 1\nNote.title\n".utf8).write(to: list)
     let made = try Program.run("extract", path, "--allow", list.path, "-o", output("some").path)
     #expect(
-      made.errors.contains("rows of 2 tables beside the model are left out"), "\(made.errors)")
+      made.errors.contains("rows of 2 tables outside the model are left out"), "\(made.errors)")
     let bundled = try Program.run(
       "bundle", "create", path, "--include", "rows", "--redact", "listed", "--allow", list.path,
       "-o", output("b.zip").path)
@@ -211,6 +211,19 @@ import Testing
     // The names of tables are the same everywhere.
     let inspection = String(decoding: try #require(entries["inspection.json"]), as: UTF8.self)
     #expect(inspection.contains("\"plainTables\"") && !inspection.contains("name-"))
+  }
+
+  /// Its rows are not shown among those of the entity.
+  @Test func aTableNamedAsAnEntity() throws {
+    let connection = try SQLiteConnection(store)
+    try connection.exec("CREATE TABLE Note (title); INSERT INTO Note VALUES ('green tea again')")
+    connection.close()
+    let made = try Program.run(
+      "bundle", "create", path, "--include", "rows", "--redact", "none", "-o",
+      output("same.zip").path)
+    try #require(made.status == 0, "\(made.errors)")
+    let shown = try Program.run("rows", output("same.zip").path).text
+    #expect(shown.contains("Note, 6 rows\n") && shown.contains("Note, 1 row\n"), "\(shown)")
   }
 
   /// A table whose entity is lost from Z_PRIMARYKEY is such a table.

@@ -18,6 +18,25 @@ import Testing
     #expect(!text.contains("(\(size) of \(size) bytes)"))
   }
 
+  /// Rows that are left out because nothing names their columns are not passed over in silence.
+  @Test func csvOfAStoreThatNamesNoEntities() throws {
+    let demo = try Demonstration()
+    let folder = try TemporaryFolder()
+    let store = folder.url.appendingPathComponent("Notes.sqlite")
+    for suffix in ["", "-wal"] {
+      try FileManager.default.copyItem(
+        atPath: demo.kept.path + suffix, toPath: store.path + suffix)
+    }
+    let connection = try SQLiteConnection(store)
+    try connection.exec("DELETE FROM Z_PRIMARYKEY")
+    connection.close()
+    let outcome = try Program.run("rows", "--format", "csv", store.path)
+    #expect(outcome.status == 1, "\(outcome.errors)")
+    #expect(outcome.errors.contains("--all") && outcome.errors.contains("--raw"))
+    let named = try Program.run("rows", "--entity", "Note", store.path)
+    #expect(named.status == 64 && named.errors.contains("nothing in it names its entities"))
+  }
+
   /// A table that the schema names without a statement, and that the history of every store has, is one table.
   @Test func aTableThatIsKnownTwiceGivesItsRowsOnce() throws {
     let folder = try TemporaryFolder()

@@ -367,7 +367,7 @@ import Testing
     let folder = try TemporaryFolder()
     let output = folder.url.path + "/out"
     for (flags, words) in [
-      (["--excel", "--format", "xlsx"], "--excel is a form of CSV"),
+      (["--excel", "--format", "xlsx"], "--excel works only with CSV"),
       (["--time-zone", "UTC"], "--time-zone is for --format xlsx and for --excel"),
       (["--excel", "--time-zone", "Europe/Berlinn"], "Did you mean Europe/Berlin?"),
       (["--excel", "--time-zone", "Nowhere"], "There is no time zone Nowhere."),

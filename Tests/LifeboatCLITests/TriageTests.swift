@@ -264,6 +264,27 @@ import Testing
     #expect(walked["other.zip"] == nil && walked["bomb.zip"] != nil)
   }
 
+  /// An archive in an archive stands for its only store, and a name may have bytes that no unpacked file has.
+  @Test func namesInArchives() throws {
+    let python = try #require(findTool("python3"))
+    let script = """
+      import sys, zipfile
+      folder = sys.argv[1]
+      with zipfile.ZipFile(folder + '/inner.zip', 'w') as z: z.write(folder + '/s', 'a.sqlite')
+      with zipfile.ZipFile(folder + '/outer.zip', 'w') as z:
+        z.write(folder + '/inner.zip', 'inner.zip')
+        z.write(folder + '/s', 'ten:30.sqlite')
+      """
+    let store = place.url.appendingPathComponent("s")
+    try smallRows(megabytes: 1, at: store)
+    let made = try Fixtures.run(python, ["-c", script, place.url.path])
+    try #require(made.status == 0, "\(String(decoding: made.stderr, as: UTF8.self))")
+    let names = ["inner.zip", "ten:30.sqlite"]
+    let found = try lines(
+      path("outer.zip/" + names[0]), path("outer.zip/" + names[1]), status: 0)
+    for name in names { #expect(found[name]?["rows"]?["live"]?.integer ?? 0 > 0, "\(found)") }
+  }
+
   /// Whatever packs it, a store is the case that it is unpacked.
   @Test func tarArchivesAndGzip() throws {
     let python = try #require(findTool("python3"))

@@ -128,7 +128,7 @@ import Testing
     let url = folder.url.appendingPathComponent("t.sqlite")
     try Data(store.bytes).write(to: url)
     let database = try DamagedDatabase(path: url.path)
-    for names in [["note"], ["folder", "event"], ["nothing"]] as [Set<String>] {
+    for names in [["note"], ["folder", "event"], ["nothing"]] as [[String]] {
       var given: Set<String> = []
       var count = 0
       try database.forEachRow(.all, of: names) { row in
@@ -138,6 +138,28 @@ import Testing
       }
       #expect(count == names.reduce(0) { $0 + (store.truth[$1]?.count ?? 0) })
       #expect(given.isSubset(of: names))
+    }
+  }
+
+  /// Swift treats the two names as equal, SQLite does not.
+  @Test func wantedTablesAreNamedByTheirBytes() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("names.sqlite")
+    let names = ["caf\u{e9}", "cafe\u{301}"]
+    let connection = try SQLiteConnection(url)
+    for name in names {
+      try connection.exec(
+        "CREATE TABLE \"\(name)\" (x); INSERT INTO \"\(name)\" VALUES ('a'), ('b')")
+    }
+    connection.close()
+    let database = try DamagedDatabase(path: url.path)
+    for wanted in [[names[0]], [names[1]], names] {
+      var given: [[UInt8]] = []
+      try database.forEachRow(.live, of: wanted) { row in
+        given.append(row.origin.table.map { Array(database.tables[$0].name.utf8) } ?? [])
+        return true
+      }
+      #expect(given == wanted.flatMap { [Array($0.utf8), Array($0.utf8)] })
     }
   }
 

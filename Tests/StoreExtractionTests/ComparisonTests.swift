@@ -7,7 +7,7 @@ import Testing
 
 /// Two stores compared, against what SQLite says of them.
 @Suite struct ComparisonTests {
-  private static func compare(_ one: URL, _ other: URL, entities: Set<String>? = nil) throws -> (
+  private static func compare(_ one: URL, _ other: URL, entities: [String]? = nil) throws -> (
     report: StoreComparison.Report, rows: [StoreComparison.Row]
   ) {
     var rows: [StoreComparison.Row] = []

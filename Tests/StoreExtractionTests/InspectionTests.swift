@@ -39,6 +39,32 @@ import Testing
     #expect(treeState(of: real.url.deletingLastPathComponent()) == before)
   }
 
+  /// Files whose names differ only in how their letters are composed.
+  @Test func filesAreToldApartByTheBytesOfTheirNames() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("Notes.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec("CREATE TABLE t (x)")
+    connection.close()
+    let files = folder.url.appendingPathComponent(".Notes_SUPPORT/_EXTERNAL_DATA").path
+    try FileManager.default.createDirectory(atPath: files, withIntermediateDirectories: true)
+    let names = ["caf\u{e9}", "cafe\u{301}"]
+    func write(_ text: String, to name: String) {
+      #expect(FileManager.default.createFile(atPath: "\(files)/\(name)", contents: Data(text.utf8)))
+    }
+    for name in names { write(name, to: name) }
+    let inspection = try StoreInspection(path: url.path)
+    for name in names {
+      let own = inspection.members.filter {
+        Array($0.name.utf8.suffix(name.utf8.count)) == Array(name.utf8)
+      }
+      #expect(own.map(\.sha256) == [hex(of: Data(name.utf8))])
+      let watch = EvidenceWatch(url.path)
+      write("another, longer text", to: name)
+      #expect(watch.changes().count == 1)
+    }
+  }
+
   @Test(.enabled(if: Shared.isThere)) func scrubbedMetadataIsNoObstacle() throws {
     guard Shared.require("NotesV7") != nil else { return }
     let inspection = try StoreInspection(path: RealStores.named("NotesV7.storedata").url.path)

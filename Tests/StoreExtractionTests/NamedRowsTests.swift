@@ -24,7 +24,7 @@ import Testing
 
   /// The lines of JSON that the values of the rows give.
   private static func lines(
-    _ store: CoreDataStore, _ entities: Set<String>? = nil, blobs: BlobForm = .hex
+    _ store: CoreDataStore, _ entities: [String]? = nil, blobs: BlobForm = .hex
   ) throws -> [UInt8] {
     try output { descriptor in
       var output = OutputBuffer(descriptor: descriptor)

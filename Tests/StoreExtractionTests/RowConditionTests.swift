@@ -28,7 +28,7 @@ import Testing
   }
 
   private static func keys(
-    _ store: URL, _ condition: String?, _ names: Set<String>? = nil, order: [String] = [],
+    _ store: URL, _ condition: String?, _ names: [String]? = nil, order: [String] = [],
     limit: Int? = nil
   ) throws -> [Int64] {
     let opened = try CoreDataStore(path: store.path)

@@ -2,6 +2,7 @@ import Fixtures
 import Foundation
 import ObjectModel
 import SQLiteFile
+import SafeFiles
 import StoreFiles
 import StoreMigration
 import StoreRecovery
@@ -184,6 +185,28 @@ import Testing
       }
       #expect(accepted?.code == code)
     }
+  }
+
+  /// What verification would refuse is not made.
+  @Test func aReturnOfTooManyFilesIsNotMade() async throws {
+    let app = try await App()
+    let away = try TemporaryFolder()
+    let url = away.url.appendingPathComponent("Done.lifeboat-return")
+    let kept = app.incident.folder + "/store/Done.sqlite"
+    let count = StoreSet(at: kept).members.count { $0.role != .sharedMemory && $0.kind != .folder }
+    func make(_ maxEntries: Int, _ maxManifestBytes: Int64) throws {
+      try StoreReturn.make(
+        of: kept, for: app.incident, at: url.path, maxEntries: maxEntries,
+        maxManifestBytes: maxManifestBytes)
+    }
+    for limits in [(count, ReturnManifest.maxBytes), (count + 1, 100)] {
+      let error = #expect(throws: StoreReturnError.self) { try make(limits.0, limits.1) }
+      #expect(error?.code == .unreadable)
+      #expect(!FileManager.default.fileExists(atPath: url.path))
+    }
+    // The manifest is an entry, too.
+    try make(count + 1, ReturnManifest.maxBytes)
+    #expect(try StoreReturn(verifying: url.path).incidentID == app.incident.id)
   }
 
   @Test func anotherIncidentOrAnotherModelIsRefused() async throws {

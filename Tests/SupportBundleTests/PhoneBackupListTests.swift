@@ -1,5 +1,6 @@
 import Fixtures
 import Foundation
+import SQLiteFile
 import StoreExtraction
 import Testing
 
@@ -59,6 +60,20 @@ import Testing
     #expect(stores.map(\.name) == ["A/n.db", "A/o.db"])
     #expect(passedOver.map(\.path) == [path + "/A/n.db-wal"])
     #expect(passedOver.first?.code == "file.missing")
+  }
+
+  /// What is left of a store is read: the file that is gone is told, unless SQLite would make it anew.
+  @Test func aStoreIsReadWithoutAnExternalFile() throws {
+    let place = try TemporaryFolder()
+    let external = ".n_SUPPORT/_EXTERNAL_DATA/ABC"
+    let path = try Self.backup(["n.db"], lost: ["n.db-shm", external], in: place)
+    let backup = try PhoneBackup(path)
+    let (stores, passedOver) = backup.contents()
+    let store = try #require(stores.first)
+    #expect(store.members.map(\.name) == ["A/n.db"])
+    #expect(passedOver.map(\.path) == [path + "/A/" + external])
+    let unpacked = try UnpackedBackup(store)
+    #expect(try SQLiteDatabase(path: unpacked.storePath).schema.tables.map(\.name) == ["t"])
   }
 
   @Test func filesBeyondTheLimitAreTold() throws {

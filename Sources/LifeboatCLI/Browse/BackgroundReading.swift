@@ -29,7 +29,7 @@ enum BackgroundReading: Sendable {
 
   /// The most deleted rows and older versions of a table that are kept.
   static let maxPastRows = 5_000
-  /// The most bytes of all values of these rows.
+  /// The most bytes of all values of the kept deleted rows and older versions of a table.
   private static let maxPastBytes = 32 << 20
   /// The most bytes of one value of a deleted row; longer values are cut.
   private static let maxPastValue = 65_536
@@ -62,19 +62,19 @@ enum BackgroundReading: Sendable {
     _ emit: @escaping (BrowseAnswer) -> Void
   ) throws {
     let store = try place.open()
-    let byTable = Dictionary(grouping: list.subjects, by: \.table)
+    let byTable = Dictionary(grouping: list.subjects) { ExactText($0.table) }
     var counts: [BrowseSubject: Int] = [:]
     var said = 0
     for table in store.database.schema.tables {
       if isCancelled() { return }
       let column = table.columnNames.firstIndex { $0.uppercased() == "Z_ENT" }
       let rows = try store.database.rowCounts(of: table, byInteger: column)
-      for subject in byTable[table.name] ?? [] {
+      for subject in byTable[ExactText(table.name)] ?? [] {
         counts[subject] =
           subject.entities.map { $0.reduce(0) { $0 + (rows.byInteger[$1] ?? 0) } } ?? rows.count
       }
       said += 1
-      // A file may have a hundred thousand tables, so the list is not sent again after each.
+      // A file may have a hundred thousand tables, so the list is not sent again after each table.
       if said < 64 || said % max(64, list.subjects.count / 16) == 0 {
         emit(.contents(list.items(counts), note: nil))
       }
@@ -85,7 +85,7 @@ enum BackgroundReading: Sendable {
         list.items(counts),
         note: damage == 0
           ? nil
-          : "\(Quantity.count(damage)) \(damage == 1 ? "finding" : "findings") of damage while counting (F)"
+          : "\(Quantity.count(damage)) \(damage == 1 ? "finding" : "findings") of damage while counting; F shows them"
       ))
   }
 
@@ -135,7 +135,9 @@ enum BackgroundReading: Sendable {
       if percent != last { emit(.working("reading pages, \(percent)%")) }
       last = percent
     } _: { entry in
-      if let run = runs.last, run.kind == entry.kind, run.owner == entry.owner, !isCutOff {
+      if let run = runs.last, run.kind == entry.kind, !isCutOff,
+        run.owner.map({ ExactText($0) }) == entry.owner.map({ ExactText($0) })
+      {
         runs[runs.count - 1].count += 1
       } else if runs.count < maxRuns {
         runs.append((entry.page, 1, entry.kind, entry.owner))
@@ -223,7 +225,8 @@ enum BackgroundReading: Sendable {
     }
     if subject.isRaw || store.kind == .sqlite {
       let columns =
-        store.database.tables.first { $0.name == subject.table }?.definition.columns.map(\.name)
+        store.database.tables.first { ExactText.isSame($0.name, subject.table) }?.definition.columns
+        .map(\.name)
         ?? []
       try store.database.forEachRow(.deleted, of: [subject.table]) { row in
         let (values, sizes) = cut(row.values)

@@ -12,7 +12,7 @@ enum BlobOutline {
 
   static func lines(_ bytes: [UInt8]) -> [String] {
     guard !bytes.isEmpty else { return ["(empty)"] }
-    return lines(BlobContent(bytes), size: "\(Quantity.count(bytes.count)) bytes")
+    return lines(BlobContent(bytes), size: Quantity.count(bytes.count, "byte"))
       ?? [BlobContent(bytes).summary(sizeBytes: bytes.count), "x shows the bytes"]
   }
 

@@ -73,13 +73,13 @@ struct BrowseModel: Sendable {
   mutating func back() {
     message = nil
     if !working.isEmpty {
-      // Other work than counting is stopped first, and the view stays. Counting does not keep the user from leaving the
-      // view.
+      // Work other than counting is stopped, and the view stays if it has something to show. While rows are only being
+      // counted, the user leaves the view at once.
       let isCounting = PathText.starts(working, with: "counting")
       working = ""
       ask(.cancel)
       if isShowingSomething, !isCounting { return message = "stopped" }
-      // The rows before the filter or the order, which was stopped, are shown again.
+      // Filtering or sorting was stopped, so the rows from before it are shown again.
       if !isCounting, case .rows(let rows) = view, let previous = rows.previous.first {
         view = .rows(previous)
         message = "stopped"
@@ -98,7 +98,7 @@ struct BrowseModel: Sendable {
     settle()
   }
 
-  /// Whether the view has something to show. If so, it stays when its work is stopped.
+  /// Whether the view has something to show. A view with something to show stays when its work is stopped.
   private var isShowingSomething: Bool {
     switch view {
     case .list(let list): list.isLoaded

@@ -1,4 +1,5 @@
 import Foundation
+import StoreExtraction
 import Terminal
 
 /// Connects the two sides of the browser: the thread of the terminal, which has the model, and the thread that reads
@@ -11,7 +12,7 @@ final class BrowseSession: @unchecked Sendable {
   private var answers: [BrowseAnswer] = []
   private var isOver = false
   private var cancelled = 0
-  private var running: Set<String> = []
+  private var running: Set<ExactText> = []
   /// Called from any thread when a new answer is there.
   private let wake: @Sendable () -> Void
 
@@ -97,10 +98,10 @@ final class BrowseSession: @unchecked Sendable {
 
   /// Starts a thread for background reading, unless the same reading is in progress.
   private func run(_ reading: BackgroundReading) {
-    // A reading that was told to stop may not have ended yet. It gives no answer, so the name of a new one has the
-    // number of stops.
+    // A reading that was told to stop may still run, and will give no answer. The number of stops in the name tells a
+    // new reading from the stopped one.
     let (name, isNew, turn) = condition.withLock {
-      let name = reading.name + (reading.isStoppable ? " \(cancelled)" : "")
+      let name = ExactText(reading.name + (reading.isStoppable ? " \(cancelled)" : ""))
       return (name, running.insert(name).inserted, cancelled)
     }
     guard isNew else { return }
@@ -125,7 +126,7 @@ final class BrowseSession: @unchecked Sendable {
 }
 
 extension BackgroundReading {
-  /// A name that is the same for equal readings, so that none is done twice at a time.
+  /// A name that is the same for equal readings. The same reading is not run twice at the same time.
   var name: String {
     switch self {
     case .counts: "counts"

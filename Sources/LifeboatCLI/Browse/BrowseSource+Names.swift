@@ -1,6 +1,7 @@
 import CoreDataStore
 import ObjectModel
 import SQLiteFile
+import StoreExtraction
 
 /// Names of columns, key paths and subjects.
 extension BrowseSource {
@@ -9,7 +10,7 @@ extension BrowseSource {
     let numbers: Set = [
       "integer16", "integer32", "integer64", "double", "float", "decimal", "boolean",
     ]
-    guard !subject.isRaw, let plan = plans[subject.table] else {
+    guard !subject.isRaw, let plan = plans[ExactText(subject.table)] else {
       let columns = store.database.schema.table(named: subject.table)?.definition?.columns ?? []
       let numeric = columns.indices.filter {
         ["INTEGER", "INT", "FLOAT", "REAL"].contains(columns[$0].declaredType.uppercased())
@@ -20,7 +21,8 @@ extension BrowseSource {
     var numeric: Set<Int> = []
     for described in plan.describedEntities
     where subject.entities?.contains(described.number) != false {
-      for property in described.properties where !names.contains(property.name) {
+      for property in described.properties
+      where !names.contains(where: { ExactText.isSame($0, property.name) }) {
         if numbers.contains(property.typeName.lowercased()) { numeric.insert(names.count) }
         names.append(property.name)
       }
@@ -32,12 +34,16 @@ extension BrowseSource {
   /// The key paths by which the rows of a subject can be sorted: properties, and attributes of the destinations of
   /// to-one relationships. To-many relationships are left out.
   func keyPaths(of subject: BrowseSubject) -> [String] {
-    guard !subject.isRaw, let plan = plans[subject.table] else { return columns(of: subject).names }
+    guard !subject.isRaw, let plan = plans[ExactText(subject.table)] else {
+      return columns(of: subject).names
+    }
     var paths: [String] = []
     for described in plan.describedEntities
     where subject.entities?.contains(described.number) != false {
       for property in described.properties where property.kind != .toMany {
-        if !paths.contains(property.name) { paths.append(property.name) }
+        if !paths.contains(where: { ExactText.isSame($0, property.name) }) {
+          paths.append(property.name)
+        }
         guard property.kind == .toOne, let model = store.model else { continue }
         for attribute in model.allAttributes(of: property.typeName) {
           let path = "\(property.name).\(attribute.name)"
@@ -50,8 +56,11 @@ extension BrowseSource {
 
   /// The subject of an entity; nil when no table of the store has the entity.
   func subject(ofEntity name: String) -> BrowseSubject? {
-    plans.sorted { $0.key < $1.key }
-      .first { $0.value.entities.values.contains { $0.name == name } }
-      .map { BrowseSubject(table: $0.key, name: name) }
+    let found = plans.sorted { $0.key < $1.key }.flatMap { table, plan in
+      plan.entities.values.map { (table: table.text, name: $0.name) }
+    }
+    return ExactText.place(of: name, in: found, { $0.name }).map {
+      BrowseSubject(table: found[$0].table, name: name)
+    }
   }
 }

@@ -13,7 +13,7 @@ import Terminal
 /// out as ``BackgroundReading``, for another thread.
 final class BrowseSource {
   let store: CoreDataStore
-  let plans: [String: RowPlan]
+  let plans: [ExactText: RowPlan]
   /// The store's name, as the user gave it.
   let name: String
   private let reading: BackgroundReading.Place
@@ -26,7 +26,7 @@ final class BrowseSource {
   /// The deleted rows and older versions of the subjects that were asked for lately, the newest last.
   private var past: [(subject: BrowseSubject, rows: [RowContent], note: String?)] = []
   private static let maxPast = 3
-  private var leafRows: [String: LeafRows] = [:]
+  private var leafRows: [ExactText: LeafRows] = [:]
   private var pathTexts: [PathKey: PropertyValue] = [:]
   /// The request that ``step()`` works on; nil when no request is left.
   private var work: Work?
@@ -34,9 +34,9 @@ final class BrowseSource {
   private var waiting: Work?
 
   private struct PathKey: Hashable {
-    let table: String
+    let table: ExactText
     let key: Int64
-    let property: String
+    let property: ExactText
   }
 
   private enum Work {
@@ -59,9 +59,9 @@ final class BrowseSource {
     self.giveOut = giveOut
     self.emit = emit
     store = try place.open()
-    var plans: [String: RowPlan] = [:]
+    var plans: [ExactText: RowPlan] = [:]
     for table in store.entityTables where store.kind != .sqlite {
-      if let plan = try store.plan(for: table) { plans[table.name] = plan }
+      if let plan = try store.plan(for: table) { plans[ExactText(table.name)] = plan }
     }
     self.plans = plans
   }
@@ -197,14 +197,14 @@ final class BrowseSource {
   }
 
   func leaves(of name: String) throws -> LeafRows {
-    if let known = leafRows[name] { return known }
+    if let known = leafRows[ExactText(name)] { return known }
     guard let table = store.database.schema.table(named: name) else {
       throw ExtractionError(.unknownName, "the store has no table \(name)", path: self.name)
     }
     let rows = try LeafRows(table, in: store.database)
     // `LeafRows` takes only twelve bytes for each leaf, but a file may have a hundred thousand tables.
     if leafRows.count >= 64 { leafRows = [:] }
-    leafRows[name] = rows
+    leafRows[ExactText(name)] = rows
     return rows
   }
 
@@ -249,7 +249,7 @@ final class BrowseSource {
 
   // MARK: - One row
 
-  /// The row that a reference names; nil when there is no such row.
+  /// The row that a reference names; nil when the store does not have the row.
   func content(_ reference: RowReference, longest: Int) throws -> RowContent? {
     switch reference {
     case .live(let table, let key, let isRaw):
@@ -273,10 +273,10 @@ final class BrowseSource {
   }
 
   /// Turns a row of a table into content. Its values have the names of the model, or of the columns if `isRaw` is true
-  /// or the table is no entity's.
+  /// or the table holds no entity.
   func content(_ row: BrowsedRow, table: String, isRaw: Bool) -> RowContent {
     let origin = row.page.map { "page \(Quantity.count($0))" } ?? ""
-    guard !isRaw, let plan = plans[table] else {
+    guard !isRaw, let plan = plans[ExactText(table)] else {
       let names = store.database.schema.table(named: table)?.columnNames ?? []
       return RowContent(
         entity: nil, key: row.rowID, origin: origin,
@@ -311,12 +311,13 @@ final class BrowseSource {
       let subject = subject(ofEntity: entity)
     else { return .null }
     let key = PathKey(
-      table: subject.table, key: target.primaryKey, property: String(Substring(parts[1])))
+      table: ExactText(subject.table), key: target.primaryKey,
+      property: ExactText(String(Substring(parts[1]))))
     if let known = pathTexts[key] { return known }
     let row = try? leaves(of: subject.table).row(target.primaryKey, longest: 256)
     let value =
       row.flatMap { $0 }.flatMap {
-        self.content($0, table: subject.table, isRaw: false).property(key.property)?.value
+        self.content($0, table: subject.table, isRaw: false).property(key.property.text)?.value
       } ?? .null
     if pathTexts.count >= 20_000 { pathTexts = [:] }
     pathTexts[key] = value

@@ -13,6 +13,11 @@ struct BrowseSubject: Sendable, Hashable {
   var name: String
   /// Whether the rows are shown as SQLite stores them, without the model.
   var isRaw = false
+
+  static func == (one: Self, other: Self) -> Bool {
+    ExactText.isSame(one.table, other.table) && ExactText.isSame(one.name, other.name)
+      && one.entities == other.entities && one.isRaw == other.isRaw
+  }
 }
 
 /// Which rows are shown, and in which order.
@@ -69,7 +74,7 @@ enum RowMark: String, Sendable, Hashable {
     case .uncommitted: "from a transaction that was never committed"
     case .stale: "from a frame left over in the log from an earlier generation"
     case .before: "as it was before the last transaction, from the rollback journal"
-    case .doubtful: "SQLite would read it, but the rest of its page contradicts it"
+    case .doubtful: "SQLite would read this row, but the rest of the page contradicts it"
     }
   }
 }
@@ -95,7 +100,9 @@ struct RowContent: Sendable {
   var origin: String
   var properties: [Property]
 
-  func property(_ name: String) -> Property? { properties.first { $0.name == name } }
+  func property(_ name: String) -> Property? {
+    ExactText.place(of: name, in: properties, \.name).map { properties[$0] }
+  }
 }
 
 /// A row of a window, as text.
@@ -126,8 +133,8 @@ struct RowsWindow: Sendable, Equatable {
   var work: String?
   /// What the user must know about the rows, such as that only the first are here; nil when there is nothing to say.
   var note: String?
-  /// The places at which sections start, ascending, at most a thousand. The keys for the section before and after use
-  /// them.
+  /// The places at which sections start, ascending, at most a thousand. The keys `]` and `[`, for the next and the
+  /// previous section, use these places.
   var sectionStarts: [Int] = []
 }
 
@@ -157,7 +164,8 @@ struct ListItem: Sendable, Equatable {
 struct BrowseText: Sendable, Equatable {
   var title: String
   var lines: [String]
-  /// The bytes of a blob, a UUID or an invalid text, which can be shown as a hex dump; nil for any other text.
+  /// The bytes that can be shown as a hex dump: those of a blob, an external file, a UUID or an invalid text. Nil for a
+  /// valid text, a number, a date or a relationship.
   var bytes: [UInt8]?
   var note: String?
 }

@@ -3,7 +3,7 @@ import Terminal
 
 /// A list to choose from: entities, the properties of a row, findings, pages, key paths.
 struct ListView: Sendable {
-  /// What the list shows. By its kind, an answer finds its view.
+  /// What the list shows. The kind tells which list an answer belongs to.
   enum Kind: Sendable, Equatable {
     case contents
     case row(RowReference)
@@ -46,7 +46,7 @@ struct RowsView: Sendable {
   var soughtKey: Int64?
   /// The rows that were shown before the filter or the order was asked for: one view or none.
   var previous: [RowsView] = []
-  /// The request for rows that has not been answered in full; nil when all have been.
+  /// The request for rows that has not been answered in full; nil when no answer is awaited.
   var asked: BrowseRequest?
   /// How many rows the screen has room for.
   var height = 20
@@ -81,7 +81,8 @@ struct RowsView: Sendable {
 
 /// A text that the user scrolls through, wrapped to the window or as a hex dump.
 struct TextView: Sendable {
-  /// What the text shows. By its kind, an answer finds its view; `fixed` is for a text that needs no answer.
+  /// What the text shows. The kind tells which text view an answer belongs to; `fixed` is for a text that needs no
+  /// answer.
   enum Kind: Sendable, Equatable {
     case value(RowReference, property: String)
     case page(UInt32)
@@ -122,7 +123,7 @@ struct TextView: Sendable {
     wrapped = text.lines.flatMap { Self.wrapped(VisibleText.visible($0), to: columns) }
   }
 
-  /// Wraps one line. All lines that it becomes have its indentation.
+  /// Wraps one line. Each line of the result has the indentation of the original line.
   private static func wrapped(_ line: String, to columns: Int) -> [String] {
     let indent = line.utf8.prefix { $0 == UInt8(ascii: " ") }.count
     guard indent > 0, indent < columns / 2 else { return DisplayText.wrapped(line, to: columns) }

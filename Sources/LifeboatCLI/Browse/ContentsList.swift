@@ -6,7 +6,7 @@ import Terminal
 struct ContentsList: Sendable {
   let subjects: [BrowseSubject]
   private let rawStart: Int
-  /// The most entities that a table may have if their descendants are to be looked up.
+  /// Descendants of entities are looked up only in tables with at most this many entities.
   private static let maxRelated = 500
 
   init(_ store: CoreDataStore) {
@@ -17,11 +17,11 @@ struct ContentsList: Sendable {
         subjects += described.map { entity in
           // No real model has that many entities in one table. In a hostile store, the work would grow with the square
           // of their number.
-          let names =
+          let numbers =
             described.count <= Self.maxRelated
-            ? store.withDescendants([entity.name]) : [entity.name]
-          let numbers = described.filter { names.contains($0.name) }.map(\.number)
-          return .init(table: table.name, entities: Set(numbers), name: entity.name)
+            ? store.numbers(ofEntities: [entity.name]).intersection(described.map(\.number))
+            : [entity.number]
+          return .init(table: table.name, entities: numbers, name: entity.name)
         }
         // If the entities of a table are not known, the table itself is listed.
         if described.isEmpty { subjects.append(.init(table: table.name, name: table.name)) }

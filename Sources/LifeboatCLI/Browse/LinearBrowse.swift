@@ -232,7 +232,8 @@ struct LinearBrowse {
   }
 
   private func open(_ number: Int) {
-    let place = number - 1
+    // No line has a number below 1.
+    let place = max(number, 0) - 1
     switch browse.model.view {
     case .list(var list):
       guard list.items.indices.contains(place) else {

@@ -22,10 +22,10 @@ struct RowDetail {
     if let partial = property.partial { return partial }
     switch property.value {
     case .binary(let bytes):
-      return property.size.map { "\(Quantity.count($0)) bytes" }
+      return property.size.map { Quantity.count($0, "byte") }
         ?? "\(Quantity.count(bytes.count)) \(bytes.count == 1 ? "byte" : "bytes")"
     case .toMany(let targets) where targets.count > 20:
-      return "\(Quantity.count(targets.count)) rows"
+      return Quantity.count(targets.count, "row")
     case .string(let text) where text.utf8.count > 400:
       // A line of the screen has no room for more bytes.
       return String(decoding: text.utf8.prefix(400), as: UTF8.self)
@@ -96,13 +96,13 @@ struct RowDetail {
         isLink: true)
     case .binary(let bytes):
       let text =
-        property.size.map { "\(Quantity.count($0)) bytes" }
+        property.size.map { Quantity.count($0, "byte") }
         ?? BlobContent(bytes).summary(sizeBytes: bytes.count)
       return ListItem(label: property.name, text: text, action: value)
     case .string where property.size != nil:
       return ListItem(
         label: property.name,
-        text: Self.cell(property) + "… (\(Quantity.count(property.size ?? 0)) bytes)",
+        text: Self.cell(property) + "… (\(Quantity.count(property.size ?? 0, "byte")))",
         action: value)
     case .string(let text):
       return ListItem(

@@ -23,7 +23,7 @@ extension BrowseSource {
   func fits(_ row: BrowsedRow, _ filter: RowFilter, _ subject: BrowseSubject) -> Bool {
     if filter.fitsText(of: row) { return true }
     guard filter.mayBeNumber else { return false }
-    guard subject.isRaw || plans[subject.table] == nil else {
+    guard subject.isRaw || plans[ExactText(subject.table)] == nil else {
       return filter.fits(content(row, table: subject.table, isRaw: false))
     }
     if let key = row.rowID, filter.fits(String(key)) { return true }
@@ -60,11 +60,12 @@ struct RowSearch {
   }
 
   /// The progress of the search, in words.
-  var words: String { "searching, \(Quantity.count(looked)) rows so far" }
+  var words: String { "searching, \(Quantity.count(looked, "row")) so far" }
 
   /// Looks at the next rows, and returns the place of the first one with the text, or nil when no row has it.
   mutating func step(_ rows: BrowsedQuery) throws -> Result {
-    // The search waits until more rows are known: until all are, if it goes backwards or the rows are in another order.
+    // The search waits until more rows are known. If it goes backwards, or the rows are sorted or in sections, it waits
+    // until all rows are known.
     if !rows.isComplete, !forward || place >= rows.count || query.needsOrder {
       _ = try rows.advance(toShow: 0..<Int.max, atOnce: false)
       return .goesOn
@@ -84,7 +85,7 @@ struct RowSearch {
     return .goesOn
   }
 
-  /// Searches sorted rows. They are read in the table's order, because in the order shown they would be all over the
+  /// Searches sorted rows. They are read in the table's order, because rows in the order shown are scattered over the
   /// file.
   private mutating func stepSorted(_ rows: BrowsedQuery) throws -> Result {
     let end = min(looked + Self.rowsInStep, rows.count)

@@ -17,7 +17,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
   struct Include: ExpressibleByArgument {
     var contents: BundleManifest.Contents
     /// The names of the entities or tables whose rows go in; nil for all.
-    var entities: Set<String>?
+    var entities: [String]?
 
     init(_ contents: BundleManifest.Contents) { self.contents = contents }
 
@@ -30,7 +30,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
       contents = .rows
       let names = list.utf8.split(separator: UInt8(ascii: ","))
       guard !names.isEmpty else { return nil }
-      entities = Set(names.map { String(decoding: $0, as: UTF8.self) })
+      entities = names.map { String(decoding: $0, as: UTF8.self) }
     }
 
     static var allValueStrings: [String] { ["structure", "rows", "rows:ENTITY,…", "store"] }
@@ -150,7 +150,9 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
       try display.write(text)
     }
     display.note(receipt.findings)
-    if receipt.findings.contains(where: { $0.severity == .damage }) || receipt.isPartial {
+    if receipt.findings.contains(where: { $0.severity == .damage }) || receipt.isPartial
+      || subject.lacksFiles
+    {
       try display.exitWithFindings()
     }
   }
@@ -167,7 +169,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
   /// Warnings to read before the bundle is passed on, as clauses; empty when the bundle holds no values.
   private func warnings(_ request: BundleRequest, isDecrypted: Bool) -> [String] {
     let decrypted =
-      "the store is encrypted, and these values are not"
+      "the store is encrypted, but its values are not encrypted in the bundle"
       + (request.encryption == nil ? "; --to RECIPIENT encrypts the bundle" : "")
     switch (request.contents, request.redaction) {
     case (.store, _):

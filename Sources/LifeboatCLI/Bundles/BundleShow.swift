@@ -34,7 +34,7 @@ struct BundleShow: ParsableCommand {
     let created: String
     /// The incident; nil in a bundle of a store that was not set aside.
     let incident: Incident?
-    /// The inspection of the store; nil when the store could not be read as the bundle was made.
+    /// The inspection of the store; nil when the store could not be read while the bundle was made.
     let inspection: StoreInspection?
   }
 

@@ -50,7 +50,7 @@ struct EncryptionOptions: ParsableArguments {
           64, AgeError.Code.badKey.rawValue,
           "--to: a secret key stands where a public one is expected",
           hint:
-            "use the public key that its file names, and make a new key: this one was on a command line"
+            "make a new key, because this one was on a command line, and give the public key that its file names"
         )
       }
       if PathText.dropping(prefix: "age1", from: name) != nil {

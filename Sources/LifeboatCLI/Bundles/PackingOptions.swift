@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import SQLiteFile
 import SafeText
 import StoreExtraction
 import SupportBundle
@@ -65,7 +66,7 @@ struct PackingOptions: ParsableArguments {
     }
   }
 
-  /// Which values stay readable: none, or those that the allow-list names. Tokens stand for all others.
+  /// Which values stay readable: none, or those that the allow-list names. Tokens replace all other values.
   func redaction() throws -> Redaction {
     guard let allow else { return .values(except: .nothing) }
     return .values(except: try AllowList(contentsOf: allow))
@@ -84,11 +85,19 @@ struct PackingOptions: ParsableArguments {
   }
 
   /// Reads the key to sign with; nil when the bundle is not to be signed. Call this before the work, so that a key that
-  /// cannot be read is reported at once.
+  /// cannot be read is reported at once, and so is a signature that is there already: it is not replaced.
   func signingKey() throws -> MinisignSecretKey? {
-    try sign.map {
-      try KeyFile.read($0) { text throws(BundleError) in try MinisignSecretKey(text) }
+    guard let sign else { return nil }
+    if let target {
+      let signature = MinisignSignature.path(for: target)
+      guard !ByteFile.exists(signature) else {
+        throw BundleError(.outputExists, "the signature already exists", path: signature)
+      }
     }
+    let key: MinisignSecretKey = try KeyFile.read(sign) { text throws(BundleError) in
+      try MinisignSecretKey(text)
+    }
+    return key
   }
 
   /// Signs the finished bundle. Does nothing without a key, and in a dry run.

@@ -131,7 +131,7 @@ struct CustodyLog {
     guard let handle = FileHandle(forReadingAtPath: path) else { return false }
     defer { try? handle.close() }
     var start = Data()
-    // The first line is as long as any other, and is read whole.
+    // The first line may be as long as any other line, so it is read to its end.
     while start.count <= CustodyVerify.maxBytes,
       let piece = try handle.read(upToCount: 1 << 20), !piece.isEmpty
     {
@@ -144,15 +144,15 @@ struct CustodyLog {
     return object["schema"] as? String == "lifeboat.custody"
   }
 
-  /// The end of the log, from the start of its last line or further back. The start of a line that is too long for
-  /// `custody verify` is not looked for.
+  /// The end of the log, from the start of its last line or further back. If the last line is too long for `custody
+  /// verify`, the result may begin within that line.
   private func tail(of handle: FileHandle) throws -> Data {
     let end = try handle.seekToEnd()
     var count: UInt64 = 1 << 20
     while true {
       try handle.seek(toOffset: end - min(end, count))
       let tail = try handle.readToEnd() ?? Data()
-      // The first part may be cut, so that the last one is whole only behind another.
+      // The bytes may begin within a line, so only a line that follows another one is sure to be complete.
       if count >= min(end, UInt64(CustodyVerify.maxBytes) + 2)
         || tail.split(separator: 0x0a).count > 1
       {

@@ -97,7 +97,7 @@ struct Demo: ParsableCommand {
     let result = try StoreExport().run(
       try CoreDataStore(path: kept), as: .ndjson, to: folder.appendingPathComponent("Rows").path)
     for part in result.parts {
-      try show("  \(part.name): \(Quantity.count(part.rowCount)) rows in Rows/\(part.target)\n")
+      try show("  \(part.name): \(Quantity.count(part.rowCount, "row")) in Rows/\(part.target)\n")
     }
     try show("\n" + firstLines(of: folder.appendingPathComponent("Rows/Note.ndjson")))
 

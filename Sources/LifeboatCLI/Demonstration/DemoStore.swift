@@ -21,7 +21,7 @@ struct DemoStore {
     let files = FileManager.default
     let scratch = folder.appendingPathComponent("scratch")
     try files.createDirectory(at: scratch, withIntermediateDirectories: true)
-    // The writer has removed its own files before this runs. If the folder holds other files, it stays.
+    // The writer has removed its own files before this runs. If the folder holds other files, the folder stays.
     defer { unsafe _ = rmdir(scratch.path) }
     let made = scratch.appendingPathComponent("Notes.sqlite").path
     let store = folder.appendingPathComponent("Notes.sqlite").path

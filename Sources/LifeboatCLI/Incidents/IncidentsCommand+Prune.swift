@@ -7,7 +7,7 @@ import Terminal
 struct IncidentsPrune: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "prune",
-    abstract: "Remove second copies, and records of restored stores.",
+    abstract: "Remove second copies of set-aside stores, and records of restored stores.",
     discussion: """
       Example: lifeboat incidents prune --keep-count 3 --dry-run ~/Stores
 
@@ -73,7 +73,10 @@ struct IncidentsPrune: ParsableCommand {
   }
 
   func run() throws {
-    let report = try IncidentFolder.incidents(in: folder).prune(retention, dryRun: dryRun)
+    let incidents = try IncidentFolder.incidents(in: folder)
+    let report = try IncidentFolder.changing("the incidents were not pruned") {
+      try incidents.prune(retention, dryRun: dryRun)
+    }
     if display.json {
       try display.write(
         json: Report(

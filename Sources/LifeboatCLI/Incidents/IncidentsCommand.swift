@@ -170,7 +170,9 @@ struct IncidentsRestore: ParsableCommand {
     var incidents = try IncidentFolder.incidents(in: folder)
     incidents.isCancelled = interruption.requested
     let result = try withExtendedLifetime(interruption) {
-      try incidents.restore(id, force: force)
+      try IncidentFolder.changing("the incident was not restored") {
+        try incidents.restore(id, force: force)
+      }
     }
     if display.json {
       try display.write(
@@ -269,6 +271,19 @@ enum IncidentFolder {
         hint: "name the folder that the store is in")
     }
     return Incidents(in: URL(fileURLWithPath: folder))
+  }
+
+  /// Does work that moves or removes the files of incidents. If a system call fails, the failure says what was not
+  /// done, and what to do.
+  static func changing<Result>(_ notDone: String, _ work: () throws -> Result) throws -> Result {
+    do { return try work() } catch let error as SystemCallError {
+      guard var failure = Failure(foreign: error) else { throw error }
+      failure.message = "\(notDone): \(failure.message)"
+      failure.hint =
+        "nothing was lost; the next run finishes or undoes what has begun"
+        + (failure.hint.map { "; \($0)" } ?? "")
+      throw failure
+    }
   }
 }
 

@@ -337,7 +337,8 @@ struct Rescue: ParsableCommand, RecordedCommand {
     block.add("Next", [.init(words.joined(separator: " "), "set the store aside")])
   }
 
-  /// The folder of the store. A record is not used for it, because its path may be from before the folder was moved.
+  /// The folder of the store. It is taken from the given path, because the path in an incident's record may be out of
+  /// date if the folder was moved.
   private var home: String { PathText.folder(of: path) }
 
   private func text(_ incident: Incident) -> String {

@@ -198,8 +198,10 @@ struct ReturnAccept: ParsableCommand {
       return ExpectedModel(name: version.name, hashes: version.knownHashes)
     }
     let accepted = try withExtendedLifetime(interruption) {
-      try incidents.accept(
-        return: URL(fileURLWithPath: file), for: argument.incident.id, fitting: expected)
+      try IncidentFolder.changing("the returned store is not in place") {
+        try incidents.accept(
+          return: URL(fileURLWithPath: file), for: argument.incident.id, fitting: expected)
+      }
     }
     if display.json {
       return try display.write(

@@ -15,7 +15,8 @@ enum UnreadVersions {
       text += VisibleText.visible(reason(version)) + "; this version may have written the store\n"
     }
     if versions.count > shown {
-      text += "and \(Quantity.count(versions.count - shown)) more versions could not be read\n"
+      text +=
+        "and \(Quantity.count(versions.count - shown, "more version")) could not be read\n"
     }
     return text
   }

@@ -56,14 +56,16 @@ enum MappingModelText {
     _ name: String, _ mapping: MappingModel, _ compiled: MappingModel, display: DisplayOptions
   ) -> String {
     var text = display.style.apply(VisibleText.visible(name), .bold)
-    text += ", \(Quantity.count(mapping.entityMappings.count)) entity mappings\n"
+    text += ", \(Quantity.count(mapping.entityMappings.count, "entity mapping"))\n"
     for (word, path, model) in [
       ("from", mapping.sourceModelPath, mapping.sourceModel),
       ("to", mapping.destinationModelPath, mapping.destinationModel),
     ] {
       guard path != nil || model != nil else { continue }
       text += "\(word) \(VisibleText.visible(path ?? "a model without a name"))"
-      if let model { text += ", \(Quantity.count(model.entities.count)) entities, embedded" }
+      if let model {
+        text += ", \(Quantity.count(model.entities.count, "entity", "entities")), embedded"
+      }
       text += "\n"
     }
     for entity in compiled.entityMappings {

@@ -46,7 +46,8 @@ struct ModelIdentify: ParsableCommand {
   @Option(
     name: .long,
     help:
-      "The Core Data framework version that the app runs on; stores of a later one count as newer.")
+      "The Core Data framework version that the app runs on; stores of a later version count as newer."
+  )
   var framework: Int64?
 
   @OptionGroup(title: "Encryption") var secrets: SecretOptions
@@ -161,7 +162,7 @@ struct ModelIdentify: ParsableCommand {
       text += "These versions have equal hashes: the store opens with each of them"
       text +=
         found.matches.first?.sharesIdentifier == true
-        ? "; the first shares its version identifier" : ""
+        ? "; the first also has the store's version identifier" : ""
       text += ".\n"
     }
     if found.matches.isEmpty {
@@ -209,7 +210,7 @@ struct ModelIdentify: ParsableCommand {
     let others = (found.possible + found.others).dropFirst().prefix(3)
     for other in others {
       text +=
-        "next is \(place(other.version)), with \(other.agreement.agreeing.count) of \(count)\n"
+        "next is \(place(other.version)), with \(other.agreement.agreeing.count) of \(count) the same\n"
     }
     return text
   }

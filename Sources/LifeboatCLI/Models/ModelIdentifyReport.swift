@@ -30,8 +30,8 @@ struct ModelIdentifyReport: Encodable {
     let onlyInStore: [String]
     let onlyInModel: [String]
     let undecided: [String: String]
-    /// How the model that the store carries differs from this version, in what version hashes depend on. Only the
-    /// nearest version has these changes; nil when the store carries no model.
+    /// How the model that the store carries differs from this version. Only differences that affect a version hash are
+    /// listed, and only for the nearest version. Nil when the store carries no model.
     var changes: [Change]?
 
     init(_ candidate: ModelIdentification.Candidate, of count: Int) {

@@ -19,7 +19,7 @@ struct ModelInput {
   let collection: ModelCollection
   /// The stores that carry the versions of ``collection``; empty when the models are not in stores.
   let stores: [Store]
-  /// Files of the input that could not be read, although they are, were or may be stores or models.
+  /// Files of the input that are, were or may be stores or models, and that could not be read.
   let passedOver: [StoreFinder.PassedOver]
 
   /// What a store says about the model that it was made with.

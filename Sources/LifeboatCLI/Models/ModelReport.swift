@@ -310,7 +310,7 @@ extension ModelReport.Index {
 }
 
 extension FetchRequest.Options {
-  /// The names of the options that are set, as Apple's properties are called.
+  /// The options that are set, by the names of the properties of Apple's `NSFetchRequest`.
   fileprivate var names: [String] {
     let all: [(FetchRequest.Options, String)] = [
       (.includesSubentities, "includesSubentities"),

@@ -28,7 +28,7 @@ struct ModelShow: ParsableCommand {
   }
 
   @Argument(
-    help: "A model, a store (which carries its own) or a mapping model.",
+    help: "A model, a store (which carries its own model) or a mapping model.",
     completion: .file())
   var path: String
 

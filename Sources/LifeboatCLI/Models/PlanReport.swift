@@ -76,8 +76,8 @@ struct PlanReport: Encodable {
   let target: Place
   /// Whether the target is certainly older than the store's version.
   let goesBack: Bool
-  /// Why it is not known whether the target is older, although the names of the versions suggest it; nil when there is
-  /// no doubt.
+  /// Why it is not known whether the target is older, although the names of the versions suggest that it is. Nil when
+  /// there is no doubt.
   let orderDoubt: String?
   /// The version nearest to the store; nil when a version fits the store, or none is near.
   let nearest: Nearest?

@@ -20,7 +20,8 @@ extension PlanText {
       page.remarks.append("This is a migration to an older version: the store has a newer one.")
     }
     if plan.start.path != nil, let doubt = plan.orderDoubt {
-      page.remarks.append("Whether this goes forward or back is not known: \(doubt).")
+      page.remarks.append(
+        "Which of the two models came first is not known: \(doubt).")
     }
     if let noFit { page.remarks.append(noFit) }
     if let advice = advice(for: name) { page.remarks.append(advice.joined(separator: " ")) }
@@ -71,7 +72,7 @@ extension PlanText {
       ("source", standing.nearestSource), ("destination", standing.nearestDestination),
     ].map { side, nearest in
       nearest.map {
-        "its \(side) is nearest to `\($0.versionName)`, with \($0.agreeing) of \($0.of) entities the same"
+        "its \(side) is nearest to `\($0.versionName)`, with \($0.agreeing) of \(counted($0.of, "entity", "entities")) the same"
       } ?? "no version has an entity of its \(side)"
     }
     return "for none of these versions: " + sides.joined(separator: "; ")

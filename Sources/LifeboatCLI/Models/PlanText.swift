@@ -28,7 +28,8 @@ struct PlanText {
       text += "This is a migration to an older version: the store has a newer one.\n"
     }
     if plan.start.path != nil, let doubt = plan.orderDoubt {
-      text += "Whether this goes forward or back is not known: \(VisibleText.visible(doubt)).\n"
+      text +=
+        "Which of the two models came first is not known: \(VisibleText.visible(doubt)).\n"
     }
     text += ownModel()
     for (index, step) in steps.enumerated() {
@@ -113,7 +114,7 @@ struct PlanText {
       ? "No version fits the store" : "No version that could be read fits the store"
     if let nearest = plan.nearest {
       text += "; nearest is \(VisibleText.visible(nearest.versionName)), with "
-      text += "\(nearest.agreeing) of \(nearest.of) entities the same"
+      text += "\(nearest.agreeing) of \(counted(nearest.of, "entity", "entities")) the same"
     }
     return text + "."
   }
@@ -181,7 +182,7 @@ struct PlanText {
           continue
         }
         text += "   its \(side) is nearest to \(VisibleText.visible(nearest.versionName)), with "
-        text += "\(nearest.agreeing) of \(nearest.of) entities the same"
+        text += "\(nearest.agreeing) of \(counted(nearest.of, "entity", "entities")) the same"
         let names = nearest.differing.prefix(Self.shownLosses)
         if !names.isEmpty {
           text += "; not " + names.map(VisibleText.visible).joined(separator: ", ")

@@ -31,17 +31,17 @@ struct BundledRows {
         hint: "use --format ndjson, or text")
     case .text:
       var texts: [ExactText: RowText] = [:]
-      var names: [String] = []
+      var groups: [ExactText] = []
       try forEachRow(of: options.entity) { row, _ in
-        if texts[ExactText(row.name)] == nil { names.append(row.name) }
-        texts[
-          ExactText(row.name),
-          default: RowText(row.name, row.columns, limit: options.limit ?? 50)
-        ].add { row.cells }
+        // A table may have the name of an entity.
+        let group = ExactText("\(row.kind) \(row.name)")
+        if texts[group] == nil { groups.append(group) }
+        texts[group, default: RowText(row.name, row.columns, limit: options.limit ?? 50)]
+          .add { row.cells }
         return true
       }
-      for name in names {
-        if let text = texts[ExactText(name)] { try output.write(text.text(display)) }
+      for group in groups {
+        if let text = texts[group] { try output.write(text.text(display)) }
       }
     case .ndjson:
       try forEachRow(of: options.entity) { _, line in
@@ -69,6 +69,9 @@ struct BundledRows {
 
   /// One row, as a line of the bundle's row file describes it.
   private struct Row {
+    /// What the row belongs to: `entity` or `table`.
+    let kind: String
+    /// The name of the entity or table; `?` for a row of an unknown entity.
     let name: String
     let key: String
     let values: [(name: String, text: String)]
@@ -77,14 +80,26 @@ struct BundledRows {
     var cells: [String] { [key] + values.map(\.text) }
 
     /// Nil when the line is not a JSON object that names an entity or a table.
-    init?(_ line: some Sequence<UInt8>) {
+    init?(_ line: ArraySlice<UInt8>) {
+      let line = RowLines.withoutInfinity(line)
       guard let object = try? JSONSerialization.jsonObject(with: Data(line)) as? [String: Any],
-        let name = (object["entity"] ?? object["table"]) as? String
+        let kind = ["entity", "table"].first(where: { object[$0] != nil })
       else { return nil }
-      self.name = name
+      self.kind = kind
+      switch object[kind] {
+      case let name as String: self.name = name
+      case is NSNull where kind == "entity": name = "?"
+      default: return nil
+      }
       key = (object["pk"] ?? object["rowid"]).map(Self.text) ?? ""
-      let values = object["values"] as? [String: Any] ?? [:]
-      self.values = values.sorted { $0.key < $1.key }.map { ($0.key, Self.text($0.value)) }
+      switch object["values"] {
+      case let values as [String: Any]:
+        self.values = values.sorted { $0.key < $1.key }.map { ($0.key, Self.text($0.value)) }
+      // A table's row without the names of columns, as SQLite stores it.
+      case let values as [Any]:
+        self.values = values.enumerated().map { ("c\($0)", Self.text($1)) }
+      default: return nil
+      }
     }
 
     /// The text of a JSON value in a cell. A token comes first, then what is known of the value that it replaces. A
@@ -94,7 +109,13 @@ struct BundledRows {
       case is NSNull: return ""
       case let list as [Any]: return list.map(text).joined(separator: " ")
       case let object as [String: Any]:
-        if let entity = object["entity"] { return "\(entity) \(object["pk"] ?? "")" }
+        if let entity = object["entity"] {
+          return (entity is NSNull ? "?" : "\(entity)") + " \(object["pk"] ?? "")"
+        }
+        // An infinite number, which the JSON has as `9e999`.
+        if object.count == 1, let sign = object["infinite"] as? Int {
+          return sign < 0 ? "-inf" : "inf"
+        }
         // The token first, then what is known of the replaced value.
         let about = ["length", "bytes", "range", "script", "rank"]
         let parts =
@@ -117,8 +138,8 @@ struct BundledRows {
     }
   }
 
-  /// The names in the bundle that `names` mean. A keyboard may compose letters in another way than the bundle, so this
-  /// is known only when all rows have been seen.
+  /// The names in the bundle that `names` stand for. The letters of a name may be composed differently in Unicode on
+  /// the command line and in the bundle. So all rows are read before the names are matched.
   private func exactNames(of names: [String]) throws -> Set<ExactText> {
     var seen: Set<ExactText> = []
     try forEachLine { row, _ in

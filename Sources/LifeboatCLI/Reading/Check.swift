@@ -138,7 +138,7 @@ struct CheckText {
       let also = areRulesKept ? ", and Core Data's rules hold" : ""
       return check.notChecked.isEmpty
         ? "sound: every page, cell and record is as it should be\(also)\(noteText)"
-        : "no damage found in what was looked at: every page, cell and record is as it should be\(also)\(noteText)"
+        : "no damage found in what was looked at: all pages, cells and records there are sound\(also)\(noteText)"
     }
     let pages = Set(check.findings.filter { $0.severity == .damage }.compactMap(\.page)).count
     let count = check.damageCount

@@ -59,7 +59,7 @@ struct Compare: ParsableCommand, RecordedCommand {
     let (old, new) = (try oldInput.storePath(), try newInput.storePath())
     let watches = [EvidenceWatch(old), EvidenceWatch(new)]
     let comparison = try StoreComparison(
-      old, new, entityNames: entity.isEmpty ? nil : Set(entity), logView: store.wal)
+      old, new, entityNames: entity.isEmpty ? nil : entity, logView: store.wal)
     comparison.names = (oldInput.shown(old), newInput.shown(new))
     let report: StoreComparison.Report
     switch format ?? (display.json ? .json : .text) {
@@ -88,7 +88,7 @@ struct ComparisonText {
 
   var wantsMore: Bool { rows.count < limit }
 
-  /// Keeps the text of a differing row, unless as many rows as the limit are kept already.
+  /// Keeps the text of a differing row, unless the limit on rows is reached.
   mutating func add(_ row: StoreComparison.Row, _ properties: [StoreComparison.ChangedProperty]) {
     guard wantsMore else { return }
     let mark = ["added": "+", "removed": "-"][row.kind] ?? "~"
@@ -120,7 +120,7 @@ struct ComparisonText {
     switch value {
     case nil: "not there"
     case .long(let size, let isText)?:
-      "\(Quantity.count(size)) bytes" + (isText ? " of text" : "")
+      Quantity.count(size, "byte") + (isText ? " of text" : "")
     case .value(.null)?: "nothing"
     case .value(.string(let text))?: quoted(text.string)
     case .value(let value)?: CellText.text(value)

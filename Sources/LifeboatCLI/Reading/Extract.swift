@@ -81,7 +81,7 @@ struct Extract: StoreReader {
 
   func validate() throws {
     guard !excel || form == .csv else {
-      throw ValidationError("--excel is a form of CSV, and this output is \(form.rawValue).")
+      throw ValidationError("--excel works only with CSV, but the output is \(form.rawValue).")
     }
     guard let timeZone else { return }
     guard excel || form == .xlsx else {
@@ -142,12 +142,10 @@ struct Extract: StoreReader {
     if rows.allow != nil, let note = try RowAdvice.leftOut(coreData.plainTables, of: coreData) {
       display.note(note)
     }
-    let plainTables = coreData.plainTables.filter {
-      options.entityNames?.contains($0.name) ?? true
-    }
+    let plainTables = ExactText.named(options.entityNames, among: coreData.plainTables, \.name)
     if rows.allow == nil, let note = RowAdvice.notStored(plainTables) { display.note(note) }
     display.note(result.findings)
-    // A file that no row names is not damage, but it is not copied.
+    // An external file that no row names is not damage. The file is not copied, so a note names it.
     for stray in result.findings where stray.id == .recoverExternalStray {
       display.note("finding: " + FindingText.line(stray))
     }

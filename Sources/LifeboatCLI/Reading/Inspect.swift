@@ -289,13 +289,13 @@ struct InspectionText {
       if let problem = log.problem {
         text += "not used: \(problem))"
       } else {
-        text += "\(Quantity.count(log.committedFrameCount)) committed frames"
+        text += "\(Quantity.count(log.committedFrameCount, "committed frame"))"
         text += log.committedFrameCount > 0 ? ", applied" : ""
         if log.committedFramesBehindBreak > 0 {
           text +=
             "; \(Quantity.count(log.committedFramesBehindBreak)) more after an invalid frame"
         } else if log.uncommittedFrameCount > 0 {
-          text += "; \(Quantity.count(log.uncommittedFrameCount)) uncommitted ones ignored"
+          text += "; \(Quantity.count(log.uncommittedFrameCount, "uncommitted one")) ignored"
         }
         text += ")"
       }
@@ -305,7 +305,7 @@ struct InspectionText {
     }
     if let journal = inspection.journal, journal.state == "hot" {
       text +=
-        ", hot journal (\(Quantity.count(journal.pageCount)) pages, rolled back while reading)"
+        ", hot journal (\(Quantity.count(journal.pageCount, "page")), rolled back while reading)"
     }
     return text
   }
@@ -379,7 +379,7 @@ struct InspectionText {
     }
     if let plain = inspection.plainTables {
       let count = Quantity.count(plain.reduce(0) { $0 + $1.rowCount })
-      text += ", \(count) in \(Quantity.count(plain.count, "table")) beside the model"
+      text += ", \(count) in \(Quantity.count(plain.count, "table")) outside the model"
     }
     return isSchemaLost ? text + "; the schema is damaged, so tables are missing" : text
   }
@@ -443,7 +443,7 @@ struct InspectionText {
     if rows.count > maxShown {
       let rest = rows.reduce(0) { $0 + $1.1 } - shown.reduce(0) { $0 + $1.1 }
       text +=
-        "and \(Quantity.count(rows.count - maxShown)) more with \(Quantity.count(rest)) rows (-v shows all)\n"
+        "and \(Quantity.count(rows.count - maxShown)) more with \(Quantity.count(rest, "row")) (-v shows all)\n"
     }
     return text
   }
@@ -454,7 +454,7 @@ struct InspectionText {
     var block = KeyValueBlock()
     block.add(
       "File",
-      "\(Quantity.count(file.pageCount)) pages of \(Quantity.count(file.pageSizeBytes)) bytes, \(Quantity.count(file.freePageCount)) free; \(file.textEncoding); \(file.journalMode) journal; auto-vacuum \(file.autoVacuum); SQLite \(file.sqliteVersion)"
+      "\(Quantity.count(file.pageCount, "page")) of \(Quantity.count(file.pageSizeBytes)) bytes, \(Quantity.count(file.freePageCount)) free; \(file.textEncoding); \(file.journalMode) journal; auto-vacuum \(file.autoVacuum); SQLite \(file.sqliteVersion)"
     )
     for member in inspection.members {
       block.add(

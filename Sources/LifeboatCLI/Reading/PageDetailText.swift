@@ -24,7 +24,7 @@ struct PageDetailText {
     if let owner = entry.owner { kind += " of \(owner)" }
     block.add("Kind", kind, tone: entry.kind == .unreadable ? .red : nil)
     if let parent = entry.parent { block.add("Referenced by", "page \(Quantity.count(parent))") }
-    if let free = entry.freeBytes { block.add("Free", "\(Quantity.count(free)) bytes") }
+    if let free = entry.freeBytes { block.add("Free", Quantity.count(free, "byte")) }
     for field in detail.fields {
       block.add(
         field.name.prefix(1).uppercased() + field.name.dropFirst(),

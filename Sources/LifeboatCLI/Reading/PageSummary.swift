@@ -119,7 +119,7 @@ struct PageSummary {
     }
     var text = table.text(width: display.width, style: display.style)
     if runs.count > maxShown {
-      text += "and \(Quantity.count(runs.count - maxShown)) more runs (-v shows all)\n"
+      text += "and \(Quantity.count(runs.count - maxShown, "more run")) (-v shows all)\n"
     }
     return text
   }

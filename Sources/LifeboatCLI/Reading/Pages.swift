@@ -159,7 +159,7 @@ struct Pages: StoreReader {
 /// Writes a page as a line of JSON, and bytes as a hex dump.
 enum PageText {
   /// The page as one JSON object with sorted keys, followed by a line feed. `quotedOwner` is the owner as a JSON
-  /// string; nil for a page without one.
+  /// string; nil for a page without an owner.
   static func line(_ entry: PageEntry, quotedOwner: String?) -> String {
     var text = "{"
     if let cells = entry.cellCount { text += "\"cells\":\(cells)," }

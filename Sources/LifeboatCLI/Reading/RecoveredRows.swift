@@ -37,8 +37,14 @@ struct RecoveredRows {
     }
     if !isRaw {
       let plain = output.plainTableNames
-      isRaw = !options.entity.isEmpty && options.entity.allSatisfy(plain.contains)
-      if !isRaw, let name = options.entity.first(where: plain.contains) {
+      let entities = output.entityNames
+      // The name of an entity may differ from a table's only in how its letters are composed.
+      let isPlain = { (name: String) in
+        plain.contains { ExactText.isSame($0, name) }
+          || plain.contains(name) && !entities.contains(name)
+      }
+      isRaw = !options.entity.isEmpty && options.entity.allSatisfy(isPlain)
+      if !isRaw, let name = options.entity.first(where: isPlain) {
         throw RowAdvice.isTable(name)
       }
       if options.entity.isEmpty,
@@ -58,8 +64,7 @@ struct RecoveredRows {
     switch (format, isRaw) {
     case (.ndjson, true), (.json, true):
       try damaged.database.writeJSON(
-        selection, of: try output.tableNames().map { Set($0) },
-        as: format == .json ? .object : .lines,
+        selection, of: try output.tableNames(), as: format == .json ? .object : .lines,
         limit: options.limit, to: 1)
     case (.ndjson, false), (.json, false):
       isPartial = note(
@@ -87,8 +92,8 @@ struct RecoveredRows {
     return (damaged.database.findings, isPartial)
   }
 
-  /// The only name in a list. Throws a failure with `code` when there are several or none; `noun` says what the names
-  /// are of.
+  /// The only name in a list. Throws a failure with `code` when there are several or none; `noun` is what a name stands
+  /// for, such as a table.
   private func only(_ names: [String], _ code: String, _ noun: String) throws -> String {
     guard let name = names.first, names.count == 1 else {
       let shown = names.sorted().prefix(12).map { "--entity " + ShellText.quoted($0) }
@@ -143,16 +148,12 @@ struct RecoveredRows {
 
   private func writeTables(_ damaged: DamagedStore, _ names: [String]?) throws -> Bool {
     let tables = damaged.database.tables
-    let wanted = names.map { Set($0.map { ExactText($0) }) }
-    let places = Set(
-      tables.indices.filter { wanted?.contains(ExactText(tables[$0].name)) ?? true })
     func hasNames(_ place: Int) -> Bool { place >= 0 && tables[place].isDescribed }
     // Rows whose table is uncertain have the key -1, and are printed last.
     var texts: [Int: RowText] = [:]
     var isPartial = false
-    try damaged.database.forEachRow(selection, of: names.map { Set($0) }) { row in
+    try damaged.database.forEachRow(selection, of: names) { row in
       let place = row.origin.table ?? -1
-      guard place < 0 || places.contains(place) else { return true }
       if texts[place] == nil {
         let columns =
           hasNames(place)

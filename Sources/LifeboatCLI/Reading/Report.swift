@@ -80,7 +80,7 @@ struct Report: ParsableCommand, RecordedCommand {
       ? [path] : try StoreInput.all(at: path, secrets.bundle) { others.append($0) }
     if secrets.keyFile != nil || StoreInput.isPacked(path) && found == [path] {
       html = try StoreInput.reading(path, bundle: secrets.bundle, key: secrets.key()) { input in
-        unread = input.decrypted?.findings.damageCount ?? 0
+        unread = (input.decrypted?.findings.damageCount ?? 0) + (input.lacksFiles ? 1 : 0)
         input.tellPassedOver(display)
         return try pageOfArchive(input)
       }
@@ -151,7 +151,8 @@ struct Report: ParsableCommand, RecordedCommand {
       display.note(doubts)
       return try page(
         of: try input.storePath(), input.incident,
-        doubts.prefix(10).map { "Page \($0.page ?? 0) of the encrypted file: \($0.message)." })
+        input.passedOver.map { "\($0.path): \($0.message)." }
+          + doubts.prefix(10).map { "Page \($0.page ?? 0) of the encrypted file: \($0.message)." })
     }
     let check = try BundleVerification.verify(file)
     var warnings: [String] = []

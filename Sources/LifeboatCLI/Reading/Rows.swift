@@ -91,10 +91,11 @@ struct Rows: StoreReader {
   func read(_ input: StoreInput) throws {
     let format = format ?? (display.json ? .json : .text)
     if let bundled = try BundledRows(input) {
-      guard !selection.isNeeded, rows.allow == nil else {
+      guard !selection.isNeeded, rows.allow == nil, !deleted, !indexed else {
         throw Failure(
           64, "usage.noChoice", "\(input.given) holds rows, but not the store that they come from",
-          hint: "read the rows without --where, --columns, --order and --allow")
+          hint:
+            "read the rows without --where, --columns, --order, --allow, --deleted and --indexed")
       }
       return try bundled.write(format, rows, display)
     }
@@ -125,7 +126,7 @@ struct Rows: StoreReader {
     } else if raw {
       findings = try writeRaw(of: path, format)
     } else {
-      findings = try writeEntities(of: path, format)
+      (findings, isPartial) = try writeEntities(of: path, format)
     }
     try watch.requireUnchanged()
     display.note(findings.kept)
@@ -172,12 +173,15 @@ struct Rows: StoreReader {
 
   // MARK: - Entities
 
-  private func writeEntities(of path: String, _ format: Format) throws -> FindingList {
+  /// Prints the rows of entities. `isPartial` is true when rows are left out because nothing names their entities.
+  private func writeEntities(
+    of path: String, _ format: Format
+  ) throws -> (FindingList, isPartial: Bool) {
     let coreData = try rows.open(path, store, display)
     guard coreData.kind != .sqlite else {
       display.note(
         "note: this is not a Core Data store; its tables follow as SQLite stores them (--raw)")
-      return try writeRaw(of: path, format)
+      return (try writeRaw(of: path, format), false)
     }
     var entities: [DescribedEntity] = []
     for table in coreData.entityTables { entities += try coreData.describedEntities(of: table) }
@@ -186,16 +190,27 @@ struct Rows: StoreReader {
       display.note(
         "note: nothing in the store names its entities; its tables follow as SQLite stores them (--raw)"
       )
-      return try writeRaw(of: path, format)
+      return (try writeRaw(of: path, format), false)
+    }
+    // CSV needs the names for its columns, too, and holds one table only.
+    let isPartial = entities.isEmpty && format == .csv && !coreData.entityTables.isEmpty
+    if isPartial, rows.entity.isEmpty {
+      display.note(
+        "note: nothing in the store names its entities, so their rows are left out; see them with "
+          + "--all, or those of a table with --raw --entity TABLE")
     }
     let plain = coreData.plainTables
     for name in rows.entity where !entities.contains(where: { $0.name == name }) {
       if plain.contains(where: { $0.name == name }) { throw RowAdvice.isTable(name) }
       throw ExtractionError(
-        .unknownName, "the store has no entity \(name); it has \(names(entities))", path: path,
+        .unknownName,
+        "the store has no entity \(name); "
+          + (entities.isEmpty ? "nothing in it names its entities" : "it has \(names(entities))"),
+        path: path,
         nearest: NearestName.of(name, among: entities.map(\.name)))
     }
     let options = rows.output
+    entities = ExactText.named(options.entityNames, among: entities, \.name)
     switch format {
     case .ndjson:
       try RowOutput(options).writeJSON(of: coreData, to: 1)
@@ -216,7 +231,7 @@ struct Rows: StoreReader {
     if rows.entity.isEmpty {
       if let note = try RowAdvice.leftOut(plain, of: coreData) { display.note(note) }
     }
-    return coreData.findings
+    return (coreData.findings, isPartial)
   }
 
   /// A hint that lists the names to choose from, with their row counts, and the command that writes a file for each.
@@ -248,7 +263,7 @@ struct Rows: StoreReader {
   private func writeText(_ described: DescribedEntity, of coreData: CoreDataStore) throws {
     var text = RowText(described.name, ["pk"] + described.properties.map(\.name), limit: textLimit)
     try coreData.forEachRow(of: [described.name]) { row in
-      if row.entityName == described.name {
+      if row.entityNumber == described.number {
         text.add { [String(row.primaryKey)] + row.properties.map { rows.cell($0.value) } }
       }
       return true
@@ -291,8 +306,8 @@ enum RowAdvice {
     notStored(tables.map { ($0.name, $0.definition) })
   }
 
-  /// A note that columns are empty here because SQLite computes them when it reads a row; nil when no table has such
-  /// columns. A table without a readable definition has none.
+  /// A note that some columns are empty in the output, because the file does not hold them and SQLite computes them
+  /// when it reads a row. Nil when no table has computed columns. A table without a readable definition has none.
   static func notStored(_ tables: [(name: String, definition: TableDefinition?)]) -> String? {
     let names = tables.flatMap { name, definition in
       (definition?.columns ?? []).lazy.filter { $0.generation == .virtual }
@@ -307,7 +322,7 @@ enum RowAdvice {
   static func leftOut(_ names: [String]) -> String? {
     guard let first = names.first else { return nil }
     return
-      "note: rows of \(Quantity.count(names.count, "table")) beside the model are left out: \(shown(names)); "
+      "note: rows of \(Quantity.count(names.count, "table")) outside the model are left out: \(shown(names)); "
       + "see them with --raw --entity \(ShellText.quoted(first))"
   }
 
@@ -377,9 +392,9 @@ enum CellText {
     case .string(let text): text.string
     case .date(let date): date.iso8601 ?? "\(date.seconds) s since 2001"
     case .uuid(let bytes): UUIDText.string(bytes)
-    case .binary(let bytes): "\(Quantity.count(bytes.count)) bytes"
+    case .binary(let bytes): Quantity.count(bytes.count, "byte")
     case .external(let blob):
-      blob.sizeBytes.map { "\(Quantity.count($0)) bytes in a file" }
+      blob.sizeBytes.map { "\(Quantity.count($0, "byte")) in a file" }
         ?? blob.unreadable.map { "file \(blob.identifier) cannot be read: \($0)" }
         ?? "file \(blob.identifier) is missing"
     case .toOne(let reference): "\(reference.entityName ?? "?") \(reference.primaryKey)"
@@ -393,7 +408,7 @@ enum CellText {
     case .integer(let number): String(number)
     case .real(let number): number.description
     case .text(let text): text.string
-    case .blob(let bytes): "\(Quantity.count(bytes.count)) bytes"
+    case .blob(let bytes): Quantity.count(bytes.count, "byte")
     }
   }
 }

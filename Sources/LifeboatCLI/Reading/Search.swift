@@ -85,13 +85,16 @@ struct Search: ParsableCommand, RecordedCommand {
             display.note(doubts.kept)
             hasFindings = true
           }
+          if input.lacksFiles { hasFindings = true }
           let (count, isDamaged) = try search(input, for: pattern, isOneOfMany: stores.count > 1)
           hitCount += count
           if isDamaged { hasFindings = true }
         }
       } catch {
         // A store that cannot be read does not end the search of the other stores.
-        guard stores.count > 1, let failure = Failure(error), failure.exitCode != 74 else {
+        guard stores.count > 1, let failure = Failure(error) ?? Failure(foreign: error),
+          failure.exitCode != 74
+        else {
           throw error
         }
         display.note("note: \(failure.message) (\(failure.code))")

@@ -45,7 +45,9 @@ struct StoreTable {
   }
 
   private static func what(_ inspection: StoreInspection) -> String {
-    guard inspection.kind != .sqlite else { return "SQLite, \(inspection.tables.count) tables" }
+    guard inspection.kind != .sqlite else {
+      return "SQLite, \(Quantity.count(inspection.tables.count, "table"))"
+    }
     var text = inspection.model?.looksLikeSwiftData == true ? "SwiftData" : "Core Data"
     let versions = inspection.metadata?.versionIdentifiers.filter { !$0.isEmpty } ?? []
     if !versions.isEmpty { text += ", model \(versions.joined(separator: ", "))" }

@@ -85,15 +85,15 @@ struct Timeline: StoreReader {
     case .timesketch:
       let written = try timeline.write(as: .timesketch, selection, limit: limit, to: 1)
       if written.undatedCount > 0 {
+        let isOne = written.undatedCount == 1
         display.note(
-          "note: \(Quantity.count(written.undatedCount)) events without a date are left out")
+          "note: \(Quantity.count(written.undatedCount, "event")) without a date "
+            + (isOne ? "is left out" : "are left out"))
       }
     }
     try watch.requireUnchanged()
     if timeline.omittedDateCount > 0 {
-      display.note(
-        "note: \(Quantity.count(timeline.omittedDateCount)) dates are left out because there are too many to sort"
-      )
+      display.note("note: \(omittedDates(timeline))")
     }
     for finding in timeline.findings.kept where finding.id == .timelineDateOutOfRange {
       display.note("note: \(finding.message)")
@@ -102,11 +102,16 @@ struct Timeline: StoreReader {
     if timeline.findings.damageCount > 0 { try display.exitWithFindings() }
   }
 
+  private func omittedDates(_ timeline: StoreTimeline) -> String {
+    "left out because there are too many to sort: "
+      + Quantity.count(timeline.omittedDateCount, "date")
+  }
+
   private var selection: StoreTimeline.Selection {
     var selection = StoreTimeline.Selection()
     selection.since = since.flatMap { DateText.seconds(in: $0)?.lowerBound }
     selection.until = until.flatMap { DateText.seconds(in: $0)?.upperBound }
-    selection.names = entity.isEmpty ? nil : Set(entity)
+    selection.names = entity.isEmpty ? nil : entity
     return selection
   }
 
@@ -119,9 +124,7 @@ struct Timeline: StoreReader {
     if let until { page.choice.append("until \(until)") }
     if !entity.isEmpty { page.choice.append("of \(entity.joined(separator: ", "))") }
     if timeline.omittedDateCount > 0 {
-      page.notes.append(
-        "\(Quantity.count(timeline.omittedDateCount)) dates are left out because there are too many to sort."
-      )
+      page.notes.append(omittedDates(timeline) + ".")
     }
     for finding in timeline.findings.kept where finding.id == .timelineDateOutOfRange {
       page.notes.append(finding.message + ".")
@@ -148,14 +151,16 @@ struct Timeline: StoreReader {
     } else {
       (events, total) = try timeline.lastEvents(limit, selection)
     }
-    var rows: [String: Set<Int64>] = [:]
-    for case let row? in events.map(\.row) { rows[row.entity, default: []].insert(row.key) }
+    var rows: [ExactText: Set<Int64>] = [:]
+    for case let row? in events.map(\.row) {
+      rows[ExactText(row.entity), default: []].insert(row.key)
+    }
     let titles = rows.isEmpty ? [:] : try timeline.titles(of: rows)
     let output = StandardStream(descriptor: 1)
     for event in events {
       let date = event.date?.iso8601 ?? "-"
       let padding = String(repeating: " ", count: max(0, 28 - date.utf8.count))
-      let title = event.row.flatMap { titles[$0.entity]?[$0.key] }
+      let title = event.row.flatMap { titles[ExactText($0.entity)]?[$0.key] }
       var sentence = VisibleText.visible(event.sentence)
       if let title { sentence += "  \"" + VisibleText.visible(title, limit: 40) + "\"" }
       let indent = String(repeating: " ", count: 28)

@@ -20,8 +20,8 @@ struct MigrationText {
     if !report.isLossless { try display.exitWithFindings() }
   }
 
-  /// Writes what a run would do: its steps and, for a merge, the path `present` of the store that it would add to. The
-  /// JSON is that of a report without rows.
+  /// Writes what a run would do: its steps and, for a merge, the path `present` of the store to add to. The JSON has
+  /// the form of a report without rows.
   static func announce(
     _ steps: [MigrationStep], of store: String, into present: String?, _ display: DisplayOptions
   ) throws {

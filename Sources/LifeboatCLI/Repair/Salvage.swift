@@ -59,7 +59,7 @@ struct Salvage: StoreReader {
 
   @Flag(
     name: .customLong("equal-content"),
-    help: "Also treat objects as one if they have equal attributes and lead to the same objects.")
+    help: "Also treat two objects as the same one if their attributes and destinations are equal.")
   var matchesEqualContent = false
 
   @OptionGroup var migration: MigrationOptions
@@ -115,7 +115,8 @@ struct Salvage: StoreReader {
       try MigrationText.announce(steps, of: input.shown(path), into: present, display)
       return
     }
-    // A sound store is read in the ordinary way, which is faster, with the model that the steps found for it.
+    // A sound store is read as SQLite reads it, which is faster than recovery. The model is the one that the first step
+    // starts from.
     if isSound, source == nil {
       source = .sound(try CoreDataStore(path: path, model: steps.first?.from, logView: store.wal))
     }
@@ -155,7 +156,7 @@ struct Salvage: StoreReader {
     return try MigrationStep.steps(of: plan, model: source.model)
   }
 
-  /// The step from the source to the model of the present store, which the present store carries.
+  /// The step from the source to the model that the present store carries.
   private func step(_ source: Migration.Source, to present: PresentStore) throws -> MigrationStep {
     // A present store that lost its model may still record the version hashes of the old store's model.
     let same = source.model.flatMap { present.records($0) ? $0 : nil }

@@ -22,7 +22,7 @@ struct InputList {
   private var buffer: [UInt8] = []
   private var start = 0
   private var hasEnded = false
-  /// Whether the rest of a path that is too long is being passed over.
+  /// Whether the rest of a path that is too long is being skipped.
   private var isSkipping = false
 
   /// A list of the paths in `arguments`. With `endsInZero`, a zero byte ends each path of standard input, instead of a

@@ -11,13 +11,14 @@ import StoreFiles
 /// SHA-256 of all that follows the next space; the space; a letter; `?` for an input met in a folder, else `=`; the
 /// path, with line ends, tabs and backslashes escaped; a tab; the result. The letter is `L` for a line, `M` for the
 /// lines of an archive with several stores (tabs between them), `N` for nothing, `E` for a folder. A line without its
-/// end was cut off by a kill, and a line with another hash was damaged. Neither counts, nor does what follows. An empty
-/// file is a journal whose first line was cut off.
+/// end was cut off by a kill, and a line with another hash was damaged. Neither of these lines counts, nor do the lines
+/// after it. An empty file is a journal whose first line was cut off.
 final class TriageJournal {
   private struct Head: Codable, Equatable {
     var schema = "lifeboat.triageJournal"
     var version = 2
-    /// The SHA-256 of the command line and of the options that results depend on.
+    /// The SHA-256 of the texts that tell one run from another: the version of lifeboat, the options that results
+    /// depend on, and the inputs as they were given.
     var run: String
   }
 
@@ -56,7 +57,7 @@ final class TriageJournal {
   ///
   /// - Parameters:
   ///   - path: the path of the journal.
-  ///   - run: texts that tell this run from others: a journal of different ones is refused.
+  ///   - run: texts that tell this run from others. A journal with different texts is refused.
   /// - Throws: a `Failure` when the file is not a journal, belongs to another run or is in use; `SystemCallError`.
   init(_ path: String, run: [String]) throws {
     self.path = path
@@ -72,8 +73,8 @@ final class TriageJournal {
         73, "triage.noJournal", "\(path): not an ordinary file, so not a journal",
         hint: "name a new file for --journal")
     }
-    // If a run was killed, the lock may be held a little longer: by a worker that the run was starting, until that
-    // worker has become another program.
+    // After a run was killed, a worker that the run was starting may hold the lock a little longer, until the worker
+    // executes its own program.
     var isOurs = flock(descriptor, LOCK_EX | LOCK_NB) == 0
     for _ in 0..<Self.patience where !isOurs {
       usleep(50_000)
@@ -82,7 +83,7 @@ final class TriageJournal {
     guard isOurs else {
       throw Failure(
         75, "triage.journalInUse", "\(path): another run writes to this journal",
-        hint: "wait until it has ended, or name another file")
+        hint: "wait until the other run has ended, or name another file")
     }
     let head = Head(run: Digest.sha256(Array(run.joined(separator: "\0").utf8)))
     let firstLine = Array(try JSONEncoder.sorted.encode(head)) + [0x0a]
@@ -122,8 +123,8 @@ final class TriageJournal {
 
   // MARK: - Going on
 
-  /// The next record of an earlier run. Nil at the first record that is missing or damaged; it and what follows are
-  /// then removed.
+  /// The next record of an earlier run. Nil at the first record that is missing or damaged; this record and all that
+  /// follow are then removed.
   func next() throws -> Record? {
     guard isReading else { return nil }
     let before = offset

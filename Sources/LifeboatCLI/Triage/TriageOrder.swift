@@ -1,11 +1,11 @@
 import StoreTriage
 
 /// Keeps the order of the inputs. They are handed out in the order of the list, may be finished in any order, and are
-/// told in the order of the list again.
+/// told in the order of the list again. To tell an input is to pass its result on to the output.
 ///
-/// An input of the list may turn out to be a folder. The inputs that it holds then follow it. The number of inputs that
-/// are handed out and not told is bounded: at most ``window`` of the first entry that is not told whole, and at most
-/// ``window`` of all later ones.
+/// An input of the list may turn out to be a folder. The inputs that the folder holds then follow the folder. The
+/// number of inputs that are handed out and not yet told is bounded: at most ``window`` of the first entry that is not
+/// completely told, and at most ``window`` of all later entries.
 struct TriageOrder {
   /// An input that a worker has to read.
   struct Job: Hashable {
@@ -28,7 +28,7 @@ struct TriageOrder {
     case inputs([TriageAnswer.Item])
   }
 
-  /// An input and its result, to be told.
+  /// An input and its result, ready for the output.
   struct Record {
     let job: Job
     let result: Result
@@ -44,7 +44,8 @@ struct TriageOrder {
     var state: State
   }
 
-  /// The inputs of a folder. This is a class, so that telling one of 100,000 inputs does not copy the others.
+  /// The inputs of a folder. This is a class, so that passing on the result of one of 100,000 inputs does not copy the
+  /// others.
   private final class Folder {
     var children: [Child]
 
@@ -69,22 +70,22 @@ struct TriageOrder {
 
   let window: Int
   private var entries: [Entry] = []
-  /// `gone` is the number of entries at the start of the array that were told whole. `base` is the number of entries
-  /// that were removed from the array.
+  /// `gone` is the number of entries at the start of the array whose results were all passed on. `base` is the number
+  /// of entries that were removed from the array.
   private var gone = 0
   private var base = 0
   private var runs: [Run] = []
   private var firstRun = 0
-  /// The number of inputs that were handed out and not told.
+  /// The number of inputs that were handed out and whose results were not passed on yet.
   private var heldCount = 0
-  /// The number of inputs of the first entry that were handed out and not told.
+  /// The number of inputs of the first entry that were handed out and whose results were not passed on yet.
   private var heldOfFirst = 0
 
   init(window: Int) { self.window = window }
 
   /// Whether there is room for another input of the list.
   var hasRoom: Bool { entries.count - gone < window }
-  /// Whether everything that was added was told.
+  /// Whether the results of all added inputs were passed on.
   var isEmpty: Bool { entries.count == gone }
 
   /// Adds the next input of the list.
@@ -166,7 +167,7 @@ struct TriageOrder {
       return Record(job: Job(place: place, child: nil, path: entry.path), result: result)
     }
     if entry.told == 0 {
-      // The folder itself is told before the inputs that it holds.
+      // The result of the folder itself comes before those of the inputs that the folder holds.
       entries[gone].told = 1
       release()
       if folder.children.isEmpty { leave() }
@@ -199,7 +200,7 @@ struct TriageOrder {
     heldOfFirst -= 1
   }
 
-  /// Leaves the first entry, which was told whole, and goes on with the next one.
+  /// Leaves the first entry, whose results were all passed on, and goes on with the next entry.
   private mutating func leave() {
     entries[gone] = Entry(path: [])
     gone += 1
@@ -212,7 +213,7 @@ struct TriageOrder {
     }
   }
 
-  /// The number of inputs of an entry that were handed out and not told.
+  /// The number of inputs of an entry that were handed out and whose results were not passed on yet.
   private func heldCount(of index: Int) -> Int {
     let place = base + index
     let run = runs[firstRun...].first { $0.place >= place }

@@ -18,7 +18,7 @@ final class TriagePool {
     var line: ([UInt8]) throws -> [UInt8]? = { _ in nil }
     /// Receives each result, in the order of the list, and whether it was taken from the journal.
     var tell: (TriageOrder.Record, _ isTakenUp: Bool) throws -> Void
-    /// Called when there is no more to tell for the moment.
+    /// Called when no further result is ready for the moment.
     var rest: () throws -> Void
   }
 
@@ -42,11 +42,12 @@ final class TriagePool {
   private var awaited: (job: TriageOrder.Job, place: TriageJournal.Place)?
   /// The place of the first record that was taken up and is no longer valid; nil when all are valid.
   private var outdated: TriageJournal.Place?
-  /// Inputs that were taken from ``order`` and wait for a worker. They go before the inputs that are still in it.
+  /// Inputs that were taken from ``order`` and wait for a worker. They go before the inputs that are still in
+  /// ``order``.
   private var again: ArraySlice<TriageOrder.Job> = []
   /// Inputs that are read again because the machine had failed or a key was lacking, and the places of their records.
-  /// The journal keeps the old record, because a new one would stand behind records that were told later. So each run
-  /// that goes on after this journal reads these inputs again.
+  /// The journal keeps the old record, because a new record would stand behind the records of later inputs. So each run
+  /// that continues this journal reads these inputs again.
   private var doubted: [TriageOrder.Job: TriageJournal.Place] = [:]
   private var toldCount = 0
 
@@ -120,7 +121,8 @@ final class TriagePool {
     }
     while isGoingOn, awaited == nil {
       guard let job = order.next() else {
-        // No input is left to compare, until more of the list comes or results that were taken up are told.
+        // There is no input to compare with the next record. Passing on results that were taken up may make room for
+        // more inputs of the list.
         if try tell() { continue }
         return
       }
@@ -151,8 +153,8 @@ final class TriagePool {
 
   private static let problem = Array(#""problem":""#.utf8)
 
-  /// Whether a result is a failure that may be gone by now, or that another key may help with: the journal does not
-  /// know which keys its run had. A line that cannot be decoded counts as one.
+  /// Whether a result is a failure that may be gone by now, or that another key may solve. The journal does not record
+  /// the keys of its run. A line that cannot be decoded counts as such a failure.
   private static func mayDiffer(_ result: TriageOrder.Result) -> Bool {
     let lines: [[UInt8]] =
       switch result {
@@ -263,7 +265,7 @@ final class TriagePool {
         work.job,
         failed: .init(
           code: "triage.timeout",
-          message: "reading the input took longer than \(setup.timeout) seconds"))
+          message: "reading the input took longer than \(counted(setup.timeout, "second"))"))
     }
     leaving.removeAll { $0.ending() != nil }
   }
@@ -355,8 +357,9 @@ final class TriagePool {
       // The input is not a folder any more, so the rest of the journal does not fit.
       if !isFolder { stopGoingOn(at: folder.place) }
     } else if isFolder, job.child == nil, let place = doubted[job] {
-      // This folder could not be searched in the earlier run. What it holds comes before the rest of the journal.
-      // Records of the rest that were taken up are not told yet, so they are written once more.
+      // This folder could not be searched in the earlier run. The inputs that the folder holds belong before the later
+      // records of the journal. The results of later records were taken up and not passed on yet, so they are recorded
+      // once more.
       stopGoingOn(at: place)
     }
   }

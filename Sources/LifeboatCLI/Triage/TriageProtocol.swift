@@ -3,7 +3,8 @@ import Foundation
 import SQLCipherFiles
 import StoreTriage
 
-/// What a worker is told before its first input: a JSON record that ends with a zero byte, as every later request does.
+/// What a worker receives before its first input: a JSON record that ends with a zero byte. Every later request ends
+/// with a zero byte too.
 struct TriageSetup: Codable {
   /// Secret keys of age, as texts. They go through the pipe, so that they are on no command line and in no environment.
   var identities: [String] = []
@@ -13,7 +14,7 @@ struct TriageSetup: Codable {
   var options = TriageReader.Options()
   /// The path of a folder of analysers that are used beside the built-in ones; nil for none.
   var analysers: String?
-  /// The digest of these analysers: a journal of others is of another run.
+  /// The digest of all analysers. A journal that was made with other analysers belongs to another run.
   var analysersDigest = ""
   /// Whether each line records how many seconds its input took.
   var isTimed = false
@@ -81,7 +82,7 @@ enum TriageAnswer {
   case inputs([Item])
   /// The files of the input have the identity that the request gave.
   case known
-  /// The path is not an input, so nothing is told about it.
+  /// The path is not an input, so the output has no line for it.
   case nothing
 
   /// An input of a folder: a path to read, or the line of a file that is not read.

@@ -115,7 +115,7 @@ struct TriageQuery: ParsableCommand {
           }))
     }
     guard !rows.isEmpty else {
-      return display.note("nothing in the catalogue answers: \(query.question)")
+      return display.note("the catalogue has no rows for the question: \(query.question)")
     }
     let numbers = answer.columns.indices.filter { column in
       rows.contains {
@@ -142,7 +142,8 @@ struct TriageQuery: ParsableCommand {
     }
     try display.write(table.text(width: width, style: display.style))
     if rows.count == limit {
-      display.note("the limit of \(limit) rows is reached; a higher --limit may show more")
+      display.note(
+        "the limit of \(counted(limit, "row")) is reached; a higher --limit may show more")
     }
   }
 

@@ -58,7 +58,7 @@ struct TriageRun: ParsableCommand {
 
   @Option(
     name: .long,
-    help: "Put the lines into this SQLite file instead, and read only inputs that have changed.",
+    help: "Put the lines into this SQLite file, not to standard output; read only changed inputs.",
     completion: .file())
   var catalog: String?
 
@@ -120,10 +120,12 @@ struct TriageRun: ParsableCommand {
     try page.validate(format == .html ? "html" : nil, among: "html", display)
     guard catalog == nil || journal == nil else {
       throw ValidationError(
-        "A catalogue records which inputs are done: leave out --journal or --catalog.")
+        "--journal and --catalog cannot be used together: a catalogue itself records finished inputs."
+      )
     }
     guard catalog == nil || !timing else {
-      throw ValidationError("A catalogue has no column for --timing.")
+      throw ValidationError(
+        "--timing cannot be used with --catalog: a catalogue has no column for the seconds.")
     }
   }
 

@@ -212,7 +212,8 @@ final class WorkerProcess {
     unsafe posix_spawn_file_actions_adddup2(&actions, output, 1)
     // Standard error goes nowhere: the line of the input reports a crash.
     unsafe posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
-    // A process group of its own keeps Ctrl-C from the worker. The program that was started by hand ends its workers.
+    // A process group of its own keeps Ctrl-C from the worker. After Ctrl-C, the process that started the workers ends
+    // them.
     unsafe posix_spawnattr_setflags(
       &attributes,
       Int16(POSIX_SPAWN_SETPGROUP) | Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETSIGMASK))

@@ -36,8 +36,9 @@ final class EntityPairing {
   /// The old name of an entity of the new model; nil if the old model does not have the entity.
   func oldName(ofNew name: String) -> String? { oldNames[name] }
 
-  /// The new name of an entity that has a common ancestor with `name` in the new model, but had none in the old model;
-  /// nil if there is none. `name` is a new name too. Core Data does not merge hierarchies.
+  /// The new name of an entity that has a common ancestor with the entity `name` in the new model but not in the old
+  /// one; nil if there is no such entity. `name` is a new name too. Core Data does not merge two hierarchies in this
+  /// way.
   func entity(mergedWith name: String) -> String? {
     guard let root = hierarchies.oldRoots[name] else { return nil }
     return hierarchies.firstByNewRoot[Self.root(of: name, in: new)]?

@@ -15,8 +15,8 @@ import ObjectModel
 /// - [E] Core Data's own messages in public logs: 134190 "Source and destination attribute types are
 ///   incompatible"; 134110 "Validation error missing attribute values on mandatory destination
 ///   attribute"; 134111 for a uniqueness constraint that the data violate.
-/// - [A] Public apps, which infer steps that [M] does not name: to another destination and another
-///   inverse (Artsy Folio 1.4 and 2.0). That proves nothing, but shows that silence does not mean "no".
+/// - [A] Public apps, which infer steps that [M] does not name: a relationship gets another destination or another
+///   inverse (Artsy Folio 1.4 and 2.0). The apps prove no rule, but show that silence does not mean "no".
 ///
 /// Where these sources are silent, the verdict is unknown.
 struct LightweightRules {
@@ -102,8 +102,8 @@ struct LightweightRules {
   /// Apple's documentation does not name a change of external storage. Lost values are on record (nickkuh.com, 2012).
   func externalStorageChange() -> LightweightVerdict {
     .unknown(
-      reason: "Apple's documentation does not name it, and values kept in files beside the store "
-        + "have been lost this way")
+      reason: "Apple's documentation does not name a change of external storage, and values kept "
+        + "in files beside the store have been lost this way")
   }
 
   /// Apple's documentation does not name a changed derivation.

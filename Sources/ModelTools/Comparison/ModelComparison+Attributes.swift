@@ -48,8 +48,8 @@ extension ModelComparison {
     attribute.isDerived || attribute.type == .composite
   }
 
-  /// Whether a rename moves the attribute among the properties of the entity. Property hashes are joined in name order,
-  /// so the position of a name affects the hash too.
+  /// Whether a rename changes the attribute's position among the sorted properties of the entity. Property hashes are
+  /// joined in name order, so the position of a name affects the hash too.
   private func isReordered(
     _ before: Attribute, _ after: Attribute, _ old: Entity, _ new: Entity
   ) -> Bool {
@@ -71,8 +71,8 @@ extension ModelComparison {
     return (found.first { $0.isAbove } ?? found.first)?.declaration.entity
   }
 
-  /// The entity and the form in which a new attribute was in the old model, up or down the hierarchy, and whether the
-  /// entity inherited it. Nil if the attribute is new.
+  /// Where an attribute that `entity` did not declare before comes from: the entity above or below that declared it in
+  /// the old model, the old declaration, and whether `entity` inherited it. Nil if the attribute is new.
   private func oldHome(
     of attribute: Attribute, from entity: Entity
   ) -> (entity: String, attribute: Attribute, isInherited: Bool)? {
@@ -85,8 +85,8 @@ extension ModelComparison {
 
   // MARK: Traits
 
-  /// Compares an attribute, or an element of a composite attribute. `path` is the name, for an element with the names
-  /// of the composites before it.
+  /// Compares an attribute, or an element of a composite attribute. `path` is the attribute's name. For an element, the
+  /// names of its composites come first: `place.city`.
   private mutating func compare(
     _ old: Attribute, _ new: Attribute, in entity: Entity, path: String
   ) {

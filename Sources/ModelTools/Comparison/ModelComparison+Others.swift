@@ -95,7 +95,8 @@ extension ModelComparison {
       let name = owner + "/" + key
       let remark =
         key == ManagedObjectModel.tombstoneKey
-        ? "Core Data tries the version hashes with and without this entry, so a store opens." : nil
+        ? "Core Data tries the version hashes with and without this entry, so stores open as before."
+        : nil
       switch (old[key]?.text, new[key]?.text) {
       case (let before?, let after?):
         add(

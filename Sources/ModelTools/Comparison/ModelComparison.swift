@@ -113,8 +113,8 @@ struct ModelComparison {
     }
   }
 
-  /// The texts that occur more often in one list than in the other, sorted. Each is repeated as often as it is in
-  /// excess.
+  /// The texts that occur more often in one list than in the other, sorted. If `old` has a text three times and `new`
+  /// has the text once, the text is twice in `removed`.
   static func difference(_ old: [String], _ new: [String]) -> (removed: [String], added: [String]) {
     var counts: [String: Int] = [:]
     for text in new { counts[text, default: 0] += 1 }

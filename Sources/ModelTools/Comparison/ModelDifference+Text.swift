@@ -23,7 +23,7 @@ extension ModelDifference {
     }
   }
 
-  /// The first three reasons, and the number of the others. The others are listed with their changes.
+  /// The first three reasons, and the number of further reasons. All reasons are listed with their changes.
   private static func list(_ reasons: [String], joiner: String) -> String {
     let shown = reasons.prefix(3).joined(separator: joiner)
     let rest = reasons.count - 3

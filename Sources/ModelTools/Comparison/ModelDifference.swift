@@ -3,7 +3,8 @@ public import ObjectModel
 /// The changes from one version of a model to another.
 ///
 /// Renames are recognised as in Core Data, by renaming identifiers. If something disappeared and something of the same
-/// shape appeared, ``guesses`` lists it as a possible rename, beside the two changes. No mapping uses a guess.
+/// shape appeared, ``guesses`` lists the pair as a possible rename, in addition to the two changes. No mapping uses a
+/// guess.
 public struct ModelDifference: Sendable, Hashable {
   /// All changes: first those of entities, in the order of the entity names, then those of the model itself.
   public let changes: [ModelChange]

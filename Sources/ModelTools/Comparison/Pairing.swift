@@ -3,9 +3,9 @@ import ObjectModel
 /// The pairs of corresponding old and new elements, and the elements without a partner.
 ///
 /// The pairs follow Core Data's rule (Apple, "Migrating your data model automatically"). An element's canonical name is
-/// its renaming identifier, or its name if it has no identifier. A new element belongs to the old one with the same
-/// canonical name. If there is none, it belongs to the old one that its identifier names, or else to the old one with
-/// the same name. Guesses are not used.
+/// its renaming identifier, or its name if it has no identifier. A new element belongs to the old element with the same
+/// canonical name. Without one, the new element belongs to the old element that its identifier names, or else to the
+/// old element with the same name. Guesses are not used.
 ///
 /// Archives may hold several elements with the same name, such as indexes. Equal ones among them are paired first, the
 /// others in their order.

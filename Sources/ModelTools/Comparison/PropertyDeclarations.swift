@@ -29,8 +29,8 @@ struct PropertyDeclarations<Property> {
     }
   }
 
-  /// The declaration of a property in the nearest ancestor, else in the first descendant, of an entity; nil if neither
-  /// has one. `isAbove` tells an ancestor from a descendant.
+  /// Finds a property above or below an entity: its declaration in the nearest ancestor or, without one, in the first
+  /// descendant. `isAbove` is true for an ancestor. Nil if neither an ancestor nor a descendant declares the property.
   func find(_ key: String, from entity: String) -> (declaration: Declaration, isAbove: Bool)? {
     guard let place = positions.ranges[entity], let found = declarations[key] else { return nil }
     // Ancestors come before their descendants; the nearest ancestor is the last of them.

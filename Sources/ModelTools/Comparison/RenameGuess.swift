@@ -105,7 +105,8 @@ private struct EntityShape: Hashable {
   let attributes: [String: AttributeType]
   let relationships: Set<String>
 
-  /// Makes the shape of an entity; nil for an entity without properties, because all of those have the same shape.
+  /// Makes the shape of an entity; nil for an entity without properties, because all entities without properties have
+  /// the same shape.
   init?(_ entity: Entity) {
     guard !entity.attributes.isEmpty || !entity.relationships.isEmpty else { return nil }
     isAbstract = entity.isAbstract

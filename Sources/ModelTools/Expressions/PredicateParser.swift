@@ -122,7 +122,7 @@ struct PredicateParser {
 
   private mutating func options() throws(PredicateFormatError) -> ModelPredicate.Options {
     guard take("[") else { return [] }
-    guard case .name(let letters, _) = kind else { throw error("Options are missing here.") }
+    guard case .name(let letters, _) = kind else { throw error("Options are missing: c, d, n, l.") }
     var options: ModelPredicate.Options = []
     for letter in letters.lowercased() {
       switch letter {

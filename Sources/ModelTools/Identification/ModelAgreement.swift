@@ -82,7 +82,7 @@ package struct ModelAgreement: Sendable, Hashable {
         undecided[name] = doubt
       } else if derived.contains(name), record.hasUnstableDerivedHashes {
         undecided[name] =
-          "it has a derived attribute, and systems of that time recorded "
+          "it has a derived attribute, and systems of the store's time recorded "
           + "a different hash each time"
       } else if let doubt = record.doubt(hash) {
         undecided[name] = doubt

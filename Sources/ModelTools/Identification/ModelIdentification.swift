@@ -30,10 +30,10 @@ package struct ModelIdentification: Sendable {
   /// All versions that fit: the store opens with each of them. Those that share a version identifier with the store
   /// come first. There are several if versions have equal hashes.
   package let matches: [Candidate]
-  /// The versions that nothing rules out but that have a hash which cannot be judged, the nearest first.
+  /// The versions that may fit: no hash contradicts them, but at least one hash cannot be judged. The nearest is first.
   package let possible: [Candidate]
-  /// All other versions with an entity in common, the nearest first. The nearest has the most equal hashes; of several,
-  /// the fewest entities that the store lacks or that differ; of several, the latest position.
+  /// All other versions with an entity in common, the nearest first. Versions with more equal hashes are nearer; then
+  /// those with fewer entities that the store lacks or that differ; then those with a later position.
   package let others: [Candidate]
   /// The versions of which nothing is known, because they could not be read. Each may be the one that wrote the store.
   /// ``ModelCollection/Version/problem`` of a version says why it could not be read.
@@ -52,8 +52,7 @@ package struct ModelIdentification: Sendable {
   ///   - record: what the store records.
   ///   - collections: the versions to look at. The current version is looked for in each collection.
   ///   - frameworkVersion: the framework of the system that the app runs on, as `NSPersistenceFrameworkVersion` of a
-  ///     store
-  ///     that it writes; nil if it is not known. A store written by a later framework counts as newer.
+  ///     store that it writes; nil if it is not known. A store written by a later framework counts as newer.
   package init(
     _ record: StoreModelRecord, in collections: [ModelCollection], frameworkVersion: Int64? = nil
   ) {
@@ -131,7 +130,8 @@ package struct ModelIdentification: Sendable {
     return .unknown(reason: "no version is marked as the current one")
   }
 
-  /// The age of a store that a later framework wrote than the one that the app runs on; nil for any other store.
+  /// ``Age/newer(reason:)`` if a later framework wrote the store than the one that the app runs on; nil for any other
+  /// store.
   private static func later(_ record: StoreModelRecord, than frameworkVersion: Int64?) -> Age? {
     guard let frameworkVersion, let latest = record.latestFramework, latest > frameworkVersion
     else { return nil }
@@ -139,8 +139,8 @@ package struct ModelIdentification: Sendable {
       reason: "framework \(latest) wrote it, and the app runs on \(frameworkVersion)")
   }
 
-  /// The reason if no version fits, as a clause. It names entities of the store that no version has; a newer store has
-  /// some.
+  /// The reason if no version fits, as a clause. It names entities of the store that no version has: a newer store can
+  /// have them.
   private static func noMatchReason(
     _ record: StoreModelRecord, _ collections: [ModelCollection]
   ) -> String {

@@ -28,7 +28,7 @@ package struct PastedHash: Sendable, Equatable {
 /// Reads version hashes without their store, as people send them: in a log, in a mail, or in a property list with a
 /// store's metadata.
 package enum PastedHashes {
-  /// The maximum number of bytes of a file that is read: 1 MiB. Larger files have no hashes here.
+  /// The maximum number of bytes of a file that is read: 1 MiB. Larger files are treated as files without hashes.
   package static let maximumByteCount = 1 << 20
 
   /// The names of the entities whose hashes are in the bytes, sorted; nil if there are none.

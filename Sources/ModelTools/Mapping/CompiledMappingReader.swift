@@ -3,11 +3,11 @@ package import ObjectModel
 extension MappingModel {
   /// Reads a compiled mapping model (`.cdm`), a keyed archive of an `NSMappingModel`.
   ///
-  /// - Throws: ``ModelError``; `model.notAMapping` if the bytes are another archive or none.
+  /// - Throws: ``ModelError``; `model.notAMapping` if the bytes are not the archive of a mapping model.
   package init(archive bytes: [UInt8]) throws(ModelError) {
     let archive = try KeyedArchive(
       bytes: bytes, orThrow: .notAMapping,
-      "This is not a keyed archive, as every compiled mapping model is.")
+      "A compiled mapping model is a keyed archive; this file is not.")
     var reader = CompiledMappingReader(archive: archive)
     self = try reader.mapping()
   }

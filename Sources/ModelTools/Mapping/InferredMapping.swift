@@ -122,7 +122,7 @@ final class MappingInference {
   // MARK: Properties
 
   /// Makes one mapping for each persistent attribute, inherited ones included. Attributes that move up or down the
-  /// hierarchy so keep their values. A new attribute has no expression and gets its default.
+  /// hierarchy therefore keep their values. A new attribute has no expression and gets its default.
   private func attributes(from old: Entity, to new: Entity) -> [PropertyMapping] {
     let sources = Dictionary(
       attributePairing(from: old, to: new).pairs.map { ($0.new.name, $0.old.name) }

@@ -29,7 +29,7 @@ extension InferredStep {
       case .notHandled(let reason): obstacles.append("\(change.summary): \(reason)")
       case .unknown(let reason): doubts.append("\(change.summary): \(reason)")
       case .handledIfDataAllows(let reason):
-        // Most reasons name the entity. Only the others need the change beside them.
+        // Most reasons name the entity. Only reasons that do not name it need the change beside them.
         let isPlaced = change.entityName.map { reason.contains("`\($0)`") } ?? true
         conditions.append(isPlaced ? reason : "\(reason) (\(change.summary))")
       case .handled, .nothingToDo: break

@@ -15,7 +15,8 @@ extension MappingModel {
 }
 
 private struct CompiledMappingWriter {
-  /// The entity mapping and the property mapping that lose something; nil for the whole.
+  /// The names of the entity mapping and the property mapping that lose something. Both are nil for a loss of the
+  /// mapping model as a whole.
   private struct Place {
     var mapping: String?
     var property: String?
@@ -130,8 +131,8 @@ private struct CompiledMappingWriter {
     return builder.dictionary(written)
   }
 
-  /// The other fields in archived form. Fields of a `.cdm` are written back. Fields of an `.xcmappingmodel` have no
-  /// meaning in a `.cdm` and are noted as losses.
+  /// The fields in `others` in archived form. Fields of a `.cdm` are written back. Fields of an `.xcmappingmodel` have
+  /// no meaning in a `.cdm` and are noted as losses.
   private mutating func others(
     _ others: [String: ArchivedValue], of subject: Place
   ) -> [String: PropertyList] {

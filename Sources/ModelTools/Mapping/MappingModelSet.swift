@@ -47,8 +47,8 @@ package struct MappingModelSet: Sendable {
   /// A mapping model that cannot be read is listed with its ``Item/problem``. Symbolic links below the path are not
   /// followed. A folder without mapping models gives an empty set.
   ///
-  /// - Throws: ``ModelError`` if the path has no file or folder. For a single file or an `.xcmappingmodel`, also if it
-  ///   cannot be read.
+  /// - Throws: ``ModelError`` if the path has no file or folder. For a single file or an `.xcmappingmodel`, also if
+  ///   this cannot be read.
   package init(at path: String) throws(ModelError) {
     let resolved = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     switch ModelFile.kind(at: resolved) {

@@ -1,11 +1,12 @@
 import ObjectModel
 
-/// Counts the mapping models between two places, which a step from one place to the other skips.
+/// Counts the mapping models that a step from one place to another skips, because they lie between the two places. A
+/// span of a mapping model leads from a place that fits its source to the next place that fits its destination.
 struct MappingSpans {
   private let positions: [Int]
   private let goesBack: Bool
-  /// For each mapping model and each position: the nearest end of its spans that begin at this position or later. Nil
-  /// if no span begins there. On the way back, positions are counted from the last one.
+  /// For each mapping model and each position: the nearest end of all spans that begin at this position or later. Nil
+  /// if no span begins at this position or later. On the way back, positions are counted from the last one.
   private let ends: [[Int?]]
 
   /// Makes the table. `positions` are the positions of the places, by the index of the place.

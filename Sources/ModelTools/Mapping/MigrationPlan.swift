@@ -68,7 +68,7 @@ package struct MigrationPlan: Sendable {
     package let nearestDestination: Nearest?
 
     /// Whether the mapping model fits no step between the versions. This happens if a hash changes after the mapping
-    /// model was made. False if it could not be read.
+    /// model was made. False if the mapping model could not be read.
     package var isOrphaned: Bool { item.compiled != nil && fits.isEmpty }
   }
 

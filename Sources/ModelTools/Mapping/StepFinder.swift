@@ -140,9 +140,9 @@ struct StepFinder {
   // MARK: Mapping models
 
   /// The mapping models for a step; empty if none fits. Mapping models that carry exactly the two models are preferred
-  /// to those that only fit by the entities they name. Of several, the one that names the most entities of the models
-  /// comes first. Others of the same rank are added if they name no entity that is already covered, because several
-  /// mapping models may do one step together.
+  /// to those that only fit by the entities they name. Of several mapping models, the one that names the most entities
+  /// of the models comes first. Further mapping models of the same rank are added if they name no entity that is
+  /// already covered, because several mapping models may do one step together.
   private mutating func chosenMappings(_ from: Int, _ to: Int) -> [MappingModelSet.Item] {
     let fitting = mappings.items.indices.filter { fits($0, from, to) }
     guard let first = fitting.first else { return [] }

@@ -7,7 +7,7 @@ extension MappingModel {
   /// properties that keep their name, the kinds and the hashes. They are left open here, and ``compiled(from:to:)``
   /// adds them.
   ///
-  /// - Throws: ``ModelError``; `model.notAMapping` if the bytes are other XML or none.
+  /// - Throws: ``ModelError``; `model.notAMapping` if the bytes are not the XML of a mapping model.
   package init(xcmapping bytes: [UInt8]) throws(ModelError) {
     var reader = XMLMappingReader(store: try XMLStore(bytes))
     self = try reader.mapping()

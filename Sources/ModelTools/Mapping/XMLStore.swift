@@ -32,7 +32,7 @@ struct XMLStore {
 
   /// Reads the XML.
   ///
-  /// - Throws: ``ModelError``; `model.notAMapping` if the bytes are other XML or none.
+  /// - Throws: ``ModelError``; `model.notAMapping` if the bytes are not a Core Data XML store.
   init(_ bytes: [UInt8]) throws(ModelError) {
     let document: HardenedXML
     do {

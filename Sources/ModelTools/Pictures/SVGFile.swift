@@ -1,4 +1,4 @@
-/// Makes SVG files. Such a file loads nothing, and has colours for light and dark screens.
+/// Makes SVG files. The files load nothing, and have colours for light and dark screens.
 package enum SVGFile {
   /// Makes the text of an SVG file.
   ///
@@ -7,9 +7,8 @@ package enum SVGFile {
   ///   - height: the height of the picture.
   ///   - title: what the picture shows, for readers who do not see it.
   ///   - body: the elements of the picture.
-  ///   - rules: returns the CSS rules of the elements in the colours given. The file has the colours themselves, not
-  ///     CSS
-  ///     variables, because many programs that draw SVG do not know variables.
+  ///   - rules: returns the CSS rules of the elements in the colours given. The file contains the colours themselves,
+  ///     not CSS variables, because many programs that draw SVG do not know variables.
   /// - Returns: the text of the file.
   package static func text(
     width: Int, height: Int, title: String, body: String, rules: (PictureColours) -> String

@@ -12,8 +12,8 @@ extension ManagedObjectModel {
   }
 
   /// Reads the XML of an uncompiled model, and reports the values that could not be read. These are treated as absent;
-  /// no version hash and no table of a store depends on them. Entities in `known` are not read again; the others are
-  /// added.
+  /// no version hash and no table of a store depends on them. Entities in `known` are not read again; all other
+  /// entities are added to `known`.
   static func read(
     contentsXML bytes: [UInt8], knowing known: inout KnownEntities
   ) throws(ModelError) -> (model: ManagedObjectModel, unread: [ModelProblem]) {
@@ -143,7 +143,8 @@ struct ContentsReader {
     "isAbstract", "optional", "transient", "derived", "ordered", "toMany",
     "allowsExternalBinaryDataStorage", "preserveAfterDeletion",
   ]
-  /// The other YES/NO attributes in XML, by element. No attribute of a fetched property affects a hash or a table.
+  /// The YES/NO attributes in XML that affect neither a version hash nor a table, by element. No attribute of a fetched
+  /// property affects a hash or a table.
   private static let quietSwitches: [String: Set<String>] = [
     "model": ["usedWithCloudKit", "usedWithSwiftData"], "configuration": ["usedWithCloudKit"],
     "entity": [],
@@ -164,7 +165,8 @@ struct ContentsReader {
   /// The maximum number of unread values that are reported.
   private static let maximumUnread = 1_000
 
-  /// Throws if a value is neither YES nor NO and version hashes depend on it. Other values of this kind are noted.
+  /// Throws if a value is neither YES nor NO and version hashes depend on it. Other values that are neither YES nor NO
+  /// are noted.
   private mutating func checkValues(
     _ element: String, _ attributes: Attributes, _ line: Int
   ) throws(ModelError) {

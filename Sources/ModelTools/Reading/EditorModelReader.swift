@@ -6,10 +6,10 @@ extension ManagedObjectModel {
   ///
   /// The bytes are a keyed archive of the editor's own classes (`XDPMModel`, `XDPMEntity`, …), which is read as data.
   ///
-  /// - Throws: ``ModelError``; `model.notAModel` if the bytes are another archive or none.
+  /// - Throws: ``ModelError``; `model.notAModel` if the bytes are not the archive of an editor's model.
   package init(editorArchive bytes: [UInt8]) throws(ModelError) {
     let archive = try KeyedArchive(
-      bytes: bytes, orThrow: .notAModel, "This is not a keyed archive, as the editor's models are.")
+      bytes: bytes, orThrow: .notAModel, "An editor's model is a keyed archive; this file is not.")
     self = try EditorModelReader.model(in: archive).model
   }
 }
@@ -41,7 +41,7 @@ package struct EditorModelReader {
     guard let root = root(of: archive) else {
       let className = archive.className(of: archive.root) ?? "nothing"
       throw ModelError(
-        code: .notAModel, message: "The archive holds \(className), not a model of the editor.")
+        code: .notAModel, message: "The archive holds \(className), not a model of Xcode's editor.")
     }
     var reader = EditorModelReader(archive: archive)
     let model = try reader.model(root)

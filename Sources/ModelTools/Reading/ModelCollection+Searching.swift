@@ -13,8 +13,7 @@ extension ModelCollection {
   /// links below the path are not followed.
   ///
   /// - Throws: ``ModelError`` if the path has no file or folder, or nothing that contains a model. For a single file,
-  ///   also
-  ///   if it cannot be read.
+  ///   also if the file cannot be read.
   public init(searching path: String) throws(ModelError) {
     let resolved = ModelFile.resolved(path)
     var search = ModelSearch()
@@ -83,7 +82,7 @@ private struct ModelSearch {
     }
   }
 
-  /// Whether the search may go on. A stop is recorded once.
+  /// Whether the search may go on. When it may not, the folder and the reason are recorded once.
   private mutating func hasRoom(in folder: String) -> Bool {
     let isFull =
       entryCount > ModelCollection.maximumEntries

@@ -13,7 +13,7 @@ extension ModelFile {
     }
     if OptimisedModel.isOptimised(bytes) { throw OptimisedModel.error }
     let archive = try KeyedArchive(
-      bytes: bytes, orThrow: .notAModel, "This is not a keyed archive, as every compiled model is.")
+      bytes: bytes, orThrow: .notAModel, "A compiled model is a keyed archive; this file is not.")
     return EditorModelReader.isEditorArchive(archive)
       ? (try EditorModelReader.model(in: archive).model, [])
       : (try ManagedObjectModel(archive), [])

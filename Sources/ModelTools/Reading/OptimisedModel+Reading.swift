@@ -27,8 +27,8 @@ extension OptimisedModel {
       problems: problems)
   }
 
-  /// The version identifiers, sorted; empty if there are none. They are a keyed archive of a single text in all files
-  /// seen, or else of several texts.
+  /// The version identifiers, sorted; empty if there are none. In all files seen they are a keyed archive of a single
+  /// text. A keyed archive of several texts is read too.
   private static func identifiers(in items: [ArraySlice<UInt8>]) -> [String] {
     guard let item = items.first(where: { $0.starts(with: Array("bplist00".utf8)) }),
       let archive = try? KeyedArchive(bytes: Array(item))
@@ -128,7 +128,7 @@ private struct OptimisedReader {
 
   // MARK: Items
 
-  /// Reads UTF-16 strings. An item has a length in bytes, a zero word and UTF-16LE units, and starts at a multiple of
+  /// Reads UTF-16 strings. Each item has a length in bytes, a zero word and UTF-16LE units, and starts at a multiple of
   /// 4. The
   /// first item is empty.
   func wideStrings(_ section: Section) -> (found: [String], problem: String?) {
@@ -192,7 +192,7 @@ private struct OptimisedReader {
   }
 
   /// The offset after a section's own count. The count is at the section's offset, rounded up to a multiple of 4. Nil,
-  /// with a problem, if it is not the count in the header.
+  /// with a problem, if the section's count differs from the count in the header.
   private func start(_ section: Section, _ what: String) -> (place: Int?, problem: String?) {
     // Offsets are 32-bit numbers, so rounding up cannot overflow.
     let place = aligned(section.offset)
@@ -229,9 +229,10 @@ private struct OptimisedReader {
 }
 
 extension OptimisedModel {
-  /// The entity hashes of the optimised model, as far as those of a store identify them. A stored hash that occurs in
-  /// the model belongs to the entity of that name. An entity that the model names without the stored hash gets another
-  /// hash. One more entry, whose name no entity has, stands for entities that the store does not have.
+  /// The model's entity hashes by name, as far as a store's hashes identify them. If the model contains the hash that
+  /// the store has for an entity, the entity gets this hash. If the model contains only the entity's name, the entity
+  /// gets a hash of zeros, which differs from every real one. The entry `(unnamed entities)` stands for entities that
+  /// the store does not have.
   package func hashes(beside stored: [String: VersionHash]) -> [String: VersionHash] {
     let other = VersionHash(digest: [UInt8](repeating: 0, count: VersionHash.byteCount))
     var found: [String: VersionHash] = [:]

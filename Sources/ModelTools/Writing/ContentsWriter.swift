@@ -4,7 +4,7 @@ extension ManagedObjectModel {
   /// The model as XML that Xcode opens: the file `contents` inside an `.xcdatamodel`.
   ///
   /// XML attributes are in the order in which Xcode writes them, entities and properties in the order of their names.
-  /// Equal models so give equal bytes. Reading the bytes gives an equal model, apart from the losses.
+  /// Equal models therefore give equal bytes. Reading the bytes gives an equal model, apart from the losses.
   ///
   /// - Parameter settings: what the file holds beyond the model. By default this is what Xcode writes for a new model.
   /// - Returns: the file's bytes, and what the file cannot hold.

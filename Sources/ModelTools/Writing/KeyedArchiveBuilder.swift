@@ -31,7 +31,7 @@ struct KeyedArchiveBuilder {
     return place
   }
 
-  /// Adds a plain value as an object. Equal values are stored once.
+  /// Adds a value that is not a collection as an object. Equal values are stored once.
   mutating func scalar(_ value: PropertyList) -> PropertyList {
     if let known = scalars[value] { return known }
     objects.append(value)

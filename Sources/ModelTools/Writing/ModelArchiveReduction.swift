@@ -267,7 +267,7 @@ struct ModelArchiveReduction {
     if let predicate = request.havingPredicate, !note(predicate, name) { return false }
     if request.options != .standard {
       lose(
-        "It is not known how a compiled model holds fetch request options; it gets the defaults.",
+        "It is not known how a compiled model holds fetch request options; they get their defaults.",
         name)
       request.options = .standard
     }

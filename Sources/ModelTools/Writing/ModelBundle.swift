@@ -67,9 +67,8 @@ package struct ModelBundle: Sendable {
   ///
   /// If the hash of an entity is not known, `VersionInfo.plist` has neither the entity nor a computed checksum.
   ///
-  /// - Throws: ``ModelError`` if two versions have the same name, a name cannot be a file name, or a model is larger
-  ///   than
-  ///   what can be read again.
+  /// - Throws: ``ModelError`` if two versions have the same name, a name cannot be a file name, or a model is too large
+  ///   to be read again.
   package init(compiled versions: [Version], current: String?) throws(ModelError) {
     try Self.check(versions)
     var files: [File] = []
@@ -87,7 +86,7 @@ package struct ModelBundle: Sendable {
           lost.append(
             ModelLoss(
               entityName: name,
-              sentence: "Its version hash is unknown, so VersionInfo.plist has none for it: "
+              sentence: "The version hash is not known and is left out of VersionInfo.plist: "
                 + "\(computed.unknown[name] ?? "")."))
         }
       }

@@ -5,7 +5,7 @@ package import ObjectModel
 package struct SourceSettings: Sendable, Hashable {
   /// The XML attributes of `<model>`, by name, without the version identifier.
   package var model: [String: String]
-  /// Whether entities that are not in ``entities`` are written as syncable. Xcode writes new entities so.
+  /// Whether entities that are not in ``entities`` are written as syncable. Xcode writes new entities as syncable.
   package var newEntitiesAreSyncable = true
   /// The XML attributes of each entity that are settings, by entity name.
   package var entities: [String: [String: String]]

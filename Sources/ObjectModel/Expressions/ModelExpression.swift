@@ -12,7 +12,7 @@ package indirect enum ModelExpression: Sendable, Hashable {
   case variable(String)
   /// A key path of the object that an expression yields: `name` of `SELF`, `owner.name` of `$source`.
   case keyPath(String, of: ModelExpression)
-  /// A function call. A call without a target is built in: `count:`, `now`, `add:to:` (printed `a + b`),
+  /// A function call. A call without a target calls a built-in function: `count:`, `now`, `add:to:` (printed `a + b`),
   /// `castObject:toType:` (printed `CAST(a, "T")`).
   case function(target: ModelExpression?, selector: String, arguments: [ModelExpression])
   /// A list of expressions, written `{a, b}`.
@@ -62,7 +62,7 @@ package enum ExpressionSetOperation: String, Sendable, Hashable, CaseIterable {
 
 /// A constant of an expression or predicate.
 ///
-/// An archived array or set is an ``ModelExpression/aggregate(_:)`` of constants instead.
+/// An archived array or set is not a constant, but an ``ModelExpression/aggregate(_:)`` of constants.
 package enum ExpressionConstant: Sendable, Hashable {
   /// `nil`.
   case null
@@ -72,7 +72,7 @@ package enum ExpressionConstant: Sendable, Hashable {
   case integer(Int64)
   /// A floating-point number.
   case real(Double)
-  /// A decimal number: plain digits without exponent.
+  /// A decimal number: its digits, without an exponent.
   case decimal(String)
   /// Text.
   case string(String)
@@ -119,7 +119,7 @@ extension ModelExpression {
     return text
   }
 
-  /// The key path, if it is one of the evaluated object (`SELF`); nil for any other expression.
+  /// The text of a key path of the evaluated object (`SELF`); nil for any other expression.
   package var plainKeyPath: String? {
     guard case .keyPath(let path, of: .evaluatedObject) = self else { return nil }
     return path

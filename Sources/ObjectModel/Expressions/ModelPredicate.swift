@@ -92,7 +92,7 @@ package indirect enum ModelPredicate: Sendable, Hashable {
     /// The bits as an archive has them.
     package let rawValue: Int64
 
-    /// Makes options from bits, even from unknown ones.
+    /// Makes options from bits. Unknown bits are kept.
     package init(rawValue: Int64) { self.rawValue = rawValue }
 
     /// `[c]`: upper and lower case are equal.

@@ -7,7 +7,7 @@ import SafeText
 /// are named by analogy; an object without these keys stays opaque.
 package struct PredicateArchiveReader {
   package let archive: KeyedArchive
-  /// The number of parts that were read. A shared part counts each time, and so does the archive's nil in a list.
+  /// The number of parts that were read. A shared part counts each time it is met. Each nil in a list counts too.
   package private(set) var partCount = 0
   /// The number of bytes of text and data that were read.
   private(set) var textLength = 0
@@ -218,7 +218,7 @@ package struct PredicateArchiveReader {
     }
   }
 
-  /// The operators by their `NSPredicateOperatorType`. Number 11 is not listed: it goes with a selector.
+  /// The operators by their `NSPredicateOperatorType`. Number 11 is not listed, because it also needs a selector.
   package static let operators: [Int64: ModelPredicate.Operator] = [
     0: .lessThan, 1: .lessThanOrEqual, 2: .greaterThan, 3: .greaterThanOrEqual, 4: .equal,
     5: .notEqual, 6: .matches, 7: .like, 8: .beginsWith, 9: .endsWith, 10: .in, 99: .contains,
@@ -241,7 +241,7 @@ package struct PredicateArchiveReader {
       found = .selector(selector)
     }
     guard let found else { return nil }
-    // Equality keeps the options under `NSOptions`, CONTAINS and IN under `NSFlags`.
+    // An archived `==` has its options under `NSOptions`; CONTAINS and IN have them under `NSFlags`.
     let bits =
       archive.integer(archive.field("NSOptions", of: stored))
       ?? archive.integer(archive.field("NSFlags", of: stored)) ?? 0

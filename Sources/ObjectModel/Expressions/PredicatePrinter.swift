@@ -155,7 +155,7 @@ struct PredicatePrinter {
       text += "."
     }
     guard PredicateSyntax.isKeyPath(path) else {
-      // An `.xcdatamodel` cannot hold this path. Apple prints the path as it is.
+      // A path whose keys are not all names cannot be in an `.xcdatamodel`. Apple prints such a path as it is.
       if style == .apple { text += path } else { writeQuotedKey(path) }
       return
     }
@@ -212,7 +212,7 @@ struct PredicatePrinter {
     text += ")"
   }
 
-  /// Whether the parser would read this cast as a constant. Such a call is printed as a function instead.
+  /// Whether the parser would read `CAST(a, b)` as a constant. If so, the call is printed as a function.
   private static func isLiteralCast(_ arguments: [ModelExpression]) -> Bool {
     PredicateSyntax.constant(arguments[0], castTo: arguments[1]) != nil
   }
@@ -221,14 +221,14 @@ struct PredicatePrinter {
     _ left: ModelExpression, _ sign: (sign: String, selector: String, level: Int),
     _ right: ModelExpression
   ) {
-    // The operators are left-associative, so a right side of the same level needs brackets. A negative number before a
-    // power and an operand that is not simple need brackets too.
+    // The operators are left-associative, so a right side of the same level needs brackets. Negative integers and
+    // reals, and set operations, get brackets too.
     writeOperand(left, level: sign.level)
     text += " \(sign.sign) "
     writeOperand(right, level: sign.level + 1)
   }
 
-  /// Writes an operand. It gets brackets if it would be parsed differently without them.
+  /// Writes an operand, in brackets if it would be parsed differently without them.
   private mutating func writeOperand(_ expression: ModelExpression, level: Int = 9) {
     var needsBrackets = false
     switch expression {
@@ -287,14 +287,14 @@ struct PredicatePrinter {
     if style == .apple, let whole = Int64(exactly: value) {
       text += String(whole)
     } else if value.isNaN || value.isInfinite {
-      // Apple's format has no such literals. Our parser knows these words.
+      // Apple's format has no literals for these values. Only our own parser reads these words.
       text += value.isNaN ? "#nan" : (value < 0 ? "#-inf" : "#inf")
     } else {
       text += value.description
     }
   }
 
-  /// The number with six decimal places, as `%f` writes it; a number that is too large is written in its own form.
+  /// The number with six decimal places, as `%f` writes it; a number of 9.2e12 or more is written as Swift writes it.
   private static func sixDigits(_ value: Double) -> String {
     let millionths = (abs(value) * 1_000_000).rounded()
     guard let scaled = Int64(exactly: millionths) else { return value.description }

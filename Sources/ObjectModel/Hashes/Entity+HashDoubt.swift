@@ -36,9 +36,9 @@ extension Entity {
 
   /// The name of a persistent relationship of this entity that is its own inverse; nil if there is none.
   ///
-  /// The hash of the declaring entity leaves out the inverse's name. Two such entities in a store of framework 851
-  /// (`AircraftEntity`, `FlightRecord`) confirm this rule. There is no recorded hash of an entity that inherits such a
-  /// relationship.
+  /// The hash of the declaring entity leaves out the inverse's name. Two entities in a store of framework 851
+  /// (`AircraftEntity`, `FlightRecord`) confirm this rule. There is no recorded hash of an entity that inherits a
+  /// relationship of this kind.
   var selfInverseName: String? {
     relationships.first { !$0.isTransient && isSelfInverse($0) }?.name
   }
@@ -63,7 +63,7 @@ extension Attribute {
     case .undefined: return "it has no type"
     case .integer16, .integer32, .integer64, .decimal, .double, .float, .string, .boolean, .date,
       .binary, .uuid, .uri, .transformable:
-      // Recorded hashes confirm these.
+      // Recorded hashes confirm the rule for these types.
       return nil
     default: return "its type is \(type)"
     }

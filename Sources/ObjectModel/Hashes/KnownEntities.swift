@@ -3,7 +3,7 @@
 ///
 /// Equal bytes give equal entities: the meaning of an element in a `<model>` depends on nothing else.
 package struct KnownEntities {
-  /// What an entity uses of the limits of a ``ManagedObjectModel``: parts, and bytes of predicates.
+  /// How many parts and how many bytes of predicates an entity adds to the limits of ``ManagedObjectModel``.
   package struct Cost {
     package var parts = 0
     package var predicateLength = 0

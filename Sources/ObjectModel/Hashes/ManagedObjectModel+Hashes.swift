@@ -37,14 +37,14 @@ extension ManagedObjectModel {
   }
 }
 
-/// Computes the hashes of one model: parents before children, each property once, where it is declared.
+/// Computes the hashes of one model. Parents are hashed before children, and each property once, where it is declared.
 private struct HashComputation {
   /// The maximum number of property hashes that are fed into entity hashes in one run. A model of 1,000 entities
   /// with 100 properties each feeds 100,000.
   private static let maximumInputs = 8_000_000
 
   private struct State {
-    /// Nil if the hash cannot be computed at all.
+    /// The entity's hash; nil if it cannot be computed at all.
     var hash: VersionHash?
     /// Why the hash is unconfirmed; nil if recorded hashes confirm every rule in it.
     var doubt: String?

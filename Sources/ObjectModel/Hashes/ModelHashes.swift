@@ -1,6 +1,6 @@
 /// The version hashes that this library computes for a model.
 public struct ModelHashes: Sendable, Hashable {
-  /// The version hashes by entity name. Entities with a rule that no recorded hash confirms are in ``unknown`` instead.
+  /// The version hashes by entity name. Entities with a rule that no recorded hash confirms are only in ``unknown``.
   public let hashes: [String: VersionHash]
 
   /// For each entity without a certain hash: why no recorded hash confirms the rule. Report the entity as "unknown",
@@ -12,8 +12,8 @@ public struct ModelHashes: Sendable, Hashable {
   public let unconfirmed: [String: VersionHash]
 
   /// The names of the entities with a derived attribute, declared or inherited. Systems from iOS 13 to about 16
-  /// recorded a new hash for them each time the model was created, so such a difference alone proves no
-  /// incompatibility.
+  /// recorded a new hash for them each time the model was created, so a different hash of such an entity does not prove
+  /// an incompatibility.
   package let entitiesWithDerivedAttributes: Set<String>
 
   /// The model checksum as base64 of 32 bytes, see ``checksum(of:)``; nil if any entity is in ``unknown``.

@@ -7,7 +7,7 @@ extension ManagedObjectModel {
 
 extension ModelCollection {
   /// The current and earlier entity names of all versions; nil if a version has neither a readable model nor recorded
-  /// hashes, because its entities may have other names.
+  /// hashes, because its entities may have further names.
   package var entityNameHistory: Set<String>? {
     var names: Set<String> = []
     for version in versions {

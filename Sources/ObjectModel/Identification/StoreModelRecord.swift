@@ -2,7 +2,7 @@
 /// the model fits.
 package struct StoreModelRecord: Sendable, Hashable {
   /// The hashes of all entities of the model, by entity name (`NSStoreModelVersionHashes`); empty if none are recorded.
-  /// A store of one configuration records the hashes of the whole model too.
+  /// A store with the entities of one configuration also records the hashes of the whole model.
   package let hashes: [String: VersionHash]
   /// The version of the hash rules (`NSStoreModelVersionHashesVersion`); nil if it is not recorded. Every store seen
   /// has version 3.
@@ -42,6 +42,6 @@ package struct StoreModelRecord: Sendable, Hashable {
     frameworkVersion.map { (977...1251).contains($0) } ?? true
   }
 
-  /// Whether framework 386 or earlier (about 2011) wrote the store. It tries a second style of hash after the first.
+  /// Whether framework 386 or earlier (about 2011) wrote the store. These frameworks also try a second style of hash.
   package var hasSecondTry: Bool { frameworkVersion.map { $0 <= 386 } ?? false }
 }

@@ -29,7 +29,7 @@ public struct Attribute: Sendable, Hashable {
   package var usesScalarValueType: Bool?
   /// The name of a transformable attribute's value transformer; nil for Core Data's default transformer.
   public var valueTransformerName: String?
-  /// The class of the values; nil if the model names none or the usual class of the type.
+  /// The class of the values; nil if the model names no class or the type's standard class.
   package var valueClassName: String?
   /// A text that the developer sets to change the version hash (`versionHashModifier`); nil if there is none.
   public var versionHashModifier: String?
@@ -39,7 +39,7 @@ public struct Attribute: Sendable, Hashable {
   public var userInfo: [String: ArchivedValue]
   /// How the store computes a derived attribute; nil if the attribute is not derived.
   package var derivation: Derivation?
-  /// The elements of a composite attribute, in the model's order; their columns have the same order. Otherwise empty.
+  /// The elements of a composite attribute, in the order of their columns; empty for other attributes.
   package var elements: [Attribute]
   /// The name of the composite type in an `.xcdatamodel`; nil in compiled models.
   package var compositeName: String?

@@ -20,7 +20,7 @@ public enum DefaultValue: Sendable, Hashable {
   case uri(String)
   /// An archived object of a class that this library does not decode, with its fields.
   case object(ArchivedObject)
-  /// An archived object that is not kept, such as a collection or one nested too deeply. The value is its class name.
+  /// An archived object whose contents are not kept, such as a collection. The value is its class name.
   case opaque(className: String)
 
   /// The value as one line of text for people.
@@ -41,7 +41,7 @@ public enum DefaultValue: Sendable, Hashable {
   package init(text: String, type: AttributeType) {
     switch type {
     case .integer16, .integer32, .integer64:
-      // "NO" was seen in a model whose compiled form has 0. The attribute was once a Boolean.
+      // One model has "NO" here, and 0 in its compiled form. The attribute was once a Boolean.
       let flag = text.isEmpty ? nil : SwitchText.value(text).map { Int64($0 ? 1 : 0) }
       self = (Int64(text) ?? flag).map { .integer($0) } ?? .string(text)
     case .double, .float:

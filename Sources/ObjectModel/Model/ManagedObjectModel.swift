@@ -1,4 +1,4 @@
-/// A managed object model. The value is the same whatever kind of file it was read from.
+/// A managed object model. The value does not depend on the kind of file that the model was read from.
 ///
 /// Reading a model does not check whether Core Data would accept it.
 public struct ManagedObjectModel: Sendable, Hashable {

@@ -1,6 +1,6 @@
 /// A problem of a model: something that Core Data would refuse, or a sign of damage.
 package struct ModelProblem: Sendable, Hashable {
-  /// The kind of problem, as a stable string such as `missingParent`; more may be added.
+  /// The kind of problem, as a stable string such as `missingParent`. Later versions may add kinds.
   package struct Kind: RawRepresentable, Sendable, Hashable {
     /// The stable text of the kind.
     package let rawValue: String

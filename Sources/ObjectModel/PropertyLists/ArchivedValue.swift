@@ -8,7 +8,7 @@ public indirect enum ArchivedValue: Sendable, Hashable {
   case integer(Int64)
   /// A floating-point number.
   case real(Double)
-  /// A decimal number: plain digits without exponent.
+  /// A decimal number: its digits, without an exponent.
   case decimal(String)
   /// Text.
   case string(String)
@@ -28,7 +28,7 @@ public indirect enum ArchivedValue: Sendable, Hashable {
   case url(String)
   /// An object of a class that this library does not decode, with its fields as they are.
   case object(ArchivedObject)
-  /// An object that is nested too deeply or has too much in it, and is not decoded. The value is its class name.
+  /// An object that is too deep or has too many values to be decoded. The value is its class name.
   case opaque(className: String)
 
   /// An entry of a dictionary: a key and its value.
@@ -52,7 +52,7 @@ public indirect enum ArchivedValue: Sendable, Hashable {
 }
 
 extension ArchivedValue {
-  /// The value as one line of text for people. A collection is given by its number of values.
+  /// The value as one line of text for people. For a collection, the text is its number of values.
   public var text: String {
     switch self {
     case .null: "none"
@@ -88,7 +88,7 @@ extension KeyedArchive {
     decodedWithCount(value).value
   }
 
-  /// Decodes an object like ``decoded(_:)``, and returns the number of values that were met too.
+  /// Decodes an object like ``decoded(_:)``, and also returns the number of values that were met.
   package func decodedWithCount(_ value: PropertyList?) -> (value: ArchivedValue, count: Int) {
     var remaining = ArchivedValue.maximumCount
     let decoded = decode(value, depth: 0, remaining: &remaining)

@@ -19,7 +19,7 @@ struct BinaryPropertyListTable {
     var offset: Int
     /// The offset of the object's payload in the file, after marker and count.
     var payload: Int
-    /// The number of bytes of a scalar, of UTF-16 units of a UTF-16 string, of elements or of entries of a collection.
+    /// The number of bytes of a scalar, UTF-16 units of a UTF-16 string, elements of a list or entries of a dictionary.
     var count: Int
   }
 
@@ -103,7 +103,7 @@ struct BinaryPropertyListTable {
     guard let index = Self.number(bytes, at: place, size: referenceSize), index < objects.count
     else {
       throw PropertyListError(
-        code: .malformed, message: "A reference of the list leads nowhere.", offset: place)
+        code: .malformed, message: "The property list refers to a missing object.", offset: place)
     }
     return index
   }
@@ -125,7 +125,7 @@ struct BinaryPropertyListTable {
     case .uid: return .uid(pattern(object))
     case .array, .set, .dictionary, .invalid:
       throw PropertyListError(
-        code: .malformed, message: "A list object has an unknown kind.", offset: object.offset)
+        code: .malformed, message: "A property list object is not valid.", offset: object.offset)
     }
   }
 }
@@ -141,8 +141,8 @@ extension BinaryPropertyListTable {
     return Int(exactly: value)
   }
 
-  /// Reads the marker and the count of an object. An object that does not fit is `.invalid`, with a length of 1, or of
-  /// 0 if its offset is outside the objects. This is an error only if something refers to it.
+  /// Reads the marker and the count of an object. A damaged object is `.invalid`, with a length of 1, or of 0 if its
+  /// offset is outside the objects. This is an error only if something refers to it.
   private static func object(
     _ bytes: [UInt8], at offset: Int, end: Int, referenceSize: Int
   ) -> (Object, length: Int) {

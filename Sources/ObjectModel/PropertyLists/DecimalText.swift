@@ -1,7 +1,6 @@
 /// Decimal numbers as text, in the one form in which default values are compared.
 package enum DecimalText {
-  /// Half of the maximum length of a number's text in bytes. `NSDecimal` needs less: 38 digits and an exponent of one
-  /// byte.
+  /// A number's text may have twice as many bytes. `NSDecimal` needs fewer: 38 digits and an exponent of one byte.
   package static let maximumPlaces = 300
 
   /// The number without a plus sign, an exponent or superfluous zeros; nil unless `text` is an optional sign, digits
@@ -27,8 +26,8 @@ package enum DecimalText {
     return result
   }
 
-  /// The text of mantissa × 10^exponent; nil if the mantissa has more than 16 bytes or the exponent not one byte. The
-  /// mantissa is little-endian (`NS.mantissa` of an archived decimal).
+  /// The text of mantissa × 10^exponent; nil if the mantissa has more than 16 bytes or the exponent does not fit one
+  /// byte. The mantissa is little-endian (`NS.mantissa` of an archived decimal).
   package static func text(mantissa: [UInt8], exponent: Int64, negative: Bool) -> String? {
     guard mantissa.count <= 16, (-128...127).contains(exponent) else { return nil }
     var value = Array(mantissa.reversed())

@@ -9,7 +9,7 @@ package struct HardenedXML {
     case start(name: String, attributes: [String: String], line: Int)
     case end
     case text(String)
-    /// An element that was read before. It stands in place of its own events; only in an `.xcdatamodel`.
+    /// An `<entity>` of an `.xcdatamodel` that was read before. This one event replaces all events of the element.
     indirect case known(KnownEntities.Element, line: Int)
   }
 
@@ -21,7 +21,7 @@ package struct HardenedXML {
   package static let maximumAttributeCount = 256
 
   package let events: [Event]
-  /// The places of the `<entity>` elements of an `.xcdatamodel` that were not known.
+  /// The places of those `<entity>` elements of an `.xcdatamodel` that were not read before.
   package let entities: [XMLScanner.Place]
 
   package init(

@@ -17,8 +17,8 @@ package struct KeyedArchive: Sendable, Hashable {
 
   /// Reads a model file that must be a keyed archive.
   ///
-  /// - Throws: ``ModelError`` with `code` and `message` if the file is not a keyed archive, otherwise with the property
-  ///   list's error.
+  /// - Throws: ``ModelError`` with `code` and `message` if the file is not a keyed archive. A damaged property list
+  ///   gives its own error.
   package init(bytes: [UInt8], orThrow code: ModelError.Code, _ message: String) throws(ModelError)
   {
     do {
@@ -83,7 +83,7 @@ extension KeyedArchive {
   /// The names of an object's class and its superclasses, the most derived first; empty for plain values.
   package func classNames(of value: PropertyList?) -> [String] {
     guard let description = classDescription(of: value) else { return [] }
-    // No real class has so many ancestors, and a hostile archive may share a long list between its objects.
+    // No real class has 64 ancestors, and a hostile archive may share a long list between its objects.
     let names = description["$classes"]?.elements?.prefix(64).compactMap(\.stringValue) ?? []
     guard names.isEmpty, let name = description["$classname"]?.stringValue else { return names }
     return [name]

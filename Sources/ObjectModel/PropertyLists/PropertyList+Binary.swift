@@ -52,7 +52,7 @@ private struct Expansion {
       if built[child] != nil { continue }
       guard !isOpen[child] else {
         throw PropertyListError(
-          code: .cyclic, message: "A collection of the property list holds itself.",
+          code: .cyclic, message: "A collection in the property list contains itself.",
           offset: table.objects[child].offset)
       }
       if let inner = try open(child) { stack.append(inner) }
@@ -118,7 +118,7 @@ private struct Expansion {
       for position in 0..<frame.object.count where position + frame.object.count < children.count {
         guard case .string(let name) = children[position] else {
           throw PropertyListError(
-            code: .malformed, message: "A dictionary key of the list is not a string.",
+            code: .malformed, message: "The property list has a key that is not text.",
             offset: frame.object.offset)
         }
         entries[name] = children[position + frame.object.count]

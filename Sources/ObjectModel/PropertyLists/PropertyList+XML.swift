@@ -3,7 +3,7 @@ import Foundation
 extension PropertyList {
   /// Reads the XML form.
   ///
-  /// A dictionary whose only key is `CF$UID` is a reference of a keyed archive; Apple's tools write references so.
+  /// A dictionary whose only key is `CF$UID` is a reference of a keyed archive, written as Apple's tools write it.
   /// Documents that declare entities are refused.
   ///
   /// - Throws: ``PropertyListError``.
@@ -89,7 +89,7 @@ private struct XMLPropertyListReader {
 
   private mutating func add(_ value: PropertyList, _ line: Int?) throws(PropertyListError) {
     guard var top = stack.popLast() else {
-      guard root == nil else { throw malformed("The list has more than one root value.", line) }
+      guard root == nil else { throw malformed("The property list has several root values.", line) }
       root = value
       return
     }

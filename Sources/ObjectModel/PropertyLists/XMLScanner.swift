@@ -34,7 +34,7 @@ package struct XMLScanner {
   private let known: KnownEntities?
   private var index = 0
   private var events: [HardenedXML.Event] = []
-  /// The number of events that known elements save, because each known element is only one event.
+  /// How many events ``events`` lacks: a known element with 5 events is 1 event there, so 4 are lacking.
   private var knownEventCount = 0
   /// The places of the `<entity>` elements that were scanned; empty unless known entities were given.
   private(set) var entities: [Place] = []
@@ -114,7 +114,7 @@ package struct XMLScanner {
     }
   }
 
-  /// Skips a document type declaration. It may name an external file, which is not read. One with an internal subset
+  /// Skips a document type declaration. The file that it may name is not read. A declaration with an internal subset
   /// (clause 2.8) is refused.
   private mutating func skipDocumentType() throws(PropertyListError) {
     guard !hasRoot else {
@@ -152,7 +152,7 @@ package struct XMLScanner {
     }
   }
 
-  /// Skips an element that was read before. Returns false if no such element is here.
+  /// Skips an `<entity>` that was read before. Returns false if none starts here.
   private mutating func skipKnown() -> Bool {
     guard let known, open.count == 1, starts(with: KnownEntities.opening),
       let element = known.element(at: index, of: bytes)
@@ -308,7 +308,7 @@ package struct XMLScanner {
     return value > 0 ? Unicode.Scalar(value) : nil
   }
 
-  /// The text of bytes. They must be UTF-8 without NUL.
+  /// Decodes bytes as text. Throws unless they are UTF-8 without NUL.
   private func string(_ slice: ArraySlice<UInt8>) throws(PropertyListError) -> String {
     let text = String(decoding: slice, as: UTF8.self)
     let isASCII = slice.allSatisfy { $0 < 0x80 && $0 != 0 }

@@ -52,7 +52,7 @@ extension ArchiveModelReader {
     if destinationName == nil { destinationName = try entityName(destination) }
     var inverseEntity: String?
     if let inverseName {
-      // A cached model may point at the copy in a subentity. The declaration is in an ancestor.
+      // In a cached model the inverse may be a subentity's copy. The declaration is in an ancestor.
       let holder = try entityName(archive.field("NSEntity", of: underlyingInverse(inverse)))
       inverseEntity = declaring(inverseName, from: holder ?? destinationName ?? "")
     }

@@ -8,7 +8,7 @@ extension ManagedObjectModel {
   public init(archive bytes: [UInt8]) throws(ModelError) {
     if OptimisedModel.isOptimised(bytes) { throw OptimisedModel.error }
     let archive = try KeyedArchive(
-      bytes: bytes, orThrow: .notAModel, "This is not a keyed archive, as every compiled model is.")
+      bytes: bytes, orThrow: .notAModel, "A compiled model is a keyed archive; this file is not.")
     try self.init(archive)
   }
 
@@ -107,7 +107,7 @@ struct ArchiveModelReader {
       let property = underlying(stored)
       try spend(Cost.property)
       guard try text("NSPropertyName", property) == propertyName else {
-        throw malformed("Property \(name).\(propertyName) is missing or has another name.")
+        throw malformed("The property \(name).\(propertyName) is missing or misnamed.")
       }
       if archive.isKind(property, of: "NSAttributeDescription") {
         attributes.append(try attribute(propertyName, property, depth: 0))
@@ -122,7 +122,7 @@ struct ArchiveModelReader {
     }
     let className = try text("NSClassNameForEntity", value)
     let indexes = try fetchIndexes(value)
-    // Core Data repeats fetch indexes as compound indexes, the older form.
+    // Core Data repeats fetch indexes as compound indexes, the older form. These are left out.
     let columns = Set(indexes.map { $0.elements.map(\.propertyName) })
     let compound = try lists("NSCompoundIndexes", value).filter { !columns.contains($0) }
     return Entity(

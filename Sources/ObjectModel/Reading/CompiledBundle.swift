@@ -6,7 +6,7 @@ package struct CompiledBundle {
   package let names: [String]
   /// Why `VersionInfo.plist` could not be read, or that it is missing; nil if it was read.
   package private(set) var problem: ModelError?
-  /// Whether the folder has more versions than the limit allowed to take.
+  /// Whether versions of the folder were left out because of the limit.
   package private(set) var isCut = false
 
   /// Reads the versions in a folder; nil if the folder is not a `.momd` and has no readable `VersionInfo.plist`. The
@@ -65,7 +65,7 @@ extension ModelCollection.Version {
       recorded: recorded, isMarkedCurrent: isMarkedCurrent, problem: problem)
   }
 
-  /// Makes a version that a bundle names but does not contain, with that as its problem.
+  /// Makes a version that a bundle names but does not contain. The version's problem is that its file is missing.
   package init(
     missing fileName: String, in path: String, recorded: RecordedHashes?, isMarkedCurrent: Bool
   ) {
@@ -73,7 +73,7 @@ extension ModelCollection.Version {
       name: ModelFile.baseName(fileName), fileName: fileName, path: path, recorded: recorded,
       isMarkedCurrent: isMarkedCurrent,
       problem: ModelError(
-        code: .missingVersion, message: "The file \(fileName) of a named version is missing.",
+        code: .missingVersion, message: "The file \(fileName) of a listed version is missing.",
         path: path))
   }
 }

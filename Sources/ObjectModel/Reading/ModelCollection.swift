@@ -16,7 +16,7 @@ public struct ModelCollection: Sendable {
     public let recorded: RecordedHashes?
     /// Whether a marker (`.xccurrentversion`, `VersionInfo.plist`) names this version as the current one.
     public let isMarkedCurrent: Bool
-    /// Why ``model`` is nil although there should be a model; nil if there is no such problem.
+    /// Why there is no ``model`` although there should be one; nil if no model is missing.
     public let problem: ModelError?
     /// The values in the model's file that could not be read, of kind ``ModelProblem/Kind/unreadValue``; empty if all
     /// values could be read.

@@ -30,7 +30,7 @@ package enum ModelFile {
     }
   }
 
-  /// The error for a path that has neither a file nor a folder: it says what is there instead.
+  /// The error for a path that has neither a file nor a folder. The message says what is at the path.
   package static func absence(at path: String) -> ModelError {
     let attributes = try? FileManager.default.attributesOfItem(atPath: path)
     let message =
@@ -59,7 +59,7 @@ package enum ModelFile {
   package static func bytes(at path: String) throws(ModelError) -> [UInt8] {
     guard kind(at: path) == .file else {
       throw ModelError(
-        code: .unreadable, message: "There is no such file, or it is not an ordinary file.",
+        code: .unreadable, message: "There is no file at this path, or it is a special file.",
         path: path)
     }
     let data: Data

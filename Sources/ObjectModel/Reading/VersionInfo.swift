@@ -20,7 +20,7 @@ package struct VersionInfo: Sendable, Hashable {
 
   /// Reads the bytes of the file, a binary or XML property list.
   ///
-  /// - Throws: ``ModelError``; `model.notAModel` if the bytes are another property list.
+  /// - Throws: ``ModelError``; `model.notAModel` if the bytes are a property list of another kind.
   package init(bytes: [UInt8]) throws(ModelError) {
     let list: PropertyList
     do {
@@ -37,7 +37,7 @@ package struct VersionInfo: Sendable, Hashable {
   /// `NSManagedObjectModel_VersionChecksums` (only from newer compilers), and
   /// `NSManagedObjectModel_CurrentVersionName`.
   ///
-  /// - Throws: ``ModelError``; `model.notAModel` if the list is another property list.
+  /// - Throws: ``ModelError``; `model.notAModel` if the list is a property list of another kind.
   package init(_ list: PropertyList) throws(ModelError) {
     guard let stored = list[Key.hashes]?.entries else {
       throw ModelError(

@@ -1,15 +1,15 @@
-/// What must be known about a write-ahead log before its frames can be read. It comes from the header or, if the header
-/// is lost, from the frames.
+/// What must be known about a write-ahead log before its frames can be read. The facts come from the header or, if the
+/// header is lost, from the frames.
 package struct LogBasis {
   package let pageSize: Int
   package let isBigEndian: Bool
   /// Where the first frame starts: 32, unless the log's beginning is missing.
   package let firstFrame: Int64
-  /// The salts of the newest generation; nil when it is not known which generation that is.
+  /// The salts of the newest generation; nil when the newest generation is not known.
   package let salts: UInt64?
   /// Index of the first frame that counts, from 0; above 0 only when the beginning of the log is damaged.
   package let firstLiveFrame: Int
-  /// The checksum after the header, which that of the first frame continues; nil when it is not known.
+  /// The checksum after the header; the checksum of the first frame continues it. Nil when it is not known.
   package let headerSum: LogChecksum?
   package let checkpointSequence: UInt32?
 
@@ -45,7 +45,7 @@ package struct LogBasis {
   /// How many bytes at the start of a log may be damaged before it is uncertain which generation is the newest: the
   /// size of the largest page.
   private static let largestHeadDamage: Int64 = 65_536
-  /// The highest plausible restart counter; a larger one is taken for chance.
+  /// The highest plausible restart counter; a larger one is taken for a chance match.
   private static let highestSequence: UInt32 = 1 << 24
 
   /// Infers the basis from the frames; nil when no frame matches its checksum.
@@ -100,7 +100,7 @@ package struct LogBasis {
   }
 
   /// Reads the basis from two adjacent frames, where the checksum of the second continues that of the first. The newest
-  /// generation starts the log, so the first such pair belongs to it, unless a frame before it has a newer salt.
+  /// generation starts the log, so the first pair belongs to that generation, unless an earlier frame has a newer salt.
   private static func fromPair(_ bytes: RawSpan, _ pageSize: Int) -> LogBasis? {
     let stride = pageSize + WriteAheadLog.frameHeaderLength
     var index = 0
@@ -129,7 +129,7 @@ package struct LogBasis {
     let stride = pageSize + WriteAheadLog.frameHeaderLength
     // Content that repeats from page to page looks like salts, so at most 64 MiB of checksums are computed.
     var tries = (64 << 20) / pageSize
-    // A few strides: the first pair may be torn, or be of two generations.
+    // Several strides are tried: the first pair may be torn, or be of two generations.
     for start in 0..<8 * stride {
       guard start + 2 * stride <= bytes.byteCount, tries > 0 else { return nil }
       let salts = bytes.uint64(at: start + 8)

@@ -15,7 +15,7 @@
   @inlinable @inline(__always)
   package func counted(_ word: UInt32) -> UInt32 { isBigEndian ? word : word.byteSwapped }
 
-  /// Adds bytes to the checksum, eight at a time; a shorter rest is left out.
+  /// Adds bytes to the checksum, eight at a time; fewer than eight remaining bytes are left out.
   package mutating func add(_ bytes: RawSpan) {
     var offset = 0
     let end = bytes.byteCount & ~7

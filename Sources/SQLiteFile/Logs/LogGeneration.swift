@@ -10,13 +10,13 @@
 /// 1. The main file's change counter is ahead of the one in the log's newest page 1. A checkpoint copies page 1, so the
 ///    main file's counter may be equal but never greater. Both copies of the counter in the main file's header must
 ///    agree, so that one flipped bit does not decide, and the main file alone must not have more contradictions than
-///    both together.
+///    both files together.
 /// 2. Around the log's pages, the b-trees of both files together contradict themselves, while those of the main file
 ///    alone do not, or do so in fewer than an eighth as many places. What SQLite commits is consistent, and a checksum
 ///    protects each frame, so a log that belongs here cannot break a consistent b-tree.
 /// 3. Numbers that only grow are greater in the main file, and none is less. (Within one connection the change counter
-///    stays the same.) Of the `Z_OPT` values of rows and the schema cookie, two must be greater. One last key handed
-///    out (`Z_MAX`, `sqlite_sequence`) is enough when it differs by more than a flipped bit.
+///    stays the same.) Of the `Z_OPT` values of rows and the schema cookie, two must be greater. One greater last key
+///    (`Z_MAX`, `sqlite_sequence`) is enough when it differs by more than one flipped bit.
 ///
 /// Nothing speaks against the log if the main file alone cannot be read.
 package struct LogGeneration {
@@ -27,7 +27,7 @@ package struct LogGeneration {
     /// Both files together make a state that never existed, while the main file alone is consistent.
     case other
 
-    /// The finding about the log; `isUsed` says whether its pages are still read as the newest, as SQLite reads them.
+    /// The finding about the log. `isUsed`: whether the log's pages are still read as the newest, as SQLite reads them.
     package func finding(isUsed: Bool) -> Finding {
       let reason =
         self == .older
@@ -49,7 +49,7 @@ package struct LogGeneration {
   private let pageCount: UInt32
   private let pageSize: Int
 
-  /// The most pages that a judged log may have: SQLite checkpoints a log long before.
+  /// The most pages of a log that is judged: SQLite checkpoints a log long before it has so many.
   private static let maxPages = 1 << 18
 
   /// What speaks against a log; nil when nothing does, or when the files allow no judgement.
@@ -135,7 +135,7 @@ package struct LogGeneration {
 
   // MARK: - Numbers that only grow
 
-  /// The most leaves that are compared. If none of so many differs, the whole log was checkpointed.
+  /// The most leaves that are compared. If none of these leaves differs, the whole log was checkpointed.
   private static let maxLeaves = 4096
 
   /// Whether numbers that only grow are greater in the main file, and none is less.
@@ -289,7 +289,7 @@ private struct ChangedTrees {
       }
       children.append((header.rightChild, nil))
     }
-    // All children of a page are of one kind. When they are leaves, only the pages in question are read.
+    // All children of a page are of one kind. Leaves are read only if they or their parent were changed.
     let areLeaves = try reader.kind(of: children[0].page)?.isLeaf ?? false
     let isChanged = changed.contains(branch.page)
     var below = Branch(

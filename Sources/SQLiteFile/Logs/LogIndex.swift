@@ -1,10 +1,10 @@
-/// The offsets of a log's pages as of any of its frames: one entry for each committed frame, sorted by page.
+/// The offsets of a log's pages at any point of its history: one entry for each committed frame, sorted by page.
 package struct LogIndex {
   /// Page number in the upper 32 bits, index of the frame in the lower; ascending.
   private let keys: ContiguousArray<UInt64>
   private let firstOffset: Int64
   private let stride: Int64
-  /// Only frames with a lower index than this count.
+  /// Only frames with an index below this limit are looked at.
   package var frameLimit: UInt32 = 0
 
   /// Creates an index. The page in the first frame is at `firstOffset`; a frame with its header has `stride` bytes.

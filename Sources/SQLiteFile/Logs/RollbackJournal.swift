@@ -35,7 +35,7 @@ package struct RollbackJournal: Sendable, Equatable {
   package let pageOffsets: [UInt32: Int64]
   private let impossible: ImpossiblePages
 
-  /// The findings about the journal; a journal that is finished has none of its own.
+  /// The findings about the journal; empty in the state ``State/finished``.
   package var findings: [Finding] {
     var findings: [Finding] = []
     switch state {

@@ -10,7 +10,7 @@ struct ValidFrames {
   private(set) var validFrames = 0
   private(set) var committedFrames = 0
   private(set) var commits = 0
-  /// Size of the database after the last commit; 0 without a plausible one.
+  /// Size of the database in pages after the last commit; 0 when no commit gives a plausible size.
   private(set) var databasePageCount: UInt32 = 0
   private(set) var offsets: [UInt32: Int64] = [:]
   private(set) var defect: String?
@@ -31,7 +31,7 @@ struct ValidFrames {
   private var behind: [(page: UInt32, offset: Int64)] = []
   private var behindPageCount: UInt32 = 0
   private var soundBehind = 0
-  /// Consecutive bytes without a frame of this generation.
+  /// The number of consecutive bytes without a frame of this generation.
   private var strangeBytes = 0
 
   /// The search for frames of this generation ends after this many bytes of other generations.

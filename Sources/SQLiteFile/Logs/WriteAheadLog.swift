@@ -13,7 +13,7 @@ package struct WriteAheadLog: Sendable, Equatable {
   package let checkpointSequence: UInt32
   /// First salt, copied into each frame that belongs to this generation.
   package let salt1: UInt32
-  /// Second salt, copied into each frame like the first.
+  /// Second salt, copied into each frame that belongs to this generation.
   package let salt2: UInt32
   /// Number of frames up to and including the last commit.
   package let committedFrameCount: Int
@@ -23,7 +23,7 @@ package struct WriteAheadLog: Sendable, Equatable {
   package let uncommittedFrameCount: Int
   /// Whole frames after the valid ones: left over from an earlier generation, or damaged.
   package let staleFrameCount: Int
-  /// Size of the database in pages after the last commit; 0 without one.
+  /// Size of the database in pages after the last commit; 0 when there is no commit.
   package let databasePageCount: UInt32
   /// Why the whole log is not used; nil when its header is valid.
   package let defect: String?
@@ -86,7 +86,7 @@ package struct WriteAheadLog: Sendable, Equatable {
       member: .wal, offset: 8)
   }
 
-  /// The finding for a frame that ends the valid ones although commits of the same generation follow.
+  /// The finding for a frame that ends the valid frames although commits of the same generation follow.
   package static func brokenFinding(frame: Int, offset: Int64, committedBehind count: Int)
     -> Finding
   {

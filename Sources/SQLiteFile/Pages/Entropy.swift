@@ -1,4 +1,4 @@
-/// Tells bytes that look random, as encrypted ones do, from other bytes.
+/// Recognizes bytes that look random, as encrypted bytes do.
 package enum Entropy {
   /// Whether there are at least 4 KiB of bytes, and they are distributed as evenly as encrypted bytes.
   ///
@@ -19,8 +19,8 @@ package enum Entropy {
   private static let blockLength = 4096
   private static let maxBlocks = 64
 
-  /// Whether a file is random throughout, as an encrypted one is: each of up to 64 blocks spread over it is random. A
-  /// database whose start was overwritten with noise still has blocks that are not random.
+  /// Whether a file looks encrypted: each of up to 64 blocks spread over the file looks random. A database whose start
+  /// was overwritten with noise still has blocks that are not random.
   package static func looksEncrypted(_ file: ByteFile) throws(SQLiteFileError) -> Bool {
     // Skips a header, which may be unencrypted.
     let start: Int64 = file.size >= Int64(blockLength) + 512 ? 512 : 0

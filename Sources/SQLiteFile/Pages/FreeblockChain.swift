@@ -1,5 +1,5 @@
-/// The freeblocks of a b-tree page (file format, section 1.6). The first two bytes of each give the offset of the next
-/// one, the next two its size. They are in ascending order of offset, so every chain ends.
+/// The freeblocks of a b-tree page (file format, section 1.6). The first two bytes of a freeblock give the offset of
+/// the next one, the following two its own size. Freeblocks are in ascending order of offset, so every chain ends.
 @usableFromInline package struct FreeblockChain {
   /// A freeblock. Its size is as stored; the caller checks for a size that is less than 4 or reaches past the page's
   /// end.

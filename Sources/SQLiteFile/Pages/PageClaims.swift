@@ -17,8 +17,8 @@ package final class PageClaims {
   /// The owners of pages past the end of the main file, which only an overlay has.
   private var others: [UInt32: UInt32] = [:]
   private var names: [String] = ["sqlite_schema"]
-  /// How many bytes of payload all tables together may still read beyond the capacity of the pages met, and how many
-  /// each table has read beyond it: cells of damaged pages overlap.
+  /// The bytes of payload that all tables together may still read beyond the capacity of their pages, and the bytes
+  /// that each has read beyond it. Cells of damaged pages overlap.
   private var spare: Int
   private var taken: [UInt32: Int] = [:]
 
@@ -35,7 +35,7 @@ package final class PageClaims {
     table.place.map { UInt32(clamping: $0 + 2) } ?? schema
   }
 
-  /// Assigns each root page to a table; when the schema names several for it, `choose` picks one.
+  /// Assigns each root page to a table; when the schema names several tables for one page, `choose` picks one.
   package func reserveRoots(
     of tables: [Table], _ choose: ([Table]) throws(SQLiteFileError) -> Table
   ) throws(SQLiteFileError) {

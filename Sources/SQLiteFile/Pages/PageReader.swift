@@ -185,8 +185,8 @@ package struct PageReader: ~Copyable {
   @_lifetime(&self)
   private mutating func span(_ bytes: UnsafeRawBufferPointer) -> RawSpan? {
     guard bytes.count == pageSize else { return nil }
-    // The windows live as long as the reader, and their content stays until its next call, which the
-    // exclusive borrow forbids while this span is alive.
+    // The windows live as long as the reader. Their content stays until the reader's next call, and the exclusive
+    // borrow forbids that call while this span is alive.
     return unsafe _overrideLifetime(RawSpan(_unsafeBytes: bytes), mutating: &self)
   }
 }

@@ -26,7 +26,7 @@ package struct BTreeScan: ~Copyable {
   /// by pointing to the same cell again and again. Default values count with a quarter of their size.
   var allowance = 0
   private var spare = 0
-  /// Whether another scan, whose findings this one took over, has read as much as it may.
+  /// Whether a scan whose findings were taken over has read as much payload as it may.
   private var hasReadTooMuch = false
   let claims: PageClaims
   /// The number of the table among the ``claims``.
@@ -98,7 +98,7 @@ package struct BTreeScan: ~Copyable {
     other.forget()
   }
 
-  /// Drops what was found on leaves that another scan will read again.
+  /// Drops all findings and counts: another scan has taken them over, or reads the same leaves again.
   package mutating func forget() {
     findings = FindingList()
     possibleLosses = FindingList()
@@ -231,8 +231,8 @@ package struct BTreeScan: ~Copyable {
     try walk(&levels, layout, &reader, &sink)
   }
 
-  /// Reads the pages of a b-tree one after the other, except known ones: interior pages for their children, and all
-  /// others for their rows, which go to the sink.
+  /// Reads the pages of a b-tree one after the other, except known ones: interior pages for their children, and leaves
+  /// and index pages for their rows, which go to the sink.
   ///
   /// `isKnown`: whether a page is a leaf whose rows are known.
   /// `beginPage`: called before the rows of each page.

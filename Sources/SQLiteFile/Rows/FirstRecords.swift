@@ -2,8 +2,8 @@
 package enum FirstRecords {
   private static let maxRows = 16
 
-  /// The first rows of a leaf that have no overflow pages; empty when it is not a table b-tree, or when a page on the
-  /// way to the leaf is not readable.
+  /// The first rows of a leaf that have no overflow pages; empty when `root` does not lead to a table b-tree, or when a
+  /// page on the way to the leaf is not readable.
   ///
   /// `part` of `parts`: the share of the b-tree before the leaf; 0 means the first leaf.
   package static func read(
@@ -11,7 +11,7 @@ package enum FirstRecords {
   ) throws(SQLiteFileError) -> [(rowID: Int64, payload: ContiguousArray<UInt8>)] {
     let usableSize = reader.usableSize
     var number = root
-    // No b-tree in SQLite is deeper.
+    // No b-tree in SQLite is deeper than 20 levels.
     for _ in 0..<20 {
       guard let page = try reader.page(number),
         let header = try? BTreePage(parsing: page, number: number, usableSize: usableSize),
@@ -75,9 +75,9 @@ extension TableDefinition {
   /// Compares the statement with the first rows of its table.
   ///
   /// If a comma of the statement has become another character, two of its columns run together. This is assumed when
-  /// most rows have more fields than it has columns, and SQLite refuses it or one of its types has three words or more.
-  /// SQLite writes no record with more fields than columns. But a page of another table may be at the root, and then
-  /// the statement is right.
+  /// most rows have more fields than the statement has columns, and SQLite refuses the statement or one of its types
+  /// has at least three words. SQLite writes no record with more fields than columns. But a page of another table may
+  /// be at the root, and then the statement is right.
   ///
   /// - Throws: ``SQLiteFileError`` when the device fails.
   package func evidence(on sql: String, root: UInt32, _ reader: inout PageReader)
@@ -88,7 +88,7 @@ extension TableDefinition {
     var count = 0
     var surplus = 0
     var largest = 0
-    // When the first leaf says nothing, or is damaged, others are tried.
+    // When the first leaf says nothing, or is damaged, other leaves are tried.
     let parts = 8
     for part in 0..<parts {
       for record in try FirstRecords.read(below: root, part: part, of: parts, &reader) {

@@ -6,7 +6,7 @@ struct LeafTally {
   var isOutOfOrder = false
   /// Whether the first row has values that SQLite does not store in the table.
   var isOthers = false
-  /// Whether a sector of the page looks all zero, and whether a disk has lost a sector that holds values.
+  /// Whether a sector of the page looks all zero; ``loss`` then tells whether values were lost with it.
   private(set) var mayHaveLostSector = false
   private(set) var loss = ZeroSectors.Loss.none
   private(set) var count = 0
@@ -20,7 +20,7 @@ struct LeafTally {
     mayHaveLostSector = ZeroSectors.touch(floor..<header.usableSize, of: page)
   }
 
-  /// Records what a row has lost.
+  /// Records what a row has lost with a zero sector.
   mutating func add(_ other: ZeroSectors.Loss) {
     if other == .certain || loss == .none { loss = other }
   }

@@ -7,9 +7,9 @@ private struct PaddingSink: RowSink, ~Copyable {
 
   /// The shortest BLOB that is counted, in bytes: a shorter one cannot lose a whole sector.
   private static let shortest = 512
-  /// Content that happens to end in zeros rarely ends in this many.
+  /// A BLOB that ends in this many zeros counts as padded: other content rarely does.
   private static let zeros = 16
-  /// Fewer BLOBs may each have lost a sector.
+  /// The fewest padded BLOBs that prove padding: fewer may each have lost a sector.
   private static let fewest = 4
 
   /// Whether at least three quarters of the counted BLOBs end in zeros: a disk that lost so much would leave hardly any

@@ -7,7 +7,7 @@ import Dispatch
 /// receiver, and passed on in order. A block that does not fit its worker's receiver is read again directly into the
 /// main receiver, and so are all later blocks: with rows that large the bottleneck is the output, not the decoding.
 struct ParallelRows {
-  /// A table with fewer leaves is not worth a second thread.
+  /// The fewest leaves for which a second thread is worthwhile.
   static var minLeafCount: Int { 512 }
   private static var workerCount: Int { 2 }
 

@@ -31,7 +31,7 @@
 
   package init(encoding: DatabaseHeader.TextEncoding) { self.encoding = encoding }
 
-  /// Adds the counts of odd records from another decoder.
+  /// Adds another decoder's counts of reserved types, trailing bytes and surplus fields.
   mutating func add(countsOf other: borrowing RecordDecoder) {
     reservedTypeCount &+= other.reservedTypeCount
     trailingCount &+= other.trailingCount

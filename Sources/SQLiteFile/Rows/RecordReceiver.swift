@@ -19,7 +19,7 @@ package protocol RecordReceiver: AnyObject {
   func take(from other: any RecordReceiver)
 }
 
-// For receivers that take the rows one after the other, and have nowhere to lose them.
+// Defaults for receivers that take the rows one after the other and cannot lose any.
 extension RecordReceiver {
   package var isBroken: Bool { false }
   package var takesBlocks: Bool { false }

@@ -2,7 +2,7 @@
 @usableFromInline package struct RecordTypes {
   /// How many fields an SQLite record can have (upper limit of SQLITE_MAX_COLUMN).
   @inlinable package static var maxFields: Int { 32_767 }
-  /// No value is longer than 2 GiB (SQLITE_MAX_LENGTH).
+  /// The highest serial type that is read: no value is longer than 2 GiB (SQLITE_MAX_LENGTH).
   @inlinable static var longestType: UInt64 { 0x1_0000_0000 }
 
   @usableFromInline package private(set) var types: ContiguousArray<UInt64> = []
@@ -85,7 +85,7 @@
     return offset
   }
 
-  /// Inserts at the front a type that the file has lost.
+  /// Inserts a lost type before the first type.
   @inlinable package mutating func prepend(_ type: UInt64) {
     types.insert(type, at: 0)
     bodyLength += RecordDecoder.length(ofType: type)

@@ -1,4 +1,4 @@
-/// The row ids that the keys of the interior pages above a page allow on it; none when `least` is above `most`.
+/// The row ids that the keys of the interior pages above a page allow on it; no row id when `least` is above `most`.
 package struct RowIDBounds {
   package var least = Int64.min
   package var most = Int64.max

@@ -1,6 +1,6 @@
 /// How the fields of a record become the columns of a row.
 @usableFromInline package struct RowLayout {
-  /// Where a column's value comes from. It is small and plain because it is looked up for each value of each row.
+  /// Where a column's value comes from. A rule is small, because it is looked up for each value of each row.
   @usableFromInline package struct Rule: BitwiseCopyable {
     /// The index of the field in the record; negative when no field holds the value.
     @usableFromInline package var field: Int32

@@ -1,7 +1,7 @@
 /// Parses a CREATE statement of the schema word by word, as strictly as SQLite's own grammar (parse.y).
 ///
 /// In expressions, queries and trigger bodies only tokens and parentheses are checked; ``hasUnjudged`` tells whether
-/// there were any.
+/// the statement has any of these.
 package struct SchemaGrammar {
   /// Why SQLite cannot accept a statement.
   package struct Defect: Error {
@@ -110,7 +110,7 @@ package struct SchemaGrammar {
     if current?.isPunctuation(")") == true { throw unexpected("an expression") }
     var depth = 1
     while let token = current {
-      // A comma belongs to arguments or a row value, which have parentheses of their own.
+      // Arguments and row values have parentheses of their own, so no comma is allowed at depth 1.
       if depth == 1, token.isPunctuation(",") { throw unexpected(")") }
       position += 1
       if token.isPunctuation("(") { depth += 1 }
@@ -128,7 +128,7 @@ package struct SchemaGrammar {
 
   // MARK: - Tables
 
-  /// What a CREATE TABLE statement names.
+  /// The names in a CREATE TABLE statement.
   package struct TableNames {
     package var name: String
     package var columns: [String] = []
@@ -373,7 +373,7 @@ package struct SchemaGrammar {
 
   // MARK: - Other statements
 
-  /// What a CREATE INDEX statement names; `columns` are the parts that are plain columns.
+  /// The names in a CREATE INDEX statement; `columns` are the parts that are plain columns.
   package struct IndexNames {
     package var name: String
     package var table: String

@@ -7,7 +7,7 @@ package struct SchemaRepair {
 
   package init() {}
 
-  /// The same entries, in the same order. Those of tables are repaired as far as their own columns tell.
+  /// The given entries, in the same order. Entries of tables are repaired as far as their own columns tell.
   package mutating func repaired(_ entries: [SchemaEntry]) -> [SchemaEntry] {
     let automatic = Set(
       entries.lazy.filter { $0.type == "index" && $0.sql == nil }.map { SQLName($0.tableName) })
@@ -75,7 +75,7 @@ struct StatementRepair {
 
   /// The longest statement that is repaired, in bytes: each attempt parses all of it.
   private static let maxLength = 1 << 13
-  /// The most positions tried as a lost comma; of letters, about one in 26 is such a position.
+  /// The most positions where a lost comma is tried. About one letter in 26 can be a comma with a flipped bit.
   private static let maxCommas = 1 << 9
   /// The most flipped bits that are repaired in a statement.
   private static let maxFlips = 6

@@ -34,7 +34,7 @@ struct TableParser {
     var column: String
     var collation: String?
     var isDescending = false
-    /// Whether it is an expression, not just a column.
+    /// Whether the part is an expression, not just a column.
     var isExpression = false
   }
 

@@ -23,7 +23,8 @@ extension DamagedDatabase {
   /// The most undecided b-trees that are compared with indexes. Also the most tables that the rows of an undecided
   /// b-tree may fit.
   private static let maxAlike = 64
-  /// The longest cycle of tables with exchanged root pages that is recognised.
+  /// The most tables in a cycle of exchanged root pages, without the table at which the cycle starts. Longer cycles are
+  /// not recognised.
   private static let maxExchanged = 8
   /// The most undecided b-trees that are assigned to tables by row ids.
   private static let maxTrees = 1 << 14
@@ -38,7 +39,7 @@ extension DamagedDatabase {
   ) {
     var current = page
     var attribution = Attribution.root
-    // Whatever leads to the number of a rejected page means another page.
+    // A rejected page is misplaced: pointers to its page number mean a different page.
     if census.rejected.contains(page) { return (page, .root) }
     for _ in 0..<Self.maxDepth {
       if roots[current] != nil { return (current, attribution) }
@@ -158,7 +159,7 @@ extension DamagedDatabase {
     if alike.count <= Self.maxAlike {
       let judged = try judgedByIndexes(alike, roots)
       for (root, table) in judged.sorted(by: { $0.key < $1.key }) {
-        // If the rows of two b-trees fit the table, the table has the b-tree that the index matches.
+        // If the rows of two b-trees fit the table, the b-tree that the index matches belongs to the table.
         if let own = tables[table].rootPage, own != root, alike[own] != nil, judged[own] != table {
           owners[own] = nil
         }
@@ -296,9 +297,9 @@ extension DamagedDatabase {
     return try !isRuinedInterior(page)
   }
 
-  /// Whether a page that is not readable as a b-tree page was an interior page of a table. Its header may show it. Or
-  /// the page ends with a cell whose child has this page as parent in the pointer map, or whose child is a table page
-  /// that nothing else leads to. Rows on such a page are left over from an earlier use.
+  /// Whether a page that is not readable as a b-tree page was an interior page of a table. Either its header shows
+  /// this, or the page ends with a cell whose child proves it: the child has this page as parent in the pointer map, or
+  /// is a table page that nothing else leads to. Rows on such a page are left over from an earlier use.
   private func isRuinedInterior(_ page: UInt32) throws(SQLiteFileError) -> Bool {
     var buffer = ContiguousArray<UInt8>()
     guard try reader.copy(page, into: &buffer) == layout.pageSize else { return false }
@@ -354,12 +355,13 @@ extension DamagedDatabase {
   private struct TableMatch {
     /// How many rows were compared.
     var rows = 0
-    /// Of the table that the schema names: how many rows look like its rows, and how many rows it can hold at all.
+    /// `namedFits`: how many rows look like rows of the table that the schema names. `namedPossible`: how many rows
+    /// this table can hold at all.
     var namedFits = 0
     var namedPossible = 0
     /// The one table that matches best; nil when no table does, or several match equally well.
     var best: Int?
-    /// The tables whose shapes all compared rows fit.
+    /// The tables that all compared rows fit.
     var alike: [Int] = []
     /// Whether at least half of the rows fit one table; true also when there are too many tables to compare.
     var fitsAnyTable = false
@@ -408,8 +410,8 @@ extension DamagedDatabase {
     if let best = good.max(by: { weight($0, fits) < weight($1, fits) }),
       good.count(where: { weight($0, fits) == weight(best, fits) }) == 1
     {
-      // Any row fits an unconstrained table. Such a table does not win over a table that lacks pages and can hold these
-      // rows too.
+      // Any row fits an unconstrained table. So an unconstrained table does not win over a table that lacks pages and
+      // can hold these rows too.
       let hasRival =
         named == nil && shapes[best].isUnconstrained
         && compared.contains { other in
@@ -421,10 +423,10 @@ extension DamagedDatabase {
     return match
   }
 
-  /// Whether a b-tree that the schema assigns to the table `named` belongs to `table` instead. It does in three cases:
-  /// the schema names the same root page for both tables; the root page of `table` is unusable, and `named` can hold
-  /// fewer than half of the rows; or tables have exchanged their root pages in a cycle. In SQLite any column can hold
-  /// anything, so the look of the rows alone does not overrule the schema.
+  /// Whether a b-tree that the schema assigns to the table `named` belongs to `table` and not to `named`. It belongs to
+  /// `table` in three cases: the schema names the same root page for both tables; the root page of `table` is unusable,
+  /// and `named` can hold fewer than half of the rows; or tables have exchanged their root pages in a cycle. In SQLite
+  /// any column can hold anything, so the look of the rows alone does not overrule the schema.
   private func owns(
     _ table: Int, _ root: UInt32, of named: Int, _ match: TableMatch, _ roots: [UInt32: Int],
     _ matches: [UInt32: TableMatch]

@@ -6,8 +6,9 @@ extension DamagedDatabase {
   private static let maxTornTables = 64
   private static let maxHeaderless = 1 << 10
 
-  /// Assigns orphan leaves that lost their first sector to tables. A leaf goes to the only table whose rows fill the
-  /// page to its end, and whose b-tree lacks the row ids on the page; if several tables fit, it goes to none.
+  /// Assigns orphan leaves that lost their first sector to tables. A leaf fits a table if cells that read as rows of
+  /// this table fill the page to its end, and the table's b-tree lacks their row ids. A leaf that fits several tables
+  /// is not assigned.
   ///
   /// Does nothing in a file with a pointer map, because the pointer map says what these pages are.
   func claimHeaderless() throws(SQLiteFileError) {
@@ -47,8 +48,8 @@ extension DamagedDatabase {
   }
 
   /// The range of row ids of the cells that fill a page to its end, read as rows of a table. Nil when the last cell
-  /// ends elsewhere, when a row id is unknown, when the cells hold fewer than 16 bytes of payload, or when the table
-  /// has two fields or fewer.
+  /// does not end at the end of the page, when a row id is unknown, when the cells hold fewer than 16 bytes of payload,
+  /// or when the table has two fields or fewer.
   private func rowIDs(toTheEndOf page: RawSpan, _ number: UInt32, as table: Int)
     -> ClosedRange<Int64>?
   {

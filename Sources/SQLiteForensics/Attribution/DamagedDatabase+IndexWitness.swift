@@ -9,7 +9,7 @@ extension DamagedDatabase {
   private struct Agreement {
     /// How many index entries name a row that the b-tree has.
     var trials = 0
-    /// How many of the `trials` found the entry's value in the row.
+    /// For how many of the `trials` the row holds the value of the index entry.
     var agreeing = 0
 
     var isFull: Bool { trials > 0 && agreeing == trials }
@@ -65,8 +65,8 @@ extension DamagedDatabase {
   }
 
   /// Adds a finding for each index whose checked entries match no row of its table. Does nothing in a file without
-  /// WITHOUT ROWID tables. Rows of a WITHOUT ROWID table look like index entries, so when the pages of the two have
-  /// changed places, only the rows of the indexed table show it.
+  /// WITHOUT ROWID tables. Rows of a WITHOUT ROWID table look like index entries. When pages of such a table and of an
+  /// index have changed places, only a comparison of the index with the rows of its own table shows this.
   func tellOfForeignIndexes() throws(SQLiteFileError) {
     guard tables.contains(where: { $0.definition.isWithoutRowID }) else { return }
     let indexes = schemaEntries.lazy.filter { $0.type == "index" && $0.rootPage > 1 }
@@ -95,7 +95,8 @@ extension DamagedDatabase {
     }
   }
 
-  /// The position in the table of the first of the columns that ``columns(of:_:)`` returns; nil when it returns none.
+  /// The position in the table of the first column of the index; nil when ``columns(of:_:)`` does not return any
+  /// column.
   private func firstColumn(of index: SchemaEntry, _ table: Int) -> Int? {
     columns(of: index, table)?.first
   }
@@ -145,7 +146,8 @@ extension DamagedDatabase {
     return found
   }
 
-  /// Whether a row and an index hold the same value: an index has a whole number of a REAL column as an integer.
+  /// Whether a row and an index hold the same value. The index has a whole number of a REAL column as an integer, while
+  /// the row has it as a real.
   private static func isSame(_ row: StoredValue, _ index: StoredValue) -> Bool {
     if case .real(let real) = row, case .integer(let whole) = index { return real == Double(whole) }
     return row == index

@@ -69,7 +69,8 @@ extension DamagedDatabase {
       }
       known.isRefuted = balance.map { $0 < 0 }
       for page in pages {
-        // A single index that contradicts a leaf may itself have a page of another store; two indexes are believed.
+        // A single index that contradicts a leaf may itself have a page of another store. Two indexes that contradict
+        // the leaf are believed.
         var votes = [Int](repeating: 0, count: known.fields.count)
         let found = try compare(page, table, known) { entry, agrees in
           votes[Int(entry.index)] += agrees ? -1 : 1

@@ -24,10 +24,11 @@ extension DamagedDatabase {
   /// Finds leaves that do not belong to the table of their b-tree although the keys that lead to them match. Returns
   /// each of them with the root page of the b-tree.
   ///
-  /// In SQLite any column can hold anything. So where all other pages are in place, a leaf is not removed just because
-  /// its rows look odd. Its rows must also have more fields than the table has columns, or values that SQLite does not
-  /// store in these columns. In addition, rows of the table must be on other leaves: on leaves of the same b-tree, on
-  /// orphans, or on a leaf of another table, with which the leaf was exchanged.
+  /// In SQLite any column can hold anything, so odd rows alone do not show that a leaf is misplaced, unless other pages
+  /// of the file are. Where no other page is misplaced, a leaf must have rows with more fields than the table has
+  /// columns, or with values that SQLite does not store in these columns. In addition, rows of the table must be on
+  /// other leaves: on leaves of the same b-tree, on orphans, or on a leaf of another table, with which the leaf was
+  /// exchanged.
   ///
   /// `roots`: the table of each root page.
   func misfits(_ roots: [UInt32: Int]) throws(SQLiteFileError) -> [(page: UInt32, root: UInt32)] {
@@ -42,7 +43,8 @@ extension DamagedDatabase {
     }
     var types = RecordTypes()
     var fitting: Set<UInt32> = []
-    // Forms of first rows that fit a table: a leaf whose first row has such a form need not be read.
+    // For each table, the forms (``LeafOutline/form``) of first rows that fit the table. A leaf whose first row has one
+    // of these forms need not be read.
     var forms: [Int: Set<UInt16>] = [:]
     var sure: [(page: UInt32, root: UInt32)] = []
     var odd: [(page: UInt32, root: UInt32)] = []
@@ -77,7 +79,7 @@ extension DamagedDatabase {
         if census.rejected.contains(page) { rejected.append(page) }
       }
       if !rejected.isEmpty {
-        // A walk has rejected these leaves for their row ids, so the walked b-tree lacks a leaf.
+        // A walk has rejected the leaves in `rejected` because of their row ids, so the walked b-tree lacks a leaf.
         let lacking = roots.filter { $0.value != table && walks[$0.key]?.isWhole == false }
         try noteExchange(of: own, with: rejected, lacking.sorted { $0.key < $1.key }.map(\.value))
       }
@@ -93,8 +95,8 @@ extension DamagedDatabase {
     return isCertain ? sure + odd : []
   }
 
-  /// Adds to ``exchanged`` each leaf that holds rows of one of the tables, together with the leaves `others` with which
-  /// it has changed places.
+  /// Adds to ``exchanged`` each of `leaves` that holds rows of one of the tables, and with it all of `others`, the
+  /// leaves with which it may have changed places.
   private func noteExchange(
     of leaves: some Sequence<UInt32>, with others: [UInt32], _ tables: [Int]
   ) throws(SQLiteFileError) {

@@ -62,15 +62,16 @@ extension DamagedDatabase {
       && layout.header?.pageCount == pageCount && sides == nil
     var stale: [UInt32] = []
     var doubtful: [Int: [UInt32]] = [:]
-    // Leaves of no known table, by the form of their rows: orphans, pages below an interior page, and the number of
-    // misplaced pages.
+    // Leaves of no known table, by the form of their first row. `alone`: orphans. `led`: leaves that another page leads
+    // to. `misplacedCounts`: how many leaves are stale.
     var alone: [UInt16: [UInt32]] = [:]
     var led: [UInt16: [UInt32]] = [:]
     var misplacedCounts: [UInt16: Int] = [:]
     try forEachLeaf(roots) { page, root, _ in
       guard !census.reached.contains(page) else { return }
       guard let table = owners[root] else {
-        // Rows of no known table are not live on a page whose number belongs to another page.
+        // Rows of no known table are stale where no table can lack them, and on a page whose number belongs to another
+        // page.
         if isWhole || (root == 1 && isSchemaWhole) || (knowsTables && unmatched.contains(root))
           || isClaimed(page)
         {
@@ -90,7 +91,8 @@ extension DamagedDatabase {
         }
         return
       }
-      // A root that is a leaf may be the wrong page; then nothing leads to the leaves of the true b-tree.
+      // When the root page that the schema names is a leaf, it may be the wrong page. Then nothing leads to the leaves
+      // of the true b-tree.
       let mayBeLost =
         mustBeInUse && tree.leafDepth == 0 && !census.free.contains(page) && !isClaimed(page)
       if tree.isWhole && !mayBeLost {
@@ -99,8 +101,8 @@ extension DamagedDatabase {
         doubtful[table, default: []].append(page)
       }
     }
-    // Misplaced pages come from another store. If they are not outnumbered, other pages with rows of the same form come
-    // from that store too.
+    // Leaves that `misplacedCounts` counts come from another store. If `led` has no more leaves of the same form, these
+    // and the orphans of this form come from that store too.
     for (form, count) in misplacedCounts where form != 0 {
       let others = led[form] ?? []
       if count >= others.count { stale += others + (alone[form] ?? []) }
@@ -108,7 +110,8 @@ extension DamagedDatabase {
     for (table, pages) in doubtful where pages.count <= Self.maxCompared {
       guard let root = trees[table], let tree = walks[root] else { continue }
       var candidates: [UInt32] = []
-      // If a misplaced leaf does not fill a hole, pages of another store are among the misplaced leaves.
+      // Whether misplaced leaves may belong to this b-tree. A misplaced leaf that does not fill a hole shows that pages
+      // of another store are among the misplaced leaves.
       var mayBeElsewhere = true
       for page in pages {
         if census.rejected.contains(page), try !mayHoldRows(of: table, page) {
@@ -148,8 +151,8 @@ extension DamagedDatabase {
     return children.count { census.kind($0.page).isIndex } * 2 > children.count
   }
 
-  /// The leaves among `pages` that do not fill holes of a table's b-tree after all: the b-tree has no room for their
-  /// row ids, or a better leaf has these row ids.
+  /// The leaves among `pages` that turn out to be stale. For example, the table's b-tree has no room for their row ids,
+  /// or a better leaf has these row ids.
   ///
   /// `mayBeElsewhere`: whether a misplaced leaf may belong to the b-tree.
   private func staleLeaves(
@@ -219,7 +222,7 @@ extension DamagedDatabase {
     }
     let taken = reading.cells.reduce(0) { $0 + $1.length }
     let free = layout.usableSize - reading.contentFloor - taken
-    // A leaf without room for another row has hardly lost rows by deletion.
+    // A leaf without room for another row has probably not lost rows by deletion.
     return tree.isFilled(
       by: rowIDs, step: step, isEmptied: free * reading.cells.count > taken)
   }

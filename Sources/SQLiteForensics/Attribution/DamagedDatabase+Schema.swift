@@ -28,7 +28,8 @@ extension DamagedDatabase {
     guard let expected = Self.schemaTable else { return [] }
     let shape = RowShape(expected, table: 0)
     let schemaLayout = RowLayout(expected.definition)
-    // A table may hold a copy of a schema, so other pages are only looked at when leaves of the schema are missing.
+    // A user table may hold a copy of a schema. So leaves outside the schema's b-tree are only looked at when leaves of
+    // the schema are missing.
     let sound = try soundSchemaLeaves()
     var isWhole = sound != nil
     var isComplete = true

@@ -41,7 +41,8 @@ extension DamagedDatabase {
     var left = stretches.keys.sorted {
       (stretches[$0]?.first?.lowerBound ?? 0, $0) < (stretches[$1]?.first?.lowerBound ?? 0, $1)
     }
-    // Each decision may decide its neighbours, and neighbours with higher row ids in the same round.
+    // Each decided b-tree may decide its neighbours: a neighbour with higher row ids in the same round, one with lower
+    // row ids in the next round.
     for _ in 0..<4 where !left.isEmpty {
       let before = left.count
       var added: [Int: RowIDRanges] = [:]

@@ -171,8 +171,8 @@ struct RowShape {
   /// Whether rows carry a number that identifies their table: Core Data's `Z_ENT`.
   var hasEntityNumber: Bool { fields.contains { $0.minInteger != .min || $0.maxInteger != .max } }
 
-  /// How much it proves that a row fits: each field with prescribed storage classes counts, and counts more when NULL
-  /// is excluded or integers are limited.
+  /// How strong the evidence is when a row fits this shape: each field with prescribed storage classes counts, and
+  /// counts more when NULL is excluded or integers are limited.
   var weight: Int {
     fields.reduce(0) { sum, field in
       sum + (field.classes == .any ? 0 : field.classes.contains(.null) ? 2 : 3)

@@ -30,7 +30,7 @@ public struct UncheckedPart: Sendable, Hashable, Codable {
 public struct CheckReport: Sendable, Equatable {
   /// What is wrong or noteworthy, in the order in which it was found.
   public internal(set) var findings = FindingList()
-  /// The number of pages that the last commit gave the database, and of pages in use after the last of these.
+  /// The number of pages of the database: those that the last commit counts, and pages in use after the last of them.
   public internal(set) var pageCount = 0
   /// The number of pages that were checked, free pages and pointer-map pages included.
   public internal(set) var checkedPageCount = 0
@@ -40,8 +40,8 @@ public struct CheckReport: Sendable, Equatable {
   package internal(set) var overflowPageCount = 0
   /// The number of b-trees of tables, the schema table's included.
   package internal(set) var tableCount = 0
-  /// The number of b-trees that no schema names, and of pieces of such b-trees. They are only searched for when the
-  /// schema is lost.
+  /// The number of b-trees, and of pieces of b-trees, that the schema does not name. They are only searched for when
+  /// the schema is lost.
   package internal(set) var unnamedTreeCount = 0
   /// The number of b-trees of indexes.
   package internal(set) var indexCount = 0

@@ -29,8 +29,8 @@ struct StructureCheck: ~Copyable {
   private var rowCounts: [SQLName: BTreeCheck.Counts] = [:]
   /// The demands on each table, as indexes into ``demands``.
   private var demandsByTable: [SQLName: [Int]] = [:]
-  /// Indexes whose order is not known because some values are too long to be compared, as positions among the schema's
-  /// entries; and such tables without row ids.
+  /// `undecided`: indexes whose order is not known because some values are too long to be compared, as positions among
+  /// the schema's entries. `undecidedTables`: WITHOUT ROWID tables whose order is not known for the same reason.
   private var undecided: Set<Int> = []
   private var undecidedTables: Set<SQLName> = []
   /// Indexes whose entries differ from the rows but may be equal to them by collation, as positions among the schema's
@@ -508,7 +508,7 @@ struct StructureCheck: ~Copyable {
         tree.findings.add(
           Finding(
             .coredataKeysNotChecked,
-            "the keys that refer to \(name(of: target)) are too scattered to be checked",
+            "the references to \(name(of: target)) are not checked: keys are too large or too far apart",
             severity: .note, table: name(of: target)))
         continue
       }

@@ -38,7 +38,8 @@ struct CarvedIndex {
   static let isPointed: UInt8 = 128
 
   private(set) var entries: ContiguousArray<Entry> = []
-  /// Bits that spare most lookups: by the highest bits of the content hashes, and by the lengths of the values.
+  /// Bits with which most live rows are ruled out without a lookup. `filter`: by the highest bits of the content hash.
+  /// `lengths`: by the total length of the values without the first.
   private var filter = ContiguousArray<UInt64>(repeating: 0, count: 1 << 14)
   private var lengths = ContiguousArray<UInt64>(repeating: 0, count: 1 << 10)
 
@@ -57,7 +58,7 @@ struct CarvedIndex {
   }
 
   /// Sorts the entries by content and row id, and drops rows that are in `seen` or occur twice: of equal rows, the most
-  /// completely known one stays. An entry without a row id stays only when no other has its content.
+  /// completely known one stays. An entry without a row id stays only when no other entry has the same content.
   mutating func settle(_ seen: inout SeenRows) {
     entries.sort { one, two in
       if one.content != two.content { return one.content < two.content }
@@ -87,8 +88,8 @@ struct CarvedIndex {
   @inline(__always)
   private static func bit(_ content: UInt64) -> Int { Int(content >> 44) }
 
-  /// Whether an entry may have values of this total length in bytes, the first value excluded. May be true although no
-  /// entry has.
+  /// Whether an entry may have values of this total length in bytes, the first value excluded. Also true for some
+  /// lengths that no entry has.
   @inline(__always)
   func mayHold(length: Int) -> Bool {
     lengths[length >> 6 & 0x3ff] & 1 << UInt64(length & 63) != 0

@@ -27,9 +27,9 @@ extension Carver {
     return nil
   }
 
-  /// The approximate offset at which a newer cell began whose record header is at `record`, inside the older cell; nil
-  /// when no plausible record begins there. The bytes before this header belong to a third cell: cells of several
-  /// states overlap where SQLite moved them within the page.
+  /// The approximate page offset at which a newer cell began, inside the older cell. `record`: the offset of a possible
+  /// record header of the newer cell. Nil when no plausible record begins there. The bytes before the record header
+  /// belong to a third cell: cells of several states overlap where SQLite moved them within the page.
   private mutating func strayRecord(
     _ page: RawSpan, at record: Int, _ older: LeafCell, _ limit: Int, _ shape: RowShape
   ) -> Int? {

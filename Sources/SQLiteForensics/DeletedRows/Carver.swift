@@ -183,8 +183,8 @@ struct Carver {
     return find.newer ?? find.cell.end
   }
 
-  /// The size of a former freeblock, in bytes, if its header is left at `offset` in space that is now free as a whole;
-  /// nil when the bytes there are no such header, or state a size below `least`.
+  /// The size in bytes of a former freeblock whose header is still at `offset`, in space that is now free as a whole.
+  /// Nil when the bytes at `offset` are not a freeblock's header, or state a size below `least`.
   func staleBlock(_ page: RawSpan, _ offset: Int, least: Int = 8) -> Int? {
     let next = Int(page.uint16(at: offset))
     let size = Int(page.uint16(at: offset + 2))
@@ -326,7 +326,8 @@ struct Carver {
   func fieldCount(
     _ page: RawSpan, _ start: Int, _ header: Int, _ limit: Int, _ shape: RowShape
   ) -> Int {
-    // With a short prefix the header's length is among the lost bytes, and with the shortest one the first type too.
+    // When payload length and row id are short, the header's length is among the four lost bytes too; when they are
+    // shortest, so is the first type.
     shape.fittingCount(
       page, at: max(start + 4, header + 1), end: limit, from: header == start + 2 ? 1 : 0)
   }
@@ -343,11 +344,10 @@ struct Carver {
     let shape: RowShape
   }
 
-  /// Whether another cell or a freeblock begins at `end`, where a cell ends; or the freeblock of the cell, or the free
-  /// space, ends there.
+  /// Whether anything confirms that a cell ends at `end`: another cell or a freeblock begins there, or the cell's own
+  /// freeblock or the free space ends there.
   ///
-  /// `mayBeCut`: accepts another cell whose end was overwritten, or a cell of which only the freeblock's header is
-  /// left.
+  /// `mayBeCut`: whether the next cell may have lost its end, or everything except its freeblock header.
   mutating func lands(
     _ page: RawSpan, _ end: Int, _ space: borrowing Space, mayBeCut: Bool = false
   ) -> Bool {
@@ -420,7 +420,7 @@ struct Carver {
       guard let body = types.read(page, at: lost, count: fieldCount, end: limit) else { return nil }
       return sized(page, header, body, types: lost, space, mayBeCut: mayBeCut)
     default:
-      // A freeblock may be as short as its header and lie right before a whole cell, whose record this is.
+      // The record may be that of a whole cell, directly after a freeblock that consists of its header only.
       for whole in start + 4..<max(start + 4, header - 1)
       where LeafCell.parse(
         page, at: whole, limit: usableSize, usableSize: usableSize, maxPayload: maxPayload,

@@ -128,7 +128,8 @@ extension DamagedDatabase {
         let displaced = collection.reading.displaced(page)
         for (index, cell) in collection.reading.cells.enumerated() {
           let isOfOtherTable = ofOtherTables.contains(index)
-          // On a page that contradicts itself, the ordinary reader already returns these rows.
+          // The row belongs to an earlier state of the page. If the page contradicts itself, the ordinary reader
+          // already returns such a row.
           let isEarlier =
             (collection.reading.method == .pointers || plainInPlace == nil)
             && narrowed[number].map { !$0.contains(cell.rowID) } ?? false

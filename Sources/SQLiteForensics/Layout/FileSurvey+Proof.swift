@@ -4,7 +4,7 @@ extension FileSurvey {
   private static let maxSamples: UInt32 = 4096
 
   /// Whether the file is certainly a database: at least two records are on leaves whose every cell is a whole record.
-  /// The chance that text, images or noise have such a page is one in many millions.
+  /// In text, images or noise, the chance of finding such leaves is one in many millions.
   func isProven() throws(SQLiteFileError) -> Bool {
     var reader = reader()
     var types = RecordTypes()
@@ -24,7 +24,8 @@ extension FileSurvey {
     return false
   }
 
-  /// How many records a leaf holds; 0 for any other page, and for a leaf of which one cell is not a whole record.
+  /// How many records a leaf holds; 0 for a page that is not a leaf, and for a leaf with a cell that is not a whole
+  /// record.
   private static func wholeRecords(
     _ page: RawSpan, _ number: UInt32, _ usableSize: Int, _ types: inout RecordTypes
   ) -> Int {

@@ -41,7 +41,7 @@ struct FileSurvey {
         header.pageSize == voted.pageSize
       else { continue }
       voted.header = header
-      // Without pages in the main file nothing else tells how many bytes are reserved.
+      // When the main file has no pages, only this header tells how many bytes of each page are reserved.
       if voted.pageSizeSource == .log { voted.reservedBytes = header.reservedBytes }
       voted.hasPointerMap = header.hasPointerMap
       voted.textEncoding = header.textEncoding
@@ -131,7 +131,8 @@ struct FileSurvey {
     {
       findings.append(
         Finding(
-          .headerOtherEncoding, "the database header names another text encoding; \(facts)",
+          .headerOtherEncoding,
+          "the database header names a text encoding that the pages contradict; \(facts)",
           offset: 56))
     }
     if let header = layout.header, layout.shift == nil, header.isPageCountValid,

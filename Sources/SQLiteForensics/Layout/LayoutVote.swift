@@ -99,8 +99,8 @@ struct LayoutVote {
     /// The share of sampled pages that are whole b-tree pages of this size and leave ``reserved`` bytes free, from 0 to
     /// 1.
     var score = 0.0
-    /// The number of bytes that most of the whole pages leave free at their end; and, for each number of bytes, how
-    /// many pages leave as many free.
+    /// `reserved`: how many bytes most of the whole pages leave free at their end. `ends`: for each number of free
+    /// bytes at the end, the number of pages that leave this many.
     var reserved = 0
     var ends: [Int: Int] = [:]
     /// How many pages leave `reserved` bytes free.
@@ -406,7 +406,8 @@ struct LayoutVote {
       if bytes.byte(at: 0) == DatabaseHeader.magic[0],
         let header = try? DatabaseHeader(parsing: bytes), header.pageSize == layout.pageSize
       {
-        // Page 1 itself: a database embedded in a value does not begin at a page boundary.
+        // This is page 1 itself. A database inside a value of a row also has a page 1, but hardly ever at a page
+        // boundary.
         votes[-index, default: 0] += 1000
       }
       if kind == .leafTable, cells > 0, 8 + 2 * cells <= layout.usableSize, keys.count < 200_000 {
@@ -450,7 +451,7 @@ struct LayoutVote {
         ($0.value, -abs($0.key), $0.key) < ($1.value, -abs($1.key), $1.key)
       }), winner.value >= 3
     else { return }
-    // When more pages are lost than left, few votes may be chance.
+    // When more pages are lost than are left, a few votes may agree by chance.
     guard winner.key <= count || winner.value >= 8 else { return }
     layout.origin = base - winner.key * size
   }

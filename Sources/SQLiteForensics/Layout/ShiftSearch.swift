@@ -76,7 +76,8 @@ struct ShiftSearch {
     guard proofs >= minimum, proofs >= Self.majority * contrary,
       old[..<best.first].count(where: { $0 }) >= Self.majority * early
     else { return nil }
-    // Most pages after the split with a known last row id must have been found.
+    // Of the pages after the split whose last row ids interior pages give, about half must have been found at their new
+    // offsets.
     guard let first = new[best.first...].firstIndex(of: true),
       let firstNew = UInt32(exactly: (leaves[first].offset - distance) / size + 1)
     else { return nil }

@@ -109,7 +109,7 @@ struct TornPages {
     return first.map { $0...last }
   }
 
-  // MARK: - What is left of the others
+  // MARK: - What is left of the torn pages
 
   private func tear(behind last: UInt32, _ standing: Standing, before first: UInt32)
     throws(SQLiteFileError) -> PageShift
@@ -128,7 +128,7 @@ struct TornPages {
       old = try run(of: last, before: min(end, lastEnd))
       doubtful = last..<doubtful.upperBound
     }
-    // What is left of the page before the first whole one at its new offset.
+    // What is left of the page before the first whole page at its new offset.
     let tail = max(first - 1, head)
     let begin = old.cells.first?.offset ?? min(lastEnd, end)
     var new = try run(upTo: tail, behind: begin, pointers: tail == head ? old.pointers : [])
@@ -140,7 +140,7 @@ struct TornPages {
       new.cells.removeAll { $0.offset < oldEnd }
     }
     if !old.isEndKnown || isContested, !old.cells.isEmpty { old.cells.removeLast() }
-    // A cell directly after the last old one may be the beginning of one cell joined to the end of another.
+    // A cell directly after the last old cell may consist of the beginning of one cell and the end of another cell.
     if isContested || newStart == oldEnd, !new.cells.isEmpty { new.cells.removeFirst() }
     if tail == head {
       // Each row id is on a page once.

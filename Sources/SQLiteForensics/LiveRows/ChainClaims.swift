@@ -3,8 +3,8 @@ import SQLiteFile
 /// Decides which of several links to one overflow page is right, in a file without a pointer map.
 ///
 /// In a sound file one link leads to each overflow page. When several links do, the page belongs to the row whose chain
-/// ends exactly where its payload ends. Of two rows whose chains end so, the page belongs to the one whose link follows
-/// SQLite's allocation order. If that order does not decide either, the page belongs to no row.
+/// ends exactly where its payload ends. If the chains of two rows end exactly, the page belongs to the row whose link
+/// follows SQLite's allocation order. If that order does not decide either, the page belongs to no row.
 struct ChainClaims {
   /// A link to an overflow page: from the previous page of its chain, or from a cell.
   struct Link: Hashable {
@@ -28,14 +28,15 @@ struct ChainClaims {
 
     func isInOrder(_ next: UInt32) -> Bool { next == behind }
 
-    /// How credible the link to page `next` is: 2 when `next` is directly after the linking page, which damage does not
-    /// cause; 1 for a link from a cell; 0 when a chain leaves the order of pages.
+    /// How credible the link to page `next` is: 2 when `next` is directly after the linking page, which damage hardly
+    /// ever causes; 1 for a link from a cell; 0 for a link from an overflow page to any other page.
     func order(_ next: UInt32) -> Int { isInOrder(next) ? 2 : behind == nil ? 1 : 0 }
   }
 
   /// How well a chain ends, the least credible ending first.
   private enum Ending: Int {
-    /// An earlier link of the chain skips a page that nothing leads to, so SQLite did not write that link.
+    /// This link, or an earlier link of the chain, skips a page that nothing leads to. SQLite does not write a link
+    /// that skips such a page.
     case astray
     /// The chain ends too early, its last page links to a possible overflow page that only this chain leads to, or a
     /// later link is wrong.

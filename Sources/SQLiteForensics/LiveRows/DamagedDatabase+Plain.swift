@@ -93,7 +93,7 @@ extension DamagedDatabase {
     }
     var origin = RowOrigin()
     origin.state = .contradicted
-    // The rest of the page contradicts the row, and nothing confirms it.
+    // The rest of the page contradicts the row, and nothing confirms the row.
     origin.confidence = 0
     var isDone = false
     for table in plain.schema.tables where !isDone {
@@ -143,8 +143,8 @@ extension DamagedDatabase {
           guard comparesRows else { return }
           let here = numberHere(of: page)
           if let here {
-            // Behind the place where bytes are missing, the bytes are those of another page. Its rows are sent as rows
-            // of its own table.
+            // The ordinary reader's page may have the bytes of a page of another table. The rows on it are sent as rows
+            // of that table.
             isOthers =
               isForFreshFile && (here != page || exchanged.contains(here))
               && census.owner(here).map { names[$0.table] != names[number] } ?? false

@@ -7,7 +7,7 @@ import SQLiteFile
 /// The statistics measure how surprising a value would be in the next row, in sixteenths of a bit: 0 for what most rows
 /// have.
 struct FieldHabits {
-  /// One bit of surprise.
+  /// One bit of surprise, in sixteenths of a bit.
   static let bit = 16
   /// A cost, in sixteenths of a bit, above the cost of any reading that ``HeaderDeduction`` accepts.
   static let impossible = 1 << 20
@@ -73,7 +73,7 @@ struct FieldHabits {
     fields = ContiguousArray(repeating: Field(), count: shape.fields.count)
   }
 
-  /// The storage classes that the table's shape allows a field; any for a field that the table does not have.
+  /// The storage classes that the table's shape allows a field; `.any` for a field that the table does not have.
   func classes(_ field: Int) -> StorageClasses {
     field < shape.fields.count ? shape.fields[field].classes : .any
   }

@@ -30,7 +30,7 @@ struct HeaderDeduction {
     /// differ.
     var start: Int?
     var end: Int?
-    /// Whether a reading as good as the best one distrusts the header here.
+    /// Whether a reading as good as the best one distrusts the type that the header gives this field.
     var isDistrusted = false
   }
 

@@ -1,7 +1,8 @@
 import SQLiteFile
 
 extension LeafCell {
-  /// The first bytes of the payload, which are not at ``record``, of a cell whose start is lost; empty for other cells.
+  /// For a cell whose start is lost: the overwritten first bytes of its payload, as they were deduced. ``record`` is
+  /// the page offset of the bytes that follow them. Empty for all other cells.
   var lostHeader: [UInt8] {
     guard isStartLost else { return [] }
     return lostTypes == 0 ? [UInt8(headerLength)] : [UInt8(headerLength), UInt8(firstType)]

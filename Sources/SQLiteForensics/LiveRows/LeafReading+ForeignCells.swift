@@ -26,8 +26,8 @@ extension LeafReading {
   }
 
   /// The indices of cells in a part of the page whose bytes are from another page; empty for a page that does not
-  /// contradict itself. Pointers of the page lead into this part but to few of its cells, and at one or both ends of
-  /// the part is a break: bytes that are neither cell nor free space.
+  /// contradict itself. Pointers of the page lead into this part, but only to few of its cells. At one or both ends of
+  /// the part there is a break: bytes that are neither a cell nor free space.
   func displaced(_ page: RawSpan) -> Set<Int> {
     guard method == .mended, pointerCount > 0 else { return [] }
     let pointers = contentFloor - 2 * pointerCount

@@ -6,8 +6,8 @@ extension LeafReading {
 
   /// The cells that follow each other from offset `start` to the end of the page, with only freeblocks and up to
   /// `fragments` other bytes between them. Nil when they do not end exactly at the end of the page. The length of each
-  /// cell tells where the next cell begins, so no pointers are needed. Bytes that are not cells hardly ever end exactly
-  /// there.
+  /// cell tells where the next cell begins, so no pointers are needed. Bytes that only look like cells hardly ever end
+  /// exactly at the end of the page.
   mutating func cellsInARow(
     _ page: RawSpan, from start: Int, fragments: Int, _ shape: RowShape?
   ) -> ContiguousArray<LeafCell>? {
@@ -90,7 +90,7 @@ extension LeafReading {
         lost -= 1
       }
     }
-    // Cells cut off by the end of the file are nowhere else on the page.
+    // A cell that the end of the file cuts off cannot be found by a search of the rest of the page.
     let cutOff = (0..<count).count { Int(page.uint16(at: pointers + 2 * $0)) + 4 > limit }
     if limit == usableSize || cutOff < lost {
       let most = limit == usableSize ? lost : lost - cutOff

@@ -31,7 +31,8 @@ struct LeafReading {
   var lostCount = 0
   /// Whether ``cells`` includes cells whose record headers contradict their payload lengths.
   var hasMisfits = false
-  /// Whether the cells and the free space add up to the page. Only set by ``readIndex(_:isInterior:shape:)``.
+  /// Whether the cells and the free space add up to the size of the page. Only set by
+  /// ``readIndex(_:isInterior:shape:)``.
   private(set) var addsUp = true
   /// The page offset after the cell pointer array.
   var contentFloor = 8
@@ -45,7 +46,7 @@ struct LeafReading {
     self.encoding = encoding
   }
 
-  /// Reads a table leaf and sets all results of this reading; those of an earlier page are lost.
+  /// Reads a table leaf and sets all results of this reading; the results for an earlier page are lost.
   ///
   /// `number`: the page number, which only matters for page 1.
   /// `available`: how many bytes of the page are in the file.
@@ -122,7 +123,7 @@ struct LeafReading {
   }
 
   /// The part of the gap from `floor` to `content` that has been written before: from four bytes before the first byte
-  /// that is not zero to the end, as page offsets. Nil when all bytes are zeros, or when the part has at most four
+  /// that is not zero up to `content`, as page offsets. Nil when all bytes are zeros, or when the part has at most four
   /// bytes.
   static func usedGap(_ page: RawSpan, from floor: Int, to content: Int) -> Range<Int>? {
     var offset = floor
@@ -189,7 +190,8 @@ struct LeafReading {
   private mutating func doubtOutOfOrder() {
     let keys = cells.map(\.rowID)
     let before = Self.runLengths(keys)
-    // The longest subsequence that begins at a cell ends at it when the keys are reversed and negated.
+    // When the keys are reversed and negated, the longest subsequence that begins at a cell becomes one that ends at
+    // this cell.
     let after = Array(Self.runLengths(keys.reversed().map { ~$0 }).reversed())
     guard let most = before.max(), most < cells.count else { return }
     var level = [Int](repeating: 0, count: most + 1)
@@ -338,8 +340,8 @@ struct LeafReading {
     return next < cells.count && cells[next].start < range.upperBound
   }
 
-  /// The start of the next cell after an offset, or `limit` when no cell follows; nil when this is not after the
-  /// offset.
+  /// The start of the next cell after the offset `start`, or `limit` when no cell follows; nil when `limit` is then not
+  /// after `start`.
   func room(at start: Int, limit: Int) -> Int? {
     let next = place(behind: start)
     let end = next < cells.count ? cells[next].start : limit

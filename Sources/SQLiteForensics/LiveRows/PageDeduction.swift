@@ -45,7 +45,8 @@ struct PageDeduction {
   private var types = RecordTypes()
   private var deduction = HeaderDeduction()
   private var budget: Int
-  /// The failing cells: the index of each in the reading, and whether the lengths in its header still add up.
+  /// The failing cells, whose headers contradict the payload or give unusual values: the index of each in the reading,
+  /// and whether the lengths in its header still add up.
   private var failing: [(place: Int, addsUp: Bool)] = []
   /// Whether the lengths of all failing rows add up, and only reserved types are wrong.
   private var isReservedAlone = false
@@ -106,8 +107,8 @@ struct PageDeduction {
     return max(0, Self.enoughSoundRows - habits.rowCount)
   }
 
-  /// The deduced rows of the page, by index of the cell in the reading. Failing rows of which no value can be deduced
-  /// are missing.
+  /// The deduced rows of the page, by index of the cell in the reading. Failing rows without any deduced value are
+  /// missing.
   mutating func rows(_ reading: borrowing LeafReading, _ page: RawSpan) -> [Int: Row] {
     guard !failing.isEmpty else { return [:] }
     if isBlind {

@@ -48,7 +48,7 @@ struct PayloadGatherer: ~Copyable {
     allowance = 4 * database.reader.storedPageCount * database.layout.pageSize + 1 << 20
   }
 
-  /// Gathers the payload of a cell and sets all results of this gatherer; those of an earlier cell are lost.
+  /// Gathers the payload of a cell and sets all results of this gatherer; the results for an earlier cell are lost.
   ///
   /// `isLive`: whether the row is live. A live row claims its overflow pages; a deleted row only gets pages that no
   /// live row has claimed.
@@ -90,7 +90,8 @@ struct PayloadGatherer: ~Copyable {
     if have < cell.payload {
       if let jump { doubt(from: jump) }
     } else if let jump {
-      // The chain does not end where the row ends: from where it leaves the order it may be another row's chain.
+      // The chain does not end where the row ends. From the page on at which the chain leaves the allocation order, it
+      // may be the chain of another row.
       if next != 0 { doubt(from: jump) }
     } else if next == last + 1, census.canBeOverflow(next), !census.contested.contains(next) {
       // The chain continues past the row's end, and nothing else leads there: it belongs to a longer row.
@@ -279,9 +280,9 @@ struct PayloadGatherer: ~Copyable {
     return all[low].page
   }
 
-  /// Whether an overflow page has changed places with another one, so that its content belongs to another row. Then the
-  /// page links to `link`, which the pointer map puts behind the other page, and the other page links to `next`, which
-  /// the map puts behind this one.
+  /// Whether an overflow page has changed places with another one, so that its content belongs to another row. If so,
+  /// the page links to `link`, which follows the other page according to the pointer map. The other page links to
+  /// `next`, which follows this page according to the map.
   private mutating func isExchanged(
     _ page: UInt32, leadingTo link: UInt32, not next: UInt32, _ census: borrowing PageCensus,
     _ reader: inout PageReader
@@ -292,8 +293,8 @@ struct PayloadGatherer: ~Copyable {
     return other.uint32(at: 0) == next
   }
 
-  /// Whether the pointer map contradicts that a page is in the chain that is followed: the map calls it free or a
-  /// b-tree page, or names an owner that can have it as overflow page.
+  /// Whether the pointer map shows that a page does not belong to the chain that is followed: the map calls the page
+  /// free or a b-tree page, or names another page that can lead to it.
   private func isTaken(_ page: UInt32, _ census: borrowing PageCensus, _ reader: inout PageReader)
     throws(SQLiteFileError) -> Bool
   {

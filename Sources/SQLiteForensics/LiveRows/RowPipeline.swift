@@ -147,8 +147,8 @@ struct RowPipeline {
     let end = database.pageCount + 1
     let reading = Reading(RowReader(database), forms, from: 2)
     let taking = Taking(BufferedRowSink(receive: receive), records)
-    // A second reader for pages that do not fit into a batch. It is made when needed, because such pages are rare and
-    // its windows take memory.
+    // A second reader, for pages whose rows do not fit into a batch. These pages are rare and the reader's windows take
+    // memory, so it is only made when needed.
     var straight: RowReader?
     while reading.next < end || !taking.batch.isEmpty, taking.sink.wantsMore {
       let stop = min(end, reading.next + min(maxPages, end - reading.next))

@@ -266,7 +266,8 @@ struct RowReader: ~Copyable {
         member: place.member, page: page, offset: place.offset))
   }
 
-  /// Decodes one cell and sends its row to the sink. A measured cell must have been measured in these bytes.
+  /// Decodes one cell and sends its row to the sink. When ``LeafCell/isMeasured`` is true, the cell's lengths must have
+  /// been checked in `bytes`.
   ///
   /// `newer`: the page offset from which another cell overwrites this one; nil when none does.
   mutating func emit<Sink: RecoverySink & ~Copyable>(
@@ -296,7 +297,7 @@ struct RowReader: ~Copyable {
     }
     var cell = cell
     if gatherer.endsExactly { cell.isEndDoubtful = false }
-    // A cell ends with the number of its overflow page.
+    // A cell that continues on overflow pages ends with the number of the first of them.
     if let doubtful = newer ?? (cell.isEndDoubtful && cell.spills ? cell.end - 4 : nil) {
       gatherer.doubt(cell, from: doubtful)
     }
@@ -538,7 +539,7 @@ struct RowReader: ~Copyable {
     return true
   }
 
-  /// How many fields of a record have their types before an offset in its header.
+  /// How many serial types of a record end at or before the offset `end`. `header`: the length of the record header.
   private func fieldCount(_ record: RawSpan, until end: Int, _ header: Int) -> Int {
     guard var offset = Varint.read(record, at: 0, end: header)?.length else { return 0 }
     var count = 0

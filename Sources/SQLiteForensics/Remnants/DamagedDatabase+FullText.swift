@@ -1,13 +1,14 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// The most words of documents without a row that are held in memory, and their bytes; more words are dropped.
+  /// `maxWords`: the most words of documents without a row that are held in memory. `maxWordBytes`: the limit for the
+  /// bytes of these words. Further words are dropped.
   private static let maxWords = 1_000_000
   private static let maxWordBytes = 64 << 20
   /// The most rows that a full-text table may have; a table with as many or more is not searched.
   private static let maxDocuments = 4_000_000
 
-  /// Hands over the words of documents of which the full-text table has no row, one document at a time; false when
+  /// Hands over the words of documents that have no row in the full-text table, one document at a time; false when
   /// `receive` returned false.
   func search(
     _ index: FullTextIndex, _ notes: inout IndexedSearchNotes, _ receive: (IndexedValues) -> Bool
@@ -133,7 +134,7 @@ extension DamagedDatabase {
         let place = prefixBlocks.firstPlace { $0.upperBound >= id }
         if place < prefixBlocks.count, prefixBlocks[place].contains(id) { return true }
       }
-      // Without its id, a block may be of a prefix index.
+      // A block whose row id is lost may belong to a prefix index.
       if row.rowID == nil, index.indexCount > 1 { return true }
       leaves.read(bytes, receive)
       return true

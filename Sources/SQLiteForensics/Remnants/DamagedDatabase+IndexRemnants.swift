@@ -4,12 +4,14 @@ import SQLiteFile
 private struct SearchedIndex {
   let name: String
   let rootPage: UInt32
-  /// The index of its table in the list of tables, and the indices of the table's columns that it holds.
+  /// `table`: the position of the indexed table in the list of tables. `columns`: the positions of the indexed columns
+  /// in this table.
   let table: Int
   let columns: [Int]
   /// For each column of the index, the storage classes that entries in use have, as bits of `kind(_:)`.
   var kinds: [UInt8]
-  /// The lowest row id of entries in use, at most 1, and the highest, at least 0.
+  /// `lowestRowID`: the lowest row id of entries in use, or 1 if all are higher. `highestRowID`: the highest row id of
+  /// entries in use, or 0 if all are lower.
   var lowestRowID: Int64 = 1
   var highestRowID: Int64 = 0
   /// The pages of the index's b-tree, in ascending order.
@@ -89,7 +91,8 @@ extension DamagedDatabase {
         hasRowIDs(table), tables[table].isDescribed, let columns = columns(of: entry, table)
       else {
         notes.add(
-          "the index \(entry.name): of expressions, a WITHOUT ROWID table or an unknown table")
+          "the index \(entry.name): on expressions, on a WITHOUT ROWID table or on an unknown table"
+        )
         continue
       }
       guard all.count(where: { $0.table == table }) < Self.maxIndexes else {

@@ -55,7 +55,7 @@ struct FullTextIndex {
     isDescending = options["order"]?.lowercased() == "desc"
     indexCount =
       1 + (options["prefix"].map { $0.split { $0 == "," || $0 == " " }.count } ?? 0)
-    // An empty name means that the texts are kept nowhere.
+    // An empty name means that the table does not store its texts (a contentless table).
     let content = options["content"] ?? entry.name + "_content"
     rowTables = (content.isEmpty ? [] : [content]) + [entry.name + "_docsize"]
     let detail = options["detail"]?.lowercased() ?? "full"
@@ -107,7 +107,7 @@ struct FTS5Leaves {
   private var page: Int64 = -1
   private var word: [UInt8]?
   private var document: Int64 = 0
-  /// The part that the previous leaf holds of a list of positions that continues on the next leaf.
+  /// The beginning of a list of positions, which the previous leaf holds and which continues on the next leaf.
   private var cut: [UInt8] = []
   private var missing = 0
 

@@ -1,6 +1,6 @@
 import SQLiteFile
 
-/// Records with the bytes that they have in a file, one after the other in reused memory.
+/// Records as they are stored in a file, byte for byte, one after the other in memory that is reused.
 package struct RecordBatch: ~Copyable {
   /// Where one record is in a batch.
   package struct Record: BitwiseCopyable, Sendable {

@@ -7,11 +7,12 @@ package final class RecordCopy: Sendable {
   package struct Part: Sendable {
     /// The index of the column in the old table; nil when the value is always the constant.
     package var source: Int?
-    /// The constant. With a column of the old table, the constant replaces NULL; without a constant, NULL stays NULL.
+    /// The constant; nil for none. When ``source`` is set, the constant replaces NULL; without a constant, NULL stays
+    /// NULL.
     package var constant: Constant?
-    /// Whether the constant replaces values that are not NULL, instead of NULL.
+    /// Whether the constant replaces all values except NULL. By default it replaces NULL.
     package var isConstantWhereSet = false
-    /// Whether the value must not be NULL: rows without a value are not made here.
+    /// Whether the value must not be NULL. A record without the value is not copied (``RecordCopy/Outcome/undecided``).
     package var isDemanded = false
 
     package init(

@@ -188,7 +188,7 @@ extension DamagedDatabase {
   /// false, so that ``findings`` only has what was found on the pages that they asked for.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   package func forEachBufferedRow(
-    _ selection: Selection, of names: Set<String>? = nil, readsAhead: Bool = true,
+    _ selection: Selection, of names: [String]? = nil, readsAhead: Bool = true,
     _ receive: (borrowing RecoveredRowBuffer) -> Bool
   ) throws(SQLiteFileError) {
     if selection != .deleted, names == nil { forgetClaims() }
@@ -204,7 +204,7 @@ extension DamagedDatabase {
 
   /// Passes on all readable rows until one of the closures returns false: live rows in page order, then contradicted
   /// rows. Rows whose records have the form of their table go to `records` unchanged, a stretch at a time. All other
-  /// rows go to `others`. The closures are never called at the same time, while another thread reads ahead.
+  /// rows go to `others`. The closures are never called at the same time, although another thread reads ahead.
   ///
   /// - Parameters:
   ///   - forms: the form of each table, by index in ``tables``; nil to receive the rows of a table as values.
@@ -227,7 +227,7 @@ extension DamagedDatabase {
   }
 
   /// Clears the claimed overflow pages before all live rows are read again. Each reading of all live rows finds all
-  /// claims.
+  /// claims again.
   private func forgetClaims() { claimed = PageSet(pageCount: pageCount) }
 
   func reportUndecodable(_ count: Int) {

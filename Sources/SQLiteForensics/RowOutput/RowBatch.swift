@@ -1,6 +1,6 @@
 import SQLiteFile
 
-/// Rows, as values or as whole records, one after the other in reused memory.
+/// Rows, either as values or as whole records, one after the other in memory that is reused.
 struct RowBatch: ~Copyable {
   /// Where a row's values and bytes are in the batch, and the rest of what is known about the row.
   struct Head {

@@ -9,7 +9,8 @@ struct JournalScan {
     /// The size of the database in pages from a header of the last transaction; nil when all headers of that
     /// transaction are lost.
     let databasePageCount: UInt32?
-    /// Whether the last segment of the last transaction that has a header of its own was never synced and has records.
+    /// Whether the last segment of the last transaction has records and was never synced. False when the transaction
+    /// has only its first segment.
     let endsUnsynced: Bool
   }
 
@@ -176,7 +177,7 @@ struct JournalScan {
         if age == 0 { endsUnsynced = !header.isSynced && images.count > count }
         continue
       }
-      // What follows the last segment are remains of an older and longer journal.
+      // The bytes after the last segment are remains of an older and longer journal.
       if age == 0 { nextTransaction() }
       guard let next = try nextRun(from: offset) else { return }
       offset = next.isHeader ? next.offset : try segment(from: next.offset, nonce: nil)

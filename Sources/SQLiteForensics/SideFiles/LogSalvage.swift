@@ -3,7 +3,7 @@ import SQLiteFile
 /// All frames of a write-ahead log, including those that SQLite ignores, whether or not the log's header is intact.
 ///
 /// A frame's checksum continues the checksum stored in the previous frame (file format, section 4.2). So each frame but
-/// the first can be checked without the header. To undo the first frame's checksum step by step gives the header's
+/// the first can be checked without the header. Undoing the first frame's checksum step by step gives the header's
 /// checksum. Of the 24 bytes that the header's checksum covers, only the checkpoint sequence number is unknown. It
 /// follows from 32 of the checksum's 64 bits, and the other 32 bits must agree.
 struct LogSalvage {

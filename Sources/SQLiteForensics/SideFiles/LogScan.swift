@@ -171,7 +171,7 @@ struct LogScan {
         findings.append(
           Finding(
             .walFramesLost,
-            "the first \(basis.firstLiveFrame) frames are damaged too; pages that only these frames held are older than the rest",
+            "the first \(basis.firstLiveFrame) log frames are damaged; pages only in these are read as older versions",
             member: .wal, offset: Int64(WriteAheadLog.headerLength)))
       }
     }

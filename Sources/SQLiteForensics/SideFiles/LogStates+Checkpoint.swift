@@ -27,13 +27,13 @@ extension LogStates {
       carried.count { $0.value > commit && $0.key <= pageCount }
     }
 
-    /// How many pages the main file has in a later version than the state after `commit`, but only if a checkpoint was
-    /// interrupted.
+    /// How many pages the main file may have in a later version than the state after `commit`. Whether it does is not
+    /// known: these pages were either copied by an interrupted checkpoint, or written by a commit without a change.
     ///
     /// - Parameters:
     ///   - commit: the number of the commit; 0 for the state without the log.
     ///   - pageCount: size of the database in pages after the commit.
-    /// - Returns: the number of pages; 0 when even an interrupted checkpoint explains none.
+    /// - Returns: the number of pages; 0 when there are no doubtful pages.
     package func doubtfulPageCount(after commit: Int, pageCount: UInt32) -> Int {
       unchanged.count { $0.value > commit && $0.key <= pageCount }
     }
@@ -72,7 +72,8 @@ extension LogStates {
     let numbers = pages.keys.sorted()
     let others = numbers.filter { $0 <= size && pages[$0]?.sameFrame == nil }
     let earliest = others.reduce(Int.max) { min($0, pages[$1]?.lastFrame ?? .max) }
-    // The lowest `lastFrame` of the pages so far of which no frame equals the main file's page.
+    // Of the pages so far, those that have no frame equal to the main file's page: the lowest `lastFrame` of these
+    // pages.
     var earliestBelow = Int.max
     for number in numbers {
       guard let page = pages[number] else { continue }

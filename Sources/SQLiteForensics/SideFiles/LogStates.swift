@@ -46,7 +46,8 @@ package final class LogStates {
   /// The commits, oldest first.
   package let commits: [Commit]
   /// Frames that belong to no state, in the order of the file. Neighbouring frames of one kind and generation are one
-  /// entry. After the 1,000th entry, frames are only added to the last one if they are of its kind.
+  /// entry. After the 1,000th entry, frames of the last entry's kind are added to that entry, and all other frames are
+  /// dropped.
   package let remainders: [Remainder]
   /// What is wrong with log and journal.
   package let findings: FindingList
@@ -159,7 +160,7 @@ package final class LogStates {
     return try database(overlays, pageCount: pageCount) { "after commit \(commit) of the log" }
   }
 
-  /// The database that the main file is under overlays.
+  /// The database that the main file and overlays give together.
   ///
   /// - Parameters:
   ///   - overlays: pages that replace those of the main file; the first one that has a page wins.

@@ -155,7 +155,7 @@ struct SideFiles {
         findings.add(verdict.finding(isUsed: false))
       }
       if isApplied {
-        // Of a page that both files have, the journal's image is not live.
+        // When log and journal both have a page, the journal's image of the page is not live.
         if let journal, !overlays.isEmpty {
           for image in journal.images
           where journal.pageOffsets[image.page] == image.offset

@@ -158,7 +158,7 @@ extension DamagedDatabase {
   }
 
   /// The row ids after `last`, the last row id of the page before, and before `next`, the first row id of the page
-  /// after. A bound that is nil is taken from `usual`. When no row id is between the two, `all`.
+  /// after. A bound that is nil is taken from `usual`. Returns `all` when no row id lies between `last` and `next`.
   private static func between(
     _ last: Int64?, _ next: Int64?, _ usual: ClosedRange<Int64>, _ all: ClosedRange<Int64>
   ) -> ClosedRange<Int64> {

@@ -38,8 +38,8 @@ struct PointerMap {
   /// Whether a page is a pointer-map page, which follows from its number alone.
   func isMap(_ page: UInt32) -> Bool { isPresent && page >= 2 && mapPage(of: page) == page }
 
-  /// The pointer map's entry for a page; nil when there is no map, when the page has no entry, or when the entry is not
-  /// valid.
+  /// The pointer map's entry for a page; nil when the file has no map, when the page has no entry, or when the entry is
+  /// not valid.
   func entry(of page: UInt32, _ reader: inout PageReader) throws(SQLiteFileError) -> Entry? {
     guard isPresent, page > 2, !isMap(page) else { return nil }
     let map = mapPage(of: page)
@@ -86,7 +86,8 @@ struct PointerMap {
   }
 
   /// All pages that the map calls overflow pages, sorted by the page that leads to each. The list serves to mend broken
-  /// overflow chains and takes eight bytes for each overflow page, so the caller keeps it after the first broken chain.
+  /// overflow chains, and takes eight bytes for each overflow page. The caller makes the list at the first broken chain
+  /// and keeps it.
   func successors(_ reader: inout PageReader) throws(SQLiteFileError) -> ContiguousArray<
     (parent: UInt32, page: UInt32)
   > {

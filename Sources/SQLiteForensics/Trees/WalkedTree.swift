@@ -1,10 +1,10 @@
 import SQLiteFile
 
-/// The outcome of a walk from the root of a b-tree over pages that agree with the pages that lead to them: the depth of
-/// the leaves, and the holes, which the walk did not reach.
+/// The outcome of a walk down a b-tree from its root: the depth of the leaves, and the holes, which the walk did not
+/// reach. The walk only enters pages that agree with their parent page.
 ///
-/// Evidence counts in this order. The schema names a root. Whatever sound pages lead to from there is live, no matter
-/// what else contradicts it. If pages on the way are missing or ruined, the tree has holes: ranges of row ids that it
+/// Evidence counts in this order. The schema names a root. A page that sound pages lead to from the root is live, no
+/// matter what contradicts it. If pages on the way are missing or ruined, the tree has holes: ranges of row ids that it
 /// does not cover. Only leaves with row ids in a hole can still belong to the tree. The pointer map, then the freelist,
 /// then the rows of such a leaf decide. A tree without holes has all its leaves, so any other page that looks like one
 /// of them is stale.
@@ -38,7 +38,8 @@ struct WalkedTree {
     if !isFull { holes.append(Hole(rowIDs: rowIDs, depth: depth, isMisplaced: isMisplaced)) }
   }
 
-  /// Records, after the walk, that a leaf with these row ids is not the one that the tree means.
+  /// Records, after the walk, that the leaf found for these row ids is not the one that the b-tree means. The row ids
+  /// become a hole.
   mutating func lose(_ rowIDs: ClosedRange<Int64>) {
     lost = Self.joined(lost + [rowIDs])
     open = Self.joined(open + [rowIDs])
@@ -184,7 +185,7 @@ extension DamagedDatabase {
     findings.add(
       Finding(
         .pageMisplaced,
-        "a b-tree leads to this page, but its rows or keys do not belong there",
+        "a b-tree leads to this page, but the page's rows or keys do not fit its place in the b-tree",
         page: page, offset: reader.location(of: page).offset))
   }
 

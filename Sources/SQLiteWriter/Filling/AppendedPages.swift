@@ -2,7 +2,7 @@ import CLibrary
 
 /// Appends pages to a file behind those that SQLite wrote, and writes their entries in the pointer map.
 ///
-/// The file is not of unknown origin: the writer has just created it.
+/// The content of the file is trusted, because the writer has just created the file.
 struct AppendedPages: ~Copyable {
   /// The type of a page in the pointer map, with the value that the map stores (file format, section 1.8).
   enum Role: UInt8 {

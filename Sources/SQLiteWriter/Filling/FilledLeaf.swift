@@ -56,7 +56,8 @@ struct FilledLeaf {
   var ids: ClosedRange<Int64> { first...max(first, last) }
 
   /// Whether a cell fits on the leaf, and no row on another leaf can have a row id between the cell's and those of the
-  /// leaf. Always true for an empty leaf. `isNext`: whether the row is of the same stretch as the row added before.
+  /// leaf. Always true for an empty leaf. `isNext`: whether the row is of the same stretch as the row added before (see
+  /// ``TableFiller``).
   @inline(__always)
   func takes(_ cell: Cell, isNext: Bool) -> Bool {
     count == 0

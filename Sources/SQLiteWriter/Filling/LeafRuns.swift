@@ -1,5 +1,5 @@
-/// The leaves of a table in the order in which they were written. A leaf takes about five bytes if this is row id
-/// order.
+/// The leaves of a table in the order in which they were written. A leaf takes about five bytes of memory if the leaves
+/// were written in row id order.
 ///
 /// A run is a sequence of leaves, written one after the other, with ascending row ids.
 struct LeafRuns {
@@ -22,7 +22,7 @@ struct LeafRuns {
     var count: UInt32
   }
 
-  /// A run of which the leaves before ``leaf`` have been passed on.
+  /// A run. Its leaves before ``leaf`` have been passed on.
   private struct Cursor {
     var leaf: Leaf
     var place: Int
@@ -31,8 +31,9 @@ struct LeafRuns {
   }
 
   private var runs: [Run] = []
-  /// Three varints for each leaf: its page number less that of the previous leaf, its first row id less the last row id
-  /// of the previous leaf, and its last row id less its first. Before the first leaf of a run, these values count as 0.
+  /// Three varints for each leaf: its page number minus that of the previous leaf, its first row id minus the last row
+  /// id of the previous leaf, and its last row id minus its first. Before the first leaf of a run, these values count
+  /// as 0.
   private var steps = ContiguousArray<UInt8>()
   private var before = Leaf()
 

@@ -36,7 +36,7 @@ import CSQLite
       }, Unmanaged.passUnretained(self).toOpaque())
   }
 
-  /// Runs `body`, which compiles `sql`, a definition from a file. Only definitions are allowed meanwhile.
+  /// Runs `body`, which compiles `sql`, a definition from a file. Until `body` returns, only definitions are allowed.
   func definingOnly<R>(_ sql: String, _ body: () throws(SQLiteWriterError) -> R)
     throws(SQLiteWriterError) -> R
   {

@@ -9,7 +9,8 @@ struct KeyPiece {
   /// The index of the entry that is written next.
   private var next = 0
 
-  /// With this many entries, memory for the most entries is reserved: an index with more entries usually has many.
+  /// When a piece has this many entries, memory is reserved for as many as it can have: an index with more than a few
+  /// entries usually has many.
   private static let some = 1024
   /// How many bytes the length before a string takes in the file.
   static let lengthBytes = 2

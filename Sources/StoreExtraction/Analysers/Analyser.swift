@@ -154,10 +154,13 @@ package struct Analysis: Sendable, Codable, Equatable {
 }
 
 extension Analysis {
-  /// Identifiers of shipped analysers whose advice helps to get a complete store: the file ends too early, the log was
-  /// left behind, or Core Data's own tables are lost.
+  // The shipped analysers whose advice helps to get a complete store.
+
+  /// The identifier of the shipped analyser for a file that ends too early.
   package static let cutShort = "file.cutShort"
+  /// The identifier of the shipped analyser for a store whose log was probably left behind.
   package static let logMissing = "sqlite.logMissing"
+  /// The identifier of the shipped analyser for a store whose Z_METADATA or Z_PRIMARYKEY is lost.
   package static let metadataLost = "coredata.metadataLost"
 }
 

@@ -81,7 +81,7 @@ package struct AnalyserFacts: Sendable {
     if let incident { add(incident, as: "incident") }
   }
 
-  /// Collects the facts from an inspection that was made here or where a bundle was made.
+  /// Collects the facts from an inspection, which this process has made or a bundle contains.
   ///
   /// - Parameters:
   ///   - inspection: the inspection.
@@ -114,7 +114,7 @@ package struct AnalyserFacts: Sendable {
   /// Takes the facts by name, for tests.
   init(_ values: [String: Value]) { self.values = values }
 
-  /// Adds which roles of the store set have files, and whether the wal-index is older than its log.
+  /// Adds two facts: the roles for which the store set has a file, and whether the wal-index is older than its log.
   private mutating func addFiles(of path: String) {
     let members = StoreSet(at: path).members
     values["files"] = .list(

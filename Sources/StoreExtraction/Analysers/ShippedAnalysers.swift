@@ -34,7 +34,10 @@ enum ShippedAnalysers {
       "sqlite.logBehindBreak",
       when: #"{"fact": "writeAheadLog.committedFramesBehindBreak", "atLeast": 1}"#,
       "finished transactions lie behind a broken frame of the log",
-      "SQLite stops reading the log at a frame whose checksum is wrong, so it does not show what was saved after it. With --wal all, lifeboat rows --all and recover read those frames, too.",
+      """
+      SQLite stops reading the log at a frame whose checksum is wrong, so SQLite does not show what was saved after \
+      that frame. With --wal all, lifeboat rows --all and lifeboat recover read the later frames, too.
+      """,
       link: "https://sqlite.org/fileformat2.html#walformat"),
     analyser(
       "sqlite.logNotUsed", when: #"{"fact": "writeAheadLog.problem", "exists": true}"#,
@@ -77,8 +80,8 @@ enum ShippedAnalysers {
       "file.cutShort", when: #"{"fact": "findings", "includes": "file.truncated"}"#,
       "the file ends too early",
       """
-      The file was probably cut off on its way: by a copy that ran out of space, a sync that had not finished, or a \
-      mail. Ask for the file again, with its size.
+      The file was probably cut off on its way: by a copy that ran out of space, a sync that had not finished, or an \
+      e-mail. Ask for the file again, with its size.
       """,
       link: "https://sqlite.org/howtocorrupt.html"),
     analyser(
@@ -92,7 +95,10 @@ enum ShippedAnalysers {
     analyser(
       "coredata.metadataLost", when: #"{"fact": "kind", "is": "coreDataShaped"}"#,
       "Core Data's metadata or entity numbers are lost",
-      "Tables of entities are there, but Z_METADATA or Z_PRIMARYKEY is not: Core Data will not open the store. lifeboat salvage makes a store that opens, with the app's model.",
+      """
+      Tables of entities are there, but Z_METADATA or Z_PRIMARYKEY is not: Core Data will not open the store. From \
+      this store and the app's model, lifeboat salvage makes a store that opens.
+      """,
       link: "https://developer.apple.com/documentation/coredata"),
     analyser(
       "coredata.metadataAltered", when: #"{"fact": "metadata.digestHolds", "is": false}"#,
@@ -102,7 +108,10 @@ enum ShippedAnalysers {
     analyser(
       "coredata.modelDiffers", when: #"{"fact": "model.hashesAgree", "is": false}"#,
       "the model in the store is not the one that its metadata names",
-      "A migration was cut off, or a tool has changed one of the two. Compare with the app's models: lifeboat model identify.",
+      """
+      A migration was cut off, or a tool has changed the model or the metadata. Compare both with the app's models: \
+      lifeboat model identify.
+      """,
       link: nil),
     analyser(
       "coredata.newerApp", when: #"{"fact": "incident.verdict.finding", "is": "newer"}"#,

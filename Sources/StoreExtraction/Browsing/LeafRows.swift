@@ -148,7 +148,8 @@ package final class LeafRows {
     return found
   }
 
-  /// Returns the only part that can hold the row with this row id; nil for a WITHOUT ROWID table and without leaves.
+  /// Returns the only part that can hold the row with this row id; nil for a WITHOUT ROWID table, and for a table
+  /// without leaves.
   package func part(of rowID: Int64) -> Int? {
     guard let leaves, leaves.count > 0 else { return nil }
     var low = 0

@@ -1,6 +1,6 @@
 import SQLiteFile
 
-/// A text that must occur in one of a row's values, in upper or lower case.
+/// A text that must occur in one of a row's values. Case does not matter.
 package struct RowFilter: Sendable {
   private let needle: TextNeedle
   private let text: String

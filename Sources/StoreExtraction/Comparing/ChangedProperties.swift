@@ -41,12 +41,12 @@ extension StoreComparison {
   struct ColumnOwner: Hashable {
     let isNew: Bool
     let table: ExactText
-    let entity: String
+    let entity: ExactText
   }
 
   private func names(in store: CoreDataStore, isNew: Bool, _ row: Row) -> Names {
     guard let entity = row.entity else { return Names(fields: [:], storePath: store.database.path) }
-    let owner = ColumnOwner(isNew: isNew, table: ExactText(row.table), entity: entity)
+    let owner = ColumnOwner(isNew: isNew, table: ExactText(row.table), entity: ExactText(entity))
     if columnFields[owner] == nil { columnFields[owner] = fields(of: owner, in: store) }
     return Names(fields: columnFields[owner] ?? [:], storePath: store.database.path)
   }
@@ -56,7 +56,7 @@ extension StoreComparison {
   private func fields(of owner: ColumnOwner, in store: CoreDataStore) -> [Int: RowPlan.Field] {
     guard let table = store.database.schema.table(named: owner.table.text),
       let plan = (try? store.plan(for: table, wanted: nil)) ?? nil,
-      let found = plan.entities.values.first(where: { $0.name == owner.entity })
+      let found = plan.entities.values.first(where: { ExactText($0.name) == owner.entity })
     else { return [:] }
     return Dictionary(found.fields.map { ($0.column, $0) }, uniquingKeysWith: { $1 })
   }

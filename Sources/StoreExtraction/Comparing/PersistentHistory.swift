@@ -90,9 +90,10 @@ struct PersistentHistory {
   /// Returns the transaction with this primary key; nil when there is none.
   func transaction(_ key: Int64) -> Transaction? { positions[key].map { transactions[$0] } }
 
-  /// Calls `receive` with each row of ACHANGE in key order, which is the order in which they were written, until it
-  /// returns false. `mask` has a bit for each property in the order of their names. The highest bit of the first byte
-  /// is that of the first property. Only updates have a mask. `tombstones` are the values of the ZTOMBSTONE columns.
+  /// Calls `receive` with each row of ACHANGE, until `receive` returns false. The rows come in key order, which is the
+  /// order in which they were written. `mask` has a bit for each property of the entity, in the order of the names; the
+  /// highest bit of the first byte is that of the first property. Only updates have a mask. `tombstones` are the values
+  /// of the ZTOMBSTONE columns.
   func forEachChange(
     _ receive: (
       _ transaction: Int64?, _ entity: Int64?, _ key: Int64?, _ type: Int64?, _ mask: [UInt8]?,

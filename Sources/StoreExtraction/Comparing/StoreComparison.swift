@@ -84,9 +84,9 @@ package final class StoreComparison {
     package var removedCount = 0
     /// The number of rows with equal keys but different values.
     package var changedCount = 0
-    /// The number of rows in the old store; in a table that is compared for some entities only, their rows.
+    /// The number of rows in the old store. When only some entities are compared, rows of other entities do not count.
     package var oldRowCount = 0
-    /// The number of rows in the new store, counted likewise.
+    /// The number of rows in the new store. When only some entities are compared, rows of other entities do not count.
     package var newRowCount = 0
     /// Why the rows of the table were not compared; nil when they were.
     package var problem: String?
@@ -118,10 +118,11 @@ package final class StoreComparison {
   package let new: CoreDataStore
   /// The properties of columns by store, table and entity, filled when they are first asked for.
   var columnFields: [ColumnOwner: [Int: RowPlan.Field]] = [:]
-  private let entityNames: Set<String>?
+  private let entityNames: [String]?
   /// What the report calls the two stores: their paths as given, unless set.
   package var names: (old: String, new: String)
-  private var wanted: (old: Set<String>, new: Set<String>)?
+  /// The numbers of the wanted entities in each store; nil for all.
+  private var wanted: (old: Set<Int64>, new: Set<Int64>)?
 
   /// A WITHOUT ROWID table with more rows than this in the old store is not compared; each row takes about 64 bytes.
   static let keylessLimit = 2_000_000
@@ -136,7 +137,7 @@ package final class StoreComparison {
   /// - Throws: `SQLiteFileError` when a file cannot be opened or is not a database; ``ExtractionError`` for a name that
   ///   neither store has.
   package init(
-    _ oldPath: String, _ newPath: String, entityNames: Set<String>? = nil,
+    _ oldPath: String, _ newPath: String, entityNames: [String]? = nil,
     logView: SQLiteDatabase.LogView = .committed
   ) throws {
     old = try CoreDataStore(path: oldPath, logView: logView)
@@ -144,7 +145,7 @@ package final class StoreComparison {
     names = (oldPath, newPath)
     self.entityNames = entityNames
     guard let entityNames else { return }
-    wanted = (old.withDescendants(entityNames), new.withDescendants(entityNames))
+    wanted = (old.numbers(ofEntities: entityNames), new.numbers(ofEntities: entityNames))
     for name in entityNames.sorted() {
       let isKnown = [old, new].contains { store in
         store.database.schema.table(named: name) != nil
@@ -297,7 +298,7 @@ package final class StoreComparison {
       }
     }
     guard oldCount <= Self.keylessLimit else {
-      difference.problem = "more than \(Self.keylessLimit) rows without row ids"
+      difference.problem = "the table has no row ids, and more than \(Self.keylessLimit) rows"
       return
     }
     var added = 0
@@ -349,7 +350,7 @@ package final class StoreComparison {
     if oldPlace == columns.oldEntity, newPlace == columns.newEntity,
       let name = name(left, in: old), let otherName = self.name(right, in: new)
     {
-      return name == otherName
+      return ExactText.isSame(name, otherName)
     }
     return left == right
   }
@@ -390,9 +391,9 @@ package final class StoreComparison {
     guard let wanted else { return true }
     let isOld = store === old
     guard let place = isOld ? columns.oldEntity : columns.newEntity,
-      let name = self.name(row.values[safe: place], in: store)
+      case .stored(.integer(let number)) = row.values[safe: place]
     else { return false }
-    return (isOld ? wanted.old : wanted.new).contains(name)
+    return (isOld ? wanted.old : wanted.new).contains(number)
   }
 }
 
@@ -452,7 +453,8 @@ extension ColumnPairs {
     (name: "column \($0 + 1)", old: $0, new: $0)
   }
 
-  /// The columns that both tables have. Those without names only reach to the last value of the rows that is not NULL.
+  /// The columns that both tables have. When columns have no names, those after the last value that is not NULL in
+  /// either row are left out.
   func common(of one: ComparedRow, _ other: ComparedRow? = nil) -> ArraySlice<
     (name: String, old: Int, new: Int)
   > {
@@ -460,8 +462,8 @@ extension ColumnPairs {
     return pairs.prefix(max(one.values.width, other?.values.width ?? 0))
   }
 
-  /// Returns the position of Z_ENT in the table of an entity, where it is the entity number of each row. Nil for a
-  /// table without Z_PK: Z_ENT of Z_PRIMARYKEY has another meaning.
+  /// Returns the position of Z_ENT in the table of an entity, which has the entity number of each row there. Nil for a
+  /// table without Z_PK, such as Z_PRIMARYKEY, where Z_ENT has another meaning.
   private static func entityColumn(_ names: [String]) -> Int? {
     guard names.contains(where: { SQLName.isSame($0, "Z_PK") }) else { return nil }
     return names.firstIndex { SQLName.isSame($0, "Z_ENT") }

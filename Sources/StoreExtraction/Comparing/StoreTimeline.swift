@@ -47,7 +47,7 @@ package final class StoreTimeline {
     package let entityNumber: Int64?
     /// The primary key of the changed row; nil when the change does not name one.
     package let primaryKey: Int64?
-    /// The names of the properties that an update changed; nil when they are not known, and for other changes.
+    /// The names of the properties that an update changed. Nil when they are not known, and for inserts and deletes.
     package let properties: [String]?
     /// The values of a deleted row that the app chose to preserve, in the order of the columns of ACHANGE.
     package let tombstones: [StoredValue]
@@ -111,9 +111,9 @@ package final class StoreTimeline {
 
   private let includesDates: Bool
   private var namesByEntity: [String: [String]] = [:]
-  /// How many dates of each attribute are not events because apps use such dates as marks, for example for "no end". By
-  /// entity and attribute, such as `Note.due`.
-  private var strangeDates: [String: Int] = [:]
+  /// The number of dates outside ``plausible``, which are not events, by entity and attribute, such as `Note.due`. Apps
+  /// use such dates as marks, for example for "no end".
+  private var strangeDates: [ExactText: Int] = [:]
   /// The dates of rows that count as events, in seconds since 2001: the years 1800 to 2199. Apps use dates outside
   /// these years as marks, such as `Date.distantFuture`.
   private static let plausible = -6_342_969_600.0..<6_279_811_200.0
@@ -218,7 +218,7 @@ package final class StoreTimeline {
       for property in row.properties {
         guard case .date(let date) = property.value else { continue }
         guard Self.plausible.contains(date.seconds) else {
-          strangeDates["\(entity).\(property.name)", default: 0] += 1
+          strangeDates[ExactText("\(entity).\(property.name)"), default: 0] += 1
           continue
         }
         guard entries.count < Self.dateLimit else {
@@ -240,7 +240,10 @@ package final class StoreTimeline {
       findings.add(
         Finding(
           .timelineDateOutOfRange,
-          "\(counted(count, "date")) of \(name) \(count == 1 ? "is" : "are") before 1800 or after 2199, and no \(count == 1 ? "event" : "events")",
+          """
+          \(counted(count, "date")) of \(name.text) \(count == 1 ? "is" : "are") before 1800 or after 2199, with no \
+          \(count == 1 ? "event" : "events") in the timeline
+          """,
           severity: .note))
     }
     return (entries, names)

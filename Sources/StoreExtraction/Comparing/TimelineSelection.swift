@@ -10,7 +10,7 @@ extension StoreTimeline {
     /// Only events before this time, in seconds since 2001; nil for no bound.
     package var until: Double?
     /// Only events of rows of these entities or tables; nil for all.
-    package var names: Set<String>?
+    package var names: [String]?
 
     /// Selects all events.
     package init() {}
@@ -104,9 +104,9 @@ extension StoreTimeline {
     }
   }
 
-  /// Returns the wanted names, in which case does not count: the names themselves, the descendants of entities, and the
-  /// tables that hold rows of these entities.
-  private func wanted(_ names: Set<String>) throws -> Set<SQLName> {
+  /// Returns all names that a selection of `names` wants: the names themselves, the descendants of the entities among
+  /// them, and the tables that hold rows of these entities. The results are compared without regard to case.
+  private func wanted(_ names: [String]) throws -> Set<SQLName> {
     let tables = store.database.schema.tables.map(\.name)
     let entities = store.entities.map { store.entityName(ofNumber: $0.number) ?? $0.name }
     for name in names.sorted()
@@ -115,12 +115,13 @@ extension StoreTimeline {
         .unknownName, "the store has no entity or table \(name)", path: store.database.path,
         nearest: NearestName.of(name, among: entities + tables))
     }
-    var wanted = store.withDescendants(names)
+    let numbers = store.numbers(ofEntities: names)
+    var wanted = Set((names + numbers.compactMap(store.entityName(ofNumber:))).map { SQLName($0) })
     for table in store.entityTables
-    where try store.describedEntities(of: table).contains(where: { wanted.contains($0.name) }) {
-      wanted.insert(table.name)
+    where try store.describedEntities(of: table).contains(where: { numbers.contains($0.number) }) {
+      wanted.insert(SQLName(table.name))
     }
-    return Set(wanted.map { SQLName($0) })
+    return wanted
   }
 
   /// Returns titles by which people can tell rows apart, by entity and primary key. A title is the value of a text
@@ -130,11 +131,12 @@ extension StoreTimeline {
   /// - Returns: the titles of the rows that exist and have one.
   /// - Throws: `SQLiteFileError` when the device fails.
   package func titles(
-    of rows: [String: Set<Int64>]
-  ) throws(SQLiteFileError) -> [String: [Int64: String]] {
-    var titles: [String: [Int64: String]] = [:]
-    try store.forEachRow(of: Set(rows.keys)) { row in
-      guard let entity = row.entityName, rows[entity]?.contains(row.primaryKey) ?? false,
+    of rows: [ExactText: Set<Int64>]
+  ) throws(SQLiteFileError) -> [ExactText: [Int64: String]] {
+    var titles: [ExactText: [Int64: String]] = [:]
+    try store.forEachRow(of: rows.keys.map(\.text)) { row in
+      guard let entity = row.entityName.map({ ExactText($0) }),
+        rows[entity]?.contains(row.primaryKey) ?? false,
         let title = RowTitle.title(of: row.properties)
       else { return true }
       titles[entity, default: [:]][row.primaryKey] = title

@@ -1,11 +1,12 @@
 import StoreFiles
 import SafeFiles
+import SafeText
 
 /// Detects changes of a store set while it is read.
 package struct EvidenceWatch: Sendable {
   /// The path of the store's main file.
   package let path: String
-  private let before: [String: FileStatus?]
+  private let before: [FileName: FileStatus?]
 
   /// Records the size, modification time and inode of each file of the set.
   package init(_ path: String) {
@@ -21,7 +22,7 @@ package struct EvidenceWatch: Sendable {
         guard let one = before[name] ?? nil, let two = after[name] ?? nil else { return true }
         return one != two
       }
-      .sorted()
+      .sorted().map(\.text)
   }
 
   /// Throws when the evidence has changed since the watch was created.
@@ -34,10 +35,10 @@ package struct EvidenceWatch: Sendable {
   }
 
   /// The -shm is left out because it holds no data, and a reader that uses SQLite may create it at any time.
-  private static func states(of set: StoreSet) -> [String: FileStatus?] {
+  private static func states(of set: StoreSet) -> [FileName: FileStatus?] {
     let files = set.members.filter { $0.kind == .file && $0.role != .sharedMemory }
     return Dictionary(
-      files.map { ($0.name, (try? FileStatus.of($0.path)) ?? nil) },
+      files.map { (FileName($0.name), (try? FileStatus.of($0.path)) ?? nil) },
       uniquingKeysWith: { first, _ in first })
   }
 }

@@ -13,7 +13,8 @@ package final class MadeFiles: @unchecked Sendable {
   private struct Thing {
     let folder: OpenFolder
     let name: String
-    /// The status when it was made. Nil for a file that was announced but may not exist yet, in a folder of this run.
+    /// The status of the file or folder when it was made. Nil for one that may not exist yet, which SQLite or the
+    /// caller is about to make.
     let status: FileStatus?
   }
 
@@ -70,8 +71,8 @@ package final class MadeFiles: @unchecked Sendable {
     return descriptor
   }
 
-  /// Runs `body`, which makes a file or folder and returns a value with its path, and notes the path. Returns the
-  /// value.
+  /// Runs `body`, which makes a file or folder, and notes the path that `body` returns. Returns `made`, the value that
+  /// `body` returns beside the path.
   package func making<T>(_ body: () throws -> (made: T, path: String)) rethrows -> T {
     lock.lock()
     defer { lock.unlock() }
@@ -80,7 +81,7 @@ package final class MadeFiles: @unchecked Sendable {
     return made
   }
 
-  /// Runs `make`, which makes something at `path` and returns whether it exists afterwards.
+  /// Runs `make`, which makes something at `path` and returns whether it exists afterwards. If so, notes `path`.
   package func making(_ path: String, _ make: () -> Bool) {
     lock.lock()
     defer { lock.unlock() }

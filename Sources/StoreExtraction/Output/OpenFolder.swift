@@ -3,7 +3,7 @@ import StoreFiles
 package import SafeFiles
 import SafeText
 
-/// An open folder. Operations by name stay in this folder even if its path comes to lead to another one.
+/// An open folder. A name always means an entry of this folder, even if the path leads to another folder later.
 package final class OpenFolder: Sendable {
   /// The path by which the folder was opened, for messages.
   let path: String
@@ -64,7 +64,7 @@ package final class OpenFolder: Sendable {
     try FileStatus.of(bytes: name, in: descriptor, path: path(of: name))
   }
 
-  /// Removes a file, or an empty folder, but only while the name still belongs to `thing`.
+  /// Removes a file, or an empty folder, but only while the name still leads to `thing`.
   func remove(_ name: String, of thing: FileStatus) {
     if thing.kind != .folder {
       SafeRemoval.remove(name, in: descriptor, of: thing)

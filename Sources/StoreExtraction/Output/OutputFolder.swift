@@ -47,7 +47,9 @@ final class OutputFolder {
     do { return try empty(parent.folder(name), path) } catch let error as ExtractionError {
       throw error
     } catch {
-      throw ExtractionError(.outputExists, "something else already exists at the path", path: path)
+      throw ExtractionError(
+        .outputExists, "a file, a link or an unreadable folder already exists at the path",
+        path: path)
     }
   }
 

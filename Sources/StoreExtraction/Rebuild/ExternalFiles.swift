@@ -10,8 +10,8 @@ import SafeText
 /// The external files of a Core Data store, as far as rows name them: files beside the store that hold large binary
 /// values.
 ///
-/// A store `X.sqlite` keeps its external files in `.X_SUPPORT/_EXTERNAL_DATA`. Under another name, the store would look
-/// for them in a folder of that name.
+/// A store `X.sqlite` keeps its external files in `.X_SUPPORT/_EXTERNAL_DATA`. A store `Y.sqlite` looks for them in
+/// `.Y_SUPPORT/_EXTERNAL_DATA`.
 package final class ExternalFiles {
   static let folderName = "_EXTERNAL_DATA"
 
@@ -19,7 +19,7 @@ package final class ExternalFiles {
   private var live: [String: String] = [:]
   /// File names in deleted rows. These files may no longer exist.
   private var deleted: Set<String> = []
-  /// Files that have another name in the new store: by the new name, the name of the file in this store.
+  /// For each file that gets another name in the new store: the name in this store, by the name in the new store.
   private var fileNames: [String: String] = [:]
   /// Whether names were dropped, so that rows name more files than are noted here.
   private var isFiltered = false
@@ -183,7 +183,7 @@ package final class ExternalFiles {
         case .zeroed: "a row names the external file \(name), whose bytes are all zero"
         case .tooLarge:
           "the external file \(name), named by a row, is larger than an SQLite value can be and is left out"
-        case .stray: "no row names the file \(name) among the external files of the store"
+        case .stray: "the external file \(name) is not named by any row"
         }
       }
 
@@ -238,7 +238,8 @@ package final class ExternalFiles {
     }
   }
 
-  /// Opens the folder of external files; nil also when this user may not read it, which the survey reports.
+  /// Opens the folder of external files. Nil when there is none, and when this user may not read the folder; the survey
+  /// reports the latter.
   private func readableSource() throws(SystemCallError) -> OpenFolder? {
     do throws(SystemCallError) { return try source() } catch {
       if error.isRefusal { return nil }
@@ -265,7 +266,7 @@ package final class ExternalFiles {
     guard let target = try? support(of: output),
       let there = target.folder.status(of: target.name)
     else { return }
-    // It is the folder of the old store, because the new file is beside it and only the extensions differ.
+    // Two stores in one folder whose names differ only in the extension share the folder of external files.
     if let own = try? support(of: path),
       own.folder.status(of: own.name)?.isSameFile(as: there) ?? false
     {

@@ -71,7 +71,8 @@ package final class FilledIndex {
   /// The columns of the table that are in the index, in the order of the index.
   package var columns: [Column] { entries.columns }
 
-  /// Adds the entry of a row that has the record form of its table. `bytes` holds the content of its values.
+  /// Adds the index entry of a row whose record has the form of the table. `bytes` holds the content of the row's
+  /// values.
   package func add(
     _ values: borrowing ContiguousArray<RecoveredRowBuffer.Value>,
     of bytes: borrowing ContiguousArray<UInt8>, rowID: Int64

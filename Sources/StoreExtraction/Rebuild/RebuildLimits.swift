@@ -10,10 +10,10 @@ enum RebuildLimits {
   /// Seconds that the expressions of a table may take even if it has no rows.
   static let rowSeconds = 5.0
 
-  /// Seconds that each row adds to ``rowSeconds``. Plain rows take a hundredth of this.
+  /// Seconds that a row of `bytes` bytes adds to ``rowSeconds``. Ordinary expressions take a hundredth of this time.
   static func seconds(forRow bytes: Int) -> Double { 100e-6 + Double(bytes) * 50e-9 }
 
-  /// Seconds that building an index may take: it reads and sorts a table.
+  /// Seconds that SQLite may take to build an index, for which it reads and sorts a whole table.
   static func seconds(forIndexOver database: DamagedDatabase) -> Double {
     5 + Double(database.pageCount) * Double(database.layout.pageSize) * 200e-9
   }
@@ -24,8 +24,8 @@ enum RebuildLimits {
     Int(clamping: (1 << 20) + min(sourceBytes, 1 << 40) * 2)
   }
 
-  /// Returns how many pages the new file may have, with its notes about rows and tables that the old file does not
-  /// describe.
+  /// Returns the most pages that the new file may have. The limit leaves room for notes about rows, and for the tables
+  /// of an example (`--like`).
   static func pages(of sourceBytes: Int64, pageSize: Int, tables: Int, everyRowIsNoted: Bool) -> Int
   {
     let own = Int(clamping: min(sourceBytes, 1 << 45)) / max(512, pageSize)

@@ -96,7 +96,8 @@ final class RebuildNotes {
     let hex: String
   }
 
-  /// Partial values as JSON, in the form of the NDJSON output: by column `have`, `of`, `doubtful` if true, and `hex`.
+  /// Partial values as a JSON object, in the form of the NDJSON output. The value of each column is an object with
+  /// `have` (bytes found), `of` (bytes of the whole value), `hex` (the bytes), and `doubtful` only if that is true.
   private static func json(_ partial: [PartialValue], _ columns: [String]) -> String {
     var parts: [String: Part] = [:]
     for value in partial {

@@ -26,8 +26,8 @@ public struct RebuildResult: Sendable, Codable {
   public var rowCount = 0
   /// The number of live rows with an incomplete value.
   public var partialRowCount = 0
-  /// The number of live rows that a constraint keeps out of their table, and of rows that SQLite reads but that the
-  /// rest of their page contradicts. They are in separate tables.
+  /// The number of live rows that are in a separate table: a constraint keeps them out of their own table, or SQLite
+  /// reads them although the rest of their page contradicts them.
   public var conflictCount = 0
   /// The number of live rows that may belong to any of several tables.
   public var unattributedCount = 0
@@ -92,7 +92,7 @@ public struct RebuildResult: Sendable, Codable {
     package var renumberedCount = 0
     /// The number of deleted rows of the table.
     package var deletedCount = 0
-    /// True for an empty table that only the `--like` example describes, not the store; nil for all others.
+    /// True for an empty table that only the `--like` example describes, and not the store; nil for all other tables.
     package var isAssumed: Bool?
   }
 }

@@ -10,7 +10,7 @@ extension RebuildRun {
   /// Bytes of memory for the entries of all indexes together.
   private static let keyBytes = 2 << 20
   private static let maxIndexes = 32
-  /// Bytes of memory for the order of leaves; merging them takes twice as many in addition.
+  /// The most bytes of memory for the order of leaves. Merging takes twice as many bytes in addition.
   private static let maxOrderBytes = 4 << 20
 
   /// Reads all live rows. Rows that SQLite would store unchanged go straight into pages of their tables and indexes;

@@ -145,7 +145,8 @@ extension RebuildRun {
     return try target(expected, name, shape, place)
   }
 
-  /// Returns a name derived from `name` that is unused in the new file and by all tables and companions of the old one.
+  /// Returns a name derived from `name` that nothing in the new file has, and no table, index, view or trigger of the
+  /// old one.
   func freeName(_ name: String) -> String {
     var candidate = names.unique(name)
     while (try? isTaken(candidate)) ?? false { candidate = names.unique(name) }

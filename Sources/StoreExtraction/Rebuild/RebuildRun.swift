@@ -42,7 +42,8 @@ final class RebuildRun {
     _ unusableDefinitions: [Int: String], isFilling: Bool
   ) {
     self.unusableDefinitions = unusableDefinitions
-    // When the origin of every row is recorded, SQLite writes as much as if it wrote the rows.
+    // When the origin of every row is recorded, SQLite has as much to write as the rows themselves, so filling saves
+    // little.
     self.isFilling =
       isFilling && writer.canBeFilled && options.provenance != .all
       && store.database.layout.textEncoding == .utf8
@@ -64,7 +65,7 @@ final class RebuildRun {
     box.run = self
   }
 
-  /// Lets objects that the run creates ask it for free table names.
+  /// Lets objects that the run creates ask the run for free table names.
   private final class NameBox {
     weak var run: RebuildRun?
     func unique(_ name: String) -> String { run?.freeName(name) ?? name }
@@ -118,7 +119,7 @@ final class RebuildRun {
         all.add(
           Finding(
             .recoverVirtualTable,
-            "the virtual table \(entry.name) may not match the rows that are left; rebuild it",
+            "the virtual table \(entry.name) may not match the recovered rows; rebuild the virtual table",
             severity: .note, table: entry.name))
       }
       result.finish(all)

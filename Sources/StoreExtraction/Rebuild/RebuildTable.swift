@@ -134,8 +134,8 @@ final class RebuildTable {
     return page == lastPage
   }
 
-  /// Returns the highest row id of a table with AUTOINCREMENT that was filled. Nil for other tables; of those that were
-  /// not filled, SQLite keeps the highest row id itself.
+  /// Returns the highest row id of this table if it has AUTOINCREMENT and was filled; otherwise nil. When rows are
+  /// inserted and not filled, SQLite itself records the highest row id.
   func highestFilledRowID() throws(SQLiteWriterError) -> Int64? {
     guard filled != nil, expected.definition.isAutoincrement,
       case .integer(let rowID)? = try writer.rows("SELECT max(\(key)) FROM \(quoted)").first?.first
@@ -285,7 +285,7 @@ final class RebuildTable {
   }
 
   static let lostRowID = "the row id is lost"
-  static let contradicted = "SQLite reads it, but the rest of its page contradicts it"
+  static let contradicted = "SQLite reads this row, but the rest of the page contradicts the row"
 
   /// Inserts rows whose row id is lost under a new row id, unless a column holds the row id. For each row, `moved` is
   /// called with the table and row id that it had so far, and with its new row id.

@@ -8,15 +8,15 @@ import SafeText
 /// Builds a new SQLite file from what can be read of a damaged one: the same schema, the rows under their own row ids,
 /// and extra tables for rows that do not fit.
 public struct StoreRebuild: Sendable {
-  /// Rows whose origin the new file records.
+  /// Which rows have their origin recorded in the new file.
   package enum Provenance: String, Sendable, CaseIterable {
-    /// Rows that are not ordinary: with an incomplete value, kept back, unattributed or deleted.
+    /// Only rows with an incomplete value, and rows that are kept back, unattributed or deleted.
     case notable
     /// Every row.
     case all
   }
 
-  /// Rows whose origin the new file records.
+  /// Which rows have their origin recorded in the new file.
   package var provenance = Provenance.notable
   /// Whether to look for deleted rows, which get tables of their own.
   public var includesDeleted = false
@@ -33,7 +33,7 @@ public struct StoreRebuild: Sendable {
   /// Counts what a rebuild would produce, without making a file.
   ///
   /// Constraints are not tested, so rows that they would keep out count as rows of their table.
-  /// - Throws: `SQLiteFileError` when the device fails.
+  /// - Throws: `SQLiteFileError` when the device fails; ``ExtractionError`` when the store changes while it is read.
   package func survey(_ store: DamagedStore) throws -> RebuildResult {
     let watch = EvidenceWatch(store.database.path)
     var count = RebuildCount(store)
@@ -173,7 +173,7 @@ struct RebuildCount {
     if includesDeleted { result.deletedCount = 0 }
     let isCoreData = store.kind != .sqlite
     let tables = store.database.tables
-    // SQLite keeps this table itself. Its rows are no rows of the rebuilt store.
+    // SQLite keeps the table sqlite_sequence itself, so its rows do not count as rows of the rebuilt store.
     let sequence = tables.firstIndex { $0.name == "sqlite_sequence" }
     try store.database.forEachBufferedRow(includesDeleted ? .all : .readable) { row in
       external.note(row, in: row.origin.table.map { tables[$0].name } ?? "")

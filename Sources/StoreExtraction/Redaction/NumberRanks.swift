@@ -57,7 +57,8 @@ package struct NumberRanks: Sendable {
     if count >= mostWords { makeRoom() }
   }
 
-  /// Drops duplicate numbers. While more than half of the limit is left, also drops the fullest column.
+  /// Drops duplicate numbers. Then drops the fullest column, again and again, until at most half as many numbers as the
+  /// limit allows are kept.
   private mutating func makeRoom() {
     sort()
     while count > mostWords / 2,

@@ -8,7 +8,7 @@ package struct RowRedaction {
   let propertyName: (String) -> String
   /// Returns the ancestors of an entity, the nearest first.
   private let ancestors: (String) -> [String]
-  /// Returns whether a property of these entities is written with its real values.
+  /// Returns whether a property is written with its real values. `entities` are the entity and its ancestors.
   private let isAllowed: (_ property: String, _ entities: [String]) -> Bool
 
   /// Takes closures that are called once for each entity of a table, before its rows are read.
@@ -36,7 +36,7 @@ package struct RowRedaction {
 
 /// A column whose values are written as tokens.
 package struct HiddenColumn {
-  /// The bytes that go into the token of each number of the column, so that other columns have other tokens.
+  /// The bytes that go into the token of each number, so that equal numbers of two columns have different tokens.
   package let key: [UInt8]
 
   /// Makes the column `name` of a table, or of the entity that declares the property.

@@ -160,7 +160,7 @@ public final class DamagedStore {
 
     init(_ database: DamagedDatabase) throws(SQLiteFileError) {
       let tables = database.tables
-      let names: Set = ["Z_MODELCACHE", "Z_PRIMARYKEY", "Z_METADATA"]
+      let names = ["Z_MODELCACHE", "Z_PRIMARYKEY", "Z_METADATA"]
       guard tables.contains(where: { names.contains($0.name) }) else { return }
       var model: ManagedObjectModel?
       var entities: [EntityRecord] = []

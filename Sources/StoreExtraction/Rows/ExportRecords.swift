@@ -31,7 +31,7 @@ final class EntityRecords: RecordMaker {
   private var others = RecordBytes()
   /// How many rows each table has got so far; counted only when there is a limit.
   private var counts: [Int: Int] = [:]
-  /// The number of rows of unknown entities, by entity number; -1 stands for rows without one.
+  /// The number of rows of unknown entities, by entity number; nil stands for rows without an entity number.
   private(set) var unknownNumbers: [Int64?: Int] = [:]
   /// The external files that rows name, each with the row's entity or table. Used only on other threads.
   private var externals: [(file: String, entity: String)] = []

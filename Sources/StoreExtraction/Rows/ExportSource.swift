@@ -1,5 +1,6 @@
 import CoreDataStore
 import SQLiteFile
+import SafeText
 import StoreFiles
 
 /// The store of an export, which is hashed and watched while its rows are written.
@@ -21,7 +22,7 @@ struct ExportSource {
     // A choice of properties concerns entities only, so no other tables are written.
     tables =
       store.shows == nil
-      ? store.plainTables.filter { options.entityNames?.contains($0.name) ?? true } : []
+      ? ExactText.named(options.entityNames, among: store.plainTables, \.name) : []
     namesAll = options.entityNames == nil && options.limit == nil && store.shows == nil
     watch = EvidenceWatch(store.database.path)
     hashing = StoreSet(at: store.database.path).hashing()
@@ -43,6 +44,7 @@ struct ExportSource {
   func hashes() throws -> [String: String] {
     let hashed = try hashing.wait()
     try checkUnchanged()
-    return try hashed.mapValues { try $0.get() }
+    return Dictionary(
+      try hashed.map { ($0.key.text, try $0.value.get()) }, uniquingKeysWith: { first, _ in first })
   }
 }

@@ -41,7 +41,8 @@ package final class MadeRecords: RecordReceiver {
     package struct Row {
       /// The row id of the new row; nil for the next free one.
       package let rowID: Int64?
-      /// The number that the maker gives to where the row goes, such as a table; nil when no record could be made.
+      /// The number by which the maker identifies the row's destination, such as a table; nil when no record could be
+      /// made.
       package let target: Int64?
       /// The range of the old record in the bytes of the batch; equal to `new` when the old record was not kept.
       package let old: Range<Int>

@@ -8,7 +8,7 @@ struct NamedRowSink: RowSink, ~Copyable {
   enum Form: Equatable {
     /// A JSON object: `{"entity":"Note","pk":1,"values":{"title":"…","folder":{"entity":"Folder","pk":2}}}`.
     case json(JSONForm)
-    /// A JSON object without its closing brace, for a row with more members.
+    /// A JSON object without its closing brace, so that the caller can append more members.
     case members
     /// A line with the key and the properties. Relationships are written as keys, several of them separated by spaces.
     case csv

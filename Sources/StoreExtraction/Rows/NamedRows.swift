@@ -44,8 +44,7 @@ final class NamedRows: RecordReceiver {
     var number: Int64?
     var layout = RowLayout()
     var rowCount = 0
-    /// The number of rows by entity number, for numbers that do not belong to the table; -1 stands for rows without
-    /// one.
+    /// The number of rows of unknown entities, by entity number; nil stands for rows without an entity number.
     var unknownNumbers: [Int64?: Int] = [:]
     /// The external files that rows of a block name, each with the row's entity or table.
     var externals: [(file: String, entity: String)] = []

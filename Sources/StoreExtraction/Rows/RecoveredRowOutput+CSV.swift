@@ -29,8 +29,7 @@ extension RecoveredRowOutput {
       csvLine: names + ["_rowid"] + Self.originColumns, safeForSpreadsheets: isSafeForSpreadsheets)
     var outcome = Outcome()
     guard limit != 0 else { return outcome }
-    try database.forEachRow(selection, of: [table]) { row in
-      guard isRow(row, of: expected) else { return true }
+    try database.forEachRow(selection, of: [expected.name]) { row in
       // Values after the last column are dropped: a row with such values never belonged to this table.
       for column in names.indices {
         if column > 0 { output.append(UInt8(ascii: ",")) }
@@ -50,12 +49,6 @@ extension RecoveredRowOutput {
     return outcome
   }
 
-  /// Whether a row is of `table`, and not of another table whose name Swift treats as equal.
-  private func isRow(_ row: RecoveredRow, of table: ExpectedTable) -> Bool {
-    guard let place = row.origin.table ?? row.origin.guess else { return true }
-    return ExactText.isSame(database.tables[place].name, table.name)
-  }
-
   /// Returns the names of a table's columns. For a table without a description they are `c0`, `c1` and so on, as many
   /// as its longest row has values.
   private func columnNames(of table: ExpectedTable, _ selection: DamagedDatabase.Selection)
@@ -64,7 +57,6 @@ extension RecoveredRowOutput {
     guard !table.isDescribed else { return table.definition.columns.map(\.name) }
     var count = 0
     try database.forEachRow(selection, of: [table.name]) { row in
-      guard isRow(row, of: table) else { return true }
       count = max(count, row.values.count)
       return true
     }

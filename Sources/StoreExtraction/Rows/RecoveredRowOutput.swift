@@ -56,7 +56,7 @@ package struct RecoveredRowOutput {
   ) throws -> [String] {
     guard !names.isEmpty else { return [] }
     var places: Set<Int> = []
-    try store.database.forEachBufferedRow(selection, of: Set(names), readsAhead: false) { row in
+    try store.database.forEachBufferedRow(selection, of: names, readsAhead: false) { row in
       if let table = row.origin.table { places.insert(table) }
       return places.count < names.count
     }
@@ -64,8 +64,8 @@ package struct RecoveredRowOutput {
     return names.filter { found.contains(ExactText($0)) }
   }
 
-  /// Returns the tables that ``names`` select, each once, by the name of the table or of an entity; nil when all are
-  /// selected.
+  /// Returns the names of the tables that ``names`` select, each once. A name selects the table of this name, or the
+  /// table of the entity of this name. Nil when all tables are selected.
   /// - Throws: ``ExtractionError`` with `unknownName`.
   package func tableNames() throws(ExtractionError) -> [String]? {
     guard let names else { return nil }
@@ -130,7 +130,7 @@ package struct RecoveredRowOutput {
   /// Which rows ``names`` select.
   fileprivate struct Wanted {
     /// The tables that may have such rows.
-    var read: Set<String> = []
+    var read: [String] = []
     /// The tables whose rows are all wanted.
     var tables = ExactTexts()
     var entities = ExactTexts()
@@ -149,13 +149,13 @@ package struct RecoveredRowOutput {
     for name in names {
       let entity = Self.entity(named: name, among: known)
       if let entity { entities.append(entity) }
-      // The name of an entity may be that of another entity's table, but for the case of letters.
+      // The name of an entity may differ only in case from the table name of another entity.
       if let table = table(named: name), entity == nil || ExactText.isSame(table, name) {
-        wanted.read.insert(table)
+        wanted.read.append(table)
         wanted.tables.insert(table)
       }
     }
-    for name in entities + naming.withDescendants(Set(entities)) { wanted.entities.insert(name) }
+    for name in naming.withDescendants(entities) { wanted.entities.insert(name) }
     if store.model == nil {
       let named = wanted.entities
       let parents = parents
@@ -164,7 +164,7 @@ package struct RecoveredRowOutput {
         wanted.entities.insert(record.name)
       }
     }
-    wanted.read.formUnion(entities.compactMap(table(ofEntity:)))
+    wanted.read += entities.compactMap(table(ofEntity:))
     return wanted
   }
 

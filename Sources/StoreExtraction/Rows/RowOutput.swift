@@ -7,7 +7,7 @@ public struct RowOutput: Sendable {
   /// Which rows are written, and in which form.
   public struct Options: Sendable {
     /// The entities wanted, including their descendants; nil for all.
-    public var entityNames: Set<String>?
+    public var entityNames: [String]?
     /// The most rows that are written; nil for all.
     public var limit: Int?
     /// How binary values are written.
@@ -19,7 +19,7 @@ public struct RowOutput: Sendable {
 
     /// Creates options. Without arguments: all rows, with blobs in full.
     public init(
-      entityNames: Set<String>? = nil, limit: Int? = nil, blobs: BlobForm = .hex,
+      entityNames: [String]? = nil, limit: Int? = nil, blobs: BlobForm = .hex,
       isSafeForSpreadsheets: Bool = false
     ) {
       self.entityNames = entityNames
@@ -59,14 +59,14 @@ public struct RowOutput: Sendable {
   ) throws -> Int {
     let target = RowTarget(OutputBuffer(descriptor: descriptor))
     if form == .object { target.output.append(form.opening) }
-    let wanted = options.entityNames.map(store.withDescendants)
+    let wanted = options.entityNames.map(store.numbers(ofEntities:))
     for table in store.entityTables {
       var options = options
       options.limit = options.limit.map { $0 - target.rowCount }
       guard options.limit ?? 1 > 0, !target.output.isBroken else { break }
       guard let plan = try store.plan(for: table, wanted: wanted) else { continue }
-      try NamedRows(plan, of: store, as: .json(form), options, redaction) { entity, _ in
-        wanted?.contains(entity?.name ?? "") ?? true ? target : nil
+      try NamedRows(plan, of: store, as: .json(form), options, redaction) { _, number in
+        wanted.map { number.map($0.contains) ?? false } ?? true ? target : nil
       }.read(from: store)
     }
     if form == .object { target.output.append(form.closing) }
@@ -81,9 +81,8 @@ public struct RowOutput: Sendable {
   {
     let target = RowTarget(OutputBuffer(descriptor: descriptor))
     target.output.append(csvHeader: entity, safeForSpreadsheets: options.isSafeForSpreadsheets)
-    let wanted = store.withDescendants([entity.name])
     for table in store.entityTables where options.limit ?? 1 > 0 {
-      guard let plan = try store.plan(for: table, wanted: wanted) else { continue }
+      guard let plan = try store.plan(for: table, wanted: [entity.number]) else { continue }
       try NamedRows(plan, of: store, as: .csv, options) { _, number in
         number == entity.number ? target : nil
       }.read(from: store)
@@ -106,12 +105,11 @@ extension RowOutput {
       csvLine: ["_entity", "_pk"] + shared.names, safeForSpreadsheets: options.isSafeForSpreadsheets
     )
     let numbers = Set(entities.map(\.number))
-    let wanted = store.withDescendants(Set(entities.map(\.name)))
     for table in store.entityTables {
       var options = options
       options.limit = options.limit.map { $0 - target.rowCount }
       guard options.limit ?? 1 > 0, !target.output.isBroken else { break }
-      guard let plan = try store.plan(for: table, wanted: wanted) else { continue }
+      guard let plan = try store.plan(for: table, wanted: numbers) else { continue }
       try NamedRows(plan, of: store, as: .csv, options, in: shared) { _, number in
         number.map(numbers.contains) ?? false ? target : nil
       }.read(from: store)

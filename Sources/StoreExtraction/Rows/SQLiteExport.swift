@@ -113,7 +113,7 @@ struct SQLiteExport {
   }
 
   private func addEntities(to tables: ExportTables) throws -> [EntitySource] {
-    let wanted = options.entityNames.map(store.withDescendants)
+    let wanted = options.entityNames.map(store.numbers(ofEntities:))
     let links = try tables.add(
       "_links",
       [
@@ -125,7 +125,7 @@ struct SQLiteExport {
     for table in store.entityTables {
       guard let plan = try store.plan(for: table, wanted: nil) else { continue }
       var source = EntitySource(plan: plan, links: links, missing: missing)
-      for entity in plan.describedEntities where wanted?.contains(entity.name) ?? true {
+      for entity in plan.describedEntities where wanted?.contains(entity.number) ?? true {
         source.entities.append(
           (entity, try tables.add(entity.name, try columns(of: entity), key: .column)))
       }

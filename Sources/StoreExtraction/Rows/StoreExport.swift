@@ -196,7 +196,7 @@ public struct StoreExport: Sendable {
     let known =
       store.entities.map { store.entityName(ofNumber: $0.number) ?? $0.name }
       + (store.kind == .coreData ? store.plainTables : store.database.schema.tables).map(\.name)
-    guard let name = wanted.subtracting(known).min() else { return }
+    guard let name = Set(wanted).subtracting(known).min() else { return }
     throw ExtractionError(
       .unknownName, "the store has no \(store.kind == .coreData ? "entity" : "table") \(name)",
       path: store.database.path, nearest: NearestName.of(name, among: known))
@@ -220,10 +220,10 @@ public struct StoreExport: Sendable {
     _ external: ExternalFiles, _ progress: RowProgress?
   ) throws -> [Result.Part] {
     var parts: [Result.Part] = []
-    let wanted = options.entityNames.map(store.withDescendants)
+    let wanted = options.entityNames.map(store.numbers(ofEntities:))
     for table in store.entityTables {
       guard let plan = try store.plan(for: table, wanted: nil) else { continue }
-      let entities = plan.describedEntities.filter { wanted?.contains($0.name) ?? true }
+      let entities = plan.describedEntities.filter { wanted?.contains($0.number) ?? true }
       // By number: two names can be equal strings in Swift although their bytes differ.
       var files: [Int64: RowFile] = [:]
       for entity in entities {

@@ -10,7 +10,7 @@ extension SearchPattern {
     var excerpt: SearchExcerpt
   }
 
-  /// The depth from which property lists are not read: data in a list may be a list again.
+  /// At this depth and deeper, property lists are not read. Data in a property list may be a property list again.
   private static let maxDepth = 8
   /// The most bytes of data in lists that are read, 16 MiB. Lists within lists may have the same data any number of
   /// times.

@@ -76,7 +76,7 @@ struct ConditionPaths {
       }
       if path.isCount, property.kind != .toMany {
         throw RowCondition.refusal(
-          "\(text) is not the count of a to-many relationship with a table of its own")
+          "\(text) does not count a many-to-many relationship, and @count works only for these")
       }
       paths[exact] = Path(place: place, steps: steps, isCount: path.isCount)
     }

@@ -5,8 +5,8 @@ import ObjectModel
 
 /// A condition on rows in Apple's predicate format: `title CONTAINS[c] "milk" AND when > "2026-11-20"`.
 ///
-/// Comparisons with nil follow Core Data: `!=` is true for a row without a value, and `== nil` is too. All others are
-/// false for such a row. A text in the form of a date counts as a date when it is compared with one.
+/// Rows without a value follow Core Data: for such a row, `== nil` and `!=` with any value are true, and all other
+/// comparisons are false. A text in the form of a date counts as a date when it is compared with a date.
 package struct RowCondition {
   let predicate: ModelPredicate
   /// The compiled regular expressions of the condition, with and without `[c]`.

@@ -21,7 +21,7 @@ package struct SearchPattern: Sendable {
     max(needles.map(\.maxBytes).max() ?? 0, wideNeedles.map(\.maxBytes).max() ?? 0)
   }
   var isExpression: Bool { expression != nil }
-  /// Whether the text is also that of a number or a date.
+  /// Whether the text to look for can also be read as a number or a date.
   var isNumberOrDate: Bool { integer != nil || real != nil || seconds != nil }
 
   /// Creates a pattern.

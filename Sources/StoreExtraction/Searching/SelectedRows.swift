@@ -60,17 +60,18 @@ package struct SelectedRows {
   ///   - names: the wanted entities or tables, an entity with its descendants; nil for all.
   /// - Returns: the entities or tables, in the order of the store.
   /// - Throws: ``ExtractionError`` with `input.unknownName` when no entity or table is left.
-  package func sources(in store: CoreDataStore, _ names: Set<String>?) throws -> [Source] {
+  package func sources(in store: CoreDataStore, _ names: [String]?) throws -> [Source] {
     var all: [Source] = []
-    let wanted = names.map(store.withDescendants)
+    let wanted = names.map(store.numbers(ofEntities:))
     for table in store.entityTables {
       for entity in try store.describedEntities(of: table)
-      where wanted?.contains(entity.name) ?? true {
+      where wanted?.contains(entity.number) ?? true {
         all.append(Source(name: entity.name, isEntity: true, properties: entity.properties))
       }
     }
     // Without names, tables that belong to no entity are read only in a store that is not Core Data's.
-    for table in store.plainTables where names?.contains(table.name) ?? (store.kind == .sqlite) {
+    let tables = names != nil || store.kind == .sqlite ? store.plainTables : []
+    for table in ExactText.named(names, among: tables, \.name) {
       all.append(
         Source(
           name: table.name, isEntity: false,
@@ -78,19 +79,17 @@ package struct SelectedRows {
     }
     let needed =
       (condition?.keyPaths ?? []).map { ConditionPath($0).first } + columns + order.map(\.name)
-    let fitting = all.filter { source in
-      needed.allSatisfy { name in source.properties.contains { $0.name == name } }
+    func has(_ source: Source, _ name: String) -> Bool {
+      ExactText.place(of: name, in: source.properties, \.name) != nil
     }
-    if fitting.isEmpty,
-      let missing = needed.first(where: { name in
-        !all.contains { $0.properties.contains { $0.name == name } }
-      }) ?? needed.first
-    {
+    let fitting = all.filter { source in needed.allSatisfy { has(source, $0) } }
+    if fitting.isEmpty, !needed.isEmpty {
+      let missing = needed.first { name in !all.contains { has($0, name) } }
       let known = all.flatMap { $0.properties.map(\.name) }
       throw ExtractionError(
         .unknownName,
-        "no \(store.kind == .sqlite ? "table" : "entity") that was asked for has \(missing)",
-        path: store.database.path, nearest: NearestName.of(missing, among: known))
+        "no chosen \(store.kind == .sqlite ? "table" : "entity") has \(missing ?? "all of \(needed.joined(separator: ", "))")",
+        path: store.database.path, nearest: missing.flatMap { NearestName.of($0, among: known) })
     }
     return fitting
   }

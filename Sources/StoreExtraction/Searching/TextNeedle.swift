@@ -61,8 +61,8 @@ struct TextNeedle: Sendable {
     var place = 0
     if let startWords {
       while place &+ 8 <= count {
-        // A byte that is zero after the exclusive or equals one of the two. The lowest marked byte is certainly such a
-        // byte.
+        // The XOR turns a byte that equals one of the two start bytes into zero. Each zero byte is marked. Only the
+        // lowest mark is certain: bytes after it may be marked by mistake.
         let word = UInt64(littleEndian: bytes.word(at: place))
         let (one, two) = (word ^ startWords.0, word ^ startWords.1)
         let marks =

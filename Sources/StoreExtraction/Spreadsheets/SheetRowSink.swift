@@ -184,8 +184,8 @@ struct SheetRowSink: RowSink, ~Copyable {
     column &+= 1
   }
 
-  /// Begins the next cell, up to its reference. Returns false when the value has no column of its own and was put
-  /// aside.
+  /// Writes the start of the next cell with the cell's reference: `<c r="B7"`. Returns false when the value has no
+  /// column of its own; the value is then kept for the last column.
   private mutating func begin(_ value: @autoclosure () -> SQLiteValue) -> Bool {
     guard column < ownCount else {
       others.append(value())

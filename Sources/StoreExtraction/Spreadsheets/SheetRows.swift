@@ -28,7 +28,7 @@ final class SheetRows: RecordReceiver {
   private var isFirstPass = true
   /// Whether this pass left out rows because enough sheets were open, so that another pass is needed.
   private var hasMore = false
-  /// The number of rows of unknown entities, by entity number; nil stands for rows without one.
+  /// The number of rows of unknown entities, by entity number; nil stands for rows without an entity number.
   private var unknownNumbers: [Int64?: Int] = [:]
   /// How many texts in the rows were not valid UTF-8.
   var invalidTextCount: Int { sink.invalidTextCount }

@@ -109,13 +109,13 @@ struct WorkbookExport {
 
   private func entitySheets() throws -> [EntitySheets] {
     let store = source.store
-    let wanted = options.entityNames.map(store.withDescendants)
+    let wanted = options.entityNames.map(store.numbers(ofEntities:))
     var all: [EntitySheets] = []
     for table in store.entityTables {
       guard let plan = try store.plan(for: table, wanted: nil) else { continue }
       let renderings = plan.entities.mapValues { EntityRendering($0, plan, store.entityNames) }
       let names = plan.entities.sorted { $0.key < $1.key }.map { ($0.key, $0.value.name) }
-        .filter { wanted?.contains($0.1) ?? true }
+        .filter { wanted?.contains($0.0) ?? true }
       let openCount = min(names.count + 1, SheetRows.maxOpenSheets)
       var targets = SheetRows.Targets()
       for (number, _) in names {

@@ -41,7 +41,9 @@ package struct StateExport: Sendable {
     let manifestPath = StateManifest.path(for: output)
     if try FileStatus.of(manifestPath) != nil {
       throw ExtractionError(
-        .outputExists, "something already exists under the manifest's name", path: manifestPath)
+        .outputExists,
+        "something already exists at the path of the manifest; move it away, or choose another output",
+        path: manifestPath)
     }
     let database = try states.database(name)
     var findings = states.findings(on: name, database)
@@ -67,7 +69,10 @@ package struct StateExport: Sendable {
         findings.append(
           Finding(
             .stateExternalFiles,
-            "values are in \(counted(external, "file")) beside the store, which \(external == 1 ? "has" : "have") no earlier state and \(external == 1 ? "is" : "are") not part of the new file",
+            """
+            values are in \(counted(external, "file")) beside the store, which \(external == 1 ? "has" : "have") no \
+            earlier versions and \(external == 1 ? "is" : "are") not part of the new file
+            """,
             severity: .note))
       }
       try writer.complete()
@@ -76,7 +81,9 @@ package struct StateExport: Sendable {
       let damage = findings.count { $0.severity == .damage }
       let manifest = StateManifest(
         exported: Date(), source: sourceName ?? path,
-        sourceSHA256: try hashes.mapValues { try $0.get() },
+        sourceSHA256: Dictionary(
+          try hashes.map { ($0.key.text, try $0.value.get()) },
+          uniquingKeysWith: { first, _ in first }),
         state: name.text, madeOf: states.source(of: name), isWhole: damage == 0, output: output,
         sizeBytes: Int64(database.pageCount) * Int64(states.states.pageSize),
         sha256: try StoreSeal.sha256(ofFile: writer.path),
@@ -111,7 +118,10 @@ package struct StateExport: Sendable {
     else { return }
     throw ExtractionError(
       .stateNotHeld,
-      "state \(name.text) has \(counted(database.pageCount, "page")), and only \(stored) of them are held",
+      """
+      state \(name.text) has \(counted(database.pageCount, "page")), but the files hold only \(stored) of them; the \
+      page count is probably damaged
+      """,
       path: database.path)
   }
 

@@ -24,7 +24,8 @@ package struct StateManifest: Sendable, Codable {
   package var state: String
   /// Which files the state is made of.
   package var madeOf: StoreState.Source
-  /// Whether nothing suggests that the database never had this state, and SQLite's own check passes.
+  /// Whether the state has no finding of damage: all its pages exist, nothing contradicts that the database once had
+  /// this state, and SQLite's own check passes.
   package var isWhole: Bool
   /// The path of the new file.
   package var output: String
@@ -38,7 +39,7 @@ package struct StateManifest: Sendable, Codable {
   package var pageCount: UInt32
   /// How many pages come from which file.
   package var pages: Pages
-  /// Names of header fields (bytes 18 to 95 of the file) that differ from the store, so that the new file is read
+  /// Names of header fields (bytes 18 to 95 of the file) that the export changed, so that SQLite reads the new file
   /// without a log.
   package var headerChanges: [String]
   /// The number of external files beside the store, which are not part of the new file.

@@ -72,7 +72,7 @@ package struct StoreState: Sendable, Codable {
   package var source: Source
   /// Whether this is the state that SQLite reads now.
   package var isCurrent: Bool
-  /// Whether all pages of the state exist and nothing suggests that the database never had this state.
+  /// Whether all pages of the state exist, and nothing contradicts that the database once had this state.
   package var isWhole: Bool
   /// The number of frames of the commit; nil for a state that no commit of the log made.
   package var frameCount: Int?

@@ -5,8 +5,8 @@ import SafeText
 
 /// The states of a store that its log and its rollback journal still hold.
 package final class StoreStates {
-  /// The store in the state that SQLite reads. When an interrupted transaction created the database, the main file
-  /// alone.
+  /// The store in the state that SQLite reads. When an interrupted transaction created the database, this is the main
+  /// file alone, without the journal.
   package let store: CoreDataStore
   /// What was found while the store was read, without findings on single states.
   package private(set) var findings: FindingList

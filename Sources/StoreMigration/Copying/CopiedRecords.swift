@@ -2,8 +2,9 @@ import SQLiteFile
 import SQLiteForensics
 import StoreExtraction
 
-/// Makes the records of a new table from those of an old one, where no value has to be examined. The target of a made
-/// record is the number of its entity; it is nil for a record that has to be made in another way.
+/// Makes the records of a new table from those of an old one, for entities whose values need not be examined. The
+/// target of a made record is the number of its entity. The target is nil for a row whose values have to be examined,
+/// or whose entity number is missing or unknown.
 final class CopiedRecords: RecordMaker {
   private let copies: [Int64: RecordCopy]
   private let entityColumn: Int?

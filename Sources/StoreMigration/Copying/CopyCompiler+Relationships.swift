@@ -95,8 +95,9 @@ extension CopyCompiler {
       makers: makers)
   }
 
-  /// How a new row, which the mapping `maker` makes, refers to the row of `owner` that has it in `relationship`. The old
-  /// row may hold this reference itself or not. Nil when no mapping sets the relationship to objects of `maker`.
+  /// How a new row refers to its owner: a row of the entity `owner` whose `relationship` leads to the new row. The
+  /// mapping `maker` makes the new row. The reference comes from a column of the old row, or from links that other rows
+  /// or a join table hold. Nil when no mapping sets the relationship to objects of `maker`.
   func lead(
     backBy relationship: Relationship, of owner: String, _ maker: EntityMapping, _ table: TableCopy
   ) -> Lead? {
@@ -135,8 +136,9 @@ extension CopyCompiler {
     return nil
   }
 
-  /// Whether a relationship to the objects of the mapping `wanted` leads to those of `maker`; nil stands for all
-  /// mappings. It does not if both mappings make objects of the same old ones.
+  /// Whether a relationship whose mapping names the entity mapping `wanted` can lead to objects of `maker`. Always true
+  /// if `wanted` is nil, because the relationship then takes the objects of all mappings. False if `wanted` is another
+  /// mapping than `maker`, but of the same old entity.
   func isMeant(_ maker: EntityMapping, by wanted: String?) -> Bool {
     guard let wanted, wanted != maker.name else { return true }
     return !mappings.contains {
@@ -155,8 +157,8 @@ extension CopyCompiler {
     }
   }
 
-  /// The inverse, in the old entity `from`, of the old relationship by which a new relationship of `entity` leads to
-  /// objects of the mapping `maker`; nil when there is none.
+  /// Finds the old relationship from which a new relationship of `entity` to objects of the mapping `maker` gets its
+  /// objects. Returns the inverse of the old relationship, which the old entity `from` has; nil when there is none.
   func reversed(
     _ relationship: Relationship, of entity: String, _ maker: EntityMapping, _ from: String
   ) -> Link? {

@@ -140,7 +140,7 @@ struct CopyCompiler {
       })
   }
 
-  /// Adds to the problems what an entity mapping asks for and cannot be carried out.
+  /// Adds a problem for each part of an entity mapping that cannot be carried out.
   mutating func check(_ mapping: EntityMapping) {
     for (name, isThere, side) in [
       (
@@ -260,7 +260,7 @@ struct CopyCompiler {
             inlined.insert(sourceColumn)
           }
         }
-        // An attribute with a default value never lacks one.
+        // An attribute with a default value never lacks a value.
         if !attribute.isOptional, !attribute.isDerived,
           attribute.defaultValue.flatMap({ SQLText.literal($0, of: attribute) }) == nil
         {

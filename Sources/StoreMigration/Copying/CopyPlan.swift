@@ -31,7 +31,7 @@ final class RowStatement {
   }
 }
 
-/// How the rows of one old entity are copied under one entity mapping, and how many were.
+/// How the rows of one old entity are copied under one entity mapping, with counts of the rows that were copied.
 final class EntityCopy {
   let mappingName: String
   let sourceEntity: String
@@ -50,8 +50,8 @@ final class EntityCopy {
   var links: [RowStatement] = []
   /// Statements that run in a second pass, after all rows are inserted.
   var updates: [RowStatement]
-  /// The new properties that must have a value, each with the index of the old column that it comes from; nil when it
-  /// comes from no column. Properties that never lack one are left out.
+  /// The new properties that must have a value, each with the index of the old column that it comes from; nil when the
+  /// value does not come from a column. Properties that never lack a value are left out.
   let demands: [(property: String, column: Int?)]
   /// Finds the demanded values that a row lacks: each column of the result is 1 when the property at the same place in
   /// ``demands`` has no value. Nil when no value is demanded.
@@ -134,7 +134,8 @@ final class TableCopy {
   var entities: [Int64: [EntityCopy]] = [:]
   /// How many rows of each entity in ``entities`` were read, by entity number, without those that ``lastCount`` counts.
   private var readCounts: [Int64: Int] = [:]
-  /// The entity of the last row, which the next row mostly has as well, and how many rows of it have come since.
+  /// The entity of the last row, kept because the next row mostly has the same entity, and how many of its rows
+  /// ``readCounts`` does not include yet.
   private var last: (number: Int64, copies: [EntityCopy])?
   private var lastCount = 0
   let rules: [ColumnRule]

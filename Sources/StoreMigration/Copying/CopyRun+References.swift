@@ -16,8 +16,8 @@ extension CopyRun {
     try cutDanglingReferences()
   }
 
-  /// Sets the references that had to wait for all rows, and gives an order to relationships that had none. Policies see
-  /// and change the result, so nothing is done a second time.
+  /// Sets the references that had to wait for all rows, and gives an order to relationships that had none. A second
+  /// call does nothing, because policies may have changed the result of the first.
   func setWaitingReferences() throws {
     guard !hasSetWaiting else { return }
     hasSetWaiting = true
@@ -57,8 +57,8 @@ extension CopyRun {
     try writer.execute(
       "UPDATE \(table) AS own SET \(column) = (SELECT \(later.value) AS value FROM \(later.links.name) AS link WHERE \(match) AND value IS NOT NULL ORDER BY \(order) LIMIT 1) WHERE \(rows)"
     )
-    // Links that lead to no row are lost, and so are those for which the column had no room. Of a one-to-one
-    // relationship, agree(_:) reports the latter.
+    // Two kinds of links are lost: those that lead to no row, and those for which the column had no room. For a
+    // one-to-one relationship, agree(_:) reports the second kind.
     let isOther = later.inverse == nil ? " OR own.\(column) IS NOT (\(later.value))" : ""
     let others =
       "FROM \(later.links.name) AS link, \(table) AS own WHERE \(match) AND own.Z_ENT = \(later.entityNumber) AND ((\(later.value)) IS NULL\(isOther))"
@@ -67,7 +67,8 @@ extension CopyRun {
       count: "SELECT count(*) \(others)")
   }
 
-  /// Lets rows lead to those that lead to them by the inverse of a one-to-one relationship.
+  /// Sets the empty references of a one-to-one relationship from its inverse: each row leads to the row that leads to
+  /// it.
   private func mirror(_ place: CopyCompiler.Place) throws {
     guard let inverse = place.inverse else { return }
     let (table, column) = try (SQLText.quoted(place.table), SQLText.quoted(place.column))

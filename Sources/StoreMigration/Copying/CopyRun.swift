@@ -104,7 +104,7 @@ final class CopyRun {
     func fits(_ rule: ColumnRule) -> Bool
     /// Makes the value of a column NULL.
     mutating func leaveOut(_ column: Int)
-    /// Values of which only a part is left, or whose bytes are in doubt; ``values()`` has NULL for them.
+    /// The damaged values: only a part of the value is left, or its bytes are in doubt. ``values()`` has NULL for them.
     var partial: [PartialValue] { get }
     /// All values as the old store has them; of a partial value, the bytes that are left.
     func evidence() -> [StoredValue]
@@ -254,7 +254,7 @@ final class CopyRun {
     return writer.changeCount == 0 ? .incomplete : .written
   }
 
-  /// Keeps a row until the tables are filled. Throws when too many rows wait, as only in a damaged store.
+  /// Keeps a row until the tables are filled. Throws when too many rows wait, which happens only with a damaged store.
   private func wait<SomeRow: Row & ~Copyable>(
     _ row: borrowing SomeRow, _ copy: EntityCopy, _ table: TableCopy, _ reasons: [String],
     _ values: [StoredValue]?
@@ -393,7 +393,7 @@ final class CopyRun {
   {
     var missing: [String] = []
     if filling != nil {
-      // SQL cannot run meanwhile, and these rows take the old values as they are.
+      // SQL cannot run while tables are filled. The rows of these tables take the old values as they are.
       let values = row.values()
       missing = copy.demands.filter { demand in
         guard let column = demand.column, column < values.count else { return true }

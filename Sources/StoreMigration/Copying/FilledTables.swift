@@ -147,8 +147,8 @@ final class FilledTables {
   }
 
   /// The name of the new table that the rows of an old table fill; nil when that table cannot be filled page by page.
-  /// For that, all of the rows must be plain, no other rows may go there, and the table may have no uniqueness
-  /// constraint, which only SQLite checks while rows are inserted.
+  /// For that, SQL must not be needed for any of the rows, no other rows may go into the new table, and the new table
+  /// may not have a uniqueness constraint, which only SQLite checks while rows are inserted.
   private static func target(of table: TableCopy, _ plan: CopyPlan) -> String? {
     let copies = table.entities.values
     // Rows are read in the order of their row ids, so the row id has to be the key.

@@ -38,8 +38,8 @@ struct KeyShift: Hashable {
 /// The key shifts of all entity mappings of a mapping model.
 struct KeyShifts {
   private var shifts: [String: KeyShift] = [:]
-  /// Where several tables come together, a higher key counts as damage: it would leave no room for the keys of other
-  /// rows.
+  /// The highest old key that counts as sound where a new table takes the rows of several old tables. A higher key
+  /// counts as damage, because it would leave no room for the keys of other rows.
   private static let highestKey: Int64 = 1 << 40
   /// The old table, by new table, for each new table whose rows all keep the keys of one old table.
   private(set) var keptKeys: [String: String] = [:]

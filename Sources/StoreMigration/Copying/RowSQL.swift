@@ -4,7 +4,7 @@ struct RowSQL {
   private var values: [(name: String, value: String)] = []
   private var conditions: [String] = []
   private var demanded: Set<String> = []
-  /// How some values can be found without SQL, by their SQL.
+  /// How some values can be found without SQL. A key is the SQL of a value.
   private var forms: [String: RowField] = [:]
   private var watched: [(value: String, converted: String, property: String)] = []
 

@@ -10,7 +10,7 @@ enum SQLText {
   static func literal(_ text: String) -> String {
     guard !text.utf8.contains(0) else { return "CAST(\(literal(Array(text.utf8))) AS TEXT)" }
     let quote = UInt8(ascii: "'")
-    // By bytes, because a combining mark may follow a quote.
+    // Quotes are found by bytes, because a quote and a combining mark after it are one `Character`.
     let doubled = text.utf8.flatMap { $0 == quote ? [quote, quote] : [$0] }
     return "'" + String(decoding: doubled, as: UTF8.self) + "'"
   }
@@ -27,7 +27,7 @@ enum SQLText {
 
   /// An integer as an SQL literal.
   static func literal(_ value: Int64) -> String {
-    // The parser negates a positive number, and 2^63 is not an integer of SQLite's.
+    // SQLite parses a negative number as the negation of a positive one, and 2^63 is not a 64-bit integer.
     value == .min ? "(-9223372036854775807 - 1)" : String(value)
   }
 
@@ -195,7 +195,7 @@ enum SQLText {
     }
   }
 
-  /// The 16 bytes of a UUID; nil for a text that is none.
+  /// The 16 bytes of a UUID; nil for a text that is not a UUID.
   static func bytes(ofUUID text: String) -> [UInt8]? {
     Hex.bytes(String(decoding: text.utf8.filter { $0 != UInt8(ascii: "-") }, as: UTF8.self))
       .flatMap { $0.count == 16 ? $0 : nil }

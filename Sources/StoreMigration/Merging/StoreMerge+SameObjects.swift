@@ -217,8 +217,8 @@ extension StoreMerge {
     }
   }
 
-  /// Puts old rows into the file of rejects whose unique values a present row has, but not all of their other values.
-  /// Returns their number.
+  /// Puts an old row into the file of rejects if a present row has the same unique values, but not all of the old row's
+  /// other values. Returns the number of these old rows.
   func tellDifferences() throws -> Int {
     try layout.tables.reduce(0) { count, table in
       let attributes = Set(attributes(of: table).map(\.name))

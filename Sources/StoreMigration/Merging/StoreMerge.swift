@@ -101,8 +101,8 @@ struct StoreMerge {
     "\(Self.schema)." + (try SQLText.quoted(table.name))
   }
 
-  /// The table that gives, for each key of the other store, the key in this store. No table of Core Data has a name
-  /// like it.
+  /// The table that gives, for each key of the other store, the key in this store. Its name differs from those of all
+  /// tables of Core Data.
   func keys(of table: TableLayout.Table) throws -> String {
     "\(Self.schema)." + (try SQLText.quoted("keys of \(table.name)"))
   }
@@ -258,8 +258,9 @@ struct StoreMerge {
       """)
   }
 
-  /// Makes both sides of each one-to-one relationship agree. A reference that this store had stays; an added object
-  /// gets a side that is free.
+  /// Makes both sides of each one-to-one relationship agree. A reference that this store already had stays. Between an
+  /// added object and another one, the relationship is kept only where the other side was free; else the added object's
+  /// reference is cut.
   private func agree(_ copy: CopyRun) throws {
     typealias End = (table: TableLayout.Table, column: TableLayout.Column, key: String)
     var sides: [(own: End, far: End, name: String)] = []

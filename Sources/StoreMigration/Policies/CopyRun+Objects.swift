@@ -32,8 +32,8 @@ extension CopyRun {
     }
   }
 
-  /// Counts written rows of a new entity as rejected: first those of mappings with a policy. Objects that the app's code
-  /// has made of no row were never counted.
+  /// Counts written rows of a new entity as rejected: first those of mappings with a policy. Objects that the app's
+  /// code has made without an old row were never counted.
   private func countRejected(_ count: Int, of entity: String) {
     let copies = plan.tables.flatMap { table in
       table.entities.sorted { $0.key < $1.key }.flatMap(\.value)

@@ -225,8 +225,8 @@ public final class MigrationManager {
     }
   }
 
-  /// The keys of the new objects that a mapping made, each with its entity number, by entity and key: the next 1,000
-  /// after `last`, which is such a pair, or the first ones for nil.
+  /// The keys and entity numbers of at most 1,000 new objects that a mapping made, sorted by entity and key. The list
+  /// begins after `last`, the last element of the list before; nil for the first list.
   func associated(_ work: Work, after last: [SQLiteValue]?) throws -> [[SQLiteValue]] {
     // Entities of several tables may have the same keys. Numbers begin with 1.
     let last = last ?? [.integer(0), .integer(0)]

@@ -39,7 +39,8 @@ final class PolicyRun {
     try leadToAssociated()
   }
 
-  /// The second pass: the policies set relationships. The expressions of all mappings have set theirs before.
+  /// The second pass: the policies set relationships. The relationships that the mappings' expressions describe are set
+  /// before this pass.
   func createRelationships() throws {
     for work in works {
       guard let policy = work.policy else { continue }

@@ -5,9 +5,9 @@ import SafeText
 // What the adaptors for Core Data and SwiftData decide, in plain Swift, so that it is tested on every platform.
 
 extension StoreRecovery {
-  /// Whether recovery applies to a store: to an SQLite store in a file that is opened for writing. All other stores are
-  /// left to Core Data. A read-only store, such as one that comes with the app, cannot be replaced by a fresh one, and
-  /// `/dev/null` means a store in memory.
+  /// Whether recovery applies to a store. It does if the store is an SQLite file that is opened for writing. Core Data
+  /// handles all other stores. A read-only store, such as one that comes with the app, cannot be replaced by a fresh
+  /// one, and `/dev/null` means a store in memory.
   static func covers(isSQLite: Bool, url: URL?, isReadOnly: Bool) -> Bool {
     guard isSQLite, !isReadOnly, let url, url.isFileURL else { return false }
     return !PathText.isInside(url.path, inMemoryPath)
@@ -55,8 +55,8 @@ extension Policy {
 
   /// The policy for an opener that migrates by itself and whose errors do not state a cause, such as SwiftData's.
   ///
-  /// The version hashes decide in its place. Lack of space is the likeliest reason why a migration of a sound store
-  /// fails, so the free space that is needed is ``Policy/minimumFreeBytes`` plus the store's size.
+  /// The version hashes decide instead of the error. Lack of space is the likeliest reason why a migration of a sound
+  /// store fails, so the free space that is needed is ``Policy/minimumFreeBytes`` plus the store's size.
   func forErrorsWithoutCause() -> Policy {
     var policy = self
     policy.setsAsideOnMismatchAlone = true

@@ -38,7 +38,7 @@ extension ContainerOutcome: Sendable where Container: Sendable {}
 ///
 /// The recoveries are nested: the evidence of every store is read before any of them opens, and no store is read while
 /// the container has it open. Each recovery gets only the errors of its own store. When another store fails, a recovery
-/// gets a cancellation. Its own store then stays where it was, or is brought back there.
+/// gets a `CancellationError`, and its own store stays where it was or is brought back there.
 struct SeveralStores {
   /// One store of the container.
   struct Member {
@@ -150,7 +150,7 @@ struct SeveralStores {
 }
 
 extension SeveralStores {
-  /// The failure that ends the attempt for all stores: that of one store, or the container's own.
+  /// The failure that ends the attempt for all stores: a failure of one store or of the container itself.
   struct Stopped: Error {
     let failed: FailedOpen
 
@@ -162,7 +162,7 @@ extension SeveralStores {
         error: error,
         verdict: Verdict(
           finding: .hostError, action: .refuse,
-          reason: "the container could not be made, or a store that recovery does not cover failed",
+          reason: "the container, or a store that recovery does not cover, could not be opened",
           rule: .containerFailed),
         evidence: nil)
     }

@@ -58,7 +58,7 @@
         guard let failures = answers.complete else {
           closeAll(container)
           throw StoreRecoveryError(
-            .refused, "the container loads its stores later; use the asynchronous form of load")
+            .refused, "the container loads its stores asynchronously; call load with await")
         }
         return try .init(container, failures: failures, paths: urls.map(\.path), close: closeAll)
       }

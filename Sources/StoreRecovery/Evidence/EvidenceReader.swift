@@ -107,8 +107,8 @@ package enum FileEvidence {
   private static let journalHeaderBytes = 20
 
   /// Whether a journal with these first bytes must be rolled back. `hasMain` says whether the main file has content;
-  /// nil when there is none. The journal of a new store's first transaction need not be rolled back: a process that was
-  /// killed while making the store leaves it beside an empty main file, and SQLite starts again.
+  /// nil without a main file. The journal of a new store's first transaction need not be rolled back: a process that is
+  /// killed while it makes the store leaves that journal beside an empty main file, and SQLite starts again.
   private static func isHot(_ start: [UInt8], hasMain: Bool?) -> Bool {
     guard start.starts(with: journalMagic) else { return false }
     let isOfNewStore = start.count == journalHeaderBytes && start[16...].allSatisfy { $0 == 0 }
@@ -118,7 +118,7 @@ package enum FileEvidence {
   /// What is known about the locks that other processes hold.
   struct Lock {
     let isHeld: Bool
-    /// The process id of a holder; nil when there is none or it is unknown, as across containers.
+    /// The id of a process that holds a lock; nil when no lock is held, or the id is unknown, as across containers.
     let holder: Int32?
   }
 

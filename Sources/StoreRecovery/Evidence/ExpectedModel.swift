@@ -30,7 +30,7 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
   /// The name of the model version, for people; nil when it has none.
   public let name: String?
 
-  /// The sets of hashes that the model may have; a store with any of them opens. Empty when no model is expected.
+  /// The sets of hashes that the model may have; a store with any one of them opens. Empty when no model is expected.
   let forms: [Form]
   /// The versions that may have written the store.
   let versions: [NamedVersion]
@@ -59,7 +59,7 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
       entityNames: Set(hashes.keys).union(earlierNames))
   }
 
-  /// Creates an expectation from the version with this name, current or not; nil when the collection has none.
+  /// Creates an expectation from the version with this name, current or not; nil if none has it.
   public init?(_ collection: ModelCollection, versionName: String) {
     guard let version = collection.versions.first(where: { $0.name == versionName }) else {
       return nil
@@ -81,7 +81,7 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
   /// This value, which is an expectation already.
   public var expectedModel: ExpectedModel { self }
 
-  /// The sets of hashes of a model: without and, if it has any, with its tombstone entries. Core Data tries both.
+  /// The sets of hashes of a model: without tombstone entries and, if it has any, with them. Core Data tries both.
   fileprivate static func forms(of model: ManagedObjectModel) -> [Form] {
     let plain = Form(model.versionHashes())
     guard model.hasTombstoneEntries else { return [plain] }
@@ -157,14 +157,14 @@ extension ExpectedModel {
       let comparison: HashComparison
       let undecided: [String]
 
-      /// How much store and model differ: the number of proven differences, then that of undecided entities.
+      /// How much store and model differ: the number of proven differences, then the number of undecided entities.
       var distance: (Int, Int) {
         let proven = comparison.differing.count + comparison.onlyInStore.count
         return (proven + comparison.onlyInModel.count, undecided.count)
       }
     }
 
-    /// Compares this set with a store's hashes. Entities whose difference proves nothing are in no list of the result.
+    /// Compares this set with a store's hashes. The comparison leaves out entities whose difference proves nothing.
     func compared(with recorded: [String: VersionHash], _ evidence: StoreEvidence) -> Result {
       var store = recorded
       var model = hashes
@@ -198,7 +198,7 @@ extension ExpectedModel {
     }
 
     /// Whether the store's hashes of derived attributes may be useless: frameworks of iOS 13 to 16 computed new ones
-    /// each time a model was made. nil, an unrecorded version, may be one of these.
+    /// each time a model was made. true for nil, because an unrecorded version may be one of these.
     private static func hasUnstableDerivedHashes(_ frameworkVersion: Int64?) -> Bool {
       frameworkVersion.map { (977...1251).contains($0) } ?? true
     }

@@ -76,7 +76,7 @@ struct FailureState: Codable, Sendable, Equatable {
   }
 
   /// Replaces the record in one step. A kill before that step leaves the new record under the name with `.part`.
-  /// ``read(_:_:)`` uses it only when there is no other.
+  /// ``read(_:_:)`` uses the new record only when the old one is missing or damaged.
   func write(_ incompatible: String, _ records: RecordFile) throws {
     try records.write(self, to: incompatible + "/" + Self.name, replacing: true)
   }

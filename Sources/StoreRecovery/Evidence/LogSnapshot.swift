@@ -27,7 +27,7 @@ struct LogSnapshot: Equatable {
       (status.sizeBytes - Int64(LostFrames.headerLength)) % Int64(24 + pageSize) != 0
     }
 
-    /// Whether this log continues the log with these salts after restarts, at which SQLite increments the first salt.
+    /// Whether this log is a later generation of the log with these salts. Each restart increments the first salt.
     func follows(_ salts: [UInt8]) -> Bool {
       let steps = Self.word(header, 16) &- Self.word(salts, 0)
       return steps > 0 && steps <= 1 << 20
@@ -43,7 +43,7 @@ struct LogSnapshot: Equatable {
   var index: LogIndexHeader?
   var indexStatus: FileStatus?
 
-  /// Reads the current state of the files; nil when it cannot be read.
+  /// Reads the current state of the files; nil when that state cannot be read.
   init?(at path: String) { self.init(at: path, DatabaseFiles(at: path)) }
 
   /// Reads the current state of the store's `files`, which were just looked up; nil when it cannot be read.
@@ -166,7 +166,7 @@ struct SilentLossCheck {
   private(set) var loss: SilentLoss?
   /// A possible loss; nil when there is none. A healthy store may show the same.
   private(set) var doubt: SilentLoss?
-  /// The witnesses that know an earlier state of the log and find nothing missing.
+  /// The witnesses that hold facts about an earlier state of the log and show nothing missing.
   private(set) var agreeing: [SilentLoss.Witness] = []
 
   init(
@@ -186,7 +186,7 @@ struct SilentLossCheck {
     if doubt?.witness == .log, agreeing.contains(.index) { doubt = nil }
   }
 
-  /// Notes a loss, or a doubt. The first counts: the log's, then the wal-index's, which covers the whole session.
+  /// Keeps the first loss and the first doubt. The log is checked first, then the wal-index, then the record.
   private mutating func found(
     _ kind: SilentLoss.Kind, _ witness: SilentLoss.Witness, frames: Int?, isCertain: Bool = true
   ) {

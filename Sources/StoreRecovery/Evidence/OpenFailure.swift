@@ -46,14 +46,14 @@ enum OpenFailure {
     return failure
   }
 
-  /// Whether an error's text blames the schema. Called only for code 1: a Core Data error may hold a whole model.
+  /// Whether an error's text blames the schema. Only for code 1, because a Core Data error's text may hold a model.
   private static func blamesSchema(_ error: any Error) -> Bool {
     [(error as NSError).localizedDescription, String(describing: error)].contains {
       $0.contains("unsupported file format") || $0.contains("malformed database schema")
     }
   }
 
-  /// The first code that can never lead to a quarantine; without one, the first code that has a rule.
+  /// The first code that can never lead to a quarantine; if there is none, the first code that has a rule.
   private static func decisive(_ codes: [Int32]) -> Int32? {
     let known = codes.compactMap { code in SQLiteRules.rule(for: code).map { (code, $0) } }
     return (known.first { $0.1.isFinal } ?? known.first)?.0

@@ -75,7 +75,7 @@ struct OpenedBy {
     }
   }
 
-  /// A version as a part of a file name; nil when it cannot be one.
+  /// `text` if it can be a part of a file name: 1 to 48 ASCII letters, digits, `.`, `-` and `_`; otherwise nil.
   private static func encoded(_ text: String) -> String? {
     let isPlain = text.utf8.allSatisfy { byte in
       (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
@@ -85,7 +85,7 @@ struct OpenedBy {
     return isPlain && (1...48).contains(text.utf8.count) ? text : nil
   }
 
-  /// Compares two versions made of numbers and dots: negative, positive or 0; nil when either contains anything else.
+  /// Compares versions such as `2.10`: -1 when `left` is lower, 1 when higher, 0 when equal; nil for other forms.
   static func order(_ left: String, _ right: String) -> Int? {
     func numbers(_ text: String) -> [Int]? {
       let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)

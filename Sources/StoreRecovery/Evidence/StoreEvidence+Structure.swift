@@ -64,7 +64,7 @@ package enum FileStructure {
     evidence.structure = structure(findings, isComplete: isComplete)
   }
 
-  /// Damage that does not prevent opening the store: SQLite ignores a log with a bad header too, and Core Data does not
+  /// Damage that does not prevent opening the store: SQLite ignores a log with a bad header, and Core Data does not
   /// need its model cache.
   static let harmless: Set<Finding.ID> = [
     .walBadHeader, .walBrokenChain, .fileMainEmpty, .coredataModelCacheUnreadable,

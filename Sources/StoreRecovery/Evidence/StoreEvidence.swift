@@ -71,7 +71,7 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
     package var loss: SilentLoss?
     /// A possible loss; a healthy store may show the same. nil when none is suspected, or when ``loss`` is set.
     package var doubt: SilentLoss?
-    /// The witnesses that know an earlier state of the log and find nothing missing; nil when none was checked.
+    /// The witnesses that hold facts about an earlier state of the log and show nothing missing; nil when unchecked.
     package var witnesses: [SilentLoss.Witness]?
     /// The facts that a healthy open has to record; nil when the record is up to date. Not encoded with the evidence.
     var unrecorded: HealthyOpen?
@@ -99,8 +99,8 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   /// Facts about the rollback journal.
   package struct Journal: Sendable, Codable, Equatable {
     /// Whether the journal is hot: its header is valid, so SQLite rolls it back into the main file. A journal that was
-    /// truncated, or whose header was zeroed (`PRAGMA journal_mode` TRUNCATE and PERSIST), is not hot. Neither is that
-    /// of the first transaction, while the main file is still empty. nil when the journal could not be read.
+    /// truncated, or whose header was zeroed (`PRAGMA journal_mode` TRUNCATE and PERSIST), is not hot. Nor is the
+    /// journal of the first transaction, while the main file is empty. nil when the journal could not be read.
     package var isHot: Bool?
 
     /// Creates journal facts from their parts.
@@ -209,8 +209,8 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   /// How the recorded hashes compare with the expected ones; nil when no model is expected or no hashes
   /// could be read.
   package var comparison: HashComparison?
-  /// Entities on both sides that are in no list of ``comparison``, because nothing confirms how their hashes are
-  /// computed; nil when nothing was compared.
+  /// Entities that store and model share but whose hashes cannot be judged, because the rule for computing them is not
+  /// confirmed. ``comparison`` leaves them out. nil when nothing was compared.
   package var undecided: [String]?
   /// Whether the store shares an entity, by its current or an earlier name, with any known version of the app's model;
   /// nil when no model is expected, no hashes could be read, or a version could not be read.
@@ -307,7 +307,7 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   }
 }
 
-/// What a host's own error means. The host says so for errors without an SQLite or Core Data code.
+/// What a host's own error means. The host states it for errors without an SQLite or Core Data code.
 public enum FailureMeaning: String, Sendable, Codable, CaseIterable {
   /// A newer build of the app wrote the store.
   case newerStore

@@ -3,7 +3,7 @@ import SafeFiles
 
 /// The extended attributes of a file or folder, including access control lists.
 struct ExtendedAttributes {
-  /// The values by name; nil for one that is too large or could not be read, which no copy gets.
+  /// The values by name; nil for a value that is too large or could not be read. Such a value is not copied.
   private var values: [[UInt8]: [UInt8]?] = [:]
 
   /// The maximum size of an attribute, in bytes.
@@ -22,7 +22,7 @@ struct ExtendedAttributes {
     }
   }
 
-  /// The attributes of what a path names; none when it cannot be opened, as a symbolic link cannot.
+  /// The attributes of what a path names; none when it cannot be opened, for example a symbolic link.
   init(ofPath path: String, limit: Int = Self.limit) {
     let descriptor = SystemCalls.openForReading(path)
     guard descriptor >= 0 else {
@@ -44,7 +44,7 @@ struct ExtendedAttributes {
       .map { String(decoding: $0, as: UTF8.self) }.sorted()
   }
 
-  /// Whether an attribute is copied: on Apple's systems each is. On Linux, system attributes such as security labels
+  /// Whether an attribute is copied. On Apple's systems all are. On Linux, system attributes such as security labels
   /// belong to the location, not to the file.
   private static func isCarried(_ name: [UInt8]) -> Bool {
     #if canImport(Darwin)

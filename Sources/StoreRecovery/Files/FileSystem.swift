@@ -10,14 +10,14 @@ package struct FileSystem: Sendable {
   package var rename: @Sendable (String, String) throws -> Void
   /// Renames one of Lifeboat's records and replaces an older one: `replace(from, to)`.
   package var replace: @Sendable (String, String) throws -> Void
-  /// Removes one name of a file: `unlink(path, file)`. Fails when the name now belongs to a file other than `file`; nil
-  /// for a name that only Lifeboat uses.
+  /// Removes one name of a file: `unlink(path, file)`. Fails when the name now belongs to a file other than `file`.
+  /// `file` is nil for a name that only Lifeboat uses.
   package var unlink: @Sendable (String, FileStatus?) throws -> Void
   /// Removes files that `unlink` left in a folder because its process was killed.
   package var sweep: @Sendable (String) throws -> Void
   /// Makes a folder with these permissions. Fails when the name is taken.
   package var makeFolder: @Sendable (String, UInt32) throws -> Void
-  /// Makes an empty folder with the permissions and extended attributes of another and, as root, with its owner:
+  /// Makes an empty folder with the permissions and extended attributes of another one and, as root, its owner:
   /// `copyFolder(from, to)`. Fails when `to` exists.
   package var copyFolder: @Sendable (String, String) throws -> Void
   /// Removes an empty folder.

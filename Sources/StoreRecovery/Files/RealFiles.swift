@@ -337,7 +337,7 @@ struct RealFiles: Sendable {
           try Self.call("fchown", path, fchown(descriptor, traits.user, traits.group))
         } catch let error as SystemCallError where error.errno == EPERM && raw.st_uid == traits.user
         {
-          // Only members of a group may give a file to it.
+          // Only a member of a group may give a file to that group.
           mode = traits.modeInAnotherGroup
         }
       }
@@ -345,7 +345,7 @@ struct RealFiles: Sendable {
     }
   }
 
-  /// Checks that the file is a regular file with a single hard link: a second link could belong to somebody else.
+  /// Checks that the file is a regular file with a single hard link: a second name could be another user's.
   private func expectOurs(
     _ descriptor: Int32, _ path: String, _ isRight: (stat) -> Bool
   ) throws {

@@ -5,8 +5,8 @@ import SafeText
 
 extension Incidents {
   /// Removes incidents that exceed the limits, if no data is lost with them: records of stores that were restored, and
-  /// second copies of the same content. Data that is kept nowhere else stays whatever the limits are, and the report
-  /// says so; only you can decide to remove it.
+  /// second copies of content that another incident keeps. Data that is kept nowhere else stays whatever the limits
+  /// are, and the report says so; only you can decide to remove it.
   ///
   /// These stay too, and the report says why: an incident whose move is not finished, whose record cannot be read,
   /// whose files do not match their seal, or that holds other files; an incident that another process uses; anything
@@ -22,7 +22,7 @@ extension Incidents {
   ///   - dryRun: Whether to change nothing and only report what would be removed.
   /// - Returns: What was removed and what stays, each with the reason.
   /// - Throws: ``StoreRecoveryError`` when the incidents' folder exists but cannot be read, or when another process
-  ///   does not finish a move in it in time.
+  ///   does not finish a move in that folder in time.
   public func prune(
     _ retention: Retention, storeName: String? = nil, dryRun: Bool
   ) throws -> PruneReport {
@@ -141,10 +141,10 @@ extension Incidents {
       return .stays(.strangeFiles, "\(first.name) is there although the store was \(fate)")
     }
     guard !entry.isSealPending else {
-      return .stays(.unfinished, "its files are not fully sealed yet")
+      return .stays(.unfinished, "the checksums of its files are not complete yet")
     }
     guard let seal = incident.seal, let fingerprint = seal.fingerprint else {
-      return .stays(.sealBroken, "its record holds no seal of its files")
+      return .stays(.sealBroken, "its record lacks checksums of its files")
     }
     if let other = files.kept.first(where: {
       StoreSet.role(ofMember: $0.name, mainName: incident.storeName) == nil
@@ -161,10 +161,10 @@ extension Incidents {
       }
       guard let now = sizes[FileName(sealed.name)], now.kind == sealed.kind,
         now.kind == .folder || now.sizeBytes == sealed.sizeBytes
-      else { return .stays(.sealBroken, "\(sealed.name) does not match its seal") }
+      else { return .stays(.sealBroken, "\(sealed.name) is missing or not as recorded") }
     }
     guard files.kept.count == seal.files.count, sizes.count == seal.files.count else {
-      return .stays(.sealBroken, "it holds files that were not sealed")
+      return .stays(.sealBroken, "it holds files that its record does not list")
     }
     return .whole(fingerprint: incident.storeName + " " + fingerprint)
   }

@@ -53,7 +53,7 @@ extension Incidents {
   ///   - checksSeals: Whether to read every file and compare it with its seal.
   ///   - canOpen: Called for each store that the hashes cannot judge, with the URL of a private copy, which is removed
   ///     afterwards. Returns whether the app can open the copy, judged for example by `PRAGMA user_version`. Close the
-  ///     copy before you return. An error counts as false. If nil, such stores are left out.
+  ///     copy before you return. An error counts as false. If `canOpen` is nil, those stores are left out.
   /// - Returns: The stores that fit; a store is left out when nothing shows that it fits.
   /// - Throws: ``StoreRecoveryError`` when the incidents' folder exists but cannot be read.
   public func restorable(

@@ -98,7 +98,7 @@ extension Incidents {
         replaced = try replace(folder, app: app ?? incident.app, texts: texts)
       }
       record = try mover.beginBack(folder, reason: .restore)
-      // Until now, if this run ended, the store that was in use would go back.
+      // If this run had ended before this point, the next one would put back the store that was in use.
       if let replaced { try mover.close(replaced.folder) }
       try mover.advanceBack(folder, record, now: clock())
     } catch {
@@ -227,13 +227,13 @@ extension Incidents {
       }
       if force { return [] }
       throw StoreRecoveryError(
-        .sealBroken, "the kept files cannot be compared with their seal", path: kept.mainPath,
+        .sealBroken, "the kept files cannot be compared with their checksums", path: kept.mainPath,
         errno: (error as? StoreSealError)?.errno, underlying: error)
     }
     guard differences.isEmpty || force else {
       throw StoreRecoveryError(
         .sealBroken,
-        "the kept files differ from their seal: "
+        "the kept files have changed since their checksums were recorded: "
           + differences.prefix(5).map(\.text).joined(separator: "; "),
         path: kept.mainPath)
     }

@@ -2,7 +2,7 @@ import StoreFiles
 
 extension Incidents {
   /// Makes an incident of a store that support has repaired. `fill` writes the set into a private folder and checks it.
-  /// The set has the name of the original's store, and can be restored in its place.
+  /// The set has the original store's name, and can be restored in that store's place.
   package func takeIn(
     returned original: Incident, texts: IncidentTexts, fill: (_ folder: String) throws -> Void
   ) throws -> Incident {

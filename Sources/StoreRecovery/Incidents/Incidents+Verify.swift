@@ -104,10 +104,10 @@ extension Incidents {
     }
     guard !entry.isSealPending else {
       return ended(
-        .unsealed, "the files are not fully sealed yet; the next opens of the store continue")
+        .unsealed, "the checksums are not complete yet; the next opens of the store add the rest")
     }
     guard let seal = incident.seal else {
-      return ended(.noRecord, "the record holds no seal of the files")
+      return ended(.noRecord, "the record holds no checksums of the files")
     }
     let set = StoreSet(at: store + "/" + incident.storeName)
     let files = compare(seal, set) + unknownFiles(in: store, beside: set)
@@ -128,7 +128,7 @@ extension Incidents {
       guard let before = sealed.removeValue(forKey: FileName(member.name)) else {
         return .init(
           name: member.name, state: .added,
-          text: "\(member.name) did not exist when the set was sealed")
+          text: "\(member.name) is not among the recorded files")
       }
       do throws(StoreSealError) {
         let difference = StoreSeal.difference(

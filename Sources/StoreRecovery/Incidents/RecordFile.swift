@@ -12,13 +12,13 @@ struct RecordFile {
   static let limit: Int64 = 16 * 1024 * 1024
   /// The limit for commands that only read, in bytes. The record of an incident with many files may be larger.
   static let lookLimit: Int64 = 4 * 1024 * 1024
-  /// The bytes that a record may have for each existing file.
+  /// By how many bytes the limit rises for each file that an incident holds.
   private static let bytesPerFile: Int64 = 2048
   /// The suffix of a record's name until the record is complete.
   static let partSuffix = ".part"
 
   /// Writes `value` to `path` and syncs it. The name must be free, unless `replacing` is true. A process that is killed
-  /// in between leaves the new record under the name plus `.part`.
+  /// before it renames the record leaves the record under the name plus `.part`.
   func write(_ value: some Encodable, to path: String, replacing: Bool = false) throws {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]

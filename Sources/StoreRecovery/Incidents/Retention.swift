@@ -113,7 +113,7 @@ struct RetentionPlan {
   enum Fate: Equatable {
     /// Only the record is left.
     case recordOnly
-    /// The incident holds a whole set with this content, according to its seal.
+    /// The incident holds a complete set. The fingerprint is that of the set's content, according to the seal.
     case whole(fingerprint: String)
     case stays(PruneReport.Kept.Why, String)
   }
@@ -124,7 +124,7 @@ struct RetentionPlan {
   /// 2025-01-01. No incident was recorded before that date, so a clock with an earlier date is wrong.
   static let earliest = Date(timeIntervalSince1970: 1_735_689_600)
 
-  /// The date of a record if it can be right. A date in the future says nothing about the age.
+  /// The date of a record; nil when it cannot be right, because it is in the future or before ``earliest``.
   func credible(_ date: Date) -> Date? {
     now >= Self.earliest && date >= Self.earliest && date <= now ? date : nil
   }
@@ -141,7 +141,7 @@ struct RetentionPlan {
     return items.contains { isExpired($0) }
   }
 
-  /// The incident that keeps the content, for each duplicate: the newest by name of those with this content. Its record
+  /// For each duplicate, the incident that keeps the content: the newest by name of those that are equal. Its record
   /// holds the last verdict, and the user was told about it last. The bytes are equal, so a wrong clock does no harm.
   func keepers(_ items: [Item]) -> [FileName: String] {
     var newest: [FileName: String] = [:]

@@ -71,7 +71,7 @@ extension StoreRecovery {
     }
     guard needed <= free else {
       throw StoreRecoveryError(
-        .noSpace, "too little space is free for a copy of the log; free some and open again",
+        .noSpace, "too little space is free for a copy of the log; free some space and open again",
         path: home)
     }
     return logs

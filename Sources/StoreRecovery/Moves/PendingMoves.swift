@@ -205,7 +205,7 @@ struct PendingMoves: Sendable {
     if incident.kind == .replaced, StoreSet(at: folder.mainPath).members.isEmpty,
       try !isSetGoingBack()
     {
-      // The earlier run ended before the set to restore was on its way.
+      // The earlier run ended before it began to restore the other set, so this one goes back.
       try mover.advanceBack(folder, mover.beginBack(folder, reason: .freshFailed), now: now)
       return Ended(folder: folder, incident: nil)
     }
@@ -258,20 +258,20 @@ struct PendingMoves: Sendable {
     _ = try mover.advance(folder, record, isResumed: true)
   }
 
-  /// Whether the store may be opened although the intent in a quarantine is damaged and its incident cannot be read: no
-  /// part of the set is only in the quarantine. An intent is never half-written, so a damaged one does not show how far
-  /// its move got; only the files do.
+  /// Whether the store may be opened although the intent in a quarantine is damaged and its incident cannot be read.
+  /// true when no part of the set is only in the quarantine. The files alone show how far the move got, because an
+  /// intent is never half-written and a damaged one shows nothing.
   private func isWhole(_ id: String) throws -> Bool {
     guard let storeName else { return false }
     let folder = QuarantineFolder(home: home, storeName: storeName, id: id)
     guard try mover.fileSystem.status(folder.back) == nil,
       let there = try mover.fileSystem.status(folder.mainPath), there.kind == .file
     else { return false }
-    // A fresh store, or one that was copied: no part of either was moved.
+    // The store in use is fresh, or the quarantine holds a copy of it: no part of the store in use was moved.
     if let here = try mover.fileSystem.status(folder.keptMainPath), !there.isSameFile(as: here) {
       return true
     }
-    // The move is committed: a run that can read the records would remove the names that the opener now writes to.
+    // The move is committed: a later run that can read the records would remove names that the opener now uses.
     guard try mover.fileSystem.status(folder.incident) == nil else { return false }
     // A file that cannot be linked is renamed, and the log is moved before the main file.
     let kept = StoreSet(at: folder.keptMainPath)

@@ -55,7 +55,7 @@ struct QuarantineFolder: Sendable {
   }
 
   static func noneFree(in home: String) -> StoreRecoveryError {
-    StoreRecoveryError(.unmovable, "there is no free name for a quarantine", path: parent(in: home))
+    StoreRecoveryError(.unmovable, "all names for a quarantine are taken", path: parent(in: home))
   }
 
   func original(_ name: String) -> String { home + "/" + name }

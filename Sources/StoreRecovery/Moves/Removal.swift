@@ -160,11 +160,11 @@ struct Removal: Sendable {
   }
 
   private enum State: Equatable {
-    /// All files exist and no others.
+    /// All recorded files exist, unchanged, and no further files.
     case whole
-    /// All files exist, but some are changed or there are others.
+    /// All recorded files exist, but some are changed, or there are further files.
     case changed
-    /// Some files are removed already.
+    /// Some of the recorded files are removed already.
     case begun
 
     var isUntouched: Bool { self != .begun }

@@ -17,7 +17,7 @@ struct SealProgress: Codable, Sendable {
 
   let schema: String
   let version: Int
-  /// The members that are done.
+  /// The members that are sealed already.
   var files: [StoreSeal.File]
   /// The file that is being read; nil when the next file is not begun.
   var current: Current?
@@ -172,7 +172,7 @@ private struct Sealing {
         && status.inode == done.inode && status.modified == done.modifiedNanoseconds
   }
 
-  /// Seals one member; nil when the rest of it has to wait.
+  /// Seals one member; nil when the budget ends first, and a later launch has to continue.
   private mutating func seal(_ member: StoreSet.Member) throws -> StoreSeal.File? {
     guard let budget else {
       let file = try StoreSeal.seal(member, isCancelled: mover.isCancelled)

@@ -23,8 +23,8 @@ struct SetAside: Sendable {
     return Opened(handle: handle, incident: incident)
   }
 
-  /// Brings the set back. If this fails once the intent to bring it back is written, the next launch continues; before
-  /// that, the set stays aside, and the next launch makes a fresh store: other processes may be using theirs already.
+  /// Brings the set back. If this fails after the intent to do so is written, the next launch continues. If it fails
+  /// earlier, the set stays aside and the next launch makes a fresh store: other processes may already use theirs.
   ///
   /// - Returns: The error that kept the set from going back; nil when the set is back.
   @discardableResult
@@ -68,7 +68,7 @@ extension SetMover {
         if try fileSystem.status(folder.incident) != nil {
           try advanceBack(folder, try beginBack(folder, reason: .freshFailed), now: now)
         } else {
-          // This is left to the next open, which finishes a move that cannot be undone.
+          // If the move cannot be undone, the next open finishes it.
           guard try undo(folder, record) else { throw cause }
         }
       } catch {

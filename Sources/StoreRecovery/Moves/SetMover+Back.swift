@@ -63,7 +63,7 @@ extension SetMover {
     try fileSystem.syncFolder(target)
   }
 
-  /// A subfolder of the quarantine in which `name` is free: `displaced`, then `displaced-2`. The name itself is not
+  /// A subfolder of the quarantine in which `name` is free: `base`, then `base-2`, and so on. `name` itself is not
   /// changed, because it may already have the maximum length.
   private func freeFolder(
     _ base: String, for name: String, in folder: QuarantineFolder
@@ -123,7 +123,7 @@ extension SetMover {
       }
       guard try isInPlace(member, folder) else {
         throw StoreRecoveryError(
-          .blocked, "a file did not stay where it was put back",
+          .blocked, "a file that was put back has disappeared or was replaced",
           path: folder.original(member.name))
       }
       try remove(folder.kept(member.name), here)

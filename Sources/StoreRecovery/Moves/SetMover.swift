@@ -221,7 +221,7 @@ struct SetMover: Sendable {
     try fileSystem.syncFolder(folder.path)
     guard var incident = record.incident else {
       throw StoreRecoveryError(
-        .unmovable, "the intent of the move holds no incident", path: folder.intent)
+        .unmovable, "the move's record holds no incident", path: folder.intent)
     }
     incident.seal = try seal(folder, kept, budget: budget)
     if try fileSystem.status(folder.text) == nil {
@@ -254,7 +254,7 @@ struct SetMover: Sendable {
       if there == nil, !here.isSameFile(as: member.status) { return false }
       places.insert(there != nil)
     }
-    // When only the log is missing, another process has opened the store and closed it.
+    // If only some originals are left, such as all but the log, another process has opened and closed the store.
     return places.count <= 1
   }
 

@@ -11,7 +11,7 @@ extension StoreEvidence {
     package enum Copy: String, Sendable, Codable, CaseIterable {
       /// The copy opened, so the store itself is sound and the cause lies in its environment.
       case opened
-      /// The copy failed to open, too.
+      /// The copy failed to open, as the store did.
       case failed
       /// The copy failed because of the environment: a lock, too little space, a missing permission.
       case unavailable
@@ -94,7 +94,7 @@ struct TrialFolder {
       let path = incompatible + "/" + name
       guard (try? fileSystem.status(path))??.kind == .folder else { continue }
       guard (try? fileSystem.status(path + "/" + lockName)) ?? nil != nil else {
-        // The folder was just made, or is being removed and its lock has a temporary name. It goes if it is empty then.
+        // The folder is new, or is being removed and its lock has a temporary name. Only an empty folder is removed.
         try? fileSystem.sweep(path)
         try? fileSystem.removeFolder(path)
         continue
@@ -255,7 +255,7 @@ extension StoreRecovery {
       where error.errno == EEXIST
     {
       throw StoreRecoveryError(
-        .inUse, "another process has made a store here in the meantime", path: path)
+        .inUse, "another process has made a store at this path in the meantime", path: path)
     }
     try fileSystem.syncFolder(PathText.folder(of: path))
   }

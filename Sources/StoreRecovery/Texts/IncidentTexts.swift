@@ -86,7 +86,7 @@ public struct IncidentTexts: Sendable {
     return notice
   }
 
-  /// A copy of these texts that prefers `language`, that of an existing note, to all others; nil changes nothing.
+  /// A copy of these texts that prefers `language`, in which an existing note is written; the same texts for nil.
   func preferring(_ language: String?) -> IncidentTexts {
     guard let language else { return self }
     var texts = self

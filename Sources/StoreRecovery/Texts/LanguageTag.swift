@@ -59,8 +59,8 @@ package struct LanguageTag {
     return found + [language]
   }
 
-  /// The first of the `preferred` languages that is in `available`, spelled as it is there, and the region of the
-  /// preferred tag; nil when none is.
+  /// The first of the `preferred` languages that is in `available`, spelled as in `available`, and the region of the
+  /// preferred tag; nil when none of them is available.
   package static func best(
     of available: some Sequence<String>, preferring preferred: [String]
   ) -> (language: String, region: String?)? {

@@ -43,7 +43,7 @@ public struct NoticeWords: Sendable {
   public var inFolder: String
 
   /// Creates the words of a language from their parts. A situation that is missing from `kept` or `failed` is described
-  /// in the user's next language, and at last in English.
+  /// in the user's next language, and finally in English.
   public init(
     unnamedApp: (inside: String, first: String), quotes: (opening: String, closing: String),
     date: @escaping @Sendable (Time) -> String, kept: [Situation: Incident.Notice],

@@ -87,7 +87,7 @@ extension Situation {
     }
   }
 
-  /// The situation of a set that was put into a quarantine.
+  /// The situation of a store whose files were put into a quarantine.
   init(_ incident: Incident, outcome: IncidentOutcome? = nil) {
     switch outcome?.kind {
     case .putBack?: self = .putBack
@@ -114,7 +114,7 @@ extension Situation {
     }
   }
 
-  /// The situation, if the rule alone decides it; otherwise nil. Such rules are the conditions that keep a store in
+  /// The situation, if the rule alone decides it; otherwise nil. These rules are the conditions that keep a store in
   /// place although the finding calls for a quarantine, and Lifeboat's own errors.
   private static func held(_ rule: Verdict.Rule, _ evidence: StoreEvidence?) -> Situation? {
     switch rule {

@@ -50,7 +50,7 @@ extension Verdict {
 
 /// The lines of a support text, each a name with a value or a list.
 struct SupportText {
-  /// How many lines a list may have; one more line counts the rest.
+  /// How many lines a list may have; one more line says how many were left out.
   static let listLimit = 24
 
   private(set) var lines: [(name: String, parts: [String], isList: Bool)] = []
@@ -116,7 +116,7 @@ struct SupportText {
     let codes = [
       failure.sqliteCode.map { "SQLite \($0)" }, failure.cocoaCode.map { "Cocoa \($0)" },
       failure.posixCode.map { "POSIX \($0)" },
-      failure.blamesSchema ? "the text blames the schema" : nil,
+      failure.blamesSchema ? "the error's text blames the schema" : nil,
     ]
     add("Codes", codes.compactMap(\.self).joined(separator: ", "))
   }
@@ -148,7 +148,7 @@ struct SupportText {
     let parts = [
       Self.bytes(log.sizeBytes), log.isHeaderSound.map { $0 ? "header sound" : "header damaged" },
       log.committedFrames.map { Self.count(Int64($0), "committed frame") },
-      log.lostFrames.map { Self.count(Int64($0), "frame") + " that SQLite would drop" },
+      log.lostFrames.map { Self.count(Int64($0), "page") + " that SQLite would drop" },
     ]
     return parts.compactMap(\.self).joined(separator: ", ")
   }
@@ -176,7 +176,7 @@ struct SupportText {
       host.isExtension == true ? "extension" : nil,
       host.isInBackground == true ? "in the background" : nil,
       host.isProtectedDataAvailable == false ? "device locked" : nil,
-      host.ownsStore == false ? "not the only owner" : nil,
+      host.ownsStore == false ? "other processes may use the store" : nil,
     ]
     return parts.compactMap(\.self).joined(separator: ", ")
   }
@@ -191,7 +191,7 @@ struct SupportText {
       switch trial.copy {
       case .opened: "a private copy opened"
       case .failed: "a private copy failed, too"
-      case .unavailable: "a private copy failed for another reason"
+      case .unavailable: "the environment, such as a lock, kept a private copy from opening"
       case .skipped: "no private copy was made: the store is too large, or too little space is free"
       case nil: "no private copy was made"
       }

@@ -7,7 +7,7 @@ import SQLiteFile
 /// Decides from the evidence what is wrong with a store, and what to do.
 ///
 /// The function is pure. An error code about the environment (locks, space, permissions, the device) decides alone:
-/// with it, no evidence in the file leads to a quarantine.
+/// when the error has one, no evidence in the file leads to a quarantine.
 package func classify(_ evidence: StoreEvidence, policy: Policy = Policy()) -> Verdict {
   Classifier(evidence: evidence, policy: policy).verdict()
 }
@@ -39,7 +39,7 @@ struct Classifier {
     if evidence.openErrno != 0 {
       return refusal(.unavailable, "the file cannot be read", .fileUnreadable)
     }
-    // Without a failed open nothing shows that such a file was ever a store of the app.
+    // Without a failed open nothing shows that an empty file was ever a store of the app.
     if evidence.isMainEmpty { return refusal(.foreign, "the file is empty", .fileEmpty) }
     if evidence.looksEncrypted == true { return encrypted(.fileEncrypted) }
     if evidence.header?.isMagicRight != true {
@@ -106,8 +106,8 @@ struct Classifier {
 
   // MARK: Before any code
 
-  /// The verdict on a set whose opening would lose rows: SQLite deletes the log of a main file that is empty or
-  /// missing. nil for any other set.
+  /// The verdict on a set whose opening would lose rows: its main file is empty or missing, so SQLite deletes the log,
+  /// or its log is damaged or belongs to another store. nil for any other set.
   private func lossOnOpening() -> Verdict? {
     let leftover: String? =
       if evidence.mayHoldRows(.wal) {
@@ -120,13 +120,13 @@ struct Classifier {
     if let leftover, evidence.mainKind == nil {
       return refusal(
         .corrupt,
-        "the main file is missing but its \(leftover) exists; opening would create an empty store and discard the log",
+        "the main file is missing but its \(leftover) exists; opening would create an empty store and delete that file",
         .storeMainMissing)
     }
     if let leftover, evidence.isMainEmpty {
       return refusal(
         .corrupt,
-        "the main file is empty but its \(leftover) is not; opening would discard the log",
+        "the main file is empty but its \(leftover) is not; opening would delete that file",
         .storeMainEmpty)
     }
     switch evidence.wal?.loss?.kind {
@@ -248,13 +248,13 @@ struct Classifier {
       return refusal(.unavailable, "the store's folder does not exist", id)
     }
     switch evidence.mainKind {
-    case .folder: return refusal(.unavailable, "a folder has the store's name", id)
-    case .symbolicLink: return refusal(.unavailable, "a symbolic link has the store's name", id)
-    case .other: return refusal(.unavailable, "the store's name is not that of a file", id)
+    case .folder: return refusal(.unavailable, "the store's path names a folder", id)
+    case .symbolicLink: return refusal(.unavailable, "the store's path names a symbolic link", id)
+    case .other: return refusal(.unavailable, "the store's path names a pipe, socket or device", id)
     case .file, nil: break
     }
     if let wal = evidence.member(.wal), wal.kind != .file {
-      return refusal(.unavailable, "the name of the write-ahead log is not that of a file", id)
+      return refusal(.unavailable, "the write-ahead log is not an ordinary file", id)
     }
     switch evidence.openErrno {
     case EMFILE, ENFILE:
@@ -333,7 +333,7 @@ struct Classifier {
   }
 
   /// The verdict on a mismatch when the error itself does not name the model as the cause; nil when the hashes are
-  /// equal, or the policy ignores the mismatch.
+  /// equal or unknown, or the policy ignores a mismatch.
   private func mismatchAlone() -> Verdict? {
     policy.setsAsideOnMismatchAlone ? mismatch() : nil
   }
@@ -362,10 +362,10 @@ struct Classifier {
     if let structure = evidence.structure, structure.findingCount > 0 {
       return quarantine(
         .corrupt,
-        "\(reason), and a second check found \(structure.findingCount) faults in its structure", id)
+        "\(reason), and a second check found \(structure.findingCount) faults in the file", id)
     }
     if evidence.isCutShort {
-      return quarantine(.corrupt, "\(reason), and it is shorter than its header says", id)
+      return quarantine(.corrupt, "\(reason), and the file is shorter than its header says", id)
     }
     return Verdict(
       finding: .unavailable, action: .retry,
@@ -377,7 +377,7 @@ struct Classifier {
   {
     if evidence.looksEncrypted == true { return encrypted(id) }
     if evidence.isMainEmpty {
-      return refusal(.hostError, "the file is empty, as a new one is", id)
+      return refusal(.hostError, "the file is empty, like that of a new store", id)
     }
     guard let header = evidence.header else {
       // The file has fewer bytes than the magic number, or could not be read.
@@ -496,7 +496,7 @@ struct Classifier {
       return held(.retry, "a private copy of it opens", .holdCopyOpens)
     case .unavailable:
       return held(
-        .retry, "a private copy of it failed for another reason", .holdCopyUnavailable)
+        .retry, "the environment kept a private copy of it from opening", .holdCopyUnavailable)
     case .failed, .skipped, nil: return nil
     }
   }

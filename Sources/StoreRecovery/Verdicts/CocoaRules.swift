@@ -50,7 +50,7 @@ package enum CocoaRules {
     CodeRule(134301, .fixed(.retry), .hostError, "a history token has expired and must be dropped"),
     CodeRule(
       134504, .model, .incompatible,
-      "the staged migration does not know the store's model; a migration without stages may"),
+      "the staged migration does not know the store's model; one without stages may know it"),
     CodeRule(134505, .fixed(.refuse), .newer, "a newer framework wrote the store"),
     CodeRule(134506, .fixed(.refuse), .newer, "the staged migration would have to go backwards"),
   ]

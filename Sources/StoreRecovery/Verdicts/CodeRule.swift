@@ -25,7 +25,7 @@ package struct CodeRule: Sendable, Equatable {
     case mapping
     /// The model does not fit, if the hashes say so; otherwise the host's call was wrong.
     case configuration
-    /// The code wraps others; alone it says nothing.
+    /// The code only wraps other errors; alone it says nothing.
     case wrapper
     /// A required file is missing.
     case noSuchFile

@@ -153,6 +153,6 @@ extension Verdict.Rule {
   package static let holdFreshFails = Self.named("hold.freshFails")
   /// A private copy of the store opens.
   package static let holdCopyOpens = Self.named("hold.copyOpens")
-  /// A private copy of the store failed for another reason.
+  /// A private copy of the store failed because of the environment: a lock, the space or permissions.
   package static let holdCopyUnavailable = Self.named("hold.copyUnavailable")
 }

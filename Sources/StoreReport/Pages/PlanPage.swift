@@ -6,8 +6,8 @@ import Terminal
 package struct PlanPage {
   /// A step from one version to another.
   package struct Step {
-    /// How a step is done: by a mapping model, or by a mapping that is inferred. `uncertain` means that nobody knows
-    /// whether it can be inferred, `refused` that it cannot be.
+    /// How a step is done: by a mapping model, or by a mapping that is inferred. `uncertain` means that it is not known
+    /// whether the mapping can be inferred. `refused` means that it cannot be inferred.
     package enum Way: String, Sendable {
       case mapping, inferred, uncertain, refused
     }

@@ -40,7 +40,7 @@ package struct StripPage {
   ///
   /// - Parameters:
   ///   - names: the store's name for the title, and the argument by which commands name the store.
-  ///   - database: the database, of which only the page size and the number of pages are taken.
+  ///   - database: the database; only its page size and its number of pages are used.
   package init(_ names: (title: String, argument: String), _ database: SQLiteDatabase) {
     (name, argument) = names
     pageSize = database.header.pageSize
@@ -53,7 +53,9 @@ package struct StripPage {
     lanes.add(entry)
     kinds[entry.kind, default: 0] += 1
     members[entry.member, default: 0] += 1
-    if let run = last, run.kind == entry.kind, run.owner == entry.owner {
+    if let run = last, run.kind == entry.kind,
+      run.owner.map({ ExactText($0) }) == entry.owner.map({ ExactText($0) })
+    {
       last?.count += 1
     } else {
       keepRun()

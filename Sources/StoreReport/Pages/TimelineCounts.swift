@@ -42,7 +42,7 @@ struct TimelineCounts {
   private(set) var commits = CommitCounts()
   private(set) var remainderCount = 0
   /// The number of changes to rows of each entity, by kind.
-  private(set) var entities: [String: [Kind: Int]] = [:]
+  private(set) var entities: [ExactText: [Kind: Int]] = [:]
 
   /// The most entities that are counted by name; a damaged history may have any number of them.
   private static let maxNames = 1_000
@@ -60,8 +60,11 @@ struct TimelineCounts {
         default: .other
         }
       count(kind, event)
-      var name = change.entity ?? "entity \(change.entityNumber.map(String.init) ?? "?")"
-      if entities[name] == nil, entities.count >= Self.maxNames { name = Self.otherEntities }
+      var name = ExactText(
+        change.entity ?? "entity \(change.entityNumber.map(String.init) ?? "?")")
+      if entities[name] == nil, entities.count >= Self.maxNames {
+        name = ExactText(Self.otherEntities)
+      }
       entities[name, default: [:]][kind, default: 0] += 1
     case .transaction: count(.transaction, event)
     case .date: count(.date, event)

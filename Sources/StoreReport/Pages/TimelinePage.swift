@@ -153,7 +153,7 @@ package struct TimelinePage {
   }
 
   private var entities: [String: Any]? {
-    let all = counts.entities.map { (name: $0.key, counts: $0.value) }.sorted { one, other in
+    let all = counts.entities.map { (name: $0.key.text, counts: $0.value) }.sorted { one, other in
       let (left, right) = (one.counts.values.reduce(0, +), other.counts.values.reduce(0, +))
       return left == right ? one.name.utf8.lexicographicallyPrecedes(other.name.utf8) : left > right
     }

@@ -102,7 +102,8 @@ package struct TriagePage {
     var context = bars.context(unit: bins.unit, holder: "From")
     let undated = report.groups.reduce(0) { $0 + $1.undatedCount }
     if undated > 0 { context["undated"] = Quantity.count(undated) }
-    // What is neither undated nor in a bar: rarer cases, days for which there was no room, and unlikely dates.
+    // The inputs with a date that are not in any bar: rarer cases, days for which there was no room, and unlikely
+    // dates.
     let shown = bins.bins.reduce(0) { $0 + $1.counts.reduce(0, +) }
     let others = report.inputCount - undated - shown
     if others > 0 { context["others"] = Quantity.count(others) }

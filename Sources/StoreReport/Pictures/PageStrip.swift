@@ -57,8 +57,8 @@ struct PageStrip {
 
   init() {}
 
-  /// Reads what each page is used for, and marks the findings. The number of pages is that of the pages listed, because
-  /// the count in the header may be wrong.
+  /// Reads what each page is used for, and marks the findings. The number of pages is counted, because the one in the
+  /// header may be wrong.
   init(_ database: SQLiteDatabase, _ findings: [Finding]) throws {
     var strip = PageStrip()
     _ = try database.listPages { strip.add($0) }

@@ -43,7 +43,7 @@ struct PlanFlow {
         places.append(Place(name: target, note: "the target", isEnd: true))
         return
       }
-      // The steps before the failing one, and those after it, are not known one by one.
+      // Only the failing step is known. One arrow stands for all steps before it, and one for all steps after it.
       if obstacle.from != start {
         arrows.append(Arrow(style: "inferred", words: ["possible"]))
         places.append(

@@ -71,7 +71,7 @@ struct StackedBars {
   /// The time at which a bar begins, in ISO 8601; empty for a time that the calendar does not have.
   static func moment(_ seconds: Double) -> String { ReferenceDate(seconds: seconds).iso8601 ?? "" }
 
-  /// The number at the top of the axis: the highest bar, rounded up to a number with one digit that is not 0.
+  /// The number at the top of the axis: the highest bar, rounded up to one significant digit (437 becomes 500).
   private var ceiling: Int {
     let highest = max(1, bars.map { $0.counts.reduce(0, +) }.max() ?? 1)
     var unit = 1

@@ -2,14 +2,15 @@ import ModelTools
 import SQLiteFile
 import SQLiteForensics
 import SafeText
+import StoreExtraction
 import Terminal
 
-/// A picture of where the pages of each b-tree are in the file: a lane for each of the largest b-trees. A stretch of a
-/// lane is darker the more of its pages belong to the b-tree.
+/// A picture of where the pages of each b-tree are in the file: a lane for each of the largest b-trees. The more pages
+/// of a stretch belong to the b-tree, the darker the stretch is.
 struct TreeLanes {
   /// What a page belongs to: the lane that counts it.
   private enum Place: Hashable {
-    case tree(String)
+    case tree(ExactText)
     case free
     /// Not a b-tree and not the freelist: pointer maps, orphans, and pages that cannot be read.
     case outside
@@ -26,7 +27,7 @@ struct TreeLanes {
   private var findings: [Int: Int] = [:]
   private var pagesPerBin = 1
   private var pageCount = 0
-  private var indexes: Set<String> = []
+  private var indexes: Set<ExactText> = []
 
   /// The most b-trees that have a lane of their own.
   private static let maxLanes = 16
@@ -41,7 +42,8 @@ struct TreeLanes {
   mutating func add(_ entry: PageEntry) {
     pageCount = max(pageCount, Int(entry.page))
     let place: Place =
-      entry.owner.map { .tree($0) } ?? (PageStrip.Group(entry.kind) == .free ? .free : .outside)
+      entry.owner.map { .tree(ExactText($0)) }
+      ?? (PageStrip.Group(entry.kind) == .free ? .free : .outside)
     while (Int(entry.page) - 1) / pagesPerBin >= Self.maxBins { halve() }
     let bin = (Int(entry.page) - 1) / pagesPerBin
     var lane = lanes.removeValue(forKey: place) ?? Lane(first: Int(entry.page))
@@ -53,7 +55,7 @@ struct TreeLanes {
 
   /// Takes the b-trees and the findings. Call this after the last page was added.
   mutating func finish(_ owners: [PageOwner], _ findings: [Finding]) {
-    indexes = Set(owners.filter(\.isIndex).map(\.name))
+    indexes = Set(owners.filter(\.isIndex).map { ExactText($0.name) })
     for finding in findings where finding.severity == .damage {
       guard let page = finding.page, page >= 1, page <= pageCount else { continue }
       self.findings[(Int(page) - 1) / pagesPerBin, default: 0] += 1
@@ -85,7 +87,7 @@ struct TreeLanes {
   private var lines: [Line] {
     var trees: [(name: String, lane: Lane)] = []
     for (place, lane) in lanes {
-      if case .tree(let name) = place { trees.append((name, lane)) }
+      if case .tree(let name) = place { trees.append((name.text, lane)) }
     }
     trees.sort {
       $0.lane.pageCount == $1.lane.pageCount
@@ -93,7 +95,7 @@ struct TreeLanes {
         : $0.lane.pageCount > $1.lane.pageCount
     }
     var lines = trees.prefix(Self.maxLanes).map { tree in
-      let isIndex = indexes.contains(tree.name)
+      let isIndex = indexes.contains(ExactText(tree.name))
       return Line(
         name: tree.name, what: isIndex ? "index" : "table", style: isIndex ? "index" : "table",
         lane: tree.lane)
@@ -133,7 +135,7 @@ struct TreeLanes {
     pagesPerBin == 1
       ? "Each lane is the file from left to right; a step is one page."
       : "Each lane is the file from left to right; a step is "
-        + "\(Quantity.count(pagesPerBin)) pages. The stronger the colour, the more of them are the tree's."
+        + "\(Quantity.count(pagesPerBin)) pages. The stronger the colour, the more of these pages belong to the tree."
   }
 
   var svg: String {

@@ -88,7 +88,7 @@ struct ArchiveUnpacking {
     let name = PathText.lastComponent(of: place.last ?? store.path)
     let stem =
       [".gz", ".age"].lazy.compactMap { PathText.dropping(suffix: $0, from: name) }.first ?? name
-    // An encrypted or damaged store can be told only by its name.
+    // An encrypted or damaged store can be recognized only by its name.
     guard lead.starts(with: DatabaseHeader.magic) || StoreFinder.isNamedAsStore(stem) else {
       return false
     }

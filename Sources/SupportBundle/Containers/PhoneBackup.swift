@@ -20,6 +20,9 @@ package struct PhoneBackup {
     /// The files of the store set. Each has a name of the same form as ``name``, and a place, the path of its file in
     /// the backup.
     let members: [(name: String, place: String)]
+    /// The names of files of the store set that are in the list but cannot be read. The shared memory is not among them,
+    /// because SQLite makes it anew.
+    let lost: [String]
   }
 
   /// What a file of the list turned out to be.
@@ -167,7 +170,7 @@ package struct PhoneBackup {
       switch judge(name) {
       case .store(let store):
         stores.append(store)
-        passedOver += lostSides(of: name)
+        passedOver += lostFiles(of: store)
       case .passedOver(let other): passedOver.append(other)
       case .other: break
       }
@@ -179,32 +182,34 @@ package struct PhoneBackup {
   package func store(named name: String) -> Store? {
     var known = ExactText(name)
     if files[known] == nil {
-      // A keyboard may compose letters in another way than the phone.
+      // The given name may compose letters (Unicode NFC, NFD) in a different way than the phone.
       known = files.keys.filter { $0.text == name }.min() ?? known
     }
     guard case .store(let store) = judge(known.text) else { return nil }
     return store
   }
 
-  /// The log and the journal of a store that are in the list but cannot be read.
-  private func lostSides(of name: String) -> [StoreFinder.PassedOver] {
-    ["-wal", "-journal"].map { name + $0 }.filter { side in
-      place(of: side).map { (try? ByteFile($0)) == nil } ?? false
-    }.map { side in
+  /// Problems of the list, and the files of a store that are in it but cannot be read.
+  package func problems(of store: Store) -> [StoreFinder.PassedOver] {
+    listProblems + lostFiles(of: store)
+  }
+
+  private func lostFiles(of store: Store) -> [StoreFinder.PassedOver] {
+    store.lost.map {
       .init(
-        path: PathText.joined(path, side), code: "file.missing",
+        path: PathText.joined(path, $0), code: "file.missing",
         message: "the file is in the list of the backup, but cannot be read")
     }
   }
 
   private func judge(_ name: String) -> Judgement {
     guard let place = place(of: name), !isSide(name) else { return .other }
-    let sides = ["-wal", "-journal"].map { name + $0 }.filter { size(of: $0) > 0 }
+    let sides = ["-wal", "-journal"].map { name + $0 }.filter { size(of: $0) != 0 }
     func passedOver(_ code: String, _ message: String) -> Judgement {
       .passedOver(.init(path: PathText.joined(path, name), code: code, message: message))
     }
     guard let head = try? ByteFile(place) else {
-      // Most files of a backup are not stores. Of a file that cannot be read, only the name can tell.
+      // Most files of a backup are not stores. If a file cannot be read, only its name can show that it is a store.
       return StoreFinder.isNamedAsStore(PathText.lastComponent(of: name))
         ? passedOver("file.missing", "the file is in the list of the backup, but cannot be read")
         : .other
@@ -220,11 +225,19 @@ package struct PhoneBackup {
     }
     let support = PathText.joined(
       PathText.folder(of: name), StoreSet.supportName(for: PathText.lastComponent(of: name)))
-    let names = [name, name + "-shm"] + sides + (external[ExactText(support)] ?? []).sorted()
-    return .store(
-      Store(
-        name: name,
-        members: names.compactMap { name in self.place(of: name).map { (name, $0) } }))
+    var members = [(name: name, place: place)]
+    var lost: [String] = []
+    let shared = name + "-shm"
+    let external = external[ExactText(support)] ?? []
+    for other in [shared, name + "-wal", name + "-journal"] + external.sorted() {
+      guard let place = self.place(of: other) else { continue }
+      if (try? ByteFile(place)) != nil {
+        members.append((other, place))
+      } else if other != shared {
+        lost.append(other)
+      }
+    }
+    return .store(Store(name: name, members: members, lost: lost))
   }
 
   /// Whether a file is the log, journal or shared memory of another file in the list.
@@ -241,8 +254,10 @@ package struct PhoneBackup {
     }
   }
 
-  private func size(of name: String) -> Int64 {
-    place(of: name).flatMap { try? ByteFile($0).size } ?? 0
+  /// The size in bytes of a file; 0 when the list does not have it, nil when it cannot be read.
+  private func size(of name: String) -> Int64? {
+    guard let place = place(of: name) else { return 0 }
+    return try? ByteFile(place).size
   }
 
   private static func isHash(_ bytes: some Collection<UInt8>) -> Bool {

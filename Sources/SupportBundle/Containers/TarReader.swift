@@ -30,7 +30,7 @@ struct TarReader: ArchiveReader {
 
   /// Reads all headers.
   ///
-  /// - Throws: ``BundleError`` about the archive, of which no part can be relied on then.
+  /// - Throws: ``BundleError`` when a header is damaged or not allowed; no part of the archive can be relied on then.
   init(_ file: InputFile) throws(BundleError) {
     self.file = file
     path = file.path

@@ -19,8 +19,8 @@ package final class UnpackedArchive {
   /// The folder with the unpacked parts, under their names in the archive.
   package var folder: URL { URL(fileURLWithPath: privateFolder.path, isDirectory: true) }
 
-  /// Whether a file is a zip, tar or gzip file, or of another known format that is refused. False when the file cannot
-  /// be read.
+  /// Whether a file is a zip, tar or gzip file, or has a format that `ForeignArchive` recognizes, which is refused
+  /// later. False when the file cannot be read.
   package static func isArchive(_ path: String) -> Bool {
     guard let file = try? InputFile(path: path, followsLink: true),
       let lead = try? lead(of: file)
@@ -28,8 +28,8 @@ package final class UnpackedArchive {
     return isArchive(lead: lead)
   }
 
-  /// Whether a file is a zip, tar or gzip file, or of another known format that is refused. `lead` is the start of the
-  /// file: at least ``leadBytes``, or all of a shorter file.
+  /// Whether a file is a zip, tar or gzip file, or has a format that `ForeignArchive` recognizes, which is refused
+  /// later. `lead` is the start of the file: at least ``leadBytes``, or all of a shorter file.
   package static func isArchive(lead: [UInt8]) -> Bool {
     isZip(lead: lead) || TarReader.isTar(lead) || GunzippedFile.isGzip(lead)
       || ForeignArchive(lead: lead) != nil
@@ -88,7 +88,7 @@ package final class UnpackedArchive {
     do {
       return opened(try ZipReader(file))
     } catch  where error.code == .badName || error.code == .duplicateName {
-      // Archives that are not bundles may have these names.
+      // Such a name is an error in a bundle only. Any other archive may have it.
       guard try opened(ZipReader(file.file, escapesNames: true)) == nil else { throw error }
       return nil
     }
@@ -156,7 +156,8 @@ package final class UnpackedArchive {
   package static let hashesName = "hashes.json"
 
   /// Whether an entry's name shows a store, a part of one, a model or version hashes. A store may have any name, so
-  /// everything below `store/` counts, which is where a bundle has it. Elsewhere the usual extensions count.
+  /// everything below `store/` counts, which is where a bundle has it. In all other folders, only names with the usual
+  /// extensions count.
   static func isWanted(_ name: String) -> Bool {
     let parts = PathText.components(of: name)
     guard let first = parts.first, let last = parts.last else { return false }

@@ -3,7 +3,8 @@ import SafeText
 
 /// Removes folders from texts, because their paths hold the names of users.
 struct FolderNames {
-  /// Folders whose content may be shown by relative path, without a trailing slash, the longest first.
+  /// The paths of folders, without a trailing slash, the longest first. Paths below these folders are shown, relative
+  /// to the folder.
   private var shown: [[UInt8]] = []
   /// The shown folders, the home folder, and all folders above these. A path that begins with one of them is hidden as
   /// a whole, even if the folder's name has spaces.

@@ -82,8 +82,9 @@ struct NameTokens {
     return highest
   }
 
-  /// Sentences for the manifest, which list the tokens by kind. `besideFiles` says that the store's own files are in
-  /// the bundle. They still have the names, which only the records lack then, and the sentences say so.
+  /// Sentences for the manifest, which list the tokens by kind. `besideFiles` says whether the store's own files are in
+  /// the bundle. If so, names that the store has are left out of the records only, because the store's files still have
+  /// them. The sentences say this.
   func sentences(besideFiles: Bool) -> [String] {
     Kind.allCases.flatMap { kind in
       let all = kinds.indices.filter { kinds[$0] == kind }.map { highest + $0 + 1 }

@@ -46,8 +46,9 @@ struct RecordMask {
 
   // MARK: - Records
 
-  /// Masks the texts of `record`, so that they may be passed on. `key` is the key under which another record has this
-  /// one; empty if there is none. Names are masked first, and then the sentences that contain them.
+  /// Masks the texts of `record`, so that they may be passed on. `key` is the key of `record` in the record that
+  /// contains it; empty for a record that is not part of another. Names are masked first, and then the sentences that
+  /// contain them.
   mutating func masked(_ record: JSONValue, _ key: String) -> JSONValue {
     let named = walk(record, "", key, isSentences: false)
     return walk(named, "", key, isSentences: true)
@@ -252,7 +253,7 @@ struct RecordMask {
 
   // MARK: - Rules
 
-  /// The keys under which an object has names of entities as its keys.
+  /// The keys of objects whose own keys are names of entities.
   private static let mapsOfEntities: Set<String> = [
     "versionHashes", "hashes", "recordedHashes", "expectedHashes",
   ]
@@ -268,8 +269,8 @@ struct RecordMask {
   private static let version = Rule.form(.version, NameForm.isVersionName)
   private static let dotted = Rule.form(.other, NameForm.isDotted)
 
-  /// The rules by key. A rule for a key in one kind of object is found by the object's key and this key, joined by a
-  /// dot.
+  /// The rules by key. A rule that applies in one kind of object only has the object's key before its own, such as
+  /// `app.name`.
   private static let rules: [String: Rule] = [
     // Keys of all records.
     "schema": .word, "kind": .word, "role": .word, "severity": .word, "id": dotted,

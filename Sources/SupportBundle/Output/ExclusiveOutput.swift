@@ -83,8 +83,7 @@ final class ExclusiveOutput {
     }
   }
 
-  /// Makes a file in the system's temporary folder that never has a name. `what` is a part of the path that errors
-  /// give.
+  /// Makes a file in the system's temporary folder that never has a name. Errors give a path that contains `what`.
   convenience init(unnamed what: String) throws(BundleError) {
     let place = FileManager.default.temporaryDirectory.path
     let name = "lifeboat-" + String(UInt64.random(in: 1 << 60 ... .max), radix: 16) + "-" + what

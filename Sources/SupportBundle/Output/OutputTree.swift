@@ -92,8 +92,8 @@ package final class OutputTree {
     }
   }
 
-  /// Removes what this tree has made, the last first. Files that others put into these folders stay, and so do the
-  /// folders.
+  /// Removes what this tree has made, the last first. Files that other programs put into these folders stay, and so do
+  /// the folders with these files.
   package func discard() {
     for item in made.reversed() {
       guard let (parent, name) = try? self.parent(of: item.parts) else { continue }

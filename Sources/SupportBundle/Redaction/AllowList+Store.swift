@@ -1,6 +1,7 @@
 package import CoreDataStore
 import ObjectModel
 import SQLiteFile
+import StoreExtraction
 
 extension AllowList {
   /// Throws for a permission that names an entity, table or attribute which the store does not have. Without this
@@ -8,13 +9,16 @@ extension AllowList {
   ///
   /// - Throws: `bundle.unknownName`, and `SQLiteFileError` when the device fails.
   package func check(against store: CoreDataStore) throws {
-    var attributes: [String: Set<String>] = [:]
-    for table in store.plainTables { attributes[table.name] = Set(table.columnNames) }
+    var attributes: [ExactText: Set<ExactText>] = [:]
+    for table in store.plainTables {
+      attributes[ExactText(table.name)] = Set(table.columnNames.map { ExactText($0) })
+    }
     for table in store.entityTables {
       for entity in try store.describedEntities(of: table) {
         let lineage = [entity.name] + (store.model?.ancestors(of: entity.name).map(\.name) ?? [])
         for name in lineage {
-          attributes[name, default: []].formUnion(entity.properties.map(\.name))
+          attributes[ExactText(name), default: []].formUnion(
+            entity.properties.map { ExactText($0.name) })
         }
       }
     }
@@ -22,9 +26,9 @@ extension AllowList {
       guard let known = attributes[permission.entity],
         permission.attribute.map(known.contains) ?? true
       else {
-        let name = permission.entity + "." + (permission.attribute ?? "*")
         throw BundleError(
-          .unknownName, "the allow-list names \(Quoted.text(name)), which the store does not have")
+          .unknownName,
+          "the allow-list names \(Quoted.text(permission.name)), which the store does not have")
       }
     }
   }

@@ -1,7 +1,8 @@
 import SafeText
+import StoreExtraction
 
-/// The values that may leave the machine without redaction. Their owner lists them in a file by hand, one permission a
-/// line.
+/// The values that may leave the machine without redaction. The owner of the data lists them in a file by hand, one
+/// permission on each line.
 ///
 /// ```
 /// lifeboat-allow 1
@@ -18,12 +19,12 @@ package struct AllowList: Sendable, Equatable {
   /// A permission: an entity or table, and an attribute or column. The attribute is nil in a permission for all of
   /// them.
   struct Permission: Sendable, Hashable {
-    let entity: String
-    let attribute: String?
+    let entity: ExactText
+    let attribute: ExactText?
 
     init(entity: String, attribute: String?) {
-      self.entity = entity
-      self.attribute = attribute
+      self.entity = ExactText(entity)
+      self.attribute = attribute.map { ExactText($0) }
     }
 
     /// Reads a line; nil when it is not a permission.
@@ -32,14 +33,16 @@ package struct AllowList: Sendable, Equatable {
       guard !rest.starts(with: "*.".utf8), let entity = Self.takeName(from: &rest),
         rest.popFirst() == UInt8(ascii: ".")
       else { return nil }
-      self.entity = entity
       if rest.elementsEqual("*".utf8) {
-        attribute = nil
+        self.init(entity: entity, attribute: nil)
       } else {
         guard let name = Self.takeName(from: &rest), rest.isEmpty else { return nil }
-        attribute = name
+        self.init(entity: entity, attribute: name)
       }
     }
+
+    /// The permission as a message names it.
+    var name: String { entity.text + "." + (attribute?.text ?? "*") }
 
     private static let quote = UInt8(ascii: "\"")
 

@@ -10,8 +10,8 @@ import ObjectModel
 struct BundledModel {
   /// The model as the `contents` of an `.xcdatamodel`.
   let contents: [UInt8]
-  /// How many entities have another version hash than in the whole model, because something that counts in the hash was
-  /// left out or cannot be expressed.
+  /// How many entities have a different version hash than in the full model, because a part that counts in the hash was
+  /// left out or cannot be expressed in ``contents``.
   let changedHashCount: Int
 
   /// Reduces a model. Nil when a name does not have a usual form, because a made-up model could carry anything in its

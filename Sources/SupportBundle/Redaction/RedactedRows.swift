@@ -51,19 +51,19 @@ struct RedactedRows {
   /// The mask, with the tokens of the names that were written.
   var mask: RecordMask { names.mask }
 
-  /// Writes the rows of these entities and tables; of all for nil.
-  mutating func write(_ store: CoreDataStore, of entities: Set<String>?) throws {
-    let tables = store.plainTables.filter { entities?.contains($0.name) ?? true }
+  /// Writes the rows of the given entities and tables; nil writes the rows of all.
+  mutating func write(_ store: CoreDataStore, of entities: [String]?) throws {
+    let tables = ExactText.named(entities, among: store.plainTables, \.name)
     var ranks: NumberRanks?
     if numbers == .ranks { ranks = try self.ranks(of: store, entities, tables) }
     overfullCount = ranks?.overfullCount ?? 0
     let redaction = redaction(of: store, ValueTokens(ranks: ranks))
     try RowOutput(.init(entityNames: entities)).writeJSON(of: store, redaction, to: descriptor)
     var output = OutputBuffer(descriptor: descriptor)
-    let entityNames = Set(store.entityNames.values)
+    let entityNames = Set(store.entityNames.values.map { ExactText($0) })
     for table in tables {
       // A permission for an entity is not meant for a table of the same name.
-      let columns = columns(of: table, isAllowed: !entityNames.contains(table.name))
+      let columns = columns(of: table, isAllowed: !entityNames.contains(ExactText(table.name)))
       let lead = Array(
         "{\"table\":\(JSONLiteral.string(names.other(table.name))),\"values\":{".utf8)
       try store.database.forEachRow(of: table) { row in
@@ -124,7 +124,7 @@ struct RedactedRows {
 
   /// Ranks the numbers of all columns. All rows are read once for this before they are written, because a rank depends
   /// on all numbers of its column.
-  private func ranks(of store: CoreDataStore, _ entities: Set<String>?, _ tables: [Table]) throws
+  private func ranks(of store: CoreDataStore, _ entities: [String]?, _ tables: [Table]) throws
     -> NumberRanks
   {
     let redaction = redaction(of: store, ValueTokens())
@@ -137,14 +137,16 @@ struct RedactedRows {
       default: break
       }
     }
-    var known: [String?: [String: HiddenColumn?]] = [:]
+    var known: [ExactText?: [ExactText: HiddenColumn?]] = [:]
     try store.forEachRow(of: entities) { row in
+      let entity = row.entityName.map { ExactText($0) }
       for property in row.properties {
-        if let column = known[row.entityName]?[property.name] {
+        let name = ExactText(property.name)
+        if let column = known[entity]?[name] {
           note(property.value, column)
         } else {
           let column = redaction.hiding(property.name, of: row.entityName)
-          known[row.entityName, default: [:]][property.name] = .some(column)
+          known[entity, default: [:]][name] = .some(column)
           note(property.value, column)
         }
       }

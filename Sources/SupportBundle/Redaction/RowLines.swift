@@ -20,10 +20,11 @@ package struct RowLines {
 
   private let tokens = ValueTokens()
   private let allowed: AllowList
-  private let entities: Set<String>?
+  private let entities: Set<ExactText>?
   private let lineage: (String) -> [String]
-  /// The names of the entities of the model, and of those that rows had so far. Rows of tables come after them.
-  private var entityNames: Set<String>
+  /// The names of the entities of the model, and of those that rows had so far. In the file, the rows of tables come
+  /// after those of entities.
+  private var entityNames: Set<ExactText>
 
   /// How many values became tokens.
   private(set) var tokenCount = 0
@@ -32,7 +33,7 @@ package struct RowLines {
   /// Whether some values were tokens before this run.
   private(set) var hasOlderTokens = false
   /// The names of attributes and columns that the rows have, by the name of their entity or table.
-  private(set) var names: [String: Set<String>] = [:]
+  private(set) var names: [ExactText: Set<ExactText>] = [:]
   /// The tokens for names that a user may have chosen.
   private(set) var nameTokens: NameTokens
 
@@ -42,13 +43,13 @@ package struct RowLines {
   ///   - model: says which entities are ancestors of others; nil without one.
   ///   - nameTokens: gives tokens to names that a user may have chosen.
   init(
-    of entities: Set<String>?, allowing allowed: AllowList, _ model: ManagedObjectModel?,
+    of entities: [String]?, allowing allowed: AllowList, _ model: ManagedObjectModel?,
     _ nameTokens: NameTokens
   ) {
-    self.entities = entities
+    self.entities = entities.map { Set($0.map { ExactText($0) }) }
     self.allowed = allowed
     self.nameTokens = nameTokens
-    entityNames = Set(model?.entityNames ?? [])
+    entityNames = Set((model?.entityNames ?? []).map { ExactText($0) })
     lineage = { name in [name] + (model?.ancestors(of: name).map(\.name) ?? []) }
   }
 
@@ -121,15 +122,18 @@ package struct RowLines {
   mutating func append(_ line: ArraySlice<UInt8>, to output: inout OutputBuffer) throws {
     guard !line.isEmpty else { return }
     let row = try Row(line)
-    if let name = row.name { names[name, default: []].formUnion(row.values.map(\.name)) }
-    guard entities.map({ row.name.map($0.contains) ?? false }) ?? true else {
+    let rowName = row.name.map { ExactText($0) }
+    if let rowName {
+      names[rowName, default: []].formUnion(row.values.map { ExactText($0.name) })
+    }
+    guard entities.map({ rowName.map($0.contains) ?? false }) ?? true else {
       droppedRowCount += 1
       return
     }
     let lineage = row.name.map(lineage) ?? []
-    if row.kind == "entity", let name = row.name { entityNames.insert(name) }
+    if row.kind == "entity", let rowName { entityNames.insert(rowName) }
     // A permission for an entity is not meant for a table of the same name.
-    let mayShow = row.kind == "entity" || row.name.map { !entityNames.contains($0) } ?? true
+    let mayShow = row.kind == "entity" || rowName.map { !entityNames.contains($0) } ?? true
     output.append("{\"\(row.kind)\":")
     append(name: row.name, row.kind == "entity" ? .entity : .schema, to: &output)
     if row.kind == "entity", let key = row.key {
@@ -185,7 +189,7 @@ package struct RowLines {
 
   /// Returns a line with `{"infinite":1}` in place of `9e999`, and `{"infinite":-1}` in place of `-9e999`. Rows have
   /// these for infinite numbers, and Foundation does not read them.
-  static func withoutInfinity(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+  package static func withoutInfinity(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     let digits = Array("9e999".utf8)
     var result: [UInt8] = []
     var isInString = false

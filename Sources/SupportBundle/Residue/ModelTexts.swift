@@ -2,7 +2,7 @@ import ObjectModel
 
 /// The texts of a model that are not names: default values, user info, and the constants of its predicates and
 /// expressions. They are searched for wherever a model may have them, because what a bundle's model leaves out must not
-/// be elsewhere in the bundle either.
+/// be in any other entry of the bundle either.
 enum ModelTexts {
   /// All texts of a model that are not names.
   static func all(of model: ManagedObjectModel) -> [String] {
@@ -36,7 +36,7 @@ enum ModelTexts {
     }
     texts += Self.texts(of: attribute.derivation?.expression)
     texts += Self.texts(of: attribute.derivation?.filterPredicate)
-    // The elements of a composite have all this of their own.
+    // Each element of a composite has texts of its own.
     return texts + attribute.elements.flatMap { Self.texts(of: $0) }
   }
 

@@ -16,7 +16,7 @@ enum NamedTexts {
     }
     guard let store else { return true }
     let path = store.database.path
-    // Core Data gives only UUIDs as names to files. Somebody else chose any other name.
+    // Core Data names files by UUIDs only. A user may have chosen any other name.
     for member in StoreSet(at: path).members {
       let parts = PathText.components(of: member.name)
       guard parts.count > 1, let name = parts.last, !isUUID(name) else { continue }

@@ -22,7 +22,7 @@ struct PersonalTexts {
     self.init(home: NSHomeDirectory(), user: NSUserName(), host: Self.hostName, words)
   }
 
-  /// The machine's own name. Foundation would ask the network for it.
+  /// The machine's own name. It does not come from Foundation, which would look the name up on the network.
   private static var hostName: String {
     var bytes = [CChar](repeating: 0, count: 256)
     guard unsafe gethostname(&bytes, bytes.count - 1) == 0 else { return "" }

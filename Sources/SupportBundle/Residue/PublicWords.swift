@@ -2,11 +2,13 @@ import CoreDataStore
 import ObjectModel
 import SQLiteFile
 import SafeText
+import StoreExtraction
 import StoreFiles
 import StoreRecovery
 
 /// The words that a bundle may hold although a row may hold them, too: the words of Lifeboat's own sentences, and the
-/// names in the code of the app. A short text of these words alone may come from either side.
+/// names in the code of the app. A short text that consists of these words only may come from Lifeboat, from the app or
+/// from a row.
 struct PublicWords {
   private var words: Set<String>
   /// Whole texts that a bundle holds by design: digests, the UUID of the store, statements of its schema.
@@ -46,10 +48,10 @@ struct PublicWords {
   }
 
   /// Adds the names of a model, and of the entities, tables and attributes that rows have.
-  mutating func add(_ model: ManagedObjectModel?, _ names: [String: Set<String>]) {
+  mutating func add(_ model: ManagedObjectModel?, _ names: [ExactText: Set<ExactText>]) {
     for (name, attributes) in names {
-      add(name: name)
-      attributes.forEach { add(name: $0) }
+      add(name: name.text)
+      attributes.forEach { add(name: $0.text) }
     }
     if let model { add(model) }
   }

@@ -8,12 +8,12 @@ import StoreFiles
 import StoreRecovery
 
 /// Searches a finished bundle for what must not be in it: texts of the store, and personal texts. The search does not
-/// know how they were to be kept out.
+/// rely on how these texts were kept out.
 ///
-/// Every entry is decompressed and searched in all forms of ``TextForm``. Two are left out, because they were asked for
-/// as they are: the store's own files, and rows without redaction. Redacted rows have to consist of tokens
-/// (``TokenRows``). Two kinds of texts of the store cannot be found: those of at most six bytes, and those of up to
-/// four words that are all in Lifeboat's own sentences or in the app's names (``PublicWords``).
+/// Every entry is decompressed and searched in all forms of ``TextForm``. Two kinds of entries are not searched,
+/// because their values were requested: the store's own files, and rows without redaction. Redacted rows have to
+/// consist of tokens (``TokenRows``). Two kinds of texts of the store cannot be found: those of at most six bytes, and
+/// those of up to four words that are all in Lifeboat's own sentences or in the app's names (``PublicWords``).
 package struct ResidueScan {
   private let store: CoreDataStore?
   private let incident: Incident?
@@ -59,7 +59,7 @@ package struct ResidueScan {
   ///   - lines: calls a closure with each row of the first bundle, whose texts are searched for.
   init(
     copying contents: BundleManifest.Contents, _ redaction: Redaction, _ model: ManagedObjectModel?,
-    _ names: [String: Set<String>], nameTokens: NameTokens? = nil,
+    _ names: [ExactText: Set<ExactText>], nameTokens: NameTokens? = nil,
     lines: @escaping (_ body: (ArraySlice<UInt8>) throws -> Void) throws -> Void
   ) {
     self.init(nil, contents, redaction, nameTokens: nameTokens ?? NameTokens())
@@ -167,7 +167,8 @@ package struct ResidueScan {
     let rows = TokenRows { name in
       allowed.permissions.contains { permission in
         guard let attribute = permission.attribute else { return true }
-        return attribute == name || nameTokens.token(of: Array(attribute.utf8)[...]) == name
+        return attribute == ExactText(name)
+          || nameTokens.token(of: Array(attribute.text.utf8)[...]) == name
       }
     }
     // Two threads read the lines of a block; the first one also compares dates.
@@ -300,7 +301,7 @@ package struct ResidueScan {
     }
     let isDone = NamedTexts.forEach(of: store, incident) { body(Array($0.utf8), .name) }
     guard isDone, let store else { return }
-    // What was repaired may have other literals than what is stored.
+    // A repaired schema may have other literals than the stored one.
     let schema = store.database.schema
     let statements = (schema.entries + schema.repairedEntries).map(\.sql) + schema.tables.map(\.sql)
     for sql in Set(statements.compactMap { $0.map(ExactText.init) }) {

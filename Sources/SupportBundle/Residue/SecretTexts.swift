@@ -8,21 +8,21 @@ final class SecretTexts {
   struct Candidate: Hashable {
     let entry: String
     let form: TextForm
-    /// The bytes from the place on, at most one more than are compared.
+    /// The bytes from the place on: at most ``SecretTexts/comparedBytes`` and one more.
     let bytes: [UInt8]
     /// The byte before the place; nil at the start of the searched bytes.
     let before: UInt8?
   }
 
-  /// The shortest text that is looked for, in bytes: more than six characters.
+  /// The length in bytes of the shortest text that is looked for.
   static let leastBytes = 7
   /// How many bytes of a long text are compared.
   static let comparedBytes = 48
-  /// The most candidates that are kept. More of them mean that something is wrong.
+  /// The most candidates that are kept. If there are more, something is wrong with the bundle.
   private static let maxCandidates = 200_000
 
-  /// 2^26 bits, 8 MiB, one for each hash of a start. With a million texts, 15 of 1,000 other places are mistaken for a
-  /// text.
+  /// 2^26 bits, 8 MiB, one for each hash of a start. With a million known texts, 15 of 1,000 places where none of them
+  /// begins are still kept as candidates.
   private var bits = ContiguousArray<UInt64>(repeating: 0, count: 1 << 20)
   /// The candidates by the number of their start (``start(of:)``).
   private(set) var candidates: [UInt64: Set<Candidate>] = [:]

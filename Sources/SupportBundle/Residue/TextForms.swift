@@ -1,4 +1,4 @@
-/// The forms in which a file can hold a text without showing it.
+/// The forms in which a file can hold a text: as it is, or in an encoding that hides the text from a plain search.
 enum TextForm: String, Sendable, CaseIterable {
   case plain = "as it is"
   case escaped = "with escapes"
@@ -99,7 +99,7 @@ enum TextForm: String, Sendable, CaseIterable {
   // MARK: - UTF-16
 
   /// The texts that pairs of bytes spell as UTF-16, in both byte orders and from the first and the second byte on.
-  /// Empty for valid UTF-8 without NUL bytes, in which pairs of bytes spell nothing.
+  /// Empty for valid UTF-8 without NUL bytes, because these bytes are taken not to be UTF-16.
   private static func narrowed(_ bytes: ArraySlice<UInt8>) -> [[UInt8]] {
     guard bytes.contains(0) || String(validating: bytes, as: UTF8.self) == nil else { return [] }
     var texts: [[UInt8]] = []

@@ -15,14 +15,14 @@ extension PublicWords {
     anstelle anteriores antes any anykey anyone anything anywhere anzeichen août aparece apart aparte apos app appareil \
     appear appeared appears appen append appens appex apple application applicationid applied apply applyfont \
     applynumberformat approximatesize approximative apps april aproximada aproximado arabic archive archived \
-    archivedflags archiver archives archivo archivos are area aria armenian armor around array arrière arrow arrowhead \
-    arten as asc ascending ascii asia aside ask asked assez assigned assigns assistance associations assumed \
-    asynchronous así at atleast atmost atomic atomiccommit atransaction atransactionstring atskilt attach attached \
+    archivedflags archiver archives archivo archivos are area aria armenian armor armored around array arrière arrow \
+    arrowhead arten as asc ascending ascii asia aside ask asked assez assigned assigns assistance associations assumed \
+    asynchronously así at atleast atmost atomic atomiccommit atransaction atransactionstring atskilt attach attached \
     attachments attempt attribute attributeadded attributechanged attributemappings attributeremoved attributerenamed \
     attributes attributetype attribution au auch aucune auf aufbewahrt aufbewahrten aufgebaut auftritt august auparavant \
     aus aussi authentication author auto autofilter autogenerateexpression autoincrement autoindex automatic \
-    automatically automaticindexes autovacuum autre av available avant avec average averiguar avez avg avoid avril away \
-    axis ayuda ayudar aún b back background backname backslash backup backwards bad badallowlist badanalyser \
+    automatically automaticindexes autovacuum autre av available avant avec average averiguar avez avg avoid avril await \
+    away axis ayuda ayudar aún b back background backname backslash backup backwards bad badallowlist badanalyser \
     badautovacuum badbackup badcellcount badchain badcondition badcontentstart badcount baddata baddate baddigest \
     baddirectory badencoding badentries badentry badfractions badfragments badhash badheader badkey badlargestroot \
     badlength badmanifest badname badoption badorder badpagecount badpattern badpointer badrecord badroot \
@@ -113,14 +113,14 @@ extension PublicWords {
     fortsatt fortsatte fortsette fortzufahren found fr fra fractions fragmented frame framecount framedamaged frames \
     frameslost framework frameworkkeys frameworkversion free freeblock freeblocks freebytes freed freedbytes freelist \
     freelistleaf freelisttrunk freepage freepagecount freepages frei frem frequent fresh freshcode freshfailed \
-    freshfails frigjør from frozen früheren fstat fstatat fsync fts fue full fullest fullfsync fullstendig fully \
-    function funnet futimens få får février før für g galt gangen ganger gap gathered gave gb geben gelassen gelesen \
-    gelöscht gelöschtes general generated generates generation generations genug geopoly gerade gerät geräts geschah \
-    geschehen gespeichert gesperrt get getattribute getrennt gets geöffnet gf gho ghp gib gibt gif github give given \
-    gives givesvalues gjenopprette gjenopprettes gjøre gleich glob glossary glpat gnu go goes goeson gone gonecount good \
-    got grandeur graph gray greatest greek green grew grid ground group grouped grouping grouplimit groups grow groß \
-    grunn gt guarda guardan guardaron guarden guardó guess guesses guide gz gzip går général h haber había hacer had \
-    hadde halo halves han hand handle handled handledifdataallows hangul hans hant happened happens har harm has hasbins \
+    freshfails frigjør from frozen früheren fstat fstatat fsync fts fue full fullest fullfsync fullstendig function \
+    funnet futimens få får février før für g galt gangen ganger gap gathered gave gb geben gelassen gelesen gelöscht \
+    gelöschtes general generated generates generation generations genug geopoly gerade gerät geräts geschah geschehen \
+    gespeichert gesperrt get getattribute getrennt gets geöffnet gf gho ghp gib gibt gif github give given gives \
+    givesvalues gjenopprette gjenopprettes gjøre gleich glob glossary glpat gnu go goes goeson gone gonecount good got \
+    grandeur graph gray greatest greek green grew grid ground group grouped grouping grouplimit groups grow groß grunn \
+    gt guarda guardan guardaron guarden guardó guess guesses guide gz gzip går général h haber había hacer had hadde \
+    halo halves han hand handle handled handledifdataallows hangul hans hant happened happens har harm has hasbins \
     haschanges haschecks hascompany hascompareddates hasentities hasescapes hasfacts hash hashed hasher hashes \
     hashesagree hashesversion hashing hasitems haskeys hasleft haslines hasmetadata hasoverlays haspointermap \
     hasproblems hasproperties hasrows hassection hassteps hast hasta hat hatte have having havingpredicate hay haya haz \
@@ -186,10 +186,10 @@ extension PublicWords {
     metadataaltered metadatachanges metadatalost metadatamissing metadatatable metadataunreadable method mettre mib \
     middle mientras might migrate migrated migratesnothing migrating migration migrationdestination \
     migrationpolicyclassname min mincount mindatetimeinterval mine minimumfreebytes minimumtoolsversion minisig minisign \
-    minmax minste minus minute minutes minvaluestring mirrored mirroring mise mises mismatch mismatches misplaced miss \
-    missing missingcount missingdestination missinginverse missingmember missingpagecount missingparent missingpolicy \
-    missingproperty missingtype missingversion mistaken misuse misused mit mix mixed mkdir mkdirat mm mo mode model \
-    modelcache modelcacheunreadable modeldiffers modelforeign modelmismatch modelnewer modelnewerrules models \
+    minmax minste minus minute minutes minvaluestring mirrored mirroring mise mises mismatch mismatches misnamed \
+    misplaced miss missing missingcount missingdestination missinginverse missingmember missingpagecount missingparent \
+    missingpolicy missingproperty missingtype missingversion mistaken misuse misused mit mix mixed mkdir mkdirat mm mo \
+    mode model modelcache modelcacheunreadable modeldiffers modelforeign modelmismatch modelnewer modelnewerrules models \
     modelunrecorded modelversionidentifier modifications modificó modified modifiednanoseconds modifier modifié module \
     moins mom momd moment momentary momento moments momv month montrent more moreproblems morethanfile most mostly \
     mostplaces mostwords mot move moved movefailed mover moves moving mua muestran muevas mulig multiply must muy más \
@@ -266,54 +266,54 @@ extension PublicWords {
     power ppsk pragma preceding precision predicate predicates predicatestring prefers prefetchedkeypaths prefix \
     prepared present presentcount presentstore preserve preserveafterdeletion preserved preservedondeletion pretty \
     prevents previous primary primarykey primaryresultcode print printf private prk probably problem problema problemer \
-    problemet problems problème process produce produit program programa programm programme progress proofsleft \
-    properties propertiestofetch propertiestogroupby property propertylist propertyname proposée protect protection \
-    protects protege protocol protège prove provenance proviennent pruned précédentes prøv prøve prøver prüfen psk \
-    ptrmap pu public pudieron pudo pueda puedan puedas puede pueden puis puissiez put putback puts px på q qpzry qu \
-    quantity quarantine quarantinenospace quarantines quarantineunfinished quarter que queda quelque quelques quels \
-    queries query queryselectorall question queue qui quick quickly quien quiet quot quotation quote quoted quoteprefix \
-    quotes quoting qué r radius raise raison ran random randomblob range ranges rangetexts rank rankdir ranks rar rarer \
-    rate raw rawvalue reached reaches read readable readdir reader readfailed reading readlink readonly reads \
-    readversion real reason reasons rebuild rebuilt receive reciba reciente recientes recipient recipients recognisable \
-    recognise recognised reconnaître reconocerla record recordbytes recorded recordedhashes recordlength recordname \
-    recordonly records recordsbynumber recordsbytable recordshealthyopens recordunread recover recoverable recovered \
-    recovering recovery rect recuperado recuperar recuperaron recursive red redaction reduced redémarrer redémarrez ref \
-    refer referansen reference referencedtwice references referencia refers reflexive refuse refused refusedheader \
-    refuses refx refy regel regexp regular regularexpressionstring reihenfolge reindex reinicia rejected rejectedcount \
-    rejects rekkefølge relationship relationshipadded relationshipchanged relationshipmappings relationshipremoved \
-    relationshiprenamed relationships relative relativepath release releasing rels rem remainders remark remarks remises \
-    removal remove removeattribute removed removedcount removedkeys removing rename renamed renaming renamingidentifier \
-    renumbered renumberedcount repaired repeated repeatedcount repeats repetition replace replaceall replaced replaces \
-    report reported reportname reportonly reports reportsha256 representedclassname reproduit request requested requires \
-    resend reserved reservedbytes reservedtype reserves reset residue resolved rest restart reste resten resto \
-    restoration restore restored restorereplaced restrict result resultcode resulttype resumed retention retour retry \
-    retrypauses return returndistinctresults returned returning returnobjectsasfaults returnsdistinctresults \
-    returnsobjectsasfaults reverse reversesnullorder reçoit richtige richtigen rid rien right rightmost riktige rk rmdir \
-    rogue role roll rollback rolled room roomycount root rooted rootpackage rootpage roottables rotate roughly round \
-    rounded rouvrez rouvrir row rowcount rowid rowidcolumn rowidfield rows rowslost rowsname rtree rtrim rule rules run \
-    runs rx récente récupérer réessayer référence réseau s saisi saisies salt salts salvage same sameas samecontentcount \
-    samevaluescount samme sample sampleinterval samples sandbox sans sauvegardez savecount saved savepoint saves saving \
-    savner say says scalar scalars scale scan scanned scattered schaden schedule schema schemachanges schemaformat \
-    schemamigrationplan schemaname schemas schemaunreadable scheme schlüssel schon schwierigkeiten schützt scope script \
-    scrypt se seal sealbroken sealbytesperlaunch sealed sealing sealingname sealmissing sealpace sealprogress search \
-    searched searchmapping second seconds secondssince secret secrets section sections sector sectorsize security see \
-    seeking seems seen sees seg segdir segments segundo seguridad sein seinen select selection selector selects self \
-    selv semble semblent send sende senden sender sendest senere sent sentence sentences separados separate separately \
-    separating separator september septembre septiembre seq seqno sequence ser sera serial serif seront set setaside \
-    setasidefailed setattribute setsasidefailedmigrations setsasidemappingfaults setsasidenewerstores \
-    setsasideonmismatchalone setsasiderepairable setting seule sevenzip several severalstores severity sg sha sha256 \
-    shape share shared sharedmemory shares sharesentities sheet sheetdata sheetformatpr sheetid sheets sheetview \
-    sheetviews shift shifted shiftrange shifts shipped shm short shorter should show showdelay shown shownsteps shows si \
-    sibling sich sicher sichern side siden sides sie sign signature signed significa siguen siguió sikkerhetskopiere \
-    silent silentlosssentence silently sin since sind sink sistema situation six size sizebytes sizemismatch sizes \
-    sizetexts sizing sk skadet sketch skip skipped skips skjedd skjedde skjer skrevet skrive skulle slett slettede \
-    slettet slik slike slot small smallbytes smallint snapshot snippet so sobald sobrescrito socket solange solcher \
-    solid sollten solo som some someone something son sont soporte sort sortable sortdescriptors sorted sortedcount \
-    sorting sound source sourcecolumn sourcecontext sourceentityname sourceentityversionhash sourceexpression \
-    sourceexpressiondata sourceinstances sourcekeypath sourcelanguage sourcemappingname sourcemodeldata sourcemodelpath \
-    sourcename sources sourcesha256 sous souvent space span sparse special speicher speicherplatz speichert spite split \
-    spotlight spotlightindexingenabled spotlightname spreadsheetml sql sqlcipher sqlite sqlitecode sqlitedb \
-    sqliteversion sqliteversiontext sqref square src ss stacked staged stages stale stalecount staleframecount \
+    problemet problems problème process processes produce produit program programa programm programme progress \
+    proofsleft properties propertiestofetch propertiestogroupby property propertylist propertyname proposée protect \
+    protection protects protege protocol protège prove provenance proviennent pruned précédentes prøv prøve prøver \
+    prüfen psk ptrmap pu public pudieron pudo pueda puedan puedas puede pueden puis puissiez put putback puts px på q \
+    qpzry qu quantity quarantine quarantinenospace quarantines quarantineunfinished quarter que queda quelque quelques \
+    quels queries query queryselectorall question queue qui quick quickly quien quiet quot quotation quote quoted \
+    quoteprefix quotes quoting qué r radius raise raison ran random randomblob range ranges rangetexts rank rankdir \
+    ranks rar rarer rate raw rawvalue reached reaches read readable readdir reader readfailed reading readlink readonly \
+    reads readversion real reason reasons rebuild rebuilt receive reciba reciente recientes recipient recipients \
+    recognisable recognise recognised reconnaître reconocerla record recordbytes recorded recordedhashes recordlength \
+    recordname recordonly records recordsbynumber recordsbytable recordshealthyopens recordunread recover recoverable \
+    recovered recovering recovery rect recuperado recuperar recuperaron recursive red redaction reduced redémarrer \
+    redémarrez ref referansen reference referencedtwice references referencia refers reflexive refuse refused \
+    refusedheader refuses refx refy regel regexp regular regularexpressionstring reihenfolge reindex reinicia rejected \
+    rejectedcount rejects rekkefølge relationship relationshipadded relationshipchanged relationshipmappings \
+    relationshipremoved relationshiprenamed relationships relative relativepath release releasing rels rem remainders \
+    remark remarks remises removal remove removeattribute removed removedcount removedkeys removing rename renamed \
+    renaming renamingidentifier renumbered renumberedcount repaired repeated repeatedcount repeats repetition replace \
+    replaceall replaced replaces report reported reportname reportonly reports reportsha256 representedclassname \
+    reproduit request requested requires resend reserved reservedbytes reservedtype reserves reset residue resolved rest \
+    restart reste resten resto restoration restore restored restorereplaced restrict result resultcode resulttype \
+    resumed retention retour retry retrypauses return returndistinctresults returned returning returnobjectsasfaults \
+    returnsdistinctresults returnsobjectsasfaults reverse reversesnullorder reçoit richtige richtigen rid rien right \
+    rightmost riktige rk rmdir rogue role roll rollback rolled room roomycount root rooted rootpackage rootpage \
+    roottables rotate roughly round rounded rouvrez rouvrir row rowcount rowid rowidcolumn rowidfield rows rowslost \
+    rowsname rtree rtrim rule rules run runs rx récente récupérer réessayer référence réseau s saisi saisies salt salts \
+    salvage same sameas samecontentcount samevaluescount samme sample sampleinterval samples sandbox sans sauvegardez \
+    savecount saved savepoint saves saving savner say says scalar scalars scale scan scanned schaden schedule schema \
+    schemachanges schemaformat schemamigrationplan schemaname schemas schemaunreadable scheme schlüssel schon \
+    schwierigkeiten schützt scope script scrypt se seal sealbroken sealbytesperlaunch sealed sealing sealingname \
+    sealmissing sealpace sealprogress search searched searchmapping second seconds secondssince secret secrets section \
+    sections sector sectorsize security see seeking seems seen sees seg segdir segments segundo seguridad sein seinen \
+    select selection selector selects self selv semble semblent send sende senden sender sendest senere sent sentence \
+    sentences separados separate separately separating separator september septembre septiembre seq seqno sequence ser \
+    sera serial serif seront set setaside setasidefailed setattribute setsasidefailedmigrations setsasidemappingfaults \
+    setsasidenewerstores setsasideonmismatchalone setsasiderepairable setting seule sevenzip several severalstores \
+    severity sg sha sha256 shape share shared sharedmemory shares sharesentities sheet sheetdata sheetformatpr sheetid \
+    sheets sheetview sheetviews shift shifted shiftrange shifts shipped shm short shorter should show showdelay shown \
+    shownsteps shows si sibling sich sicher sichern side siden sides sie sign signature signed significa siguen siguió \
+    sikkerhetskopiere silent silentlosssentence silently sin since sind sink sistema situation six size sizebytes \
+    sizemismatch sizes sizetexts sizing sk skadet sketch skip skipped skips skjedd skjedde skjer skrevet skrive skulle \
+    slett slettede slettet slik slike slot small smallbytes smallint snapshot snippet so sobald sobrescrito socket \
+    solange solcher solid sollten solo som some someone something son sont soporte sort sortable sortdescriptors sorted \
+    sortedcount sorting sound source sourcecolumn sourcecontext sourceentityname sourceentityversionhash \
+    sourceexpression sourceexpressiondata sourceinstances sourcekeypath sourcelanguage sourcemappingname sourcemodeldata \
+    sourcemodelpath sourcename sources sourcesha256 sous souvent space span sparse special speicher speicherplatz \
+    speichert spite split spotlight spotlightindexingenabled spotlightname spreadsheetml sql sqlcipher sqlite sqlitecode \
+    sqlitedb sqliteversion sqliteversiontext sqref square src ss stacked staged stages stale stalecount staleframecount \
     staleindex stammen standalone standard standardflags standardvalueclassname stands stanza start starte started \
     starten startet starting starts stat state statecount statement statements statenotheld states status statuses \
     statvfs stay stayed stays stedet stellen stem stems step steps still stimmt stockage stopped stops storage \
@@ -367,10 +367,10 @@ extension PublicWords {
     whether which whichversion while white who whole whose why widest width widths wie wieder wiedererkennen \
     wiederherstellen will window windowbits windowbytes windowcount wird with withheld within withindex withinlimits \
     without withoutindex withoutrowid withouttracesofexternalfiles witness witnesses wo word words work workbook \
-    workbookview workbookviewid workerended worksheet worksheets would wrap writable write writeaheadlog writefailed \
-    writer writes writeversion writing written writtenby writtencount writtenpagecount wrong wrongkey wrongkind \
-    wrongtype wrote ws wurde wurden www x xccurrentversion xccurrentversionname xcdatamodel xcdatamodeld xcmapping \
-    xcmappingmodel xcode xd xdbucketforclassesstorage xdbucketforgeneralizationsstorage \
+    workbookview workbookviewid workerended works worksheet worksheets would wrap writable write writeaheadlog \
+    writefailed writer writes writeversion writing written writtenby writtencount writtenpagecount wrong wrongkey \
+    wrongkind wrongtype wrote ws wurde wurden www x xccurrentversion xccurrentversionname xcdatamodel xcdatamodeld \
+    xcmapping xcmappingmodel xcode xd xdbucketforclassesstorage xdbucketforgeneralizationsstorage \
     xdbucketforownedattributesstorage xdbucketforpackagesstorage xdbucketforstereotypesstorage xddevattributemapping \
     xddeventitymapping xddevmappingmodel xddevrelationshipmapping xdpmattribute xdpmcompoundindexes xdpmentity \
     xdpmfetchedproperty xdpmfetchrequest xdpmmodel xdpmrelationship xdpmuniquenessconstraints xf xfid xinfo xl xlnm xlsx \

@@ -180,7 +180,7 @@ package struct MinisignSignature: Sendable, Equatable {
     if isHashed {
       message = try Self.hash(of: input)
     } else {
-      // The old form signs the file itself, which has to be in memory as a whole.
+      // In minisign's old form, the file itself is signed, not its hash. The whole file has to be in memory for this.
       guard input.size <= 64 << 20 else {
         throw BundleError(
           .badSignature,
@@ -216,7 +216,7 @@ private enum MinisignText {
     }
   }
 
-  /// Decodes the base64 of a line. Nil for anything but the one base64 text that these bytes have.
+  /// Decodes the base64 of a line. Nil when the text is not the canonical base64 of the decoded bytes.
   static func bytes(_ text: String) -> [UInt8]? {
     guard let data = Data(base64Encoded: text), data.base64EncodedString() == text else {
       return nil

@@ -43,7 +43,8 @@ final class DeflateRound: @unchecked Sendable {
   private var last: ArraySlice<UInt8> = []
   private(set) var digest = EntryDigest()
 
-  /// The number of blocks in a round when only one round runs at a time: two for each processor, but 8 to 32.
+  /// The number of blocks in a round when only one round runs at a time: two for each processor, at least 8 and at most
+  /// 32.
   static var usualBlockCount: Int {
     min(32, max(8, ProcessInfo.processInfo.activeProcessorCount * 2))
   }

@@ -115,8 +115,8 @@ struct ZipEnd {
     return out.bytes
   }
 
-  /// The end record, without the comment that follows it. Beside a Zip64 record, its entry counts, size and offset are
-  /// saturated, so that the two records cannot contradict each other.
+  /// The end record, without the comment that follows it. If the archive has a Zip64 end record, the counts, size and
+  /// offset in this record are saturated, so that the two records cannot contradict each other.
   func endBytes(commentSize: Int, threshold: Zip64Threshold) -> [UInt8] {
     let is64 = needsZip64(threshold)
     let count = is64 ? ZipFormat.saturated16 : UInt16(truncatingIfNeeded: entryCount)

@@ -130,7 +130,7 @@ struct ZlibStep {
   }
 }
 
-/// CRC-32 as zip uses it (4.4.7), computed piece by piece.
+/// CRC-32 as zip uses it (APPNOTE 4.4.7), computed piece by piece.
 struct CRC32Sum {
   private(set) var value: UInt32 = 0
 

@@ -152,8 +152,8 @@ package struct KeyDecoder: Sendable, Equatable {
     }
   }
 
-  /// The key of a control sequence (xterm's "PC-Style Function Keys" and "VT220-Style"); nil when the sequence is none
-  /// of ``Key``. Modifiers, such as Shift in the second parameter, are ignored.
+  /// The key of a control sequence (xterm's "PC-Style Function Keys" and "VT220-Style"); nil when ``Key`` has no case
+  /// for the sequence. Modifiers, such as Shift in the second parameter, are ignored.
   private static func key(_ parameters: [UInt8], _ final: UInt8) -> Key? {
     switch final {
     case UInt8(ascii: "A"): return .up

@@ -46,7 +46,7 @@ package final class RawTerminal: @unchecked Sendable {
   private var shown: Screen?
   private var sources: [any DispatchSourceSignal] = []
 
-  /// What the bytes in the pipe mean, which wakes ``next(timeout:)``.
+  /// The meanings of the bytes in the pipe that wakes ``next(timeout:)``.
   private enum Wake: UInt8 { case work, resized, stop }
 
   private static let enterSequence = "\u{1B}[?1049h\u{1B}[?7l\u{1B}[2J"
@@ -140,8 +140,8 @@ package final class RawTerminal: @unchecked Sendable {
     leave()
   }
 
-  /// Restores the terminal and stops the process, as Ctrl-Z does elsewhere. Returns when the shell continues the
-  /// process; raw mode is then set again.
+  /// Restores the terminal and stops the process, as Ctrl-Z does in other programs. Returns when the shell continues
+  /// the process; raw mode is then set again.
   package func stop() {
     leave()
     kill(getpid(), SIGSTOP)

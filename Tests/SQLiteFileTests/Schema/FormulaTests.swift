@@ -86,6 +86,15 @@ import Testing
     }
   }
 
+  /// Two tables, of which SQLite compares the names by their bytes.
+  @Test func findingsOfTwoTablesAreTwo() {
+    var list = FindingList()
+    for table in ["caf\u{e9}", "cafe\u{301}", "caf\u{e9}", "cafe\u{301}"] {
+      list.add(Finding(.init(rawValue: "x"), "y", table: table))
+    }
+    #expect(list.count == 2 && list.kept.count == 2 && list.damageCount == 2)
+  }
+
   /// Findings beyond those kept are still counted.
   @Test func findingsAreCountedBeyondTheLimit() {
     var list = FindingList()

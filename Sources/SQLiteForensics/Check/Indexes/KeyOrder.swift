@@ -37,8 +37,8 @@ struct KeyOrderFault {
   var repeated = 0
   /// The first misplaced or repeated entry, counted from 1; 0 when there is none.
   var first = 0
-  /// Whether the order of some entries is not known: two values are equal in the first bytes, which were compared, but
-  /// are longer.
+  /// Whether the order of some entries is not known: two values are equal in the first MiB, which is all that is
+  /// compared, and at least one of them is longer.
   var isUndecided = false
 }
 
@@ -123,7 +123,7 @@ struct KeyOrderSink: RowSink, ~Copyable {
     while field < length {
       difference = compare(field)
       if difference != 0 { break }
-      // The shorter of two texts or blobs may have been compared whole.
+      // The compared bytes are equal, but at least one of the two texts or blobs is longer.
       if before.values[field].kind.rawValue >= 3,
         before.values[field].bits == 1 || entry.values[field].bits == 1
       {

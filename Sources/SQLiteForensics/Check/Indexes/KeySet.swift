@@ -9,7 +9,7 @@ struct KeySet {
   private static let maxBitmaps = 2048
   private static let highest: Int64 = 1 << 31
 
-  /// For each range of 32,768 keys, where its bitmap starts in ``words``; -1 where there is no bitmap.
+  /// For each range of 32,768 keys, where its bitmap starts in ``words``; -1 for a range without a bitmap.
   private var places: ContiguousArray<Int32> = []
   private var words: ContiguousArray<UInt64> = []
   /// Whether every added key is kept.

@@ -27,10 +27,11 @@ package struct PageDetail: Sendable, Hashable {
     /// The length of the whole payload in bytes, overflow pages included; nil on an interior page of a table, and when
     /// the length cannot be read.
     package let payloadLength: Int?
-    /// The number of the child page that the cell leads to; nil on a leaf, and when the cell is out of place.
+    /// The number of the child page that the cell leads to; nil on a leaf, and when the cell starts less than four
+    /// bytes before the end of the usable part of the page.
     package let child: UInt32?
     /// The number of the overflow page where the payload continues; nil when the whole payload is on this page, or when
-    /// the cell's end is unknown.
+    /// ``length`` is nil.
     package let overflowPage: UInt32?
   }
 

@@ -2,8 +2,8 @@ import SQLiteFile
 
 /// Which bytes of a b-tree page are in use.
 ///
-/// Each byte has a bit. So overlaps show whatever the order of the cells is, and the bytes that stay unused must be the
-/// fragments that the page's header counts.
+/// Each byte has a bit. So overlaps are found in whatever order the cells are taken, and the bytes that stay unused
+/// must be the fragments that the page's header counts.
 struct PageSpace {
   /// A bit for each byte of the page, set when the byte is taken; the lowest bit of a word is its first byte. A loop
   /// that takes many ranges moves the array out of this value, so that the array's uniqueness is checked only once.

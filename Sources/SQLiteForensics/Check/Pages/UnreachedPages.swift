@@ -102,8 +102,8 @@ struct UnreachedPages {
     return ranges
   }
 
-  /// Whether a page is a b-tree page by more than its type byte: most of its cells are where cells can be, or the page
-  /// is an empty leaf as SQLite leaves it.
+  /// Whether more than the type byte shows that a page is a b-tree page: most of its cell pointers are valid, or the
+  /// page is a leaf without cells whose header says that the whole page is free.
   private func isTreePage(_ number: UInt32, _ reader: inout PageReader) throws(SQLiteFileError)
     -> Bool
   {

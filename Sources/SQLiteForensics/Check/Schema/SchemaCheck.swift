@@ -79,7 +79,8 @@ struct SchemaCheck {
     if grammar.hasUnjudged { unjudgedCount += 1 }
   }
 
-  /// Notes a table that is there but whose statement is not judged, so that its indexes are not refused for it.
+  /// Notes that a table exists although its statement is not judged. Otherwise its indexes would be refused because
+  /// their table is missing.
   private mutating func leaveOpen(_ entry: SchemaEntry) {
     guard entry.type == "table" else { return }
     if columns[SQLName(entry.name)] == nil { columns[SQLName(entry.name)] = [] }

@@ -190,7 +190,7 @@ struct BTreeCheck: ~Copyable {
           if leafDepth != pending.depth {
             report(
               .treeUnevenDepth,
-              "a leaf is \(pending.depth) levels below the root, but other leaves are \(leafDepth)",
+              "a leaf is at depth \(pending.depth) of the b-tree, but other leaves are at depth \(leafDepth)",
               number, place, tree.name)
           }
         }

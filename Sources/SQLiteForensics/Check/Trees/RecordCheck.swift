@@ -120,7 +120,7 @@ struct RecordCheck: ~Copyable {
     if number > rules.maxFields {
       return (.recordTooManyFields, "a record has \(number) fields for \(rules.maxFields) columns")
     }
-    // Fields missing at the end.
+    // A record may lack its last fields: a missing field that is required is NULL in a NOT NULL column.
     var missing = number
     while missing < rules.minFields {
       if rules.fields[missing].isRequired { note(.null, rules.fields[missing].column, place) }
@@ -138,7 +138,8 @@ struct RecordCheck: ~Copyable {
   /// Whether a whole record meets its rules; then it needs no further check.
   ///
   /// Tests the same as ``check(_:total:rowID:_:_:)``, but builds no findings: nearly all records are sound, and a check
-  /// spends its time here. Both note the keys that a failing record refers to; the key sets hold each key once.
+  /// spends its time here. For a failing record, both functions note the keys that the record refers to. This is
+  /// harmless, because the key sets hold each key once.
   @inline(__always)
   mutating func passes(_ payload: RawSpan, rowID: Int64?, _ rules: borrowing RecordRules) -> Bool {
     rules.attention.isEmpty

@@ -46,7 +46,8 @@ struct RecordRules {
   var names: [String] = []
   /// The number of the key set that collects the row ids of the records; -1 when none does.
   var keys = -1
-  /// Whether the last field of each record must be a row id: that of the row that an index entry leads to.
+  /// Whether the last field of each record must be a row id, as in an index entry, which ends with the row id of its
+  /// row.
   var endsWithRowID = false
   /// What each row of a table adds to the sums of the table's indexes, one part for each index; see ``IndexSum``.
   var sums: ContiguousArray<IndexSum.Part> = []

@@ -20,8 +20,8 @@ enum UTF16Scan {
     return !wantsLow
   }
 
-  /// Appends the bytes as SQLite converts them to UTF-8 (`READ_UTF16LE`, utf.c): a surrogate and the unit after it
-  /// count as a pair, whatever this unit is.
+  /// Appends the bytes as SQLite converts them to UTF-8 (`READ_UTF16LE`, utf.c): a surrogate and the next code unit
+  /// always count as a pair, even if the next unit is not a surrogate.
   static func appendUTF8(
     of bytes: RawSpan, isBigEndian: Bool, to output: inout ContiguousArray<UInt8>
   ) {
