@@ -238,6 +238,68 @@ import Testing
     #expect(browse.model.screen().lines[22].hasSuffix("row 1 of 5"))
   }
 
+  // MARK: Work in progress
+
+  /// Checks and the reading of pages go on to their end, so Esc goes back meanwhile.
+  @Test(arguments: ["findings", "pages", "page"])
+  func escGoesBackDuringWorkThatItCannotStop(_ work: String) throws {
+    let folder = try TemporaryFolder()
+    let place = BackgroundReading.Place(
+      path: try Self.numbered(folder, 3000), logView: .committed, model: nil)
+    let reading: BackgroundReading =
+      switch work {
+      case "findings": .findings(place)
+      case "pages": .pages(place)
+      default: .page(place, 1)
+      }
+    var progress: [BrowseAnswer] = []
+    reading.run(isCancelled: { false }) { answer in
+      if case .working = answer { progress.append(answer) }
+    }
+    let browse = try Self.browse(place.path)
+    browse.press(.enter)
+    #expect(browse.model.views.count == 2)
+    browse.model.take(try #require(progress.first))
+    #expect(!browse.model.statusText.isEmpty && !browse.model.statusText.contains("Esc"))
+    browse.press(.escape)
+    #expect(browse.model.views.count == 1 && browse.model.message == nil)
+    // Work that Esc stops is not hidden by other work.
+    browse.model.take(.working("filtering, 5%"))
+    for answer in progress { browse.model.take(answer) }
+    #expect(browse.model.statusText == "filtering, 5% (Esc stops)")
+  }
+
+  /// A row or a key that is asked for while deleted rows are read is not said to be missing.
+  @Test func deletedRowsAreWaitedFor() throws {
+    let folder = try TemporaryFolder()
+    let path = try Self.notes(folder, "DELETE FROM ZNOTE WHERE Z_PK = 6")
+    let query = RowsQuery(
+      subject: BrowseSubject(table: "ZNOTE", name: "Note"), isPast: true, sort: "title")
+    for request in [
+      .place(query, key: 6), .row(.place(query, 0)), .value(.place(query, 0), property: "title"),
+    ] as [BrowseRequest] {
+      var readings: [BackgroundReading] = []
+      var answers: [BrowseAnswer] = []
+      let source = try BrowseSource(
+        .init(path: path, logView: .committed, model: nil), name: "Notes.sqlite",
+        giveOut: { readings.append($0) }, emit: { answers.append($0) })
+      source.handle(request)
+      #expect(readings.count == 1 && answers.count == 1, "\(answers)")
+      guard case .working(let text, _)? = answers.first else { throw FixtureError("no progress") }
+      #expect(text == "reading deleted rows and older versions")
+      let reading = try #require(readings.first)
+      reading.run(isCancelled: { false }) { answer in
+        if case .past = answer { source.take(answer) } else { answers.append(answer) }
+      }
+      switch answers.last {
+      case .found(_, let place): #expect(place != nil)
+      case .row(_, let title, _): #expect(title.hasPrefix("Note"))
+      case .value(_, _, let text): #expect(text.title.hasPrefix("Note"))
+      default: Issue.record("\(answers)")
+      }
+    }
+  }
+
   @Test func blobsAreDecodedOrShownAsBytes() throws {
     let folder = try TemporaryFolder()
     let list = try PropertyListSerialization.data(

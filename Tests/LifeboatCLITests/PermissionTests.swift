@@ -67,6 +67,22 @@ import Testing
     #expect(try #require(try run(["check", store], owning: place)).status == 0)
   }
 
+  /// A folder for output that may not be opened is not said to exist already.
+  @Test func anOutputFolderThatCannotBeRead() throws {
+    let demo = try Demonstration()
+    let place = demo.folder.deletingLastPathComponent().path
+    let output = place + "/rows"
+    try FileManager.default.createDirectory(atPath: output, withIntermediateDirectories: false)
+    set(0o755, place)
+    set(0, output)
+    defer { set(0o700, output) }
+    guard let outcome = try run(["extract", demo.kept.path, "-o", output], owning: place)
+    else { return }
+    #expect(outcome.status == 73, "\(outcome.errors)")
+    #expect(outcome.errors.contains("(output.cannotCreate)"), "\(outcome.errors)")
+    #expect(outcome.errors.contains("Permission denied"), "\(outcome.errors)")
+  }
+
   /// What could not be looked at is neither damaged nor the same.
   @Test(arguments: ["show", "restore", "verify", "list"])
   func anIncidentThatCannotBeRead(_ command: String) throws {

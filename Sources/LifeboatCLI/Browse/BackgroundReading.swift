@@ -95,7 +95,7 @@ enum BackgroundReading: Sendable {
     var last = -1
     let check = try StoreCheck(path: place.path, logView: place.logView) { done, total in
       let percent = done * 100 / max(total, 1)
-      if percent != last { emit(.working("checking, \(percent)%")) }
+      if percent != last { emit(.working("checking, \(percent)%", isStoppable: false)) }
       last = percent
     }
     let items = check.findings.map { finding in
@@ -118,7 +118,7 @@ enum BackgroundReading: Sendable {
     if !check.notChecked.isEmpty {
       note += "; not checked: " + check.notChecked.map(\.message).joined(separator: "; ")
     }
-    emit(.working(""))
+    emit(.working("", isStoppable: false))
     emit(.findings(items, note: note))
   }
 
@@ -132,7 +132,7 @@ enum BackgroundReading: Sendable {
     var isCutOff = false
     let owners = try database.listPages { done in
       let percent = min(done, total) * 100 / max(total, 1)
-      if percent != last { emit(.working("reading pages, \(percent)%")) }
+      if percent != last { emit(.working("reading pages, \(percent)%", isStoppable: false)) }
       last = percent
     } _: { entry in
       if let run = runs.last, run.kind == entry.kind, !isCutOff,
@@ -169,7 +169,7 @@ enum BackgroundReading: Sendable {
         action: .page(run.first),
         tone: run.kind == .unreadable ? .red : run.kind == .orphan ? .yellow : nil, isLink: true)
     }
-    emit(.working(""))
+    emit(.working("", isStoppable: false))
     emit(
       .pages(
         items,
@@ -183,7 +183,7 @@ enum BackgroundReading: Sendable {
     _ place: Place, _ number: UInt32, _ emit: @escaping (BrowseAnswer) -> Void
   ) throws {
     let database = try SQLiteDatabase.surveyed(path: place.path, logView: place.logView)
-    emit(.working("reading page \(Quantity.count(number))"))
+    emit(.working("reading page \(Quantity.count(number))", isStoppable: false))
     guard let detail = try database.detail(ofPage: number) else {
       return emit(
         .failed(
@@ -193,7 +193,7 @@ enum BackgroundReading: Sendable {
     let display = try DisplayOptions.parse(["--no-color"])
     let text = PageDetailText(detail, database, display).text
     let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-    emit(.working(""))
+    emit(.working("", isStoppable: false))
     emit(
       .page(
         number,

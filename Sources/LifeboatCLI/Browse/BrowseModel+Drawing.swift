@@ -66,7 +66,7 @@ extension BrowseModel {
   /// The text of the status line at the foot: the message, the work in progress, or a note of the view.
   var statusText: String {
     if let message { return message }
-    if !working.isEmpty { return working + " (Esc stops)" }
+    if !working.isEmpty { return working + (isStoppable ? " (Esc stops)" : "") }
     switch view {
     case .list(let list): return list.isLoaded ? list.note ?? "" : "reading"
     case .rows(let rows):
@@ -300,7 +300,7 @@ enum BrowseHelp {
     "Left, Right, h, l   columns to the left, to the right (in rows)",
     "                    in lists and texts, Left and h go back",
     "Enter               open a row, follow a relationship, read a value",
-    "Esc, Backspace      go back; stop work that is in progress",
+    "Esc, Backspace      go back; stop work where the foot says so",
     "",
     "/                   search texts, numbers, dates; upper and lower case alike",
     "n, N                the next place with that text, the one before",

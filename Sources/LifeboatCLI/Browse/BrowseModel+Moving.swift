@@ -191,7 +191,11 @@ extension BrowseModel {
   /// Takes an answer of the source. An answer for which no view waits any more is dropped.
   mutating func take(_ answer: BrowseAnswer) {
     switch answer {
-    case .working(let text): working = text
+    case .working(let text, let isStoppable):
+      // Esc has to be offered for work that it stops, so other work does not hide that work.
+      if !isStoppable, self.isStoppable, !working.isEmpty { break }
+      working = text
+      self.isStoppable = isStoppable
     case .failed(let text):
       message = text
       working = ""

@@ -16,6 +16,8 @@ struct BrowseModel: Sendable {
   var message: String?
   /// The name of the work that is in progress; empty when no work is.
   var working = ""
+  /// Whether Esc stops the work that is in progress.
+  var isStoppable = true
   /// Whether the user has quit the browser.
   private(set) var isFinished = false
   /// The requests that ``takeRequests()`` has not returned yet.
@@ -69,10 +71,10 @@ struct BrowseModel: Sendable {
     settle()
   }
 
-  /// Leaves the view that is shown, or stops the work that is in progress.
+  /// Leaves the view that is shown, or stops the work that is in progress if it can be stopped.
   mutating func back() {
     message = nil
-    if !working.isEmpty {
+    if !working.isEmpty, isStoppable {
       // Work other than counting is stopped, and the view stays if it has something to show. While rows are only being
       // counted, the user leaves the view at once.
       let isCounting = PathText.starts(working, with: "counting")
@@ -259,6 +261,7 @@ struct BrowseModel: Sendable {
       view = .rows(rows)
       ask(.find(rows.query, text, from: rows.cursor, forward: forward))
       working = "searching"
+      isStoppable = true
     case .text(var text):
       guard let wanted = text.search else { return message = "/ searches" }
       let filter = RowFilter(wanted)

@@ -63,8 +63,10 @@ final class BrowseSession: @unchecked Sendable {
 
   private func post(_ answer: BrowseAnswer) {
     condition.withLock {
-      // New progress replaces progress that was not read yet.
-      if case .working = answer, case .working? = answers.last { answers.removeLast() }
+      // New progress replaces progress of the same kind that was not read yet.
+      if case .working(_, let isStoppable) = answer, case .working(_, isStoppable)? = answers.last {
+        answers.removeLast()
+      }
       answers.append(answer)
     }
     wake()

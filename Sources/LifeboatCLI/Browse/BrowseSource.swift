@@ -42,6 +42,8 @@ final class BrowseSource {
   private enum Work {
     case rows(RowsQuery, Range<Int>)
     case find(RowSearch)
+    /// A request without steps, which was made before the deleted rows that it needs were read.
+    case request(BrowseRequest)
   }
 
   /// - Parameters:
@@ -74,6 +76,17 @@ final class BrowseSource {
   /// Answers a request, or starts the work for its answer.
   func handle(_ request: BrowseRequest) {
     do {
+      switch request {
+      case .row(.place(let query, _)), .value(.place(let query, _), property: _),
+        .place(let query, key: _):
+        guard let rows = try rows(of: query) else {
+          work = nil
+          return waiting = .request(request)
+        }
+        // Few deleted rows are kept, so they are sorted at once: before that, their places are not known.
+        while query.isPast, !rows.isComplete { _ = try rows.advance(toShow: 0..<1, atOnce: false) }
+      default: break
+      }
       switch request {
       case .cancel:
         work = nil
@@ -139,6 +152,9 @@ final class BrowseSource {
   private func step(atOnce: Bool) throws {
     switch work {
     case nil: return
+    case .request(let request):
+      work = nil
+      handle(request)
     case .rows(let query, let places):
       guard let rows = try rows(of: query) else {
         waiting = work

@@ -182,7 +182,7 @@ enum BrowseRequest: Sendable, Equatable {
   case findings
   case pages
   case page(UInt32)
-  /// Stops the work that is in progress.
+  /// Stops the work that is in progress. Checks and the reading of pages go on.
   case cancel
 }
 
@@ -199,8 +199,8 @@ enum BrowseAnswer: Sendable {
   case findings([ListItem], note: String)
   case pages([ListItem], note: String)
   case page(UInt32, BrowseText)
-  /// The work that is in progress, in words; empty when it has ended.
-  case working(String)
+  /// The work that is in progress, in words, and whether ``BrowseRequest/cancel`` stops it; no words when it has ended.
+  case working(String, isStoppable: Bool = true)
   case failed(String)
   /// Deleted rows and older versions of a table. This answer goes to ``BrowseSource``, not to the model.
   case past(BrowseSubject, [RowContent], note: String?)

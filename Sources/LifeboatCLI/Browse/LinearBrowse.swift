@@ -38,7 +38,7 @@ final class InlineBrowse {
       let answers = inbox
       inbox = []
       for answer in answers {
-        if case .working(let text) = answer, !text.isEmpty { working(text) }
+        if case .working(let text, _) = answer, !text.isEmpty { working(text) }
         model.take(answer)
       }
     }

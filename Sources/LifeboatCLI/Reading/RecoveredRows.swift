@@ -111,12 +111,15 @@ struct RecoveredRows {
 
   /// Says on standard error what an outcome leaves out. Returns whether any row is partial.
   private func note(_ outcome: RecoveredRowOutput.Outcome) -> Bool {
-    if outcome.unattributedCount > 0 {
-      display.note(
-        "note: \(Quantity.count(outcome.unattributedCount)) rows whose table is not certain are left out; --raw shows them"
-      )
-    }
+    if let note = Self.leftOut(outcome.unattributedCount) { display.note(note) }
     return outcome.partialCount > 0
+  }
+
+  /// What is said of rows that are left out because their table is not certain; nil when there are none.
+  static func leftOut(_ count: Int) -> String? {
+    guard count > 0 else { return nil }
+    return "note: \(Quantity.count(count, "row")) whose table is not certain "
+      + "\(count == 1 ? "is" : "are") left out; --raw shows \(count == 1 ? "it" : "them")"
   }
 
   private func writeEntities(_ output: RecoveredRowOutput) throws -> Bool {
@@ -182,12 +185,12 @@ struct RecoveredRows {
   /// What a cell says in place of an incomplete or doubtful value; nil for a whole value.
   static func partial(_ row: RecoveredRow, _ column: Int) -> String? {
     row.partial.first { $0.column == column }.map { value in
-      let amount = "\(Quantity.count(value.have)) of \(Quantity.count(value.of)) bytes"
+      let amount = "\(Quantity.count(value.have)) of \(Quantity.count(value.of, "byte"))"
       guard value.isDoubtful else { return "(\(amount))" }
       // All bytes are there, but nothing shows which of them belong to the value.
       if value.of == 0 { return "(in doubt)" }
       return value.have == value.of
-        ? "(\(Quantity.count(value.of)) bytes, in doubt)" : "(\(amount), the rest in doubt)"
+        ? "(\(Quantity.count(value.of, "byte")), in doubt)" : "(\(amount), the rest in doubt)"
     }
   }
 }

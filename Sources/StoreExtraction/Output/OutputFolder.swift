@@ -46,10 +46,14 @@ final class OutputFolder {
   {
     do { return try empty(parent.folder(name), path) } catch let error as ExtractionError {
       throw error
+    } catch let error as SystemCallError where error.errno != ENOTDIR && error.errno != ELOOP {
+      throw ExtractionError(
+        .cannotCreate,
+        "the folder at the path cannot be read: \(unsafe String(cString: strerror(error.errno)))",
+        path: path)
     } catch {
       throw ExtractionError(
-        .outputExists, "a file, a link or an unreadable folder already exists at the path",
-        path: path)
+        .outputExists, "a file or a link already exists at the path", path: path)
     }
   }
 
