@@ -14,8 +14,8 @@ import Testing
     #expect(value["have"] == value["of"])
     let text = try Program.run("rows", "--all", "--raw", store).text
     let size = try #require(value["of"]?.integer)
-    #expect(text.contains("(\(size) bytes, in doubt)"))
-    #expect(!text.contains("(\(size) of \(size) bytes)"))
+    #expect(text.contains("(\(size) byte\(size == 1 ? "" : "s"), in doubt)"))
+    #expect(!text.contains("(\(size) of \(size) byte"))
   }
 
   /// Rows that are left out because nothing names their columns are not passed over in silence.
