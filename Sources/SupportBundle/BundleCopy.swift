@@ -100,7 +100,7 @@ extension BundleRequest {
     ) { body in
       guard old.entries.contains(where: { $0.name == StoreBundle.rowsName }) else { return }
       try RowLines.forEach(at: path(StoreBundle.rowsName)) {
-        try body(RowLines.withoutInfinity($0))
+        try body($0)
         return true
       }
     }.check(packed)

@@ -277,7 +277,7 @@ import Testing
     }
   }
 
-  /// The permission to show one of two columns is none for the other.
+  /// A permission for one of two columns does not show the other column.
   @Test func anAllowListNamesOneOfTheTwo() throws {
     let list = output("allow.txt")
     let text = "lifeboat-allow 1\n\(Self.names[0]).x\(Self.names[0])\n"

@@ -203,8 +203,8 @@ import Testing
     #expect(try database.integer("PRAGMA freelist_count") == 0)
   }
 
-  /// A value at the end of a path is treated as one of the row itself: a required attribute gets its default where there
-  /// is none, and what the new type cannot hold is told.
+  /// A value at the end of a path is treated like a value of the row itself. A required attribute without a value gets
+  /// its default, and a value that the new type cannot hold is reported.
   @Test(arguments: [false, true]) func valuesAtTheEndOfAPath(_ isDamaged: Bool) throws {
     let folder = try TemporaryFolder()
     let url = try Self.store(in: folder.url)

@@ -22,8 +22,7 @@ struct RowDetail {
     if let partial = property.partial { return partial }
     switch property.value {
     case .binary(let bytes):
-      return property.size.map { Quantity.count($0, "byte") }
-        ?? "\(Quantity.count(bytes.count)) \(bytes.count == 1 ? "byte" : "bytes")"
+      return Quantity.count(property.size ?? bytes.count, "byte")
     case .toMany(let targets) where targets.count > 20:
       return Quantity.count(targets.count, "row")
     case .string(let text) where text.utf8.count > 400:

@@ -94,10 +94,7 @@ struct PackingOptions: ParsableArguments {
         throw BundleError(.outputExists, "the signature already exists", path: signature)
       }
     }
-    let key: MinisignSecretKey = try KeyFile.read(sign) { text throws(BundleError) in
-      try MinisignSecretKey(text)
-    }
-    return key
+    return try KeyFile.read(sign) { text throws(BundleError) in try MinisignSecretKey(text) }
   }
 
   /// Signs the finished bundle. Does nothing without a key, and in a dry run.

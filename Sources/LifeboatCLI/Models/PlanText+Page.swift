@@ -20,8 +20,7 @@ extension PlanText {
       page.remarks.append("This is a migration to an older version: the store has a newer one.")
     }
     if plan.start.path != nil, let doubt = plan.orderDoubt {
-      page.remarks.append(
-        "Which of the two models came first is not known: \(doubt).")
+      page.remarks.append("Which of the two models came first is not known: \(doubt).")
     }
     if let noFit { page.remarks.append(noFit) }
     if let advice = advice(for: name) { page.remarks.append(advice.joined(separator: " ")) }

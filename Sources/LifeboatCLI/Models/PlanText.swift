@@ -28,8 +28,7 @@ struct PlanText {
       text += "This is a migration to an older version: the store has a newer one.\n"
     }
     if plan.start.path != nil, let doubt = plan.orderDoubt {
-      text +=
-        "Which of the two models came first is not known: \(VisibleText.visible(doubt)).\n"
+      text += "Which of the two models came first is not known: \(VisibleText.visible(doubt)).\n"
     }
     text += ownModel()
     for (index, step) in steps.enumerated() {

@@ -81,8 +81,9 @@ struct BundledRows {
 
     /// Nil when the line is not a JSON object that names an entity or a table.
     init?(_ line: ArraySlice<UInt8>) {
-      let line = RowLines.withoutInfinity(line)
-      guard let object = try? JSONSerialization.jsonObject(with: Data(line)) as? [String: Any],
+      guard
+        let object = RowLines.read(
+          line, { try? JSONSerialization.jsonObject(with: $0) as? [String: Any] }),
         let kind = ["entity", "table"].first(where: { object[$0] != nil })
       else { return nil }
       self.kind = kind

@@ -115,7 +115,7 @@ struct RecoveredRows {
     return outcome.partialCount > 0
   }
 
-  /// What is said of rows that are left out because their table is not certain; nil when there are none.
+  /// The note about `count` rows that are left out because their table is not certain; nil when `count` is 0.
   static func leftOut(_ count: Int) -> String? {
     guard count > 0 else { return nil }
     return "note: \(Quantity.count(count, "row")) whose table is not certain "

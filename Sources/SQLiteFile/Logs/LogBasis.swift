@@ -109,9 +109,8 @@ package struct LogBasis {
       guard start + 2 * stride <= bytes.byteCount else { return nil }
       if let isBigEndian = order(of: bytes, start, pageSize) {
         let salt = bytes.uint32(at: start + 8)
-        let isNewest = (0..<index).allSatisfy {
-          let step = bytes.uint32(at: WriteAheadLog.headerLength + $0 * stride + 8) &- salt
-          return step == 0 || step > 1 << 20
+        let isNewest = !(0..<index).contains {
+          isNewer(bytes.uint32(at: WriteAheadLog.headerLength + $0 * stride + 8), than: salt)
         }
         let isNear = Int64(start) <= largestHeadDamage && isNewest
         return LogBasis(
@@ -122,6 +121,12 @@ package struct LogBasis {
       }
       index += 1
     }
+  }
+
+  /// Whether the first salt of a log is that of a later generation: SQLite increments this salt at each restart. More
+  /// than 2^20 restarts are taken for chance.
+  package static func isNewer(_ salt: UInt32, than other: UInt32) -> Bool {
+    (1...1 << 20).contains(salt &- other)
   }
 
   /// Reads the basis from two adjacent frames at any offset, for a log whose beginning is missing.

@@ -238,8 +238,8 @@ package final class ExternalFiles {
     }
   }
 
-  /// Opens the folder of external files. Nil when there is none, and when this user may not read the folder; the survey
-  /// reports the latter.
+  /// Opens the folder of external files. Returns nil when the folder does not exist, or when this user may not read it.
+  /// The survey reports a folder that may not be read.
   private func readableSource() throws(SystemCallError) -> OpenFolder? {
     do throws(SystemCallError) { return try source() } catch {
       if error.isRefusal { return nil }

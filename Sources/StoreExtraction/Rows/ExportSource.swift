@@ -44,7 +44,6 @@ struct ExportSource {
   func hashes() throws -> [String: String] {
     let hashed = try hashing.wait()
     try checkUnchanged()
-    return Dictionary(
-      try hashed.map { ($0.key.text, try $0.value.get()) }, uniquingKeysWith: { first, _ in first })
+    return try hashed.byName()
   }
 }

@@ -19,7 +19,7 @@ extension SearchPattern {
   /// Searches a binary value: its bytes as text in UTF-8 and UTF-16, and its content as a property list, keyed archive,
   /// JSON or other text, compressed or not.
   ///
-  /// - Returns: the first match; nil when there is none.
+  /// - Returns: the first match; nil when nothing matches.
   func match(inBlob bytes: [UInt8]) -> BlobMatch? {
     var left = Self.maxDataBytes
     return match(inBlob: bytes, depth: 0, &left)
@@ -30,7 +30,7 @@ extension SearchPattern {
   ///   - depth: how many times the value was decompressed or taken out of a list so far. From 3 on, it is not
   ///     decompressed again.
   ///   - left: how many more bytes of data in lists are read.
-  /// - Returns: the first match; nil when there is none.
+  /// - Returns: the first match; nil when nothing matches.
   private func match(inBlob bytes: [UInt8], depth: Int, _ left: inout Int) -> BlobMatch? {
     let content = ContiguousArray(bytes)
     let span = content.rawSpan

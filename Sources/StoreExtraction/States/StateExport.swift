@@ -81,9 +81,7 @@ package struct StateExport: Sendable {
       let damage = findings.count { $0.severity == .damage }
       let manifest = StateManifest(
         exported: Date(), source: sourceName ?? path,
-        sourceSHA256: Dictionary(
-          try hashes.map { ($0.key.text, try $0.value.get()) },
-          uniquingKeysWith: { first, _ in first }),
+        sourceSHA256: try hashes.byName(),
         state: name.text, madeOf: states.source(of: name), isWhole: damage == 0, output: output,
         sizeBytes: Int64(database.pageCount) * Int64(states.states.pageSize),
         sha256: try StoreSeal.sha256(ofFile: writer.path),

@@ -119,18 +119,16 @@ extension CopyCompiler {
     // One side of the old relationship was to-one, so its rows hold the links.
     var isFound = false
     let inverse = TableLayout.inverse(of: old, in: source.model)
-    let lineage = [from] + source.model.ancestors(of: from).map(\.name)
     var orderRoles: [TableLayout.Role] = [.ownerOrder(old), .order(old)]
     if let inverse { orderRoles.append(.order(inverse)) }
     for table in plan.tables {
       guard let place = source.layout.tables.first(where: { SQLName.isSame($0.name, table.table) })
       else { continue }
       for column in place.columns {
-        // Other entities may have an equal relationship, which has links of its own.
-        let isOwn = lineage.contains(column.ownerName(in: source.layout))
-        let isNear = column.role == .toOne(old) && isOwn
+        let isNear = column.role == .toOne(old) && isColumn(column, of: from)
         let isFar =
-          inverse.map { column.role == .toOne($0) } ?? false || column.role == .owner(old) && isOwn
+          inverse.map { column.role == .toOne($0) } ?? false
+          || column.role == .owner(old) && isColumn(column, of: from)
         guard isNear || isFar,
           let link = table.definition.columns.firstIndex(where: {
             SQLName.isSame($0.name, column.name)

@@ -147,18 +147,23 @@ extension CopyCompiler {
   }
 
   /// The column of an old table in which the rows of a to-many relationship without an inverse hold the key of their
-  /// owner, a row of `entity`; nil when the table has none.
+  /// owner, a row of `entity`; nil when the table has no such column.
   func ownerColumn(of relationship: Relationship, _ entity: String, in table: TableLayout.Table)
     -> TableLayout.Column?
   {
-    let lineage = [entity] + source.model.ancestors(of: entity).map(\.name)
-    return table.columns.first {
-      $0.role == .owner(relationship) && lineage.contains($0.ownerName(in: source.layout))
-    }
+    table.columns.first { $0.role == .owner(relationship) && isColumn($0, of: entity) }
+  }
+
+  /// Whether a column of an old table stores a property of `entity` or of one of its ancestors. Other entities of the
+  /// table may have an equal relationship, with a column of its own.
+  func isColumn(_ column: TableLayout.Column, of entity: String) -> Bool {
+    let owner = column.ownerName(in: source.layout)
+    return owner == entity || isDescendant(entity, of: owner)
   }
 
   /// Finds the old relationship from which a new relationship of `entity` to objects of the mapping `maker` gets its
-  /// objects. Returns the inverse of the old relationship, which the old entity `from` has; nil when there is none.
+  /// objects. Returns the inverse of the old relationship, which is a relationship of the old entity `from`; nil when
+  /// no mapping names such a relationship.
   func reversed(
     _ relationship: Relationship, of entity: String, _ maker: EntityMapping, _ from: String
   ) -> Link? {

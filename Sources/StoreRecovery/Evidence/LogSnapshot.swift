@@ -1,4 +1,5 @@
 import CLibrary
+import SQLiteFile
 import StoreFiles
 import SafeFiles
 
@@ -29,8 +30,7 @@ struct LogSnapshot: Equatable {
 
     /// Whether this log is a later generation of the log with these salts. Each restart increments the first salt.
     func follows(_ salts: [UInt8]) -> Bool {
-      let steps = Self.word(header, 16) &- Self.word(salts, 0)
-      return steps > 0 && steps <= 1 << 20
+      LogBasis.isNewer(Self.word(header, 16), than: Self.word(salts, 0))
     }
 
     static func word(_ bytes: [UInt8], _ offset: Int) -> UInt32 {

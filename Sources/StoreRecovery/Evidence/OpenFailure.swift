@@ -53,7 +53,7 @@ enum OpenFailure {
     }
   }
 
-  /// The first code that can never lead to a quarantine; if there is none, the first code that has a rule.
+  /// The first code that can never lead to a quarantine. If all can, the first code that has a rule.
   private static func decisive(_ codes: [Int32]) -> Int32? {
     let known = codes.compactMap { code in SQLiteRules.rule(for: code).map { (code, $0) } }
     return (known.first { $0.1.isFinal } ?? known.first)?.0

@@ -1,6 +1,6 @@
 import StoreExtraction
 import CoreDataStore
-import Foundation
+package import Foundation
 import ObjectModel
 import RowText
 import SQLiteFile
@@ -94,11 +94,9 @@ package struct RowLines {
     let values: [(name: String, value: JSONValue)]
 
     init(_ line: ArraySlice<UInt8>) throws {
-      func decoded(_ line: ArraySlice<UInt8>) -> JSONValue? {
-        try? JSONDecoder().decode(JSONValue.self, from: Data(line))
-      }
       guard
-        case .object(let members)? = decoded(line) ?? decoded(RowLines.withoutInfinity(line)),
+        case .object(let members)? = RowLines.read(
+          line, { try? JSONDecoder().decode(JSONValue.self, from: $0) }),
         let kind = ["entity", "table"].first(where: { members[$0] != nil })
       else { throw RowLines.unreadable }
       self.kind = kind
@@ -187,9 +185,15 @@ package struct RowLines {
     }
   }
 
-  /// Returns a line with `{"infinite":1}` in place of `9e999`, and `{"infinite":-1}` in place of `-9e999`. Rows have
-  /// these for infinite numbers, and Foundation does not read them.
-  package static func withoutInfinity(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+  /// Reads a line with `decode`, which returns nil for JSON that it cannot read. Rows have `9e999` and `-9e999` for
+  /// infinite numbers, which Foundation does not read; `decode` then gets `{"infinite":1}` and `{"infinite":-1}`.
+  package static func read<Row>(
+    _ line: ArraySlice<UInt8>, _ decode: (Data) -> Row?
+  ) -> Row? {
+    decode(Data(line)) ?? decode(Data(withoutInfinity(line)))
+  }
+
+  private static func withoutInfinity(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     let digits = Array("9e999".utf8)
     var result: [UInt8] = []
     var isInString = false
@@ -215,7 +219,7 @@ package struct RowLines {
     return result[...]
   }
 
-  /// The infinite number that ``withoutInfinity(_:)`` has replaced by this value; nil for any other value.
+  /// The infinite number that ``read(_:_:)`` has replaced by this value; nil for any other value.
   private static func infinity(_ value: JSONValue) -> Double? {
     guard case .object(let members) = value, members.count == 1,
       case .integer(let sign)? = members["infinite"]

@@ -340,7 +340,9 @@ package struct ResidueScan {
     }
     do {
       try lines { line in
-        let row = try? JSONSerialization.jsonObject(with: Data(line)) as? [String: Any]
+        let row = RowLines.read(line) {
+          try? JSONSerialization.jsonObject(with: $0) as? [String: Any]
+        }
         if let values = row?["values"] { try take(values) }
       }
     } catch is Enough {}
