@@ -39,7 +39,7 @@ package struct StoreSeal: Sendable, Codable, Equatable {
     }
   }
 
-  /// How two seals differ in one member.
+  /// How two seals differ in one member, or that they could not be compared.
   package struct Difference: Sendable, Equatable {
     /// The kind of a difference.
     package struct ID: RawRepresentable, Sendable, Hashable {
@@ -59,6 +59,8 @@ package struct StoreSeal: Sendable, Codable, Equatable {
       package static let bytes = ID(rawValue: "seal.bytes")
       /// The modification time of a file has changed; its bytes are the same.
       package static let modified = ID(rawValue: "seal.modified")
+      /// The members could not be compared.
+      package static let notCompared = ID(rawValue: "seal.notCompared")
     }
     /// The kind of the difference.
     package let id: ID
@@ -68,6 +70,14 @@ package struct StoreSeal: Sendable, Codable, Equatable {
     package let text: String
     /// Whether more than the modification time differs.
     package var affectsContent: Bool { id != .modified }
+
+    /// Says that the members were not compared, because sealing them failed.
+    package static func notCompared(_ error: StoreSealError) -> Self {
+      let name = PathText.lastComponent(of: error.path)
+      return .init(
+        id: .notCompared, name: name,
+        text: "the files could not be compared with their checksums: \(name): \(error.message)")
+    }
   }
 
   /// The sealed members, in the order of ``StoreSet/members``.

@@ -204,6 +204,22 @@ import Testing
     #expect(try Self.keys(store, "id > 1000 AND s MATCHES[c] 'a|ab'") == [1001, 1003])
   }
 
+  /// A name stands for the column with its bytes, not for one that only reads the same.
+  @Test func columnsWithEqualNamesAreToldApart() throws {
+    let place = try TemporaryFolder()
+    let url = place.url.appendingPathComponent("s.sqlite")
+    let connection = try SQLiteConnection(url)
+    let names = [("caf\u{e9}", "one"), ("cafe\u{301}", "two")]
+    for (name, table) in names { try connection.exec("CREATE TABLE \(table)(\"\(name)\" TEXT)") }
+    connection.close()
+    let store = try CoreDataStore(path: url.path)
+    for (name, table) in names {
+      var rows = SelectedRows()
+      rows.columns = [name]
+      #expect(try rows.sources(in: store, nil).map(\.name) == [table])
+    }
+  }
+
   @Test func datesAreComparedWithTexts() throws {
     let place = try TemporaryFolder()
     let url = place.url.appendingPathComponent("s.sqlite")

@@ -117,6 +117,16 @@ import Testing
     for problem in Set(problems).sorted() { Issue.record("\(problem)") }
   }
 
+  /// `lostFrames` counts pages, whatever its name says.
+  @Test func lostFramesAreDescribedAsPages() throws {
+    let schema = try Schema(contentsOf: Self.schemaURL)
+    let definitions = try #require(schema.root["$defs"] as? [String: Any])
+    let wal = try #require(definitions["wal"] as? [String: Any])
+    let properties = try #require(wal["properties"] as? [String: Any])
+    let lost = try #require(properties["lostFrames"] as? [String: Any])
+    #expect((lost["description"] as? String)?.contains("number of pages") == true)
+  }
+
   /// A record of the first release is read for ever, so every field that was added since is optional.
   @Test func firstRecordIsStillRead() throws {
     let bench = try Workbench()

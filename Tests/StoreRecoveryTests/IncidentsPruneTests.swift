@@ -377,6 +377,31 @@ struct Shelf {
     }
   }
 
+  /// What an unfinished removal holds stays, so its bytes count too.
+  @Test func whatIsStuckCounts() throws {
+    let shelf = try Shelf()
+    let id = try shelf.setAside(hour: 0)
+    let before = try shelf.incidents().prune(none, dryRun: true).keptBytes
+    let folder = shelf.bench.incompatible + "/.removed-x"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    try Data(count: 1000).write(to: URL(fileURLWithPath: folder + "/note"))
+    for dryRun in [true, false] {
+      let report = try shelf.incidents().prune(none, dryRun: dryRun)
+      #expect(report.kept.contains { $0.id == ".removed-x" && $0.why == .failed })
+      #expect(report.keptBytes == before + 1000)
+    }
+    // With a record that lists a file that is gone, and one that another has replaced. The folder gets another name.
+    let status = try #require(try FileStatus.of(shelf.path(id, "incident.json")))
+    let record = Removal.Record(
+      schema: "lifeboat.removal", version: 1, id: "2026-11-19-00-00-00Z",
+      files: [.init(name: "gone", status: status), .init(name: "note", status: status)])
+    try RecordFile(fileSystem: .real).write(record, to: folder + "/.removal.json")
+    let report = try shelf.incidents().prune(none, dryRun: false)
+    let stuck = try #require(report.kept.first { $0.why == .failed })
+    #expect(shelf.names.contains(stuck.id))
+    #expect(report.keptBytes > before + 1000)
+  }
+
   @Test func leftOversWithoutARecord() throws {
     let shelf = try Shelf()
     try shelf.setAside(hour: 0)

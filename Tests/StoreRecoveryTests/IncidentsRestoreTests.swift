@@ -114,6 +114,25 @@ import Testing
     }
   }
 
+  /// By force, files come back that could not be compared, and that is said.
+  @Test func filesThatCannotBeComparedAreTold() throws {
+    let shelf = try Shelf()
+    let id = try shelf.setAside(hour: 0)
+    let path = shelf.path(id, "store/Done.sqlite")
+    var incidents = shelf.incidents()
+    // The file grows whenever it is read.
+    incidents.isCancelled = {
+      let file = FileHandle(forWritingAtPath: path)
+      _ = try? file?.seekToEnd()
+      try? file?.write(contentsOf: Data([0]))
+      return false
+    }
+    let result = try incidents.restore(id, force: true)
+    #expect(result.differences.map(\.id) == [.notCompared])
+    #expect(result.differences.first?.name == "Done.sqlite")
+    #expect(result.differences.first?.text.contains("changes while it is read") == true)
+  }
+
   @Test func theHostsWordsAndApp() throws {
     let shelf = try Shelf()
     let ids = try [Verdict.Finding.incompatible, .newer, .corrupt, .foreign, .hostError]

@@ -197,6 +197,20 @@ import Testing
     #expect(failure(launch(recovery()))?.verdict.rule.rawValue == "hold.repeated")
   }
 
+  /// What a newer Lifeboat counted is unknown, not zero, and its record stays.
+  @Test func theStateOfANewerLifeboatStays() throws {
+    _ = try launch(recovery()).get()
+    for name in bench.names(bench.incompatible) {
+      try FileManager.default.removeItem(atPath: bench.incompatible + "/" + name)
+    }
+    let newer = Data(#"{"schema":"lifeboat.state","version":2,"failures":{"many":9}}"#.utf8)
+    try newer.write(to: URL(fileURLWithPath: bench.incompatible + "/.state.json"))
+    let before = bench.snapshot()
+    #expect(failure(launch(recovery()))?.verdict.rule.rawValue == "hold.unrecorded")
+    #expect(bench.bytes("Incompatible/.state.json") == newer)
+    #expect(bench.snapshot() == before)
+  }
+
   /// Hostile counts neither trap nor wrap round.
   @Test(arguments: [Int.max, Int.min, -1])
   func hostileCounts(count: Int) throws {

@@ -189,7 +189,8 @@ struct IncidentsRestore: ParsableCommand {
       text += "the store that was there is kept as incident \(replaced.id)\n"
     }
     for difference in result.differences {
-      text += "changed since the store was set aside: \(VisibleText.visible(difference.text))\n"
+      let start = difference.id == .notCompared ? "" : "changed since the store was set aside: "
+      text += "\(start)\(VisibleText.visible(difference.text))\n"
     }
     for name in result.leftBehind { text += "left behind: \(VisibleText.visible(name))\n" }
     try display.write(text + next(result, folder))

@@ -79,8 +79,12 @@ package struct SelectedRows {
     }
     let needed =
       (condition?.keyPaths ?? []).map { ConditionPath($0).first } + columns + order.map(\.name)
+    // A name whose bytes some property has stands for no other name.
+    let exact = Set(all.flatMap { $0.properties.map { ExactText($0.name) } })
     func has(_ source: Source, _ name: String) -> Bool {
-      ExactText.place(of: name, in: source.properties, \.name) != nil
+      exact.contains(ExactText(name))
+        ? source.properties.contains { ExactText.isSame($0.name, name) }
+        : ExactText.place(of: name, in: source.properties, \.name) != nil
     }
     let fitting = all.filter { source in needed.allSatisfy { has(source, $0) } }
     if fitting.isEmpty, !needed.isEmpty {

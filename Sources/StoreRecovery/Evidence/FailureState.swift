@@ -56,13 +56,24 @@ struct FailureState: Codable, Sendable, Equatable {
 
   // MARK: On disk
 
+  /// What the records of all versions have.
+  private struct Form: Decodable {
+    let schema: String
+    let version: Int
+  }
+
   /// The record of failures in the folder of incidents, `incompatible`; an empty record when there is none.
   ///
-  /// - Throws: An error when the record exists and cannot be read now. A damaged record counts as missing: earlier
-  ///   failures are then counted by the incidents alone.
+  /// - Throws: An error when the record exists and cannot be read now, or was written by a newer Lifeboat: its counts
+  ///   are unknown, not zero, and it must not be replaced. A damaged record counts as missing: earlier failures are then
+  ///   counted by the incidents alone.
   static func read(_ incompatible: String, _ records: RecordFile) throws -> FailureState {
     for path in [incompatible + "/" + name, incompatible + "/" + name + RecordFile.partSuffix] {
       do {
+        let form = try records.read(Form.self, from: path)
+        if let form, form.schema == schemaName, form.version > 1 {
+          throw StoreRecoveryError(.unmovable, "a newer Lifeboat wrote this record", path: path)
+        }
         if let state = try records.read(FailureState.self, from: path),
           state.schema == schemaName, state.version == 1
         {

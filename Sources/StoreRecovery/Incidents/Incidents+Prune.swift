@@ -37,6 +37,7 @@ extension Incidents {
     var report = PruneReport(isDryRun: dryRun)
     let removal = Removal(fileSystem: fileSystem, incompatible: incompatible)
     var stuck: [PruneReport.Kept] = []
+    var begun: [RetentionPlan.Item] = []
     let pending = try names()
     let ends =
       dryRun
@@ -48,12 +49,14 @@ extension Incidents {
       switch end {
       case .removed(let id, let bytes):
         report.removed.append(.init(id: id, why: .interrupted, sameAs: nil, freedBytes: bytes))
-      case .putBack(let id):
+      case .putBack(let id, let name):
         guard dryRun else { continue }
         let text = "an earlier run was stopped before it removed any file of the incident"
         stuck.append(.init(id: id, why: .interrupted, text: text))
+        begun.append(removal.item(incompatible + "/" + name))
       case .stuck(let name, let error):
         stuck.append(.init(id: name, why: .failed, text: Self.text(of: error)))
+        begun.append(removal.item(incompatible + "/" + name))
       }
     }
     let plan = RetentionPlan(retention: retention, now: clock())
@@ -78,7 +81,7 @@ extension Incidents {
     report.removed += removed
     report.kept = (kept + stuck).sorted { Self.order($0.id) < Self.order($1.id) }
     let staying = Set(kept.map { FileName($0.id) })
-    report.keptBytes = LinkedBytes(items.filter { staying.contains(FileName($0.id)) }).total
+    report.keptBytes = LinkedBytes(items.filter { staying.contains(FileName($0.id)) } + begun).total
     return report
   }
 

@@ -22,7 +22,7 @@ extension Incidents {
     public let restored: [String]
     /// The record of the store that was in use before the restoration; nil when there was none.
     public let replaced: Incident?
-    /// How the set differed from its seal; empty unless the restoration was forced.
+    /// How the set differed from its seal, or why that is not known; empty unless the restoration was forced.
     package let differences: [StoreSeal.Difference]
     /// What the host should do next.
     public let nextStep: NextStep
@@ -215,20 +215,22 @@ extension Incidents {
     _ incident: Incident, _ kept: StoreSet, force: Bool
   ) throws -> [StoreSeal.Difference] {
     let differences: [StoreSeal.Difference]
-    do {
-      guard let seal = incident.seal else { throw SealMissing() }
+    do throws(StoreSealError) {
+      guard let seal = incident.seal else {
+        throw StoreSealError.incomplete(kept.mainPath, "its record has no checksums")
+      }
       differences = seal.differences(
         from: try StoreSeal(sealing: kept, isCancelled: isCancelled)
       ).filter(\.affectsContent)
     } catch {
-      if (error as? StoreSealError)?.code == .cancelled {
+      if error.code == .cancelled {
         throw StoreRecoveryError(
           .cancelled, "the restoration was cancelled; nothing was moved", path: kept.mainPath)
       }
-      if force { return [] }
+      if force { return [.notCompared(error)] }
       throw StoreRecoveryError(
         .sealBroken, "the kept files cannot be compared with their checksums", path: kept.mainPath,
-        errno: (error as? StoreSealError)?.errno, underlying: error)
+        errno: error.errno, underlying: error)
     }
     guard differences.isEmpty || force else {
       throw StoreRecoveryError(
@@ -239,8 +241,6 @@ extension Incidents {
     }
     return differences
   }
-
-  private struct SealMissing: Error {}
 
   /// Bytes needed for records and folders.
   private static let recordBytes: Int64 = 1024 * 1024

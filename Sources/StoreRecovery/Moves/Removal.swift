@@ -38,8 +38,8 @@ struct Removal: Sendable {
   /// How the removal of a folder ended.
   enum End {
     case removed(id: String, bytes: Int64)
-    /// All files still existed, so the folder is an incident again.
-    case putBack(id: String)
+    /// All files still existed, so the folder is an incident again; `name` is the name that it had before.
+    case putBack(id: String, name: String)
     /// The folder could be neither removed nor put back.
     case stuck(name: String, any Error)
   }
@@ -101,7 +101,8 @@ struct Removal: Sendable {
       guard try fileSystem.status(folder)?.kind == .folder, let record = try record(in: folder)
       else { return nil }
       return try state(of: folder, record).isUntouched
-        ? .putBack(id: record.id) : .removed(id: record.id, bytes: bytes(in: folder))
+        ? .putBack(id: record.id, name: name)
+        : .removed(id: record.id, bytes: LinkedBytes([item(folder)]).total)
     } catch {
       return .stuck(name: name, error)
     }
@@ -121,13 +122,17 @@ struct Removal: Sendable {
       if try fileSystem.status(found) == nil { return nil }
       throw error
     }
-    if try state(of: folder, record).isUntouched {
-      try putBack(folder, record)
-      return .putBack(id: record.id)
+    do {
+      if try state(of: folder, record).isUntouched {
+        try putBack(folder, record)
+        return .putBack(id: record.id, name: name)
+      }
+      let bytes = LinkedBytes([item(folder)]).total
+      try delete(folder, record)
+      return .removed(id: record.id, bytes: bytes)
+    } catch {
+      return .stuck(name: PathText.lastComponent(of: folder), error)
     }
-    let bytes = bytes(in: folder)
-    try delete(folder, record)
-    return .removed(id: record.id, bytes: bytes)
   }
 
   /// The record in a folder that is being removed; nil when the folder is empty.
@@ -181,11 +186,11 @@ struct Removal: Sendable {
     return isChanged || now.isCut || count != record.files.count ? .changed : .whole
   }
 
-  private func bytes(in folder: String) -> Int64 {
+  /// The files in a folder that is being removed.
+  func item(_ folder: String) -> RetentionPlan.Item {
     let files = IncidentFiles(in: folder, fileSystem).files.filter { $0.status.kind == .file }
-    let item = RetentionPlan.Item(
+    return RetentionPlan.Item(
       id: "", created: nil, files: files.map { LinkedBytes.File($0.status) }, fate: .recordOnly)
-    return LinkedBytes([item]).total
   }
 
   private func putBack(_ folder: String, _ record: Record) throws {

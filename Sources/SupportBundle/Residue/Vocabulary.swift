@@ -154,7 +154,7 @@ extension PublicWords {
     isremoved issound isspotlightindexed isstart isstoredintruthfile isstrict issynchronous ist isterminal istext \
     istobereadagain istomany istransient isuncertain isunique isunopenable isuntouched isup isusedelsewhere \
     isusedwithcloudkit isusedwithswiftdata isvalid isverified iswanted iswhole iswithoutrowid isword iswrite iswritten \
-    it item items its itself j ja januar january janvier jn job join joined joiner jointes jour journal journalfile \
+    it items its itself j ja januar january janvier jn job join joined joiner jointes jour journal journalfile \
     journalmode journalpagecount journals jpeg jpg json jsonb jsoninterval judge judged judgement juillet juin juli \
     julianday julio july june juni junio junto jusque just k kan kana kann kanskje kb keep keepers keeps \
     keepsdamagedlogs keepseverything keepsfailing kein keinen kennt kennung kept keptmainpath keptpages keptsame key \
@@ -202,26 +202,26 @@ extension PublicWords {
     noframes nok nokeyfits nombres non nonce none nor norecord normal noroom noroot norowid nosourcemodel nospace nosql \
     nostore nostoreinbundle nostores nosuchentity nosuchincident nosuchproperty not nota notable notabundle notacatalog \
     notadatabase notafile notamapping notamodel notanarchive notapropertylist notastore notatet notauthentic notazip \
-    notchecked note noted notencrypted notentered notes noteworthy notfree nothandled nothing nothingkept nothingtodo \
-    notice notindexed notinferable notintact notiz notnoted notnull notregular notunique nouveau nouvelles november \
-    novembre noviembre now noway nowhere nowrap npm ns nsaggregateexpression nsallocationtype nsanykeyexpression \
-    nsarguments nsarray nsascending nsattributedescription nsattributemappings nsattributetype nsattributevalueclassname \
-    nsautovacuumlevel nsbatchsize nsbetweenpredicateoperator nsclassnameforentity nscocoaerrordomain nscollatefinderlike \
-    nscollatelocalesensitive nscollatenocase nscollection nscomparisonpredicate nscomparisonpredicateoperator \
-    nscompositeattributedescription nscompositeelements nscompoundindexes nscompoundpredicate nscompoundpredicatetype \
-    nsconfigurations nsconstantvalue nsconstantvalueclassname nsconstantvalueexpression nscoredatalike \
-    nscoredatastringsearch nscountonlyflag nscustompredicateoperator nsdata nsdate nsdecimalnumber \
-    nsdecimalnumberplaceholder nsdefaultvalue nsdeleterule nsderivationexpression nsderivedattributedescription \
-    nsdestinationentity nsdestinationentityname nsdestinationentityversionhash nsdestinationpropertyname \
-    nsdetailederrors nsdictionary nsentities nsentity nsentitydescription nsentitymapping nsentitymappings \
-    nsentitymappingsbyname nsentitymigrationpolicyclassname nsentityname nsequalitypredicateoperator nsexpression \
-    nsexpressiontype nsfalseexpression nsfalsepredicate nsfetchedpropertydescription nsfetchindexdescription \
-    nsfetchindexdescriptions nsfetchindexelementdescription nsfetchindexelementtype nsfetchlimit nsfetchoffset \
-    nsfetchrequest nsfetchrequestentityname nsfetchrequestexpression nsfetchrequestflags nsfetchrequesttemplates \
-    nsfilteringpredicate nsflags nsflagskey nsfrexpression nsfunctionexpression nshasfetchrequestflags nshavingpredicate \
-    nsindexedbyspotlight nsindexelements nsindexname nsinpredicateoperator nsinverserelationship \
-    nsinverserelationshipname nsisabstract nsisindexed nsisoptional nsisordered nsisreadonly nsistransient nskey \
-    nskeyedarchiver nskeypath nskeypathexpression nskeypathspecifierexpression nsknownkeysdictionary \
+    notchecked notcompared note noted notencrypted notentered notes noteworthy notfree nothandled nothing nothingkept \
+    nothingtodo notice notindexed notinferable notintact notiz notnoted notnull notregular notunique nouveau nouvelles \
+    november novembre noviembre now noway nowhere nowrap npm ns nsaggregateexpression nsallocationtype \
+    nsanykeyexpression nsarguments nsarray nsascending nsattributedescription nsattributemappings nsattributetype \
+    nsattributevalueclassname nsautovacuumlevel nsbatchsize nsbetweenpredicateoperator nsclassnameforentity \
+    nscocoaerrordomain nscollatefinderlike nscollatelocalesensitive nscollatenocase nscollection nscomparisonpredicate \
+    nscomparisonpredicateoperator nscompositeattributedescription nscompositeelements nscompoundindexes \
+    nscompoundpredicate nscompoundpredicatetype nsconfigurations nsconstantvalue nsconstantvalueclassname \
+    nsconstantvalueexpression nscoredatalike nscoredatastringsearch nscountonlyflag nscustompredicateoperator nsdata \
+    nsdate nsdecimalnumber nsdecimalnumberplaceholder nsdefaultvalue nsdeleterule nsderivationexpression \
+    nsderivedattributedescription nsdestinationentity nsdestinationentityname nsdestinationentityversionhash \
+    nsdestinationpropertyname nsdetailederrors nsdictionary nsentities nsentity nsentitydescription nsentitymapping \
+    nsentitymappings nsentitymappingsbyname nsentitymigrationpolicyclassname nsentityname nsequalitypredicateoperator \
+    nsexpression nsexpressiontype nsfalseexpression nsfalsepredicate nsfetchedpropertydescription \
+    nsfetchindexdescription nsfetchindexdescriptions nsfetchindexelementdescription nsfetchindexelementtype nsfetchlimit \
+    nsfetchoffset nsfetchrequest nsfetchrequestentityname nsfetchrequestexpression nsfetchrequestflags \
+    nsfetchrequesttemplates nsfilteringpredicate nsflags nsflagskey nsfrexpression nsfunctionexpression \
+    nshasfetchrequestflags nshavingpredicate nsindexedbyspotlight nsindexelements nsindexname nsinpredicateoperator \
+    nsinverserelationship nsinverserelationshipname nsisabstract nsisindexed nsisoptional nsisordered nsisreadonly \
+    nsistransient nskey nskeyedarchiver nskeypath nskeypathexpression nskeypathspecifierexpression nsknownkeysdictionary \
     nsknownkeysmappingstrategy nsleftexpression nslikepredicateoperator nsmanagedobject nsmanagedobjectmodel \
     nsmappingmodel nsmappingname nsmappingtype nsmatchingpredicateoperator nsmaxcount nsmincount nsmocexpression \
     nsmodifier nsmultipleunderlyingerrorskey nsmutablearray nsmutabledata nsmutabledictionary nsmutableorderedset \
